@@ -59,7 +59,10 @@ fn main() -> ExitCode {
     };
     let sizes: Option<Vec<u64>> = sizes.iter().map(|size| bytes(size)).collect();
     let result = match sizes {
-        Some(sizes) => sizes.into_iter().try_for_each(recalls).and_then(|()| fuzzy()),
+        Some(sizes) => sizes
+            .into_iter()
+            .try_for_each(recalls)
+            .and_then(|()| fuzzy()),
         None => Err(io::Error::other("a size is like 100MB or 1GB")),
     };
     match result {

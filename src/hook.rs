@@ -104,7 +104,8 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
     }
     let transcript = payload.metadata.get("transcript_path").map(PathBuf::from);
     if hook.caller == Agent::Copilot && payload.role == "assistant" && payload.text.is_empty() {
-        let said = transcript.and_then(|path| last_answer(&path, After::Nothing, hook.until));
+        let until = hook.until + ANSWER_LIMIT;
+        let said = transcript.and_then(|path| last_answer(&path, After::Nothing, until));
         payload.text = said.unwrap_or_default();
     }
     if let Some(cwd) = &payload.cwd {
@@ -253,6 +254,10 @@ fn late_answer(turn: &mut Turn, payload: &Payload, hook: &HookContext<'_>) -> Op
     let transcript = turn.set_unanswered(None)?;
     last_answer(Path::new(&transcript), after, hook.until)
 }
+
+/// How much longer than for a lock to wait for an answer. Copilot CLI writes its transcript some
+/// 100 ms after it told of the end of the turn, when the answer has been shown already.
+const ANSWER_LIMIT: Duration = Duration::from_millis(500);
 
 /// How many events that were set aside one hook appends.
 const FEW: usize = 8;

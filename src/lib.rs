@@ -24,6 +24,8 @@
 //!   loads by itself at its start, one module for each agent.
 //! - From a request to bytes: [`core::change`] plans and writes; [`core::history`] records changes
 //!   and keeps every version; [`core::unsaved`] keeps text that is not saved yet.
+//! - From what others wrote to a decision: [`core::review`] records writes of agents as changes,
+//!   names the session behind them, and keeps what a person accepted.
 //! - From logs to text: [`core::log`] reads the logs, one module for each agent; [`core::corpus`]
 //!   caches their text; [`core::catalog`] selects the logs that are searched; [`core::keep`] copies
 //!   logs before their agent deletes them.
@@ -47,16 +49,17 @@
 //! snapshot of all stores and logs. The **corpus** is the cached text of all logs. A **query** is
 //! what is searched for; a **hit** is one result. A **revision** is a content hash. A **change** is
 //! a planned edit; the **history** records the changes that were made. A **citation** points at any
-//! of these. A **segment** is a part of a log between two pauses; a **node** of the timeline
-//! summarizes a segment, a session or a span of time in bullets; a **grip** links a bullet to the
-//! lines that support it.
-//! a planned edit; the **history** records the changes that were made. A **finding** is something to
-//! curate, with evidence. A **citation** points at any of these.
+//! of these. An **item** of the review is a file that others changed since the person accepted it.
+//! A **finding** is something to curate, with evidence. A **segment** is a part of a log between two
+//! pauses; a **node** of the timeline summarizes a segment, a session or a span of time in bullets;
+//! a **grip** links a bullet to the lines that support it.
 
 pub mod cli;
 pub mod core;
 #[cfg(test)]
 mod doubling;
+#[cfg(test)]
+mod fuzz;
 pub mod hook;
 pub mod mcp;
 pub mod setup;

@@ -52,6 +52,8 @@ pub struct ServerSetup {
     pub access: Access,
     /// The id of the session that started the server, if it says so.
     pub session: Option<String>,
+    /// When the server was started.
+    pub started: jiff::Timestamp,
 }
 
 /// A store that is served.

@@ -30,6 +30,7 @@ pub mod theme;
 pub mod widget;
 mod worker;
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -37,12 +38,15 @@ use jiff::tz::TimeZone;
 
 use theme::Theme;
 
+use crate::core::Result;
 use crate::core::catalog::LogCatalog;
 use crate::core::change::{Author, Moment};
 use crate::core::config::{EditorKeys, Settings, Warning};
+use crate::core::context::{AgentContext, Draft, KnownAgent};
 use crate::core::discover::{DiscoveryScope, Environment, SearchedPlace};
 use crate::core::history::History;
 use crate::core::layout::Layout;
+use crate::core::log::Agent;
 
 /// Returns the current time; the caller of [`run()`] supplies it.
 pub type Clock = fn() -> Moment;
@@ -54,6 +58,8 @@ pub struct Setup {
     pub source: StoreSource,
     /// Set to show the finder alone and print the choice.
     pub pick: Option<Pick>,
+    /// What agents load by themselves.
+    pub contexts: Box<dyn ContextSource>,
     /// The log files, and how they are found.
     pub catalog: LogCatalog,
     /// The history that changes are recorded in.
@@ -88,6 +94,16 @@ pub struct Setup {
     pub warnings: Vec<Warning>,
     /// Whether to panic after the first frame, so that tests can check the terminal afterwards.
     pub panics: bool,
+}
+
+/// Reads what agents load by themselves when they start here; the caller of [`run()`] supplies it,
+/// since it knows what tome's hooks add.
+pub trait ContextSource: fmt::Debug + Send {
+    /// Returns the agents whose rules are known, those that are installed first.
+    fn agents(&self) -> Vec<KnownAgent>;
+
+    /// Returns what an agent loads, with a text in place of its file.
+    fn read(&self, agent: Agent, draft: Option<&Draft>) -> Result<AgentContext>;
 }
 
 /// How the stores are found.

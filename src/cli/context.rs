@@ -10,14 +10,17 @@ use super::print::{Cell, Printer, TextStyle};
 use super::setup::{homes, program};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
-use crate::core::Error;
-use crate::core::context::{AGENTS, CHARACTERS_PER_TOKEN, Piece, PieceKind, Start, pieces};
+use crate::core::context::{
+    AGENTS, AgentContext, CHARACTERS_PER_TOKEN, Draft, KnownAgent, Piece, PieceKind, Start, pieces,
+};
 use crate::core::display::format_size;
 use crate::core::hidden::without_hidden;
 use crate::core::log::Agent;
 use crate::core::store::Store;
+use crate::core::{self, Error};
 use crate::hook::start_context;
 use crate::setup::{SetupMode, SetupRequest, SetupScope, plan};
+use crate::tui::ContextSource;
 
 pub(super) fn run(args: &ContextArgs, world: &World, printer: &mut Printer) -> CommandResult {
     if let Some(name) = &args.agent {
@@ -85,30 +88,66 @@ fn effective(
         let real = world.environment.cwd.join(cwd).canonicalize();
         world.environment.cwd = real.map_err(|e| Error::io(cwd, e))?;
     }
-    let dirs = homes(&world);
-    let start = Start {
-        environment: &world.environment,
-        settings: &world.settings,
-        managed: Path::new(MANAGED),
-        opencode: &dirs.opencode,
-        copilot: &dirs.copilot,
-    };
-    let mut found = pieces(agent, &start)?;
-    found.extend(of_hook(agent, &world));
-    let total: usize = found.iter().map(Piece::tokens).sum();
-    let cwd = &world.environment.cwd;
+    let context = WorldContexts(world).read(agent, None)?;
     if printer.is_json() {
-        let pieces: Vec<Value> = found.iter().map(as_json).collect();
-        let name = agent.name();
-        let object = json!({ "agent": name, "cwd": cwd, "pieces": pieces, "tokens": total });
-        printer.object(object)?;
+        let pieces: Vec<Value> = context.pieces.iter().map(as_json).collect();
+        printer.object(json!({
+            "agent": agent.name(),
+            "cwd": context.cwd,
+            "pieces": pieces,
+            "tokens": context.tokens(),
+        }))?;
     } else {
-        list(agent, (&found, total), &world, printer)?;
+        list(&context, printer)?;
     }
-    Ok(match found.is_empty() {
+    Ok(match context.pieces.is_empty() {
         true => Outcome::Nothing,
         false => Outcome::Done,
     })
+}
+
+/// Reads what agents load in the working directory of a world.
+#[derive(Debug)]
+pub(super) struct WorldContexts(pub(super) World);
+
+impl ContextSource for WorldContexts {
+    fn agents(&self) -> Vec<KnownAgent> {
+        let dirs = homes(&self.0);
+        let known = AGENTS.into_iter().map(|agent| KnownAgent {
+            agent,
+            is_installed: match agent {
+                Agent::ClaudeCode => dirs.claude.is_dir(),
+                Agent::Codex => dirs.codex.is_dir(),
+                Agent::Gemini => dirs.gemini.is_dir(),
+                Agent::Opencode => dirs.opencode.is_dir(),
+                _ => dirs.copilot.is_dir(),
+            },
+        });
+        let mut known: Vec<KnownAgent> = known.collect();
+        known.sort_by_key(|known| !known.is_installed);
+        known
+    }
+
+    fn read(&self, agent: Agent, draft: Option<&Draft>) -> core::Result<AgentContext> {
+        let world = &self.0;
+        let dirs = homes(world);
+        let start = Start {
+            environment: &world.environment,
+            settings: &world.settings,
+            managed: Path::new(MANAGED),
+            opencode: &dirs.opencode,
+            copilot: &dirs.copilot,
+            draft,
+        };
+        let mut pieces = pieces(agent, &start)?;
+        pieces.extend(of_hook(agent, world));
+        Ok(AgentContext {
+            agent,
+            cwd: world.environment.cwd.clone(),
+            home: world.environment.home.clone(),
+            pieces,
+        })
+    }
 }
 
 /// Claude Code's directory of instructions for every user of the machine.
@@ -136,13 +175,9 @@ fn of_hook(agent: Agent, world: &World) -> Option<Piece> {
             .any(is_registered);
     let text = is_on.then(|| start_context(world, &world.environment.cwd, (agent, "")))?;
     let text = without_hidden(&text).to_string();
-    (!text.is_empty()).then(|| Piece {
-        path: PathBuf::from(format!("tome hook {}", agent.name())),
-        kind: PieceKind::Hook,
-        bytes: text.len() as u64,
-        text,
-        cut: None,
-    })
+    let name = PathBuf::from(format!("tome hook {}", agent.name()));
+    let size = text.len() as u64;
+    (!text.is_empty()).then(|| Piece::whole(name, PieceKind::Hook, size, text))
 }
 
 fn as_json(piece: &Piece) -> Value {
@@ -158,40 +193,34 @@ fn as_json(piece: &Piece) -> Value {
 }
 
 /// Prints a line for each piece: kind, file, size, tokens, what is cut off.
-fn list(
-    agent: Agent,
-    (found, total): (&[Piece], usize),
-    world: &World,
-    printer: &mut Printer,
-) -> Result<(), Failure> {
-    let home = &world.environment.home;
-    let named = |path: &Path| match path.strip_prefix(home) {
-        Ok(inside) => format!("~/{}", inside.display()),
-        Err(_) => path.display().to_string(),
-    };
-    let bytes: usize = found.iter().map(|piece| piece.text.len()).sum();
-    let cwd = named(&world.environment.cwd);
+fn list(context: &AgentContext, printer: &mut Printer) -> Result<(), Failure> {
     let heading = printer.paint(
         TextStyle::Strong,
         &format!(
-            "{} in {cwd}: {}, {total} tokens at {CHARACTERS_PER_TOKEN} characters each",
-            agent.name(),
-            format_size(bytes as u64),
+            "{} in {}: {}, {} tokens at {CHARACTERS_PER_TOKEN} characters each",
+            context.agent.name(),
+            context.name_of(&context.cwd),
+            format_size(context.bytes() as u64),
+            context.tokens(),
         ),
     );
     printer.styled_line(&heading)?;
-    let rows: Vec<Vec<Cell>> = found
+    let rows: Vec<Vec<Cell>> = context
+        .pieces
         .iter()
         .map(|piece| {
-            let is_rest = piece.bytes == 0 && piece.cut.is_none() && !piece.text.is_empty();
-            let rest = if is_rest { ", continued" } else { "" };
+            let rest = match piece.is_continued() {
+                true => ", continued",
+                false => "",
+            };
             let cut = piece.cut.as_ref().map(|cut| match piece.text.is_empty() {
                 true => cut.clone(),
                 false => format!("cut off: {cut}"),
             });
+            let name = format!("{}{rest}", context.name_of(&piece.path));
             vec![
                 Cell::plain(piece.kind.name()),
-                Cell::new(TextStyle::Strong, format!("{}{rest}", named(&piece.path))),
+                Cell::new(TextStyle::Strong, name),
                 Cell::number(TextStyle::Plain, format_size(piece.text.len() as u64)),
                 Cell::number(TextStyle::Plain, piece.tokens().to_string()),
                 Cell::new(TextStyle::Attention, cut.unwrap_or_default()),

@@ -49,6 +49,7 @@ pub(super) fn run(args: &McpArgs, world: &World) -> CommandResult {
             .iter()
             .filter_map(|name| env::var(name).ok())
             .find(|id| !id.is_empty()),
+        started: world.moment.time,
     };
     serve(setup)?;
     Ok(Outcome::Done)

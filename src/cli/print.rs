@@ -151,19 +151,20 @@ impl Printer {
 
     /// Prints rows with aligned columns; the last column is not padded.
     pub(super) fn table(&mut self, rows: &[Vec<Cell>]) -> io::Result<()> {
+        let own = |cell: &Cell| escape_controls(&cell.text).width();
+        let own: Vec<Vec<usize>> = rows
+            .iter()
+            .map(|row| row.iter().map(own).collect())
+            .collect();
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |column: usize| {
-            let cells = rows.iter().filter_map(|row| row.get(column));
-            cells
-                .map(|cell| escape_controls(&cell.text).width())
-                .max()
-                .unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        for row in rows {
+        let widest = |column: usize| own.iter().filter_map(|row| row.get(column)).max();
+        let widths: Vec<usize> = (0..columns)
+            .map(|column| widest(column).copied().unwrap_or(0))
+            .collect();
+        for (row, own) in rows.iter().zip(&own) {
             let mut line = String::new();
             for (at, cell) in row.iter().enumerate() {
-                let gap = " ".repeat(widths[at] - escape_controls(&cell.text).width());
+                let gap = " ".repeat(widths[at] - own[at]);
                 let painted = self.paint(cell.role, &cell.text);
                 let last = at + 1 == row.len();
                 match cell.side {

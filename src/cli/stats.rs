@@ -74,12 +74,23 @@ fn counts(
 
 /// Counts the messages of each log; a message that a fork copied counts once, in the first log.
 fn messages(corpus: &Corpus) -> Vec<u64> {
+    /// How many blocks are read before their memory is released.
+    const TOGETHER: usize = 64;
     let mut counts = vec![0; corpus.logs().len()];
     let mut homes: HashMap<u64, usize> = HashMap::new();
     for part in Part::ALL {
-        for table in corpus.blocks(part).filter_map(|block| block.table()) {
-            for (message, _) in (0..table.count()).filter_map(|number| table.textless(number)) {
-                let home = message.identity.map(|id| *homes.entry(id).or_insert(message.log));
+        for block in corpus.blocks(part) {
+            if block.number() % TOGETHER == 0 {
+                corpus.release(
+                    part,
+                    block.number().saturating_sub(TOGETHER)..block.number(),
+                );
+            }
+            let Some(table) = block.table() else { continue };
+            for message in (0..table.count()).filter_map(|number| table.textless(number)) {
+                let home = message
+                    .identity
+                    .map(|id| *homes.entry(id).or_insert(message.log));
                 if home.is_some_and(|home| home != message.log) {
                     continue;
                 }

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::context::WorldContexts;
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
@@ -50,8 +51,13 @@ pub(super) fn open(
     warnings.splice(0..0, world.warnings.iter().cloned());
     let keymap_path = world.config_dir.join("keymap.toml");
     let keymap = read(&keymap_path)?.map(|text| (keymap_path, text));
+    let mut here = world.clone();
+    if let StoreSource::Discover { environment, .. } = &source {
+        here.environment.clone_from(environment);
+    }
     let left = tui::run(Setup {
         source,
+        contexts: Box::new(WorldContexts(here)),
         pick,
         // Printing on standard error would corrupt the screen.
         history: world

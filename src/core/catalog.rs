@@ -204,6 +204,15 @@ pub fn last_activity(log: &Log<'_>) -> i64 {
     last_message.or(log.stamp().1).unwrap_or(0)
 }
 
+/// Returns the id of an agent's session that is running: the one that was continued last, if that
+/// was since this time, in milliseconds since 1970 UTC.
+pub fn running_session(corpus: &Corpus, agent: Agent, since: i64) -> Option<String> {
+    let own = corpus.logs().filter(|log| log.agent() == Some(agent));
+    let newest = own.max_by_key(last_activity);
+    let running = newest.filter(|log| last_activity(log) >= since);
+    running.map(|log| log.id().to_owned())
+}
+
 /// Returns the title of a log, or else its first prompt, with secrets masked.
 pub fn log_title(log: &Log<'_>) -> String {
     let title = log.title().map(str::to_owned);

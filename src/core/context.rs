@@ -19,7 +19,7 @@ use super::config::Settings;
 use super::discover::{Environment, project_border};
 use super::foreign::{LARGEST_WHOLE, read_capped};
 use super::log::Agent;
-use super::trust::Refusal;
+use super::trust::{Refusal, real_path};
 use super::{Error, Result};
 
 /// The agents whose rules are known.
@@ -47,6 +47,65 @@ pub struct Start<'a> {
     pub opencode: &'a Path,
     /// Copilot CLI's directory.
     pub copilot: &'a Path,
+    /// A text that is read in place of its file.
+    pub draft: Option<&'a Draft>,
+}
+
+/// A text that a file is going to have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// The real path of the file.
+    pub file: PathBuf,
+    /// The text.
+    pub text: String,
+}
+
+/// An agent whose rules are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownAgent {
+    /// The agent.
+    pub agent: Agent,
+    /// Whether it has a directory here.
+    pub is_installed: bool,
+}
+
+/// Everything that an agent loads when it starts in a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentContext {
+    /// The agent.
+    pub agent: Agent,
+    /// The directory.
+    pub cwd: PathBuf,
+    /// The user's home directory.
+    pub home: PathBuf,
+    /// The pieces, in order.
+    pub pieces: Vec<Piece>,
+}
+
+impl AgentContext {
+    /// Returns the number of tokens of all pieces.
+    pub fn tokens(&self) -> usize {
+        self.pieces.iter().map(Piece::tokens).sum()
+    }
+
+    /// Returns the number of bytes that are sent.
+    pub fn bytes(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.text.len()).sum()
+    }
+
+    /// Returns a short name of a path: below the directory, below the home, or the whole.
+    pub fn name_of(&self, path: &Path) -> String {
+        if let Ok(inside) = path.strip_prefix(&self.cwd)
+            && inside.components().next().is_some()
+        {
+            return inside.display().to_string();
+        }
+        match path.strip_prefix(&self.home) {
+            Ok(inside) if inside.components().next().is_none() => "~".to_owned(),
+            Ok(inside) => format!("~/{}", inside.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
 }
 
 /// The role of a piece.
@@ -105,6 +164,28 @@ pub struct Piece {
     pub text: String,
     /// What is not sent, and why.
     pub cut: Option<String>,
+    /// The text that is not sent, where it is known.
+    pub rest: String,
+    /// How much of a limit of the agent's is used.
+    pub limit: Option<Limit>,
+}
+
+/// A limit of an agent's, and how much of it is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// The used part, which can exceed the limit.
+    pub used: usize,
+    /// The limit.
+    pub most: usize,
+    /// What is counted.
+    pub unit: &'static str,
+}
+
+impl Limit {
+    /// Returns the used part in percent.
+    pub fn percent(&self) -> usize {
+        (self.used * 100).div_ceil(self.most.max(1))
+    }
 }
 
 impl Piece {
@@ -113,14 +194,37 @@ impl Piece {
         tokens(&self.text)
     }
 
+    /// Returns whether it goes on with a file of which another piece was sent before.
+    pub fn is_continued(&self) -> bool {
+        self.bytes == 0 && self.cut.is_none() && !self.text.is_empty()
+    }
+
+    /// Returns a piece that is sent whole.
+    pub fn whole(path: PathBuf, kind: PieceKind, bytes: u64, text: String) -> Self {
+        Self {
+            path,
+            kind,
+            bytes,
+            text,
+            cut: None,
+            rest: String::new(),
+            limit: None,
+        }
+    }
+
     /// Returns a piece of which nothing is sent.
     fn unsent(path: &Path, kind: PieceKind, bytes: u64, why: impl Into<String>) -> Self {
         Self {
-            path: path.to_owned(),
-            kind,
-            bytes,
-            text: String::new(),
             cut: Some(why.into()),
+            ..Self::whole(path.to_owned(), kind, bytes, String::new())
+        }
+    }
+
+    /// Returns the piece with the text that is not sent.
+    fn with_rest(self, rest: impl Into<String>) -> Self {
+        Self {
+            rest: rest.into(),
+            ..self
         }
     }
 }
@@ -208,6 +312,9 @@ impl Start<'_> {
             let (reason, remedy) = (refusal.reason(), refusal.remedy());
             return Found::Unread(format!("not shown: {reason}; {remedy}"));
         }
+        if let Some(draft) = self.draft.filter(|draft| draft.file == real_path(path)) {
+            return Found::Content(draft.text.clone().into_bytes());
+        }
         match read_capped(path, LARGEST_WHOLE) {
             Ok(bytes) => Found::Content(bytes),
             Err(Error::NotFound { .. }) => Found::Missing,
@@ -276,3 +383,86 @@ fn counted(n: usize, noun: &str) -> String {
 
 #[cfg(test)]
 mod fixture;
+
+#[cfg(test)]
+mod tests {
+    use super::fixture::Home;
+    use super::*;
+
+    #[test]
+    fn a_draft_is_read_in_place_of_its_file_for_every_agent() {
+        for (agent, name) in [
+            (Agent::ClaudeCode, "CLAUDE.md"),
+            (Agent::Codex, "AGENTS.md"),
+            (Agent::Gemini, "GEMINI.md"),
+            (Agent::Opencode, "AGENTS.md"),
+            (Agent::Copilot, "AGENTS.md"),
+        ] {
+            let path = format!("shop/{name}");
+            let home = Home::with(&[("shop/.git/HEAD", ""), (&path, "old"), ("other.md", "x")]);
+            let told = |draft: Option<&Draft>| -> Vec<String> {
+                let pieces = home.pieces_with(agent, "shop", draft).into_iter();
+                pieces.map(|piece| piece.text).collect()
+            };
+            let draft = |file: &str| Draft {
+                file: home.path().join(file),
+                text: "new".to_owned(),
+            };
+            assert_eq!(told(None), ["old"], "{}", agent.name());
+            assert_eq!(told(Some(&draft(&path))), ["new"], "{}", agent.name());
+            assert_eq!(told(Some(&draft("other.md"))), ["old"], "{}", agent.name());
+        }
+    }
+
+    #[test]
+    fn limits_and_what_is_behind_the_cut_are_told() {
+        let index: String = (1..=203).map(|line| format!("line {line}\n")).collect();
+        let memory = ".claude/projects/shop/memory/MEMORY.md";
+        let home = Home::with(&[("shop/CLAUDE.md", "a"), (memory, &index)]);
+        let environment = Environment {
+            cwd: home.path().join("shop"),
+            claude: home.path().join(".claude"),
+            claude_project: Some("shop".to_owned()),
+            codex: home.path().join(".codex"),
+            gemini: home.path().join(".gemini"),
+            data: home.path().join("data"),
+            home: home.path(),
+        };
+        let start = Start {
+            environment: &environment,
+            settings: &Settings::default(),
+            managed: &home.path().join("managed"),
+            opencode: &home.path().join(".config/opencode"),
+            copilot: &home.path().join(".copilot"),
+            draft: None,
+        };
+        let pieces = pieces(Agent::ClaudeCode, &start).expect("a known agent");
+        let index = pieces.last().expect("the index");
+        let lines = Limit {
+            used: 203,
+            most: 200,
+            unit: "lines",
+        };
+        assert_eq!(index.limit, Some(lines));
+        assert_eq!(lines.percent(), 102);
+        assert_eq!(index.rest, "line 201\nline 202\nline 203");
+        assert!(index.text.ends_with("line 200"), "{}", index.text);
+        let context = AgentContext {
+            agent: Agent::ClaudeCode,
+            cwd: environment.cwd.clone(),
+            home: environment.home.clone(),
+            pieces,
+        };
+        assert_eq!(context.tokens(), 1 + tokens(&context.pieces[1].text));
+        assert_eq!(context.bytes(), 1 + context.pieces[1].text.len());
+        for (path, name) in [
+            ("shop/CLAUDE.md", "CLAUDE.md"),
+            ("shop", "~/shop"),
+            ("other/a.md", "~/other/a.md"),
+            ("", "~"),
+        ] {
+            assert_eq!(context.name_of(&home.path().join(path)), name);
+        }
+        assert_eq!(context.name_of(Path::new("/etc/x.md")), "/etc/x.md");
+    }
+}

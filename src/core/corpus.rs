@@ -32,6 +32,7 @@ mod block;
 mod bytes;
 mod frames;
 mod index;
+mod log_view;
 mod lookup;
 mod manifest;
 mod mapped;
@@ -54,9 +55,10 @@ use crate::core::log::{HashedProjects, LogFile};
 use crate::core::{Error, Result};
 
 pub use block::{LONGEST, key};
-pub use index::Occurrence;
+pub use index::{Containing, Occurrence};
+pub use log_view::Log;
 pub use lookup::FormTest;
-pub use view::{Block, BlockBytes, BlockContent, CorpusMessage, Log, MessageSummary, MessageTable};
+pub use view::{Block, BlockBytes, BlockContent, CorpusMessage, MessageSummary, MessageTable};
 
 use manifest::Manifest;
 use pack::{Maps, Pack};

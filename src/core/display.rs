@@ -48,6 +48,10 @@ pub fn visible_json(json: &str) -> String {
 /// Replaces control characters by visible ones, so that none of them affects a terminal;
 /// newlines and tabs stay.
 pub fn escape_controls(text: &str) -> String {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    if text.bytes().all(is_plain) {
+        return text.to_owned();
+    }
     text.chars()
         .filter(|c| *c != '\r')
         .map(|c| match c {

@@ -11,7 +11,7 @@ pub fn format_hits(query: &str, hits: &[Hit]) -> String {
     if hits.is_empty() {
         return format!("No results found for: \"{query}\"");
     }
-    let mut out = format!("Found {} result(s) for: \"{query}\"", hits.len());
+    let mut out = format_hits_head(query, hits.len());
     for (at, hit) in hits.iter().enumerate() {
         // The log of a session store needs no name; any other is one of many.
         let is_session = hit.source == HitSource::Messages && hit.citation.path == MESSAGES;
@@ -31,6 +31,11 @@ pub fn format_hits(query: &str, hits: &[Hit]) -> String {
         }
     }
     out
+}
+
+/// The line before the first hit, without its line break.
+pub fn format_hits_head(query: &str, count: usize) -> String {
+    format!("Found {count} result(s) for: \"{query}\"")
 }
 
 /// Formats lessons in full, each with its type, its path and why it matches.

@@ -4,7 +4,6 @@
 //! same bytes.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -171,17 +170,20 @@ impl<'a> Scan<'a> {
                 {
                     self.inline((start, label), here + 3..angle, closed);
                     at = closed + 1;
-                } else if let Some(closed) = closing.get(&(here + 1)) {
-                    self.inline((start, label), here + 2..*closed, *closed);
+                } else if let Ok(found) =
+                    closing.binary_search_by_key(&(here + 1), |(opened, _)| *opened)
+                {
+                    let closed = closing[found].1;
+                    self.inline((start, label), here + 2..closed, closed);
                     at = closed + 1;
                 }
             }
         }
     }
 
-    /// Returns the parentheses of a line that follow a bracket, each with its closing one.
-    fn parentheses(&mut self, line: &Line<'_>) -> HashMap<usize, usize> {
-        let mut closing = HashMap::new();
+    /// Returns the parentheses of a line that follow a bracket, each with its closing one, in order.
+    fn parentheses(&mut self, line: &Line<'_>) -> Vec<(usize, usize)> {
+        let mut closing = Vec::new();
         if !line.text.contains("](") {
             return closing;
         }
@@ -194,13 +196,14 @@ impl<'a> Scan<'a> {
                 b'(' => open.push((at, last == b']')),
                 b')' => {
                     if let Some((opened, true)) = open.pop() {
-                        closing.insert(opened, at);
+                        closing.push((opened, at));
                     }
                 }
                 _ => {}
             }
             last = byte;
         }
+        closing.sort_unstable();
         closing
     }
 

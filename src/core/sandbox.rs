@@ -46,7 +46,7 @@ impl OpenRoot<'_> {
         let path = found.target.as_deref().unwrap_or(&found.path);
         // What was a file when it was found may be a pipe now.
         match self.root.open_in(&self.dir, path)? {
-            Some(file) => self.root.read_open(path, file),
+            Some(open) => self.root.read_open(path, open),
             None => Err(Error::not_found(path)),
         }
     }
@@ -143,16 +143,16 @@ impl Root {
 
     /// The content of a file; `None` if it does not exist.
     pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
-        let file = self.open_file(path)?;
-        file.map(|file| self.read_open(path, file)).transpose()
+        let open = self.open_file(path)?;
+        open.map(|open| self.read_open(path, open)).transpose()
     }
 
-    fn read_open(&self, path: &str, file: File) -> Result<Vec<u8>> {
-        let meta = file.metadata().map_err(|e| self.path_error(path, e))?;
-        if meta.len() > LARGEST_MEMORY {
-            return Err(too_large(path, meta.len()));
+    /// The content of an open file of this size, which may have grown since.
+    fn read_open(&self, path: &str, (file, size): (File, u64)) -> Result<Vec<u8>> {
+        if size > LARGEST_MEMORY {
+            return Err(too_large(path, size));
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
         let mut file = file.take(LARGEST_MEMORY + 1);
         file.read_to_end(&mut bytes)
             .map_err(|e| self.path_error(path, e))?;
@@ -162,7 +162,8 @@ impl Root {
         }
     }
 
-    fn open_file(&self, path: &str) -> Result<Option<File>> {
+    /// Opens a regular file; returns it and its size, or `None` if it does not exist.
+    fn open_file(&self, path: &str) -> Result<Option<(File, u64)>> {
         match self.handle() {
             Ok(dir) => self.open_in(&dir, path),
             Err(Error::Io { source, .. }) if is_absent(&source) => Ok(None),
@@ -170,7 +171,7 @@ impl Root {
         }
     }
 
-    fn open_in(&self, dir: &Dir, path: &str) -> Result<Option<File>> {
+    fn open_in(&self, dir: &Dir, path: &str) -> Result<Option<(File, u64)>> {
         let mut options = OpenOptions::new();
         options.read(true);
         // Opening a pipe would wait for a writer.
@@ -178,7 +179,7 @@ impl Root {
         let opened = dir.open_with(path, &options);
         let kind = opened.and_then(|file| Ok((file.metadata()?, file)));
         match kind {
-            Ok((meta, file)) if meta.is_file() => Ok(Some(file)),
+            Ok((meta, file)) if meta.is_file() => Ok(Some((file, meta.len()))),
             Ok((meta, _)) if meta.is_dir() => Err(Error::io(
                 self.absolute(path),
                 io::ErrorKind::IsADirectory.into(),
@@ -433,7 +434,7 @@ mod tests {
         let (_temp, root) = root();
         // It has no length of its own, and no end.
         let endless = std::fs::File::open("/dev/zero").expect("opens");
-        let read = root.read_open("a.md", File::from_std(endless));
+        let read = root.read_open("a.md", (File::from_std(endless), 0));
         let error = read.expect_err("endless").to_string();
         assert!(error.contains("too large"), "{error}");
     }

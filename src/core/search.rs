@@ -6,6 +6,7 @@
 
 mod blocks;
 mod candidate;
+mod collected;
 mod copies;
 mod current;
 mod exact;
@@ -13,7 +14,10 @@ mod exact;
 mod fixture;
 pub mod fuzzy;
 pub mod lesson;
+mod limits;
+mod log_scoring;
 mod needle;
+mod occurrence;
 mod proximity;
 mod ranked;
 pub mod recall;
@@ -301,18 +305,19 @@ fn with_on_all_cores<S, T: Send>(
 }
 
 /// Runs `work` for these blocks of a part on all cores, with a value that each thread makes
-/// once, and releases the memory of blocks that are done. Returns all results in the order of
-/// the list.
+/// once, and releases the memory of blocks that are done. Passes the results of a few blocks at a
+/// time to `take`, with a number that orders them.
 fn over_blocks<S, T: Send>(
     corpus: &Corpus,
     (part, blocks): (Part, &[usize]),
     make: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, &Block<'_>, &mut Vec<T>) + Sync,
-) -> Vec<T> {
+    take: impl Fn(usize, Vec<T>) + Sync,
+) {
     // Few blocks for each thread, but enough that releasing memory is not most of the work.
     const TOGETHER: usize = 8;
     let chunks: Vec<&[usize]> = blocks.chunks(TOGETHER).collect();
-    let found = with_on_all_cores(chunks.len(), make, |own, chunk| {
+    with_on_all_cores(chunks.len(), make, |own, chunk| {
         let mut found = Vec::new();
         let blocks = chunks[chunk].iter();
         for block in blocks.filter_map(|number| corpus.block(part, *number)) {
@@ -321,7 +326,6 @@ fn over_blocks<S, T: Send>(
         if let (Some(first), Some(last)) = (chunks[chunk].first(), chunks[chunk].last()) {
             corpus.release(part, *first..last + 1);
         }
-        found
+        take(chunk, found);
     });
-    found.into_iter().flatten().collect()
 }

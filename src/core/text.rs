@@ -19,6 +19,8 @@ pub struct Word<'a> {
     pub text: &'a str,
     /// The word and all the text behind it.
     behind: &'a [u8],
+    /// Whether there are characters beyond ASCII in it or right beside it.
+    is_wide: bool,
 }
 
 /// The words of a text, in order; see [`words`].
@@ -86,20 +88,12 @@ pub fn next_wide(text: &str, from: usize) -> Option<usize> {
     Some(from + 8 * plain + wide)
 }
 
-/// Returns whether the text has letters or digits beyond ASCII that [`fold`] makes ASCII ones.
-pub fn has_folded_letters(text: &str) -> bool {
-    let mut from = 0;
-    while let Some(at) = next_wide(text, from) {
-        let Some(char) = text[at..].chars().next() else {
-            return false;
-        };
-        from = at + char.len_utf8();
+fn has_folded_letters(word: &str) -> bool {
+    let mut wide = word.chars().filter(|char| !char.is_ascii());
+    wide.any(|char| {
         let mut lower = char.to_lowercase();
-        if char.is_alphanumeric() && lower.any(|char| nucleo::chars::normalize(char).is_ascii()) {
-            return true;
-        }
-    }
-    false
+        lower.any(|char| nucleo::chars::normalize(char).is_ascii())
+    })
 }
 
 /// Returns whether the text ends with a question mark.
@@ -136,6 +130,11 @@ fn stem_with<'a>(english: &Stemmer, folded: &'a str) -> Cow<'a, str> {
 }
 
 impl Word<'_> {
+    /// Returns whether it has letters or digits beyond ASCII that [`fold`] makes ASCII ones.
+    pub fn has_folded_letters(&self) -> bool {
+        self.is_wide && has_folded_letters(self.text)
+    }
+
     /// Returns the term of the folded word.
     pub fn term(&self) -> Term {
         match (self.text.len(), self.behind.first_chunk()) {
@@ -222,6 +221,7 @@ impl<'a> Iterator for Words<'a> {
                 at: from,
                 text: &self.text[from..to],
                 behind: &self.text.as_bytes()[from..],
+                is_wide,
             });
         }
     }

@@ -36,7 +36,7 @@ pub(super) struct Call<'a> {
 pub(super) struct ClientIdentity {
     /// The client's name, the author of changes.
     pub(super) name: String,
-    /// The agent, if it is one that keeps a memory of its own.
+    /// The agent, if it is known.
     pub(super) agent: Option<Agent>,
     /// The id of its session, if known.
     pub(super) session: Option<String>,

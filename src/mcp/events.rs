@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use super::answer::{Failure, QUOTED, ToolAnswer, ToolResult};
+use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{Field, FieldType, Tool, ToolEffect};
 use crate::core::display::safe;
@@ -58,7 +58,7 @@ fn get_events(call: &Call<'_>) -> ToolResult {
         })
         .collect();
     let answer = json!({ "events": rows, "has_more": has_more });
-    Ok(ToolAnswer::text(answer.to_string()).with(QUOTED))
+    Ok(ToolAnswer::text(answer.to_string()).quoted(0))
 }
 
 /// Truncates a text, so that a long one leaves space for the others.

@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::answer::{Failure, QUOTED, ToolAnswer, ToolResult};
+use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{ALL, Field, FieldType, OFFSET, Tool, ToolEffect};
-use crate::core::corpus::{BuildProgress, Progress};
+use crate::core::catalog;
+use crate::core::corpus::{BuildProgress, Corpus, Progress};
 use crate::core::display::safe;
 use crate::core::format;
 use crate::core::query::Query;
@@ -63,12 +64,6 @@ fn run(call: &Call<'_>) -> ToolResult {
         Scope::Detail => None,
         Scope::All | Scope::Messages => Some(call.setup.logs.log_catalog()?),
     };
-    let request = RecallRequest {
-        query: &query,
-        scope,
-        limit: offset + limit,
-        without: call.client.session.as_deref(),
-    };
     let patience = Deadline {
         until: Instant::now() + READING_LIMIT,
         is_dropped: call.is_dropped,
@@ -78,6 +73,14 @@ fn run(call: &Call<'_>) -> ToolResult {
         unread,
         left,
     } = search(call.searched(), catalog.as_ref(), &patience, |sources| {
+        let session = call.client.session.clone();
+        let running = session.or_else(|| running_session(sources.corpus?, call));
+        let request = RecallRequest {
+            query: &query,
+            scope,
+            limit: offset + limit,
+            without: running.as_deref(),
+        };
         let mut found = recall(sources, request);
         found.hits.drain(..offset.min(found.hits.len()));
         found
@@ -91,8 +94,9 @@ fn run(call: &Call<'_>) -> ToolResult {
         (hits, _) => format::format_hits(text, hits),
     });
     if hits.iter().any(|hit| hit.source == HitSource::Messages) {
-        // A snippet is one line, so that it cannot end its own quotation.
-        answer = answer.with(QUOTED);
+        // The hits are quoted, and the line that counts them is not.
+        let head = format::format_hits_head(text, hits.len()).len();
+        answer = answer.quoted(head + "\n\n".len());
     }
     let end = offset + hits.len();
     if end < found.total && !hits.is_empty() {
@@ -112,6 +116,17 @@ fn run(call: &Call<'_>) -> ToolResult {
         answer = answer.with(format!("{count} log(s) could not be read: {first}"));
     }
     Ok(answer)
+}
+
+/// How long before the server was started a running session may have its prompt, in milliseconds:
+/// OpenCode starts its servers for a prompt, and after its plugins.
+const STARTING: i64 = 2 * 60 * 1000;
+
+/// Returns the session that calls, of a client that does not name it: its agent's newest one, if it
+/// has a prompt since the server was started.
+fn running_session(corpus: &Corpus, call: &Call<'_>) -> Option<String> {
+    let since = call.setup.started.as_millisecond() - STARTING;
+    catalog::running_session(corpus, call.client.agent?, since)
 }
 
 fn scope(call: &Call<'_>) -> Result<Scope, Failure> {

@@ -81,11 +81,13 @@ fn client_name(context: &RequestContext<RoleServer>) -> String {
     }
 }
 
-/// Returns the agent behind a client's name, if it keeps a memory of its own.
+/// Returns the agent behind a client's name.
 fn agent_of(client: &str) -> Option<Agent> {
     match client {
         "claude-code" => Some(Agent::ClaudeCode),
+        "opencode" => Some(Agent::Opencode),
         name if name.starts_with("codex") => Some(Agent::Codex),
+        name if name.starts_with("gemini-cli") => Some(Agent::Gemini),
         _ => None,
     }
 }

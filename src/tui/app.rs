@@ -34,6 +34,7 @@ use super::theme::Theme;
 use super::worker::UNSAVED_THREAD;
 use super::{Exit, Pick};
 use crate::core::config::{EditorKeys, Warning};
+use crate::core::context::KnownAgent;
 use crate::core::discover::{DiscoveryScope, SearchedPlace};
 use crate::core::library::{Library, LogGroup};
 use crate::core::unsaved::Unsaved;
@@ -87,6 +88,8 @@ pub(crate) struct UserContext {
     pub(crate) editor_keys: EditorKeys,
     /// Which stores and logs are shown; `None` if the caller listed the stores.
     pub(crate) scope: Option<DiscoveryScope>,
+    /// The agents of which is known what they load.
+    pub(crate) agents: Vec<KnownAgent>,
 }
 
 /// How the screen is divided until a pane requests another arrangement.

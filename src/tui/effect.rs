@@ -2,12 +2,14 @@
 //! reports a job that is not handled. [`super::worker::Workers`] and the loop carry them out.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::Exit;
 use crate::core::catalog::LogScope;
 use crate::core::change::{BrokenLinks, Change, ChangeRequest};
+use crate::core::context::{AgentContext, Draft};
 use crate::core::discover::DiscoveryScope;
-use crate::core::log::{LogFile, Resume};
+use crate::core::log::{Agent, LogFile, Resume};
 use crate::core::store::StoreId;
 use crate::core::unsaved::Unsaved;
 
@@ -60,6 +62,13 @@ pub(crate) enum LibraryJob {
     Compare { id: String },
     /// Read what waits for review.
     Queue,
+    /// Read what an agent loads; with a draft, what it would load.
+    Context { agent: Agent, draft: Option<Draft> },
+    /// Read the file of a piece, to be edited.
+    EditPiece {
+        context: Arc<AgentContext>,
+        at: usize,
+    },
 }
 
 /// Writes to the stores, under their locks.

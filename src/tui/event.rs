@@ -15,6 +15,7 @@ use super::widget::emphasis::MarkedWords;
 use super::worker::search::FindResults;
 use crate::core::Error;
 use crate::core::change::{Change, Edit};
+use crate::core::context::AgentContext;
 use crate::core::corpus::BuildProgress;
 use crate::core::history::Record;
 use crate::core::library::{Library, LogGroup};
@@ -98,6 +99,17 @@ pub(crate) enum Event {
     Reviewed {
         job: ReviewJob,
         result: Result<usize, Error>,
+    },
+    /// What an agent loads, or would load with the draft of a file.
+    ContextRead {
+        draft: Option<PathBuf>,
+        result: Result<Arc<AgentContext>, Error>,
+    },
+    /// The file of a piece, to be edited, or why tome does not edit it.
+    PieceRead {
+        context: Arc<AgentContext>,
+        at: usize,
+        result: Result<Unsaved, String>,
     },
     /// The text of a new memory, to be edited before it is saved.
     Composed(Result<NewMemoryText, Error>),

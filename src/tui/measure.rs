@@ -47,6 +47,7 @@ impl HeadlessApp {
             zone: TimeZone::UTC,
             editor_keys: EditorKeys::Readline,
             scope: Some(crate::core::discover::DiscoveryScope::Project),
+            agents: Vec::new(),
         };
         let mut app = App::new(Theme::default(), Keymap::new(), user);
         app.resize(Size::new(width, height));

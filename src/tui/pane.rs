@@ -5,6 +5,7 @@
 //! the top pane without knowing its type.
 
 pub(crate) mod browse;
+pub(crate) mod context;
 pub(crate) mod editor;
 pub(crate) mod find;
 pub(crate) mod history;
@@ -163,6 +164,11 @@ pub(crate) trait Pane: std::fmt::Debug {
     /// The unsaved texts of the pane.
     fn unsaved(&self) -> Vec<Unsaved> {
         Vec::new()
+    }
+
+    /// What saving this text changes besides its file.
+    fn save_note(&self, _text: &Unsaved) -> Option<String> {
+        None
     }
 
     /// Whether an action can be run now, so that its key is offered.

@@ -33,8 +33,10 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
         StoreSource::Discover { scope, .. } => Some(*scope),
         StoreSource::Named(_) => None,
     };
+    let agents = setup.contexts.agents();
     let outside = WorkerContext {
         source: setup.source,
+        contexts: setup.contexts,
         catalog: setup.catalog,
         history: setup.history,
         unsaved: &setup.unsaved,
@@ -53,6 +55,7 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
         zone: setup.zone,
         editor_keys: setup.editor_keys,
         scope,
+        agents,
     };
     let mut running = Loop {
         app: App::new(setup.theme, keymap, given),

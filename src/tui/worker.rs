@@ -6,6 +6,7 @@
 //! transcript worker reads transcripts. Their results are sent to the app as events. A panic in
 //! a worker is reported as [`Event::Panicked`]; the program continues.
 
+pub(crate) mod context;
 pub(crate) mod corpus;
 mod library;
 mod lock;
@@ -35,7 +36,7 @@ use writer::Writer;
 
 use super::effect::{LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WriteJob};
 use super::event::{Changes, Event, ReviewCounts};
-use super::{Clock, StoreSource};
+use super::{Clock, ContextSource, StoreSource};
 use crate::core::catalog::LogCatalog;
 use crate::core::change::Author;
 use crate::core::history::History;
@@ -48,6 +49,7 @@ pub(crate) use unsaved::THREAD as UNSAVED_THREAD;
 /// What the workers need from the caller.
 pub(crate) struct WorkerContext<'a> {
     pub(crate) source: StoreSource,
+    pub(crate) contexts: Box<dyn ContextSource>,
     pub(crate) catalog: LogCatalog,
     pub(crate) history: History,
     pub(crate) unsaved: &'a Path,
@@ -113,10 +115,12 @@ impl Workers {
             events: events.clone(),
             lock_wait,
             review_counts: ReviewCounts::new(),
+            changed_roots: Vec::new(),
             unfinished: Arc::clone(&unfinished),
         };
         let worker = LibraryWorker {
             source: outside.source,
+            contexts: outside.contexts,
             history: outside.history,
             clock: outside.clock,
             library: Arc::new(Library::default()),

@@ -46,6 +46,14 @@ class Place:
         (self.project / ".memory/MEMORY.md").write_text("# Memory\n\n- [Zebra](zebra.md) — the zebra has stripes\n")
         (self.project / ".memory/zebra.md").write_text("---\nname: Zebra\ndescription: the zebra has stripes\ntype: project\n---\n\nThe zebra lives in enclosure 7.\n")
         self.env = {"HOME": str(self.home), "PATH": os.environ["PATH"], "TZ": "UTC"}
+        stand_in = StandIn([[say("Found it.")]])
+        self.plain = self.claude("-p", "find the zebra", stand_in=stand_in).stdout
+        stand_in.close()
+        before = self.files()
+        for scope in ([], ["--project"]):
+            self.tome("setup", "claude-code", *scope, "--yes")
+            self.tome("setup", "claude-code", *scope, "--remove", "--yes")
+            check(self.files() == before, "set-up %s and its removal give back every byte" % scope)
         self.tome("setup", "claude-code", "--project", "--yes")
         (self.home / "mcp.json").write_text(json.dumps(
             {"mcpServers": {"tome": {"command": str(TOME), "args": ["mcp", "--store", "./.memory"]}}}))
@@ -54,6 +62,12 @@ class Place:
         done = subprocess.run([str(TOME), *args], cwd=self.project, env=self.env, capture_output=True, text=True)
         check(done.returncode == 0, "tome %s: %s" % (" ".join(args), done.stderr))
         return done.stdout
+
+    def files(self):
+        """Every file but tome's own: its path and its bytes."""
+        own = self.home / ".local/share/tome"
+        files = (path for path in self.home.rglob("*") if path.is_file() and own not in path.parents)
+        return {str(path): path.read_bytes() for path in files}
 
     def claude(self, *args, stand_in=None):
         env = dict(self.env, ANTHROPIC_API_KEY="sk-test-x", DISABLE_TELEMETRY="1", DISABLE_AUTOUPDATER="1",
@@ -139,7 +153,8 @@ def everything(place):
     check("feeding.md" in (place.project / ".memory/MEMORY.md").read_text(), "the index has it")
     # Nobody is there, so nobody is reminded, and what is printed is the answer.
     check(POINTER not in sent and "Storing in coder memory" not in sent, "a run without a user is not reminded")
-    check(place.printed == "Found it.\n", "the answer is what is printed: %r" % place.printed)
+    check(place.plain == "Found it.\n", "the answer is printed without tome: %r" % place.plain)
+    check(place.printed == place.plain, "with tome, the same is printed: %r" % place.printed)
     tools = [tool for tool in requests[0]["tools"] if tool["name"].startswith("mcp__tome__")]
     check(any(tool["name"] == "mcp__tome__recall_memory" for tool in tools), "recall_memory is loaded at the start")
     events = place.events()

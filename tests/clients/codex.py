@@ -91,28 +91,47 @@ def session(home):
         check(done.returncode == 0, "tome %s: %s" % (" ".join(args), done.stderr))
         return done.stdout
 
+    def files():
+        own = home / ".local/share/tome"
+        return {str(path): path.read_bytes() for path in home.rglob("*") if path.is_file() and own not in path.parents}
+
+    def codex(turns):
+        """Runs one prompt; returns how it ended and what the client sent."""
+        stand_in = StandIn(turns)
+        settings = [
+            "model=\"stand-in\"", "model_provider=\"stand_in\"", "approval_policy=\"never\"",
+            "model_providers.stand_in={name=\"stand-in\", base_url=\"http://127.0.0.1:%d/v1\", wire_api=\"responses\", env_key=\"STAND_IN_KEY\"}" % stand_in.port,
+        ]
+        flags = [part for setting in settings for part in ("-c", setting)]
+        done = subprocess.run([CODEX, "exec", *flags, "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox",
+                               "find the zebra"], cwd=project, env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        stand_in.server.shutdown()
+        return done, stand_in.requests
+
+    for scope in ([], ["--project"]):
+        before = files()
+        tome("setup", "codex", *scope, "--yes")
+        check(files() != before, "set-up %s writes something" % scope)
+        tome("setup", "codex", *scope, "--remove", "--yes")
+        check(files() == before, "set-up %s and its removal give back every byte" % scope)
+    plain, _ = codex([[message("Found it.")]])
+    # The session without tome is no session to be found below.
+    shutil.rmtree(home / ".codex/sessions")
     tome("setup", "codex", "--yes")
     listed = subprocess.run([CODEX, "mcp", "list"], cwd=project, env=env, capture_output=True, text=True).stdout
     # Codex lists servers without connecting to them; that it can is shown by the call below.
     check(any(line.startswith("tome ") and "enabled" in line for line in listed.splitlines()), "codex mcp list has the server enabled: " + listed)
-    stand_in = StandIn([
+    done, requests = codex([
         [call(1, "recall_memory", namespace="mcp__tome", query="zebra")],
         [call(2, "update_plan", plan=[{"step": "step %d" % n, "status": "pending"} for n in range(6)])],
         [message("Found it.")],
     ])
-    settings = [
-        "model=\"stand-in\"", "model_provider=\"stand_in\"", "approval_policy=\"never\"",
-        "model_providers.stand_in={name=\"stand-in\", base_url=\"http://127.0.0.1:%d/v1\", wire_api=\"responses\", env_key=\"STAND_IN_KEY\"}" % stand_in.port,
-    ]
-    flags = [part for setting in settings for part in ("-c", setting)]
-    done = subprocess.run([CODEX, "exec", *flags, "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox",
-                           "find the zebra"], cwd=project, env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
-    stand_in.server.shutdown()
-    sent = "\n".join(stand_in.requests)
+    sent = "\n".join(requests)
     check(done.returncode == 0, "codex ends well: %s %s" % (done.stdout, done.stderr))
-    check(done.stdout == "Found it.\n", "the answer is what is printed: %r" % done.stdout)
+    check(plain.stdout == "Found it.\n", "the answer is printed without tome: %r" % plain.stdout)
+    check(done.stdout == plain.stdout, "with tome, the same is printed: %r" % done.stdout)
     check("clamping" not in done.stderr, "no hook waits longer than Codex does: " + done.stderr)
-    check("the zebra has stripes" in (stand_in.requests or [""])[0], "the context arrives with the first request: " + done.stderr)
+    check("the zebra has stripes" in (requests or [""])[0], "the context arrives with the first request: " + done.stderr)
     check("Citation: zebra.md#L" in sent, "recall_memory answers: " + sent[-1500:])
     files = list((home / ".local/share/tome/events").glob("*/events.jsonl"))
     events = [json.loads(line) for file in files for line in file.read_text().splitlines()]

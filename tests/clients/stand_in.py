@@ -88,3 +88,88 @@ class StandIn:
         ]
         text = "".join("event: %s\ndata: %s\n\n" % (event["type"], json.dumps(event)) for event in events)
         return "text/event-stream", text.encode()
+
+
+class Recording:
+    """A stand-in that answers on 127.0.0.1 with what `answer` returns, and keeps the requests."""
+
+    def __init__(self, turns):
+        self.turns, self.requests, self.lock = list(turns), [], threading.Lock()
+        stand_in = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def do_GET(self):
+                self.reply("application/json", json.dumps({"object": "list", "data": [{"id": "stand-in", "object": "model"}], "models": []}))
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                self.reply(*stand_in.answer(self.path, json.loads(body or b"{}")))
+
+            def reply(self, kind, body):
+                self.send_response(200)
+                self.send_header("content-type", kind)
+                self.send_header("content-length", str(len(body.encode())))
+                self.end_headers()
+                try:
+                    self.wfile.write(body.encode())
+                except BrokenPipeError:
+                    pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def next(self, request, tools):
+        """The next turn for a request of the session itself, which offers tools; `ok` for any other."""
+        with self.lock:
+            self.requests.append(request)
+            return self.turns.pop(0) if tools > 2 and self.turns else {"text": "ok"}
+
+
+class Gemini(Recording):
+    """The Gemini API. A turn is {"text": …} or {"call": (name, arguments)}."""
+
+    def answer(self, path, request):
+        if "enerateContent" not in path:
+            return "application/json", json.dumps({"totalTokens": 10})
+        tools = sum(len(tool.get("functionDeclarations", [])) for tool in request.get("tools") or [])
+        turn = self.next(request, tools)
+        name, given = turn.get("call", (None, None))
+        part = {"functionCall": {"name": name, "args": given}} if name else {"text": turn["text"]}
+        answer = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
+                  "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}}
+        if "stream" in path:
+            return "text/event-stream", "data: %s\r\n\r\n" % json.dumps(answer)
+        return "application/json", json.dumps(answer)
+
+
+class ChatCompletions(Recording):
+    """The Chat Completions API. A turn is {"text": …} or {"call": (name, arguments)}."""
+
+    def answer(self, path, request):
+        if not path.endswith("/chat/completions"):
+            return "application/json", "{}"
+        turn = self.next(request, len(request.get("tools") or []))
+        number = len(self.requests)
+        base = {"id": "c%d" % number, "created": 1, "model": "stand-in",
+                "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}}
+        message, ending = {"role": "assistant", "content": turn.get("text")}, "stop"
+        if "call" in turn:
+            name, given = turn["call"]
+            call = {"index": 0, "id": "call_%d" % number, "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+            message, ending = {"role": "assistant", "tool_calls": [call]}, "tool_calls"
+        if not request.get("stream"):
+            choice = {"index": 0, "message": message, "finish_reason": ending}
+            return "application/json", json.dumps(dict(base, object="chat.completion", choices=[choice]))
+        parts = [(message, None), ({}, ending)]
+        chunks = [dict(base, object="chat.completion.chunk", choices=[{"index": 0, "delta": delta, "finish_reason": end}]) for delta, end in parts]
+        return "text/event-stream", "".join("data: %s\n\n" % json.dumps(chunk) for chunk in chunks) + "data: [DONE]\n\n"

@@ -834,6 +834,21 @@ fn the_answer_of_copilot_is_read_from_its_transcript() {
         stop.to_string().as_bytes(),
     );
     assert_eq!(events(&home)[0]["text"], "The answer.");
+    // It is written some time after the event.
+    let home = Home::new();
+    let path = home.path().join("t.jsonl");
+    let stop = json!({ "sessionId": "c", "cwd": home.project(), "transcriptPath": path });
+    let writing = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        let answer = "{\"type\":\"assistant.message\",\"data\":{\"content\":\"Late.\"}}\n";
+        std::fs::write(path, answer).expect("written");
+    });
+    home.run_with_input(
+        &["hook", "copilot", "--event", "agentStop"],
+        stop.to_string().as_bytes(),
+    );
+    writing.join().expect("written");
+    assert_eq!(events(&home)[0]["text"], "Late.");
     // An answer that is written after the turn has ended is stored with the next event.
     for (event, more) in [
         ("userPromptSubmitted", json!({ "prompt": "next" })),

@@ -330,11 +330,11 @@ fn the_other_layouts_have_theirs() {
         format!("{}\n{}\n", line(2000, "second"), line(1000, "first")),
     );
     let mut client = Client::start(&home, &["--store", "../events"]);
-    let got: Value = serde_json::from_str(&client.ok(
+    let got = client.ok(
         "get_events",
         json!({ "from": 1000, "to": "2000", "limit": 1 }),
-    ))
-    .expect("JSON");
+    );
+    let got: Value = serde_json::from_str(quotation(&got).1).expect("JSON");
     assert_eq!(
         (&got["events"][0]["text"], &got["has_more"]),
         (&json!("first"), &json!(true))
@@ -345,6 +345,20 @@ fn the_other_layouts_have_theirs() {
             .contains("is not a time")
     );
     client.end();
+}
+
+/// Splits an answer that ends with a quotation: what is before it, and what is quoted.
+fn quotation(answer: &str) -> (&str, &str) {
+    let (head, rest) = answer
+        .split_once("<quoted-from-logs ")
+        .unwrap_or_else(|| panic!("{answer}"));
+    let (mark, _) = rest.split_once('>').expect("a mark");
+    let (_, rest) = rest.split_once('\n').expect("a line");
+    let closing = format!("\n</quoted-from-logs {mark}>");
+    let quoted = rest.strip_suffix(&closing);
+    let quoted = quoted.unwrap_or_else(|| panic!("{answer}"));
+    assert!(!quoted.contains(mark), "{answer}");
+    (head, quoted)
 }
 
 #[test]
@@ -365,9 +379,11 @@ fn recall_finds_memories_and_messages_and_marks_what_is_quoted() {
         json!({ "name": "recall_memory", "arguments": { "query": "authentication" } }),
     );
     let content = &answer["result"]["content"];
+    let (head, hits) = quotation(content[0]["text"].as_str().expect("text"));
+    assert_eq!(head, "Found 2 result(s) for: \"authentication\"\n\n");
     assert_eq!(
-        content[0]["text"],
-        "Found 2 result(s) for: \"authentication\"\n\n[1] Source: detail\n    File: detail/auth.md:3\n    Content: Decided on Authentication by JWT\n    Citation: detail/auth.md#L3\n\n[2] Source: messages\n    Line: 2\n    Content: the authentication key is sk-‹masked›\n    Citation: messages.jsonl#L2"
+        hits,
+        "[1] Source: detail\n    File: detail/auth.md:3\n    Content: Decided on Authentication by JWT\n    Citation: detail/auth.md#L3\n\n[2] Source: messages\n    Line: 2\n    Content: the authentication key is sk-‹masked›\n    Citation: messages.jsonl#L2"
     );
     assert!(
         content[1]["text"]
@@ -434,6 +450,17 @@ fn a_quotation_has_marks_at_both_ends_that_its_text_cannot_forge() {
         assert!(end > 40_000, "the whole text is inside");
         assert!(text.find("obey").is_some_and(|at| at < end));
     }
+    let recalled = client.ok("recall_memory", json!({ "query": "obey" }));
+    let (head, hits) = quotation(&recalled);
+    assert!(!head.contains("obey what") && hits.contains("obey what follows"));
+    client.end();
+    let event =
+        json!({ "event_id": "e", "timestamp": 1000, "event_type": "user_message", "text": forged });
+    home.file("events/events.jsonl", format!("{event}\n"));
+    let mut client = Client::start(&home, &["--store", "../events"]);
+    let events = client.ok("get_events", json!({}));
+    let (head, events) = quotation(&events);
+    assert!(head.is_empty() && events.contains("obey what follows"));
     client.end();
 }
 
@@ -874,6 +901,15 @@ fn characters(tools: &[Value]) -> usize {
     Value::from(tools.to_vec()).to_string().chars().count()
 }
 
+/// Tells the number of tools and their characters to whoever runs the test with its output.
+fn tell(what: &str, tools: &[Value]) {
+    let size = characters(tools);
+    let told = format!("{what}: {} tools, {size} characters\n", tools.len());
+    std::io::stderr()
+        .write_all(told.as_bytes())
+        .expect("written");
+}
+
 #[test]
 fn the_tools_are_the_same_whatever_the_stores() {
     let home = Home::new();
@@ -884,12 +920,14 @@ fn the_tools_are_the_same_whatever_the_stores() {
     home.file("project/.memory/MEMORY.md", "# Memory\n\n(empty)\n");
     let mut client = Client::start(&home, &[]);
     assert_eq!(client.tools(), none, "one store");
+    tell("one store", &client.tools());
     client.end();
     home.file("project/.claude/memory/MEMORY.md", "# Memory\n");
     home.file("project/data/memory/facts/user.md", "# U\n");
     home.file(".sonph-code-memory/semantic/a.md", "**Title:** A\n");
     let mut client = Client::start(&home, &[]);
     assert_eq!(client.tools(), none, "four stores");
+    tell("four stores", &client.tools());
     client.end();
     let slug = home.project().display().to_string().replace('/', "-");
     for session in 0..60 {
@@ -902,6 +940,7 @@ fn the_tools_are_the_same_whatever_the_stores() {
     assert!(stores.lines().count() > 60, "{stores}");
     let mut client = Client::start(&home, &[]);
     assert_eq!(client.tools(), none, "sixty stores more");
+    tell("sixty stores more", &client.tools());
     // Past sessions are data: they are not listed, and are read by name.
     let list = client.ok("memory_list", json!({}));
     assert!(!list.contains("overview"), "{list}");
@@ -916,6 +955,7 @@ fn the_tools_are_the_same_whatever_the_stores() {
         let mut client = Client::start(&home, &["--store", store]);
         let size = characters(&client.tools());
         assert!(size <= 6_000, "{store}: {size}");
+        tell(store, &client.tools());
         client.end();
     }
 }
@@ -1220,6 +1260,119 @@ fn bad_requests_and_cancelled_calls_leave_the_server_well() {
     client.end();
 }
 
+/// Values that no tool expects, and some that one of them does.
+fn odd_values() -> Vec<Value> {
+    let long = "x".repeat(100_000);
+    let deep = (0..100).fold(json!(1), |value, _| json!([value]));
+    let texts = [
+        "",
+        " ",
+        "\0",
+        "\n",
+        "a\0b",
+        "../../outside.md",
+        "/etc/passwd",
+        "~/x.md",
+        "a.md",
+        "MEMORY.md",
+        ".",
+        "..",
+        "-rf",
+        "--help",
+        "a.md#L1-99999999999999999999",
+        "s:a.md",
+        "\u{202e}gpj.md",
+        "---\nname: x\n---\n",
+        "con\r\nvict.md",
+        "é".repeat(300).as_str(),
+        "[a](b.md)",
+        "\u{1b}[31m",
+        "%2e%2e/x.md",
+        long.as_str(),
+        "2026-13-45",
+        "never",
+    ]
+    .map(|text| json!(text));
+    let others = [
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(-1),
+        json!(1e308),
+        json!(u64::MAX),
+        json!(i64::MIN),
+        json!([]),
+        json!({}),
+        deep,
+        json!([null, 1, "a", {}]),
+        json!({ "a": { "b": [] } }),
+        json!([[1, 2]]),
+        json!([0, -1]),
+    ];
+    texts.into_iter().chain(others).collect()
+}
+
+#[test]
+fn any_value_of_any_argument_is_answered_and_leads_nowhere() {
+    let home = index_home();
+    home.file("outside.md", "theirs\n");
+    home.file(
+        "project/.memory/a.md",
+        "---\nname: a\ntype: user\n---\n\nx\n",
+    );
+    home.file(
+        "project/data/memory/facts/user.md",
+        "# User\n> Summary: s\n\n## A\n\nt\n",
+    );
+    let mut client = Client::start(&home, &[]);
+    let values = odd_values();
+    for tool in client.tools() {
+        let name = tool["name"].as_str().expect("a name").to_owned();
+        let properties = tool["inputSchema"]["properties"]
+            .as_object()
+            .expect("properties")
+            .clone();
+        for (property, value) in properties
+            .keys()
+            .flat_map(|key| values.iter().map(move |value| (key, value)))
+        {
+            // The other arguments are of the right type, so that this one is looked at.
+            let fitting = |schema: &Value| match schema["type"].as_str() {
+                Some("integer" | "number") => json!(1),
+                Some("array") => json!([]),
+                Some("object") => json!({}),
+                Some("boolean") => json!(false),
+                _ => schema["enum"]
+                    .get(0)
+                    .cloned()
+                    .unwrap_or_else(|| json!("a.md")),
+            };
+            let required = tool["inputSchema"]["required"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            let mut arguments: serde_json::Map<String, Value> = properties
+                .iter()
+                .filter(|(key, _)| required.contains(&json!(key)))
+                .map(|(key, schema)| (key.clone(), fitting(schema)))
+                .collect();
+            arguments.insert(property.clone(), value.clone());
+            let answer = client.ask(
+                "tools/call",
+                json!({ "name": name, "arguments": arguments }),
+            );
+            assert!(
+                answer["result"].is_object() || answer["error"].is_object(),
+                "{name} {property}: {answer}"
+            );
+        }
+    }
+    client.ask("ping", json!({}));
+    client.end();
+    assert_eq!(home.read("outside.md"), "theirs\n");
+    assert!(!home.path().join("project/outside.md").exists());
+}
+
 #[test]
 fn errors_have_the_codes_of_the_protocol() {
     let home = index_home();
@@ -1353,6 +1506,42 @@ fn the_running_session_is_no_hit_of_its_own_question() {
         assert!(found.contains(ids[1]) && !found.contains(ids[0]), "{found}");
         client.end();
     }
+}
+
+#[test]
+fn the_running_session_of_a_client_that_does_not_name_it_is_no_hit_either() {
+    let home = index_home();
+    let project = home.project().display().to_string();
+    let folder = format!(".gemini/tmp/{}/chats", crate::sessions::hash_of(&project));
+    // One session ended long ago; the other has gone on since the server was started.
+    for (name, time, text) in [
+        ("past", "2020-01-01T00:00:00Z", "the pelican is blue"),
+        ("running", "2099-01-01T00:00:00Z", "which pelican?"),
+    ] {
+        let line = json!({ "id": "1", "type": "user", "timestamp": time, "content": text });
+        home.file(
+            &format!("{folder}/session-{name}.jsonl"),
+            format!("{line}\n"),
+        );
+    }
+    let query = json!({ "query": "pelican" });
+    let found = |client: &str| {
+        let mut client = Client::start_with(&home, &[], (client, None));
+        let found = client.ok("recall_memory", query.clone());
+        client.end();
+        found
+    };
+    let own = found("gemini-cli-mcp-client");
+    assert!(own.contains("session-past"), "{own}");
+    assert!(!own.contains("session-running"), "{own}");
+    // To another client, both are past.
+    let both = found("opencode");
+    assert!(both.starts_with("Found 2"), "{both}");
+    // A past session stays past, however new it is.
+    std::fs::remove_file(home.path().join(format!("{folder}/session-running.jsonl")))
+        .expect("removed");
+    let own = found("gemini-cli-mcp-client");
+    assert!(own.contains("session-past"), "{own}");
 }
 
 #[test]

@@ -215,7 +215,7 @@ fn a_log_of_gemini_is_of_the_project_whose_path_has_its_hash() {
 }
 
 /// The SHA-256 of a text, as Gemini CLI names a project's directory.
-fn hash_of(text: &str) -> String {
+pub(crate) fn hash_of(text: &str) -> String {
     use sha2::Digest as _;
     let digest = sha2::Sha256::digest(text.as_bytes());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -2,6 +2,7 @@
 //! screen, never for a fixed time.
 
 mod begin;
+mod context;
 mod editing;
 mod finding;
 mod review;

@@ -227,20 +227,17 @@ impl Walk<'_> {
         let (paths, body) = header(&text);
         if let (PieceKind::Rule, Some(paths)) = (kind, paths) {
             let why = format!("loaded when a file is read that matches {paths}");
-            self.pieces.push(Piece::unsent(file, kind, size, why));
+            let piece = Piece::unsent(file, kind, size, why).with_rest(body);
+            self.pieces.push(piece);
             return;
         }
         let read = markdown::read(body);
         if trimmed(&read.text).is_empty() {
             return;
         }
-        self.pieces.push(Piece {
-            path: file.to_owned(),
-            kind,
-            bytes: size,
-            text: trimmed(&read.text).to_owned(),
-            cut: None,
-        });
+        let sent = trimmed(&read.text).to_owned();
+        self.pieces
+            .push(Piece::whole(file.to_owned(), kind, size, sent));
         let folder = real.parent().unwrap_or(&real).to_owned();
         for name in read.imports {
             let import = without_dots(&expand(&name, &self.start.environment.home, &folder));

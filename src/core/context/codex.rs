@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::{Found, Piece, PieceKind, Source, Start, counted};
+use super::{Found, Limit, Piece, PieceKind, Source, Start, counted};
 
 /// The names that are looked for in each folder; the first one is used.
 const NAMES: [&str; 2] = ["AGENTS.override.md", "AGENTS.md"];
@@ -36,7 +36,7 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
             .map(|name| folder.join(name))
             .find(|file| file.is_file());
         if let Some(file) = file.filter(|_| options.most_bytes > 0) {
-            pieces.extend(project(start, &file, &mut left));
+            pieces.extend(project(start, &file, (&mut left, options.most_bytes)));
         }
     }
     pieces
@@ -115,17 +115,23 @@ fn memory(start: &Start<'_>) -> Vec<Piece> {
     let text = text.trim();
     if text.lines().next() != Some(MEMORY_VERSION) {
         let why = format!("not loaded: its first line is not {MEMORY_VERSION}");
-        return vec![Piece::unsent(&file, PieceKind::Memory, size, why)];
+        let piece = Piece::unsent(&file, PieceKind::Memory, size, why);
+        return vec![piece.with_rest(text)];
     }
-    let piece = |text: &str, bytes: u64, cut: Option<String>| Piece {
-        path: file.clone(),
-        kind: PieceKind::Memory,
-        bytes,
-        text: text.to_owned(),
-        cut,
+    let piece = |text: &str, bytes: u64| {
+        Piece::whole(file.clone(), PieceKind::Memory, bytes, text.to_owned())
+    };
+    let limit = Limit {
+        used: text.len(),
+        most: MOST_MEMORY,
+        unit: "bytes",
+    };
+    let first = |text: &str| Piece {
+        limit: Some(limit),
+        ..piece(text, size)
     };
     if text.len() <= MOST_MEMORY {
-        return vec![piece(text, size, None)];
+        return vec![first(text)];
     }
     let mut head = MOST_MEMORY / 2;
     while !text.is_char_boundary(head) {
@@ -137,8 +143,12 @@ fn memory(start: &Start<'_>) -> Vec<Piece> {
     }
     let cut = format!("{} in the middle", counted(tail - head, "byte"));
     vec![
-        piece(&text[..head], size, Some(cut)),
-        piece(&text[tail..], 0, None),
+        Piece {
+            cut: Some(cut),
+            rest: text[head..tail].to_owned(),
+            ..first(&text[..head])
+        },
+        piece(&text[tail..], 0),
     ]
 }
 
@@ -149,19 +159,15 @@ fn user(start: &Start<'_>, file: &Path) -> Option<Piece> {
         Found::Unread(why) => Some(Piece::unsent(file, kind, 0, why)),
         Found::Content(bytes) => {
             let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-            (!text.is_empty()).then(|| Piece {
-                path: file.to_owned(),
-                kind,
-                bytes: bytes.len() as u64,
-                text,
-                cut: None,
-            })
+            let size = bytes.len() as u64;
+            (!text.is_empty()).then(|| Piece::whole(file.to_owned(), kind, size, text))
         }
     }
 }
 
-/// Returns the piece of one of the project's files, of which at most `left` bytes are loaded.
-fn project(start: &Start<'_>, file: &Path, left: &mut usize) -> Option<Piece> {
+/// Returns the piece of one of the project's files, of which at most `left` bytes are loaded; all
+/// of them share the limit `most`.
+fn project(start: &Start<'_>, file: &Path, (left, most): (&mut usize, usize)) -> Option<Piece> {
     let kind = PieceKind::Project;
     let bytes = match start.read(file, Source::Project) {
         Found::Missing => return None,
@@ -177,21 +183,22 @@ fn project(start: &Start<'_>, file: &Path, left: &mut usize) -> Option<Piece> {
         )
     });
     let text = String::from_utf8_lossy(loaded).into_owned();
+    let piece = Piece {
+        cut,
+        rest: String::from_utf8_lossy(&bytes[loaded.len()..]).into_owned(),
+        limit: Some(Limit {
+            used: most - *left + bytes.len(),
+            most,
+            unit: "bytes",
+        }),
+        ..Piece::whole(file.to_owned(), kind, bytes.len() as u64, String::new())
+    };
     if text.trim().is_empty() {
         let is_blank = bytes.iter().all(u8::is_ascii_whitespace);
-        return (!is_blank).then(|| Piece {
-            cut,
-            ..Piece::unsent(file, kind, bytes.len() as u64, "")
-        });
+        return (!is_blank).then_some(piece);
     }
     *left -= loaded.len();
-    Some(Piece {
-        path: file.to_owned(),
-        kind,
-        bytes: bytes.len() as u64,
-        text,
-        cut,
-    })
+    Some(Piece { text, ..piece })
 }
 
 #[cfg(test)]

@@ -105,15 +105,9 @@ fn rule(start: &Start<'_>, file: &Path, source: Source) -> Option<Piece> {
     let is_all = |paths: &str| matches!(paths, "**" | "**/*" | "*" | "");
     if let Some(paths) = written.filter(|paths| !is_all(paths)) {
         let why = format!("named, to be read for files that match {paths}");
-        return Some(Piece::unsent(file, kind, bytes, why));
+        return Some(Piece::unsent(file, kind, bytes, why).with_rest(text));
     }
-    Some(Piece {
-        path: file.to_owned(),
-        kind,
-        bytes,
-        text,
-        cut: None,
-    })
+    Some(Piece::whole(file.to_owned(), kind, bytes, text))
 }
 
 /// Reads a text without its byte order mark, and its size; a reason if it is not read.
@@ -151,16 +145,10 @@ fn instructions(
     };
     if let Some(other) = sent.get(text.as_bytes()) {
         let why = format!("the same text as {}, which is sent", other.display());
-        return vec![Piece::unsent(file, kind, bytes, why)];
+        return vec![Piece::unsent(file, kind, bytes, why).with_rest(text)];
     }
     sent.insert(text.clone().into_bytes(), file.to_owned());
-    let first = Piece {
-        path: file.to_owned(),
-        kind,
-        bytes,
-        text: String::new(),
-        cut: None,
-    };
+    let first = Piece::whole(file.to_owned(), kind, bytes, String::new());
     if file.file_name().is_some_and(|name| name == "GEMINI.md") {
         // Its mentions of files are not imports here.
         return vec![Piece { text, ..first }];
@@ -227,21 +215,10 @@ impl Importer<'_> {
             piece.text.push_str(">\n");
             let (path, kind) = (piece.path.clone(), piece.kind);
             self.pieces.push(piece);
-            let import = Piece {
-                path: file,
-                kind: PieceKind::Import,
-                bytes,
-                text: String::new(),
-                cut: None,
-            };
+            let import = Piece::whole(file, PieceKind::Import, bytes, String::new());
             self.read(import, imported.trim_end(), depth + 1);
-            piece = Piece {
-                path,
-                kind,
-                bytes: 0,
-                text: "\n</imported_custom_instruction>".to_owned(),
-                cut: None,
-            };
+            let end = "\n</imported_custom_instruction>".to_owned();
+            piece = Piece::whole(path, kind, 0, end);
         }
         piece.text.push_str(&text[copied..]);
         self.pieces.push(piece);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Piece, Start, pieces};
+use super::{Draft, Piece, Start, pieces};
 use crate::core::config::Settings;
 use crate::core::discover::Environment;
 use crate::core::log::Agent;
@@ -36,6 +36,11 @@ impl Home {
 
     /// Returns the pieces that an agent loads in a directory.
     pub(super) fn pieces(&self, agent: Agent, cwd: &str) -> Vec<Piece> {
+        self.pieces_with(agent, cwd, None)
+    }
+
+    /// Returns the pieces that an agent would load with a draft.
+    pub(super) fn pieces_with(&self, agent: Agent, cwd: &str, draft: Option<&Draft>) -> Vec<Piece> {
         let home = self.path();
         let environment = Environment {
             cwd: home.join(cwd),
@@ -52,6 +57,7 @@ impl Home {
             managed: &home.join("managed"),
             opencode: &home.join(".config/opencode"),
             copilot: &home.join(".copilot"),
+            draft,
         };
         pieces(agent, &start).expect("a known agent")
     }

@@ -189,13 +189,9 @@ fn instructions(start: &Start<'_>, file: &Path, kind: PieceKind) -> Vec<Piece> {
     if segments.iter().all(|segment| segment.text.is_empty()) {
         return Vec::new();
     }
-    let pieces = segments.into_iter().map(|segment| Piece {
-        path: segment.path,
-        kind: segment.kind,
-        bytes: segment.bytes,
-        text: segment.text,
-        cut: None,
-    });
+    let pieces = segments
+        .into_iter()
+        .map(|segment| Piece::whole(segment.path, segment.kind, segment.bytes, segment.text));
     pieces.chain(reader.refused).collect()
 }
 

@@ -123,13 +123,8 @@ fn piece(start: &Start<'_>, path: PathBuf, (kind, source): (PieceKind, Source)) 
         Found::Unread(why) => Some(Piece::unsent(&path, kind, 0, why)),
         Found::Content(bytes) => {
             let text = decoded(&bytes);
-            (!text.is_empty()).then_some(Piece {
-                path,
-                kind,
-                bytes: bytes.len() as u64,
-                text,
-                cut: None,
-            })
+            let size = bytes.len() as u64;
+            (!text.is_empty()).then(|| Piece::whole(path, kind, size, text))
         }
     }
 }

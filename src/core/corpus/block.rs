@@ -141,7 +141,6 @@ impl BlockBuilder {
         rows.u32(u32::try_from(message.length).unwrap_or(u32::MAX));
         let mut flags = encode_flags(message.role, message.kind, message.origin);
         flags |= u16::from(text::is_question(text)) << QUESTION;
-        flags |= u16::from(text::has_folded_letters(text)) << FOLDED;
         rows.u16(flags);
         rows.u16(tool);
         rows.u16(session);
@@ -170,7 +169,9 @@ impl BlockBuilder {
         let rows = self.rows.0.chunks_exact(ROW);
         index.add_block(&self.text, rows.clone().map(end_of), rows.len());
         let text = self.text.len();
-        let frames = self.frames.compress(self.text.as_bytes(), self.part.frame_size());
+        let frames = self
+            .frames
+            .compress(self.text.as_bytes(), self.part.frame_size());
         let stored = frames.unwrap_or_else(|| self.text.as_bytes().to_vec());
         self.text.clear();
         // One very long message does not keep its memory.
@@ -244,11 +245,6 @@ impl MessageRow {
     /// Returns the role, kind and origin of the message.
     pub(super) fn attributes(&self) -> Option<(Role, MessageKind, Origin)> {
         decode_flags(self.flags)
-    }
-
-    /// Whether the text has letters beyond ASCII that are compared as if they were of ASCII.
-    pub(super) fn has_folded_letters(&self) -> bool {
-        self.flags >> FOLDED & 1 == 1
     }
 
     /// Whether the message is a question.
@@ -339,9 +335,8 @@ const KINDS: [MessageKind; 5] = [
     MessageKind::Notice,
 ];
 const ORIGINS: [Origin; 3] = [Origin::Written, Origin::Injected, Origin::Agent];
-/// The bits that mark a question, and a text with letters that are folded to ASCII.
+/// The bit that marks a question.
 const QUESTION: u16 = 12;
-const FOLDED: u16 = 13;
 
 fn encode_flags(role: Role, kind: MessageKind, origin: Origin) -> u16 {
     fn of<T: PartialEq>(all: &[T], one: &T) -> u16 {
@@ -400,8 +395,14 @@ mod tests {
         let sealed = builder.seal(&mut IndexBuilder::new(Part::Results));
         let (rows, names) = sealed.shape.divide(&sealed.table).expect("it is whole");
         assert!(sealed.shape.stored < sealed.shape.text / 100);
-        let frames = Frames::new(Part::Results.frame_size(), sealed.shape.text as usize, &sealed.text);
-        let text = frames.read_all(&Decompressors::default()).expect("it is whole");
+        let frames = Frames::new(
+            Part::Results.frame_size(),
+            sealed.shape.text as usize,
+            &sealed.text,
+        );
+        let text = frames
+            .read_all(&Decompressors::default())
+            .expect("it is whole");
         let text = String::from_utf8(text).expect("it was text");
         let row = MessageRow::read(rows).expect("there is one row");
         let message = row

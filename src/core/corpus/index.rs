@@ -7,6 +7,9 @@
 //! searching their text. A place is a message, counted over all blocks of the segment. For
 //! results it is a block: they are several times as much text and are searched less often.
 //!
+//! A word that is written with letters which folding makes ASCII ones is indexed a second time,
+//! with a mark at its end, so that a search for the ASCII word knows where it is written so.
+//!
 //! Each page of a segment has a checksum, so that a lookup verifies what it reads and no more.
 
 mod builder;
@@ -28,6 +31,20 @@ const GROUP: usize = 16;
 const GROUP_ENTRY: usize = 8;
 /// The size of a block's entry: its number and its first place.
 const BLOCK_ENTRY: usize = 8;
+
+/// The mark behind a word that is written with other letters than it is indexed with.
+const FOLDED: char = '\u{1}';
+
+/// How a word of the index contains a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Containing {
+    /// It is the text.
+    Whole,
+    /// The text is a part of it.
+    Part,
+    /// In this message it is written with other letters, which are folded to those of the text.
+    Folded,
+}
 
 /// The occurrences of one form of a word in a message, or in a block of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +96,17 @@ pub(super) struct PlaceList<'a> {
     bytes: &'a [u8],
     /// Whether it has one bit for each place; else the distances between places.
     has_bits: bool,
+}
+
+impl Containing {
+    /// Returns how a word of the index contains the text, which it does.
+    pub(super) fn of(word: &[u8], text: &[u8]) -> Self {
+        match word.last() {
+            _ if word == text => Self::Whole,
+            Some(last) if char::from(*last) == FOLDED => Self::Folded,
+            _ => Self::Part,
+        }
+    }
 }
 
 impl SegmentRow {
@@ -169,11 +197,11 @@ impl<'a> Segment<'a> {
         Some(())
     }
 
-    /// Calls `take` with the list of each word that contains the text, and whether it is the text.
+    /// Calls `take` with each word that contains the text and with its list.
     pub(super) fn each_with(
         &self,
         text: &[u8],
-        take: &mut dyn FnMut(bool, PlaceList<'a>),
+        take: &mut dyn FnMut(&'a [u8], PlaceList<'a>),
     ) -> Option<()> {
         let words = self.get(self.words_at(0..self.row.text as usize))?;
         let finder = memmem::Finder::new(text);
@@ -193,7 +221,7 @@ impl<'a> Segment<'a> {
             let mut at = self.starts(low)?.0;
             while let Some((word, list)) = next_word(&mut group, &mut lists) {
                 if at == start {
-                    take(word == text, list?);
+                    take(word, list?);
                     break;
                 }
                 at += word.len() + 1;
@@ -410,13 +438,13 @@ mod tests {
             let mut expected = Vec::new();
             segment.each_from(b"", &mut |word, list| {
                 if memmem::find(word, text.as_bytes()).is_some() {
-                    expected.push((word == text.as_bytes(), list));
+                    expected.push((word, list));
                 }
                 true
             }).expect("it is whole");
             let mut found = Vec::new();
-            segment.each_with(text.as_bytes(), &mut |is_word, list| {
-                found.push((is_word, list));
+            segment.each_with(text.as_bytes(), &mut |word, list| {
+                found.push((word, list));
             }).expect("it is whole");
             prop_assert_eq!(found, expected);
         }

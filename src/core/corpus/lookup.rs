@@ -1,6 +1,6 @@
 //! Lookups in the index: the blocks and messages that contain a word.
 
-use super::index::{Occurrence, PlaceList, Segment, SegmentBlocks};
+use super::index::{Containing, Occurrence, PlaceList, Segment, SegmentBlocks};
 use super::pack::Pack;
 use super::{Corpus, Part};
 
@@ -60,19 +60,20 @@ impl Corpus {
         });
     }
 
-    /// Like [`Corpus::word_occurrences`], for every word with this text in it; passes on whether
-    /// the word is the text.
+    /// Like [`Corpus::word_occurrences`], for every word with this text in it; passes on how it
+    /// contains the text.
     pub fn text_occurrences(
         &self,
         (part, segment): (Part, usize),
         text: &str,
-        take: &mut dyn FnMut(bool, Occurrence),
+        take: &mut dyn FnMut(Containing, Occurrence),
     ) {
         self.with_segment(part, segment, &mut |index, blocks| {
             let mut is_sound = true;
-            index.each_with(text.as_bytes(), &mut |is_word, list| {
+            index.each_with(text.as_bytes(), &mut |word, list| {
                 let list = (index, blocks, list);
-                let take = &mut |occurrence| take(is_word, occurrence);
+                let containing = Containing::of(word, text.as_bytes());
+                let take = &mut |occurrence| take(containing, occurrence);
                 is_sound &= self.each_occurrence((part, segment), list, take).is_some();
             })?;
             is_sound.then_some(())

@@ -1,27 +1,17 @@
-//! Read access to the corpus: logs, blocks and their messages.
+//! Read access to the blocks of the corpus and their messages.
 
 use std::borrow::Cow;
-use std::ffi::OsStr;
 use std::ops::{Deref, Range};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::block::{self, MessageRow};
 use super::bytes::checksum;
 use super::frames::Frames;
-use super::manifest::{self, BlockRow, LogRow};
+use super::manifest::BlockRow;
 use super::pack::Pack;
-use super::state::LogState;
 use super::{Corpus, Part};
-use crate::core::log::{Agent, Head, MessageKind, Origin, Role, Skipped};
-
-/// A log of the corpus.
-#[derive(Debug, Clone, Copy)]
-pub struct Log<'a> {
-    pub(super) corpus: &'a Corpus,
-    pub(super) row: &'a LogRow,
-}
+use crate::core::log::{MessageKind, Origin, Role};
 
 /// A block of the corpus; its content is read on request.
 #[derive(Debug, Clone, Copy)]
@@ -136,74 +126,16 @@ pub struct CorpusMessage<'a> {
 const ROWS_ARE_WHOLE: u8 = 1;
 const TEXT_IS_WHOLE: u8 = 2;
 
-impl<'a> Log<'a> {
-    /// Returns the agent or layout of the log.
-    pub fn agent(&self) -> Option<Agent> {
-        Agent::all().find(|agent| *agent as u32 == self.row.agent)
-    }
-
-    /// Returns the file, or the database that holds it.
-    pub fn path(&self) -> PathBuf {
-        path_of(self.corpus.manifest.string(self.row.path))
-    }
-
-    /// Returns the session's id, from the file's name or the database's key.
-    pub fn id(&self) -> &'a str {
-        self.text(self.row.id).unwrap_or_default()
-    }
-
-    /// Returns the working directory; if the log has only its hash, that of another log with it.
-    pub fn cwd(&self) -> Option<&'a str> {
-        self.text(self.row.cwd).or_else(|| match self.agent()? {
-            agent @ Agent::Gemini => self.corpus.projects().project(agent, &self.path()),
-            _ => None,
-        })
-    }
-
-    /// Returns the title: the log's own, or that of an index beside it.
-    pub fn title(&self) -> Option<&'a str> {
-        self.text(self.row.title)
-    }
-
-    /// Returns the earliest and the latest time of any message.
-    pub fn span(&self) -> Option<(i64, i64)> {
-        self.row.first.zip(self.row.last)
-    }
-
-    /// Returns the number of prompts that the user wrote.
-    pub fn turns(&self) -> u64 {
-        u64::from(self.row.turns)
-    }
-
-    /// Returns the size and the modification time that it was listed with.
-    pub fn stamp(&self) -> (u64, Option<i64>) {
-        (self.row.size, self.row.modified)
-    }
-
-    /// Returns the size of its text in a part, in bytes.
-    pub fn text_bytes(&self, part: Part) -> u64 {
-        self.row.text[part.number()]
-    }
-
-    /// Returns the metadata of the log and the counts of skipped lines; `None` if damaged.
-    pub fn facts(&self) -> Option<(Head, Skipped)> {
-        let facts = LogState::of(self.corpus, self.row).and_then(|state| state.facts());
-        if facts.is_none() {
-            self.corpus.report_damage();
-        }
-        facts
-    }
-
-    fn text(&self, span: manifest::StringSpan) -> Option<&'a str> {
-        let text = std::str::from_utf8(self.corpus.manifest.string(span)).ok()?;
-        (!text.is_empty()).then_some(text)
-    }
-}
-
 impl<'a> Block<'a> {
     /// Returns its number among the blocks of its part.
     pub fn number(&self) -> usize {
         self.number
+    }
+
+    /// Returns the segment of the index that has its words.
+    pub fn segment(&self) -> Option<usize> {
+        let segment = self.row.segment as usize;
+        (segment < self.corpus.segments(self.part)).then_some(segment)
     }
 
     /// Returns the size of its text, in bytes.
@@ -283,11 +215,12 @@ impl<'a> Block<'a> {
         // A log that is not visible is no reason to decompress anything.
         table.log(number)?;
         let key = (self.part, self.number);
-        let taken = self.corpus.unpacked.range(
-            (key, self.frames(stored)),
-            range,
-            |text| Some(take(&table.message(number, Some(text))?)),
-        );
+        let taken = self
+            .corpus
+            .unpacked
+            .range((key, self.frames(stored)), range, |text| {
+                Some(take(&table.message(number, Some(text))?))
+            });
         if taken.is_none() {
             self.corpus.report_damage();
         }
@@ -355,13 +288,12 @@ impl<'a> MessageTable<'a> {
         })
     }
 
-    /// Returns a message without its text, and whether the text has letters beyond ASCII that are
-    /// compared as if they were of ASCII; `None` if its log is not visible.
-    pub fn textless(&self, number: usize) -> Option<(CorpusMessage<'a>, bool)> {
+    /// Returns a message without its text; `None` if its log is not visible.
+    pub fn textless(&self, number: usize) -> Option<CorpusMessage<'a>> {
         let row = self.row_at(number)?;
         let log = self.corpus.owned_by(row.owner)?;
         let message = row.message("", self.names)?;
-        Some((CorpusMessage { log, ..message }, row.has_folded_letters()))
+        Some(CorpusMessage { log, ..message })
     }
 
     /// Returns the number of the message that this byte of the text belongs to.
@@ -441,8 +373,7 @@ impl<'a> BlockBytes<'a> {
             }
             Text::Unpacked(_) => Cow::Owned(text.to_owned()),
         };
-        let (message, _) = self.table.textless(number)?;
-        Some((message, text))
+        Some((self.table.textless(number)?, text))
     }
 
     fn is_whole(&self) -> bool {
@@ -516,17 +447,4 @@ impl CorpusMessage<'_> {
     pub fn is_cut(&self) -> bool {
         self.length > self.text.len() as u64
     }
-}
-
-/// Returns the path that was stored as these bytes.
-#[cfg(unix)]
-pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    PathBuf::from(OsStr::from_bytes(bytes))
-}
-
-/// Returns the path that was stored as these bytes.
-#[cfg(not(unix))]
-pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(OsStr::new(String::from_utf8_lossy(bytes).as_ref()))
 }

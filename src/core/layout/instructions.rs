@@ -20,13 +20,33 @@ pub const NAMES: [&str; 5] = [
     ".claude/CLAUDE.md",
 ];
 
+/// Whether a path below a directory is that of a file with instructions: one of [`NAMES`], or one
+/// that a single agent reads, which is edited and not listed.
+pub fn is_instruction_file(path: &str) -> bool {
+    let is_below = |folder: &str, ending: &str| {
+        path.strip_prefix(folder).is_some_and(|name| {
+            let is_plain = name.split('/').all(|part| !matches!(part, "" | "." | ".."));
+            is_plain && name.len() > ending.len() && name.ends_with(ending)
+        })
+    };
+    NAMES.contains(&path)
+        || matches!(
+            path,
+            "AGENTS.override.md"
+                | ".github/copilot-instructions.md"
+                | ".copilot/copilot-instructions.md"
+        )
+        || is_below(".claude/rules/", ".md")
+        || is_below(".github/instructions/", ".instructions.md")
+}
+
 /// The instruction files of one directory.
 #[derive(Debug)]
 pub struct Instructions;
 
 impl Rules for Instructions {
     fn allow(&self, operation: Operation, file: &str, _root: &Root) -> Result<()> {
-        if !NAMES.contains(&file) {
+        if !is_instruction_file(file) {
             return Err(Error::refused(
                 file,
                 format!("not an instruction file; those are {}", NAMES.join(", ")),
@@ -129,6 +149,12 @@ mod tests {
         ] {
             assert!(allowed(operation, "CLAUDE.md"), "{operation:?}");
             assert!(!allowed(operation, "README.md"), "{operation:?}");
+            assert!(allowed(operation, ".claude/rules/rust.md"), "{operation:?}");
+            assert!(
+                !allowed(operation, ".claude/rules/../x.md"),
+                "{operation:?}"
+            );
+            assert!(!allowed(operation, ".claude/rules/.md"), "{operation:?}");
         }
         assert!(!allowed(Operation::Rename, "CLAUDE.md"));
     }

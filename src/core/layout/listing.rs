@@ -115,7 +115,13 @@ fn content_of(line: &Line<'_>) -> Option<usize> {
 
 /// The bullets of `text` that each start with a link; fenced blocks are skipped.
 pub fn bullets(text: &str) -> Vec<Bullet> {
+    bullets_in(text, 0..text.len())
+}
+
+/// The bullets whose lines start in a range of the text, in order.
+pub(super) fn bullets_in(text: &str, range: Range<usize>) -> Vec<Bullet> {
     prose(text)
+        .filter(|(_, line)| range.contains(&line.span.start))
         .filter_map(|(_, line)| {
             let content = content_of(&line)?;
             let inside = &text[content..line.span.end];
@@ -349,15 +355,19 @@ pub fn with_bullet(text: &str, item: &ListItem<'_>) -> String {
 
 /// `text` with a bullet for each item, placed as by [`with_bullet`].
 pub fn with_all(text: &str, items: &[ListItem<'_>]) -> String {
-    let all = bullets(text);
+    with_all_among(text, &bullets(text), items)
+}
+
+/// Like [`with_all`], where `all` are the bullets of the text.
+pub(super) fn with_all_among(text: &str, all: &[Bullet], items: &[ListItem<'_>]) -> String {
     let nl = newline(text);
     let mut places: Vec<(Option<&str>, (InsertionPoint<'_>, BulletStyle<'_>))> = Vec::new();
     let mut added: BTreeMap<usize, String> = BTreeMap::new();
     for item in items {
         let known = places.iter().find(|(name, _)| *name == item.section);
         let place = known.map(|(_, place)| *place).unwrap_or_else(|| {
-            let place = InsertionPoint::of(text, item.section, &all);
-            let style = BulletStyle::of(text, place.neighbour.or(all.last()), &all);
+            let place = InsertionPoint::of(text, item.section, all);
+            let style = BulletStyle::of(text, place.neighbour.or(all.last()), all);
             places.push((item.section, (place, style)));
             (place, style)
         });

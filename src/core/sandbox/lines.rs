@@ -31,7 +31,7 @@ impl Root {
 
     /// Reads lines until `is_last` holds; returns whether it did.
     fn lines_until(&self, path: &str, is_last: &mut dyn FnMut(&str) -> bool) -> Result<bool> {
-        let Some(file) = self.open_file(path)? else {
+        let Some((file, _)) = self.open_file(path)? else {
             return Ok(false);
         };
         let mut reader = io::BufReader::with_capacity(1 << 16, file);
@@ -55,7 +55,7 @@ impl Root {
         path: &str,
         wanted: &RangeInclusive<usize>,
     ) -> Result<Option<Vec<u8>>> {
-        let Some(file) = self.open_file(path)? else {
+        let Some((file, _)) = self.open_file(path)? else {
             return Ok(None);
         };
         let mut reader = io::BufReader::with_capacity(1 << 16, file);

@@ -66,10 +66,10 @@ pub(super) fn by_session(
 /// copies of such. A session keeps its places: the next of its messages moves up. The
 /// candidates are sorted, best first.
 pub(super) fn distinct(sorted: Vec<HitCandidate>) -> Vec<HitCandidate> {
-    let mut queues: HashMap<(bool, usize), VecDeque<HitCandidate>> = HashMap::new();
-    for candidate in &sorted {
+    let mut queues: HashMap<(bool, usize), VecDeque<usize>> = HashMap::new();
+    for (number, candidate) in sorted.iter().enumerate() {
         let queue = queues.entry(key(candidate.holder)).or_default();
-        queue.push_back(*candidate);
+        queue.push_back(number);
     }
     let mut lines = HashSet::new();
     let mut copies = HashSet::new();
@@ -90,20 +90,23 @@ pub(super) fn distinct(sorted: Vec<HitCandidate>) -> Vec<HitCandidate> {
                 .insert(key(candidate.holder));
         }
     }
-    let mut kept = Vec::with_capacity(sorted.len());
-    for place in sorted {
+    let mut kept = Vec::new();
+    for place in &sorted {
         let Some(queue) = queues.get_mut(&key(place.holder)) else {
             continue;
         };
         // A message without the phrase does not take the place of one with it.
-        while queue.front().is_some_and(|next| next.tier == place.tier)
+        while queue
+            .front()
+            .is_some_and(|next| sorted[*next].tier == place.tier)
             && let Some(next) = queue.pop_front()
         {
-            if is_new(&next) {
+            let next = &sorted[next];
+            if is_new(next) {
                 kept.push(HitCandidate {
                     score: place.score,
                     copies: next.copy.map_or(0, |copy| others[&copy].len() - 1),
-                    ..next
+                    ..*next
                 });
                 break;
             }

@@ -5,7 +5,7 @@ use regex::bytes::Regex;
 use super::needle::MOST;
 use super::walker::MessagePosition;
 use super::{Sources, on_all_cores, over_blocks, with_on_all_cores};
-use crate::core::corpus::{Block, Corpus, CorpusMessage, Part};
+use crate::core::corpus::{Block, Containing, Corpus, CorpusMessage, Part};
 use crate::core::log::MessageKind;
 
 /// A line or a message that contains the text.
@@ -37,56 +37,64 @@ pub(super) fn copy_key(message: &CorpusMessage<'_>) -> Option<CopyKey> {
 /// The predicate that selects the messages to search.
 pub(super) type MessageFilter<'a> = &'a (dyn Fn(&CorpusMessage<'_>) -> bool + Sync);
 
-/// Finds the lines of the memory texts that contain the text.
+/// Finds the memory texts that contain the text: of each the first line, if possible one in which
+/// it stands alone. Also returns how many lines contain it.
 pub(super) fn in_memories(
     sources: Sources<'_>,
     literal: &Regex,
     texts: &[usize],
-) -> Vec<ExactMatch> {
+) -> (Vec<ExactMatch>, usize) {
     let mut matches = Vec::new();
+    let mut lines = 0;
     for number in texts {
         let memory_text = &sources.memories.texts[*number];
         if !literal.is_match(memory_text.text.as_bytes()) {
             continue;
         }
+        let mut best: Option<ExactMatch> = None;
         for (line, span) in memory_text.lines() {
             if let Some((offset, is_whole)) = first(literal, &memory_text.text[span]) {
-                matches.push(ExactMatch {
-                    at: (*number, line),
-                    holder: *number,
-                    line: line as u64,
-                    copy: None,
-                    offset: Some(offset),
-                    is_whole,
-                });
+                lines += 1;
+                if best.is_none_or(|best| is_whole && !best.is_whole) {
+                    best = Some(ExactMatch {
+                        at: (*number, line),
+                        holder: *number,
+                        line: line as u64,
+                        copy: None,
+                        offset: Some(offset),
+                        is_whole,
+                    });
+                }
             }
         }
+        matches.extend(best);
     }
-    matches
+    (matches, lines)
 }
 
-/// Finds the messages of a part that are allowed and contain the text, which `literal`
-/// searches.
+/// Finds the messages of a part that are allowed and contain the text, which `literal` searches;
+/// passes those of a few blocks at a time to `take`.
 pub(super) fn in_logs(
     corpus: &Corpus,
     (text, literal): (&str, &Regex),
     (part, allows): (Part, MessageFilter<'_>),
-) -> Vec<ExactMatch> {
+    take: &(dyn Fn(Vec<ExactMatch>) + Sync),
+) {
     // Threads that share a regex contend for its scratch space.
     let own = || literal.clone();
     if part.has_concordance() && text.len() >= SHORTEST && is_run(text) {
         let run = text.to_ascii_lowercase();
-        let found = with_on_all_cores(corpus.segments(part), own, |literal, segment| {
-            in_segment(corpus, (part, segment), (&run, literal, allows))
+        with_on_all_cores(corpus.segments(part), own, |literal, segment| {
+            take(in_segment(corpus, (part, segment), (&run, literal, allows)));
         });
-        return found.into_iter().flatten().collect();
+        return;
     }
     let blocks = candidate_blocks(corpus, part, text);
     let work = |literal: &mut Regex, block: &Block<'_>, matches: &mut Vec<ExactMatch>| {
         // A damaged block is recorded by the corpus.
         let _ = in_block(block, literal, (allows, matches));
     };
-    over_blocks(corpus, (part, &blocks), own, work)
+    over_blocks(corpus, (part, &blocks), own, work, |_, found| take(found));
 }
 
 /// Shorter texts are inside so many words that reading all text is faster.
@@ -104,9 +112,9 @@ fn in_segment(
     (part, segment): (Part, usize),
     (run, literal, allows): (&str, &Regex, MessageFilter<'_>),
 ) -> Vec<ExactMatch> {
-    let mut found: Vec<(MessagePosition, bool)> = Vec::new();
-    corpus.text_occurrences((part, segment), run, &mut |is_word, occurrence| {
-        found.push(((occurrence.block, occurrence.message), is_word));
+    let mut found: Vec<(MessagePosition, Containing)> = Vec::new();
+    corpus.text_occurrences((part, segment), run, &mut |containing, occurrence| {
+        found.push(((occurrence.block, occurrence.message), containing));
     });
     found.sort_unstable();
     let mut matches = Vec::new();
@@ -120,15 +128,16 @@ fn in_segment(
         };
         for same in same_block.chunk_by(|a, b| a.0 == b.0) {
             let at = same[0].0;
-            let Some((message, is_folded)) = table.textless(at.1) else {
+            let Some(message) = table.textless(at.1) else {
                 continue;
             };
             if !allows(&message) {
                 continue;
             }
-            let (offset, is_whole) = match is_folded {
-                // A word that contains the text without being it stands nowhere alone.
-                false => (None, same.iter().any(|(_, is_word)| *is_word)),
+            let has = |wanted| same.iter().any(|(_, containing)| *containing == wanted);
+            let (offset, is_whole) = match has(Containing::Folded) {
+                // Where the text is only a part of words, it does not stand alone.
+                false => (None, has(Containing::Whole)),
                 true => match block.message(at.1, |message| first(literal, message.text)) {
                     Some(Some((offset, is_whole))) => (Some(offset), is_whole),
                     _ => continue,

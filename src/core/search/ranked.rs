@@ -3,11 +3,14 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::needle::{Haystack, NeedleMatch, Needles};
-use super::score::{Passage, PassageGroup, Rarity, SESSION, counted, worth};
-use super::walker::{LogWalker, MessagePosition, TermOccurrence, blocks_of_logs};
-use super::{MemoryText, Sources, on_all_cores, over_blocks, with_on_all_cores};
-use crate::core::corpus::{Block, Corpus, Occurrence, Part};
+use super::limits::Limits;
+use super::log_scoring::LogScoring;
+use super::needle::{Haystack, Needles};
+use super::occurrence::{self, FoundInPart, LogMatches, LogOccurrences, Lookup, Matches, by_log};
+use super::score::{Conversations, Passage, PassageGroup, Rarity, counted, worth};
+use super::walker::{MessagePosition, blocks_of_logs};
+use super::{MemoryText, Sources, on_all_cores, with_on_all_cores};
+use crate::core::corpus::{Corpus, Part};
 use crate::core::text::Stems;
 
 /// A line of a memory or a message, with its score.
@@ -33,17 +36,17 @@ struct MemoryOccurrences {
     group: PassageGroup,
 }
 
-/// The matches in one part of one log, in the order of the log.
-struct LogOccurrences {
-    log: usize,
-    part: Part,
-    found: Vec<TermOccurrence>,
-}
-
 /// All matches, before scoring.
-pub(super) struct Occurrences {
+pub(super) struct Occurrences<'a> {
+    needles: &'a Needles,
+    limits: &'a Limits,
     texts: Vec<MemoryOccurrences>,
-    logs: Vec<LogOccurrences>,
+    /// `None` if there are too many to hold.
+    logs: Option<Vec<LogOccurrences>>,
+    /// The parts of the logs that were searched.
+    parts: Vec<Part>,
+    /// The number of messages that contain a needle.
+    messages: usize,
     /// The number of texts that contain each needle.
     with: Vec<usize>,
     bytes: u64,
@@ -61,12 +64,20 @@ pub(super) struct Ranking {
     pub(super) rarity: Rarity,
 }
 
-impl Occurrences {
+impl<'a> Occurrences<'a> {
     /// Finds the needles in the memory texts.
-    pub(super) fn in_memories(sources: Sources<'_>, needles: &Needles, texts: &[usize]) -> Self {
+    pub(super) fn in_memories(
+        sources: Sources<'_>,
+        (needles, limits): (&'a Needles, &'a Limits),
+        texts: &[usize],
+    ) -> Self {
         let mut occurrences = Self {
+            needles,
+            limits,
             texts: Vec::new(),
-            logs: Vec::new(),
+            logs: Some(Vec::new()),
+            parts: Vec::new(),
+            messages: 0,
             with: vec![0; needles.all.len()],
             bytes: 0,
         };
@@ -105,25 +116,30 @@ impl Occurrences {
     }
 
     /// Adds the needles in one part of the logs.
-    pub(super) fn search_logs(&mut self, corpus: &Corpus, needles: &Needles, part: Part) {
-        let found = match part.has_concordance() {
-            true => in_messages(corpus, needles, part),
-            false => in_results(corpus, needles),
-        };
-        let mut logs: Vec<Vec<TermOccurrence>> = vec![Vec::new(); corpus.logs().len()];
-        for (log, occurrence) in found {
-            self.with[usize::from(occurrence.needle)] += 1;
-            logs[log as usize].push(occurrence);
+    pub(super) fn search_logs(&mut self, corpus: &Corpus, part: Part) {
+        let logs = self.logs.iter().flatten();
+        let before: usize = logs.map(|log| log.found.len()).sum();
+        let all = Mutex::new(FoundInPart {
+            held: self.logs.is_some().then(Vec::new),
+            count: before,
+            messages: 0,
+            with: vec![0; self.with.len()],
+        });
+        occurrence::search_part((corpus, part), self.needles, &|at, found| {
+            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            all.take((at, found), self.limits);
+        });
+        let found = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.parts.push(part);
+        self.messages += found.messages;
+        for (sum, with) in self.with.iter_mut().zip(&found.with) {
+            *sum += with;
         }
-        for found in &mut logs {
-            found.sort_by_key(TermOccurrence::order);
-        }
-        let logs = logs.into_iter().enumerate();
-        self.logs.extend(
-            logs.filter(|(_, found)| !found.is_empty())
-                .map(|(log, found)| LogOccurrences { log, part, found }),
-        );
         self.bytes += corpus.logs().map(|log| log.text_bytes(part)).sum::<u64>();
+        match (&mut self.logs, found.held) {
+            (Some(logs), Some(held)) => logs.extend(by_log(corpus, part, held)),
+            (logs, _) => *logs = None,
+        }
     }
 
     /// Returns the number of texts that contain a word of the query.
@@ -133,12 +149,7 @@ impl Occurrences {
             passages.dedup();
             passages.len()
         });
-        texts.sum::<usize>()
-            + self
-                .logs
-                .iter()
-                .map(|log| log.found.chunk_by(|a, b| a.at() == b.at()).count())
-                .sum::<usize>()
+        texts.sum::<usize>() + self.messages
     }
 
     /// Scores all texts and returns those that `wants` accepts: all lines of memories, the
@@ -150,13 +161,20 @@ impl Occurrences {
     ) -> Ranking {
         let rarity = Rarity::new(&self.with, self.bytes);
         let mut lines = Vec::new();
-        for written in &self.texts {
-            let groups = std::slice::from_ref(&written.group);
-            let holder = |_| Holder::Memory(written.memory_text);
-            lines.extend(scored(&rarity, groups, holder).filter(wants));
+        let mut found = Vec::new();
+        for MemoryOccurrences { memory_text, group } in &self.texts {
+            let mut talks = Conversations::default();
+            rarity.add(group, &mut talks);
+            rarity.score(group, &talks, &mut found);
+            let ranked = found.drain(..).map(|(score, passage)| Ranked {
+                score,
+                holder: Holder::Memory(*memory_text),
+                at: passage.at,
+            });
+            lines.extend(ranked.filter(wants));
         }
         let best = Best::new(most);
-        let sessions = match corpus.filter(|_| !self.logs.is_empty()) {
+        let sessions = match corpus.filter(|_| self.messages > 0) {
             Some(corpus) => self.rank_logs(corpus, &rarity, (&best, wants)),
             None => Vec::new(),
         };
@@ -179,54 +197,41 @@ impl Occurrences {
     ) -> Vec<Vec<Ranked>> {
         /// How many logs are scored before the memory of their blocks is released.
         const TOGETHER: usize = 16;
-        /// How many messages of each log are returned.
-        const OF_EACH: usize = SESSION.len();
-        let blocks = blocks_of_logs(corpus, Part::Words);
+        let blocks: Vec<(Part, Vec<Vec<usize>>)> = Part::ALL
+            .into_iter()
+            .filter(|part| *part == Part::Words || self.logs.is_none())
+            .map(|part| (part, blocks_of_logs(corpus, part)))
+            .collect();
+        let words = &blocks[0].1;
         // Logs in the same blocks are scored together.
-        self.logs
-            .sort_by_key(|found| (blocks[found.log].first(), found.log, found.part));
-        let logs: Vec<&[LogOccurrences]> = self.logs.chunk_by(|a, b| a.log == b.log).collect();
-        let groups: Vec<&[&[LogOccurrences]]> = logs.chunks(TOGETHER).collect();
-        let sessions = on_all_cores(groups.len(), |group| {
+        if let Some(logs) = &mut self.logs {
+            logs.sort_by_key(|found| (words[found.log].first(), found.log, found.part));
+        }
+        let mut logs = self.matches(&blocks);
+        if self.logs.is_none() {
+            logs.sort_by_key(|found| (words[found.log].first(), found.log));
+        }
+        let groups: Vec<&[LogMatches<'_>]> = logs.chunks(TOGETHER).collect();
+        let sessions = with_on_all_cores(groups.len(), Lookup::default, |lookup, group| {
+            let scoring = LogScoring {
+                corpus,
+                needles: self.needles,
+                limits: self.limits,
+                rarity,
+                best,
+                wants,
+            };
             let mut sessions = Vec::new();
-            for parts in groups[group] {
-                let log = parts[0].log;
-                let mut passages = Vec::new();
-                for LogOccurrences { part, found, .. } in *parts {
-                    let walker = LogWalker::new(corpus, *part, (log, &blocks[log]));
-                    passages.extend(match part {
-                        Part::Words => walker.passage_groups(found),
-                        Part::Calls | Part::Results => walker.single_passages(found),
-                    });
-                }
-                let mut first: Vec<Ranked> = Vec::with_capacity(OF_EACH + 1);
-                for ranked in scored(rarity, &passages, |part| Holder::Log(log, part)) {
-                    let place = first
-                        .iter()
-                        .position(|known| Ranked::compare(&ranked, known).is_lt())
-                        .unwrap_or(first.len());
-                    let is_first = place < OF_EACH;
-                    let may_be_best = best.may_take(ranked.score);
-                    if !(is_first || may_be_best) || !wants(&ranked) {
-                        continue;
-                    }
-                    if is_first {
-                        first.insert(place, ranked);
-                        first.truncate(OF_EACH);
-                    }
-                    if may_be_best {
-                        best.take(ranked);
-                    }
-                }
+            for found in groups[group] {
+                let first = scoring.rank((found, &words[found.log]), lookup);
                 sessions.extend((!first.is_empty()).then_some(first));
             }
             for part in Part::ALL {
-                let mine = groups[group].iter().copied().flatten();
-                let touched = mine
-                    .filter(|found| found.part == part)
-                    .flat_map(|found| &found.found)
-                    .map(|occurrence| occurrence.block as usize);
-                if let (Some(first), Some(last)) = (touched.clone().min(), touched.max()) {
+                let mine = groups[group].iter().flat_map(|found| &found.parts);
+                let mine = mine.filter(|(of, _)| *of == part);
+                let spans = mine.filter_map(|(_, matches)| matches.blocks());
+                let first = spans.clone().map(|(first, _)| first).min();
+                if let (Some(first), Some(last)) = (first, spans.map(|(_, last)| last).max()) {
                     corpus.release(part, first..last + 1);
                 }
             }
@@ -234,11 +239,36 @@ impl Occurrences {
         });
         sessions.into_iter().flatten().collect()
     }
+
+    /// Returns the matches of each log, by what is held, or by the blocks of each part.
+    fn matches<'b>(&'b self, blocks: &'b [(Part, Vec<Vec<usize>>)]) -> Vec<LogMatches<'b>> {
+        if let Some(logs) = &self.logs {
+            let logs = logs.chunk_by(|a, b| a.log == b.log);
+            let matches = logs.map(|parts| LogMatches {
+                log: parts[0].log,
+                parts: parts
+                    .iter()
+                    .map(|found| (found.part, Matches::Held(&found.found)))
+                    .collect(),
+            });
+            return matches.collect();
+        }
+        let count = blocks.iter().map(|(_, logs)| logs.len()).max();
+        let matches = (0..count.unwrap_or(0)).map(|log| LogMatches {
+            log,
+            parts: blocks
+                .iter()
+                .filter(|(part, _)| self.parts.contains(part))
+                .map(|(part, logs)| (*part, Matches::In(&logs[log])))
+                .collect(),
+        });
+        matches.collect()
+    }
 }
 
 /// The best messages of all threads. A message that cannot be among them is rejected by its
 /// score alone.
-struct Best {
+pub(super) struct Best {
     most: usize,
     /// The bits of the lowest score that is still accepted. Scores are not negative, so
     /// their bits have the same order.
@@ -255,11 +285,11 @@ impl Best {
         }
     }
 
-    fn may_take(&self, score: f32) -> bool {
+    pub(super) fn may_take(&self, score: f32) -> bool {
         score.to_bits() >= self.lowest.load(Ordering::Relaxed)
     }
 
-    fn take(&self, ranked: Ranked) {
+    pub(super) fn take(&self, ranked: Ranked) {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         taken.push(ranked);
         if self.most > 0 && taken.len() >= self.most.saturating_mul(2) {
@@ -297,152 +327,6 @@ impl Holder {
             Self::Log(log, part) => (log, part),
         }
     }
-}
-
-/// Scores the passages of one log or file; `holder` returns the holder of those of a part.
-fn scored<H: Fn(Part) -> Holder>(
-    rarity: &Rarity,
-    groups: &[PassageGroup],
-    holder: H,
-) -> impl Iterator<Item = Ranked> + use<H> {
-    let mut found = Vec::new();
-    rarity.score(groups, &mut found);
-    found.into_iter().map(move |(score, passage)| Ranked {
-        score,
-        holder: holder(passage.part),
-        at: passage.at,
-    })
-}
-
-/// Finds the needles in a part whose messages are indexed; returns logs and occurrences.
-fn in_messages(corpus: &Corpus, needles: &Needles, part: Part) -> Vec<(u32, TermOccurrence)> {
-    let segments = corpus.segments(part);
-    let found = with_on_all_cores(segments, Stems::default, |stems, segment| {
-        /// How many blocks are read before their memory is released.
-        const TOGETHER: usize = 64;
-        let indexed = look_up(corpus, needles, (part, segment, stems));
-        let blocks: Vec<&[TermOccurrence]> = indexed.chunk_by(|a, b| a.block == b.block).collect();
-        let mut found = Vec::with_capacity(indexed.len());
-        for blocks in blocks.chunks(TOGETHER) {
-            let number = |indexed: &[TermOccurrence]| indexed[0].block as usize;
-            for indexed in blocks {
-                // A damaged block is recorded by the corpus.
-                if let Some(block) = corpus.block(part, number(indexed)) {
-                    let _ = add_block(&block, indexed, &mut found);
-                }
-            }
-            if let (Some(first), Some(last)) = (blocks.first(), blocks.last()) {
-                corpus.release(part, number(first)..number(last) + 1);
-            }
-        }
-        found
-    });
-    found.into_iter().flatten().collect()
-}
-
-/// Finds the needles in the results, whose blocks are indexed; returns logs and occurrences.
-fn in_results(corpus: &Corpus, needles: &Needles) -> Vec<(u32, TermOccurrence)> {
-    let part = Part::Results;
-    let mut may_hold = vec![0u32; corpus.blocks(part).len()];
-    for segment in 0..corpus.segments(part) {
-        for found in look_up(corpus, needles, (part, segment, &mut Stems::default())) {
-            may_hold[found.block as usize] |= 1 << found.needle;
-        }
-    }
-    let blocks = (0..may_hold.len()).filter(|block| may_hold[*block] != 0);
-    let blocks: Vec<usize> = blocks.collect();
-    // Threads that share a regex contend for its scratch space.
-    let own = || (Stems::default(), needles.clone());
-    over_blocks(corpus, (part, &blocks), own, |own, block, found| {
-        // A damaged block is recorded by the corpus.
-        let may_hold = may_hold[block.number()];
-        let _ = search_block(block, (&own.1, may_hold), (&mut own.0, found));
-    })
-}
-
-/// Looks the needles up in a segment of the index; returns what it says, by block.
-fn look_up(
-    corpus: &Corpus,
-    needles: &Needles,
-    (part, segment, stems): (Part, usize, &mut Stems),
-) -> Vec<TermOccurrence> {
-    let mut found = Vec::new();
-    for (number, needle) in needles.all.iter().enumerate() {
-        let take = &mut |is_exact, occurrence: Occurrence| {
-            found.push(TermOccurrence {
-                block: occurrence.block as u32,
-                message: occurrence.message as u16,
-                needle: number as u8,
-                is_exact,
-                times: occurrence.times,
-            });
-        };
-        needle.look_up(corpus, (part, segment), (stems, take));
-    }
-    // The index has the places of each word in order, so this merges a few sorted lists.
-    found.sort_by_key(TermOccurrence::order);
-    found
-}
-
-/// Adds what the index says about a block, in the order of its messages: log and occurrence.
-fn add_block(
-    block: &Block<'_>,
-    indexed: &[TermOccurrence],
-    found: &mut Vec<(u32, TermOccurrence)>,
-) -> Option<()> {
-    block.logs().next()?;
-    let table = block.table()?;
-    for forms in indexed.chunk_by(|a, b| (a.message, a.needle) == (b.message, b.needle)) {
-        if let Some(log) = table.log(usize::from(forms[0].message)) {
-            let whole = TermOccurrence {
-                is_exact: forms.iter().any(|form| form.is_exact),
-                times: forms.iter().map(|form| form.times).sum(),
-                ..forms[0]
-            };
-            found.push((log as u32, whole));
-        }
-    }
-    Some(())
-}
-
-/// Searches a block of results for the needles that are in it.
-fn search_block(
-    block: &Block<'_>,
-    (needles, may_hold): (&Needles, u32),
-    (stems, found): (&mut Stems, &mut Vec<(u32, TermOccurrence)>),
-) -> Option<()> {
-    block.logs().next()?;
-    let content = block.read()?;
-    let mut places: Vec<NeedleMatch> = Vec::new();
-    let haystack = Haystack {
-        text: content.text(),
-        part: Part::Results,
-        may_hold,
-    };
-    needles.find(haystack, stems, &mut places);
-    places.sort_unstable();
-    let mut from = 0;
-    while from < places.len() {
-        let number = content.at(places[from].at);
-        let end = content.range(number)?.end;
-        let length = places[from..]
-            .partition_point(|place| place.at < end)
-            .max(1);
-        if let Some(message) = content.message(number) {
-            for (needle, times, is_exact) in counted(&places[from..from + length]) {
-                let occurrence = TermOccurrence {
-                    block: u32::try_from(block.number()).ok()?,
-                    message: number as u16,
-                    needle: needle as u8,
-                    is_exact,
-                    times,
-                };
-                found.push((message.log as u32, occurrence));
-            }
-        }
-        from += length;
-    }
-    Some(())
 }
 
 /// Returns the group of a memory text's lines, with their matches.

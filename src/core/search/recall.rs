@@ -7,18 +7,17 @@
 //! and the first two hits are of both sources if both have any. The order does not depend on
 //! the limit, so that a longer list begins with a shorter one.
 
+#[cfg(test)]
+mod limited;
+mod literal;
 mod pool;
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use regex::bytes::Regex;
-
-use super::candidate::{
-    HitCandidate, OrderedScore, both_sources_first, by_session, candidate_of, distinct, key,
-};
-use super::exact;
-use super::needle::{Haystack, Needles, literal};
+use super::candidate::{HitCandidate, OrderedScore, both_sources_first, by_session, distinct, key};
+use super::limits::Limits;
+use super::needle::{Haystack, Needles};
 use super::ranked::Holder;
 use super::score::session_scores;
 use super::walker::MessagePosition;
@@ -133,6 +132,7 @@ struct Search<'a> {
     texts: Vec<usize>,
     /// For each log, whether the filters admit it.
     logs: Vec<bool>,
+    limits: Limits,
 }
 
 impl<'a> Search<'a> {
@@ -160,6 +160,7 @@ impl<'a> Search<'a> {
             filters,
             texts: texts.map(|(number, _)| number).collect(),
             logs,
+            limits: Limits::default(),
         }
     }
 
@@ -185,61 +186,6 @@ impl<'a> Search<'a> {
             (true, false) => (&[Part::Words], &[]),
             (false, true) => (&[Part::Calls, Part::Results], &[]),
             (false, false) => (&[], &[]),
-        }
-    }
-
-    fn exact(&self, text: &str) -> RecallResult {
-        let Some(literal) = literal(text) else {
-            return RecallResult::default();
-        };
-        let mut candidates: Vec<HitCandidate> =
-            exact::in_memories(self.sources, &literal, &self.texts)
-                .into_iter()
-                .map(|exact_match| candidate_of(exact_match, Holder::Memory(exact_match.holder)))
-                .collect();
-        if let Some(corpus) = self.corpus() {
-            let (first, then) = self.parts();
-            let look = |part: Part| {
-                let allows = |message: &CorpusMessage<'_>| self.allows_message(message);
-                let exact_match = exact::in_logs(corpus, (text, &literal), (part, &allows));
-                exact_match.into_iter().map(move |exact_match| {
-                    candidate_of(exact_match, Holder::Log(exact_match.holder, part))
-                })
-            };
-            for part in first {
-                candidates.extend(look(*part));
-            }
-            if candidates.len() < FEW {
-                for part in then {
-                    candidates.extend(look(*part));
-                }
-            }
-        }
-        self.finish_exact(candidates, &literal)
-    }
-
-    /// Reads as many of the matches that are only known from the index as the first hits need,
-    /// and builds the hits.
-    fn finish_exact(&self, mut candidates: Vec<HitCandidate>, literal: &Regex) -> RecallResult {
-        let mut batch = self.limit.saturating_mul(2);
-        loop {
-            self.sort(&mut candidates);
-            let (total, best) = self.first(candidates.clone());
-            if best.iter().all(|candidate| candidate.offset.is_some()) {
-                return self.to_result(total, &best, &|_| 0);
-            }
-            let mut left = batch;
-            candidates.retain_mut(|candidate| match candidate.holder {
-                Holder::Log(_, part) if candidate.offset.is_none() && left > 0 => {
-                    left -= 1;
-                    let read = |message: &CorpusMessage<'_>| exact::first(literal, message.text);
-                    let found = self.message(part, candidate.at, read).flatten();
-                    candidate.read(found);
-                    found.is_some()
-                }
-                _ => true,
-            });
-            batch = batch.saturating_mul(2);
         }
     }
 
@@ -278,9 +224,11 @@ impl<'a> Search<'a> {
             let phrase = find_phrase(phrase.as_ref(), text);
             phrase.map_or_else(|| first_needle(&needles, text), |(at, _)| at)
         };
-        let mut answer = self.finish(all, &offset);
-        answer.total = answer.total.max(more.unwrap_or(0));
-        answer
+        let (total, best) = self.best(all);
+        RecallResult {
+            total: total.max(more.unwrap_or(0)),
+            hits: self.hits(&best, &offset),
+        }
     }
 
     fn sessions(&self) -> Vec<SessionHit> {
@@ -333,16 +281,11 @@ impl<'a> Search<'a> {
         found.map_or("", |(_, span)| &memory_text.text[span])
     }
 
-    /// Sorts the candidates, removes duplicates and all but one line of each memory, and
-    /// builds the hits; `offset` finds the match in a text.
-    fn finish(
-        &self,
-        mut candidates: Vec<HitCandidate>,
-        offset: &dyn Fn(&str) -> usize,
-    ) -> RecallResult {
+    /// Sorts the candidates, and removes duplicates and all but one line of each memory. Returns
+    /// how many are left, and the first ones.
+    fn best(&self, mut candidates: Vec<HitCandidate>) -> (usize, Vec<HitCandidate>) {
         self.sort(&mut candidates);
-        let (total, best) = self.first(candidates);
-        self.to_result(total, &best, offset)
+        self.first(candidates)
     }
 
     /// Returns how many of the sorted candidates are distinct, and the first of those.
@@ -354,19 +297,11 @@ impl<'a> Search<'a> {
         (total, candidates)
     }
 
-    fn to_result(
-        &self,
-        total: usize,
-        best: &[HitCandidate],
-        offset: &dyn Fn(&str) -> usize,
-    ) -> RecallResult {
-        let hits = best.iter();
-        RecallResult {
-            total,
-            hits: hits
-                .filter_map(|candidate| self.to_hit(candidate, offset))
-                .collect(),
-        }
+    /// Builds the hits; `offset` finds the match in a text.
+    fn hits(&self, candidates: &[HitCandidate], offset: &dyn Fn(&str) -> usize) -> Vec<Hit> {
+        let hits = candidates.iter();
+        hits.filter_map(|candidate| self.to_hit(candidate, offset))
+            .collect()
     }
 
     /// Sorts the candidates, best first; path and line decide between equal scores.
@@ -404,11 +339,16 @@ impl<'a> Search<'a> {
             };
             paths.push((path, key(candidate.holder)));
         }
-        paths.sort_unstable();
-        // Several logs of one database share their path.
-        let same = paths.chunk_by(|a, b| a.0 == b.0).enumerate();
-        same.flat_map(|(place, same)| same.iter().map(move |(_, key)| (*key, place)))
-            .collect()
+        ranks_of(paths).collect()
+    }
+
+    /// Returns for each log its rank in the order of paths.
+    fn log_ranks(&self, corpus: &Corpus) -> Vec<usize> {
+        let paths = corpus.logs().enumerate();
+        let paths = paths.map(|(number, log)| (log.path().display().to_string(), number));
+        let mut ranks: Vec<(usize, usize)> = ranks_of(paths.collect()).collect();
+        ranks.sort_unstable();
+        ranks.into_iter().map(|(_, rank)| rank).collect()
     }
 
     fn to_hit(&self, candidate: &HitCandidate, offset: &dyn Fn(&str) -> usize) -> Option<Hit> {
@@ -434,6 +374,17 @@ impl<'a> Search<'a> {
     }
 }
 
+/// Returns the rank of each item in the order of paths. Several logs of one database share their
+/// path, and so their rank.
+fn ranks_of<T: Ord + Copy>(mut paths: Vec<(String, T)>) -> impl Iterator<Item = (T, usize)> {
+    paths.sort_unstable();
+    let same = paths.chunk_by(|a, b| a.0 == b.0).enumerate();
+    let ranks: Vec<(T, usize)> = same
+        .flat_map(|(rank, same)| same.iter().map(move |(_, item)| (*item, rank)))
+        .collect();
+    ranks.into_iter()
+}
+
 /// Returns the byte offset of the first word of the query in a text.
 fn first_needle(needles: &Needles, text: &str) -> usize {
     let mut places = Vec::new();
@@ -449,9 +400,10 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::exact;
     use super::super::fixture::{TestHome, conversation};
     use super::super::needle;
-    use super::super::score::{PassageGroup, Rarity};
+    use super::super::score::{Conversations, PassageGroup, Rarity};
     use super::super::walker::passage_of_message;
     use super::pool::PROXIMITY;
     use super::*;
@@ -820,7 +772,9 @@ mod tests {
         let mut all = Vec::new();
         for (path, texts, stretch) in logs {
             let mut found = Vec::new();
-            rarity.score(&[stretch], &mut found);
+            let mut talks = Conversations::default();
+            rarity.add(&stretch, &mut talks);
+            rarity.score(&stretch, &talks, &mut found);
             for (score, spot) in &mut found {
                 let text = &texts[spot.at.1].1;
                 *score += PROXIMITY * spot.worth * naive_nearness(&wanted, text, &rarity);

@@ -9,6 +9,8 @@
 //! [`session_scores`] then scores the messages of one session together: a session that has
 //! several good messages goes before one that has a single one.
 
+use std::collections::HashMap;
+
 use super::needle::NeedleMatch;
 use crate::core::corpus::Part;
 use crate::core::text::is_question;
@@ -77,6 +79,9 @@ pub(super) struct PassageGroup {
     pub(super) passages: Vec<Passage>,
     /// Sorted by passage.
     pub(super) counts: Vec<Count>,
+    /// How many passages at the start and at the end only contribute to others: they are scored
+    /// with the group before and with the group after this one.
+    pub(super) shared: (usize, usize),
 }
 
 impl Rarity {
@@ -111,55 +116,56 @@ impl Rarity {
         self.0[count.needle] * form * times * (SATURATION + 1.0) / (times + SATURATION * length)
     }
 
-    /// Scores every passage of the groups, which belong to one log or file; passages without
-    /// a needle are left out.
-    pub(super) fn score(&self, groups: &[PassageGroup], found: &mut Vec<(f32, Passage)>) {
+    /// Adds the contributions of a group to the best ones in its conversations.
+    pub(super) fn add(&self, group: &PassageGroup, talks: &mut Conversations) {
+        for count in &group.counts {
+            let passage = &group.passages[count.passage];
+            let talk = talks.enter(day(passage), self.0.len());
+            let best = &mut talk.best[count.needle];
+            *best = best.max(self.offer(count, passage.length));
+        }
+    }
+
+    /// Scores the passages of a group, after all groups of the log or file have been added to its
+    /// conversations; passages without a needle are left out.
+    pub(super) fn score(
+        &self,
+        group: &PassageGroup,
+        talks: &Conversations,
+        found: &mut Vec<(f32, Passage)>,
+    ) {
         let needles = self.0.len();
         let all: f32 = self.0.iter().sum();
-        let mut talks: Vec<ConversationBest> = Vec::new();
-        for group in groups {
-            for count in &group.counts {
-                let passage = &group.passages[count.passage];
-                let talk = find(&talks, day(passage)).unwrap_or_else(|| {
-                    talks.push(ConversationBest {
-                        day: day(passage),
-                        best: vec![0.0; needles],
-                        sum: 0.0,
-                    });
-                    talks.len() - 1
-                });
-                let best = &mut talks[talk].best[count.needle];
-                *best = best.max(self.offer(count, passage.length));
-            }
-        }
-        for talk in &mut talks {
-            talk.sum = talk.best.iter().sum();
-        }
         let mut best = Vec::new();
-        for group in groups {
-            self.best(group, &mut best);
-            let mut with_needle: Vec<usize> = group.counts.iter().map(|c| c.passage).collect();
-            with_needle.dedup();
-            for number in with_needle {
-                let passage = &group.passages[number];
-                let best = &best[number * needles..(number + 1) * needles];
-                let sum: f32 = best.iter().sum();
-                if sum <= 0.0 {
-                    continue;
-                }
-                let covered: f32 = best
-                    .iter()
-                    .zip(&self.0)
-                    .filter(|(best, _)| **best > 0.0)
-                    .map(|(_, rarity)| rarity)
-                    .sum();
-                let coverage = 1.0 - COVERAGE + COVERAGE * covered / all;
-                let talk = find(&talks, day(passage)).map_or(0.0, |talk| talks[talk].sum);
-                found.push((
-                    (sum * coverage + CONVERSATION * talk) * passage.worth,
-                    *passage,
-                ));
+        self.best(group, &mut best);
+        let own = group.shared.0..group.passages.len() - group.shared.1;
+        let mut with_needle: Vec<usize> = group.counts.iter().map(|c| c.passage).collect();
+        with_needle.dedup();
+        with_needle.retain(|number| own.contains(number));
+        let mut talk = None;
+        for number in with_needle {
+            let passage = &group.passages[number];
+            let best = &best[number * needles..(number + 1) * needles];
+            let sum: f32 = best.iter().sum();
+            if sum <= 0.0 {
+                continue;
             }
+            let covered: f32 = best
+                .iter()
+                .zip(&self.0)
+                .filter(|(best, _)| **best > 0.0)
+                .map(|(_, rarity)| rarity)
+                .sum();
+            let coverage = 1.0 - COVERAGE + COVERAGE * covered / all;
+            let day = day(passage);
+            let talk = match talk {
+                Some((known, sum)) if known == day => sum,
+                _ => talk.insert((day, talks.sum(day))).1,
+            };
+            found.push((
+                (sum * coverage + CONVERSATION * talk) * passage.worth,
+                *passage,
+            ));
         }
     }
 
@@ -263,17 +269,51 @@ pub(super) fn worth_of(is_question: bool) -> f32 {
     }
 }
 
+/// The best contributions in the conversations of one log or file.
+#[derive(Debug, Default)]
+pub(super) struct Conversations {
+    all: Vec<ConversationBest>,
+    places: HashMap<Option<i64>, usize>,
+    /// The one that was used last, which mostly is the next one, too.
+    last: usize,
+}
+
 /// The best contributions in a conversation.
+#[derive(Debug)]
 struct ConversationBest {
     day: Option<i64>,
     /// For each needle.
     best: Vec<f32>,
-    sum: f32,
 }
 
-/// Returns the index of the day's conversation: mostly the last, since logs are in order.
-fn find(talks: &[ConversationBest], day: Option<i64>) -> Option<usize> {
-    talks.iter().rposition(|talk| talk.day == day)
+impl Conversations {
+    /// How many days of one log are told apart; the first stands for those beyond them.
+    const MOST: usize = 10_000;
+
+    fn enter(&mut self, day: Option<i64>, needles: usize) -> &mut ConversationBest {
+        if self.all.get(self.last).is_none_or(|last| last.day != day) {
+            self.last = match self.places.get(&day) {
+                Some(place) => *place,
+                None if self.all.len() < Self::MOST => {
+                    self.places.insert(day, self.all.len());
+                    self.all.push(ConversationBest {
+                        day,
+                        best: vec![0.0; needles],
+                    });
+                    self.all.len() - 1
+                }
+                None => 0,
+            };
+        }
+        &mut self.all[self.last]
+    }
+
+    /// Returns the sum of the best contributions on a day.
+    fn sum(&self, day: Option<i64>) -> f32 {
+        let place = self.places.get(&day).copied().unwrap_or(0);
+        let talk = self.all.get(place);
+        talk.map_or(0.0, |talk| talk.best.iter().sum())
+    }
 }
 
 /// Returns the day of a passage: a conversation is the messages of one log on one day.
@@ -297,7 +337,10 @@ mod tests {
 
     fn scored(group: PassageGroup) -> Vec<(f32, usize)> {
         let mut found = Vec::new();
-        Rarity::new(&[1, 3], 100_000).score(&[group], &mut found);
+        let mut talks = Conversations::default();
+        let rarity = Rarity::new(&[1, 3], 100_000);
+        rarity.add(&group, &mut talks);
+        rarity.score(&group, &talks, &mut found);
         found
             .into_iter()
             .map(|(score, passage)| (score, passage.at.1))
@@ -322,6 +365,7 @@ mod tests {
         let found = scored(PassageGroup {
             passages: passages.collect(),
             counts,
+            ..PassageGroup::default()
         });
         let numbers: Vec<usize> = found.iter().map(|(_, number)| *number).collect();
         assert_eq!(numbers, (0..times.len()).collect::<Vec<usize>>());
@@ -340,7 +384,11 @@ mod tests {
     fn a_passage_without_any_needle_has_no_score() {
         let passages: Vec<Passage> = (0..3).map(|number| passage(number, Some(0))).collect();
         let counts = vec![one(1, 0), one(1, 1)];
-        let found = scored(PassageGroup { passages, counts });
+        let found = scored(PassageGroup {
+            passages,
+            counts,
+            ..PassageGroup::default()
+        });
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].1, 1);
     }
@@ -370,6 +418,7 @@ mod tests {
             scored(PassageGroup {
                 passages: vec![passage(0, None)],
                 counts,
+                ..PassageGroup::default()
             })[0]
                 .0
         };

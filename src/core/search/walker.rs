@@ -66,39 +66,6 @@ impl<'a> LogWalker<'a> {
         }
     }
 
-    /// Returns the matches with their neighbours; `found` is in the order of the log.
-    pub(super) fn passage_groups(&self, found: &[TermOccurrence]) -> Vec<PassageGroup> {
-        // Up to this distance the neighbours of two matches touch or overlap.
-        const REACH: usize = FROM_BEFORE.len() + FROM_AFTER.len();
-        let mut done = Vec::new();
-        let mut group = PassageGroup::default();
-        let mut gap: Vec<Passage> = Vec::with_capacity(REACH);
-        for occurrences in found.chunk_by(|a, b| a.at() == b.at()) {
-            let at = occurrences[0].at();
-            gap.clear();
-            if let Some(last) = group.passages.last() {
-                self.after(last.at, (REACH, Some(at)), &mut gap);
-            }
-            if gap.last().is_some_and(|passage| passage.at == at) {
-                group.passages.extend(&gap);
-            } else {
-                if !group.passages.is_empty() {
-                    group.passages.extend(gap.iter().take(FROM_BEFORE.len()));
-                    done.push(std::mem::take(&mut group));
-                }
-                self.before(at, &mut group.passages);
-                group.passages.extend(self.passage(at));
-            }
-            let passage = group.passages.len().saturating_sub(1);
-            group.counts.extend(counts_of(occurrences, passage));
-        }
-        if let Some(last) = group.passages.last().map(|passage| passage.at) {
-            self.after(last, (FROM_BEFORE.len(), None), &mut group.passages);
-            done.push(group);
-        }
-        done
-    }
-
     /// Returns the matches without their neighbours: what an agent did in one call says little
     /// about the calls before and after it.
     pub(super) fn single_passages(&self, found: &[TermOccurrence]) -> Vec<PassageGroup> {
@@ -181,6 +148,83 @@ impl<'a> LogWalker<'a> {
         let table = self.corpus.block(self.part, block)?.table()?;
         self.open.set(Some((block, table)));
         Some(table)
+    }
+}
+
+/// Groups matches with their neighbours while they are found.
+pub(super) struct Grouping<'w, 'a> {
+    walker: &'w LogWalker<'a>,
+    /// How many passages a group has at most, apart from those between two matches.
+    most: usize,
+    group: PassageGroup,
+    gap: Vec<Passage>,
+}
+
+impl<'w, 'a> Grouping<'w, 'a> {
+    /// Up to this distance the neighbours of two matches touch or overlap.
+    const REACH: usize = FROM_BEFORE.len() + FROM_AFTER.len();
+
+    pub(super) fn new(walker: &'w LogWalker<'a>, most: usize) -> Self {
+        Self {
+            walker,
+            most: most.max(2 * Self::REACH),
+            group: PassageGroup::default(),
+            gap: Vec::with_capacity(Self::REACH),
+        }
+    }
+
+    /// Adds matches, in the order of the log; passes groups that are complete to `done`.
+    pub(super) fn add(&mut self, found: &[TermOccurrence], done: &mut dyn FnMut(PassageGroup)) {
+        for occurrences in found.chunk_by(|a, b| a.at() == b.at()) {
+            let at = occurrences[0].at();
+            self.gap.clear();
+            if let Some(last) = self.group.passages.last() {
+                let to = (Self::REACH, Some(at));
+                self.walker.after(last.at, to, &mut self.gap);
+            }
+            if self.gap.last().is_some_and(|passage| passage.at == at) {
+                self.group.passages.extend(&self.gap);
+            } else {
+                if !self.group.passages.is_empty() {
+                    let after = self.gap.iter().take(FROM_BEFORE.len());
+                    self.group.passages.extend(after);
+                    done(std::mem::take(&mut self.group));
+                }
+                self.walker.before(at, &mut self.group.passages);
+                self.group.passages.extend(self.walker.passage(at));
+            }
+            let passage = self.group.passages.len().saturating_sub(1);
+            self.group.counts.extend(counts_of(occurrences, passage));
+            if self.group.passages.len() >= self.most {
+                self.divide(done);
+            }
+        }
+    }
+
+    /// Completes the last group.
+    pub(super) fn finish(mut self, done: &mut dyn FnMut(PassageGroup)) {
+        if let Some(last) = self.group.passages.last().map(|passage| passage.at) {
+            let to = (FROM_BEFORE.len(), None);
+            self.walker.after(last, to, &mut self.group.passages);
+            done(self.group);
+        }
+    }
+
+    /// Divides a long group: the last passages, which those to come contribute to, and what
+    /// contributes to them, begin the next group.
+    fn divide(&mut self, done: &mut dyn FnMut(PassageGroup)) {
+        let mut full = std::mem::take(&mut self.group);
+        let from = full.passages.len() - Self::REACH;
+        self.group.passages.extend(&full.passages[from..]);
+        let first = full.counts.partition_point(|count| count.passage < from);
+        let counts = full.counts[first..].iter().map(|count| Count {
+            passage: count.passage - from,
+            ..*count
+        });
+        self.group.counts.extend(counts);
+        self.group.shared.0 = FROM_BEFORE.len();
+        full.shared.1 = FROM_AFTER.len();
+        done(full);
     }
 }
 

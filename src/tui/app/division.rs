@@ -34,11 +34,11 @@ impl App {
     }
 
     /// The part that gets the whole screen: the one that has the keys, in Find the text that was
-    /// found, and in the review the difference.
+    /// found, in the review the difference, and in the context the text of the piece.
     fn zoomed_part(&self, wanted: Arrangement) -> Focus {
         let pane = self.panes.iter().rev().find(|pane| pane.is_fullscreen());
         match pane.map(|pane| pane.key_context()) {
-            Some(KeyContext::Find | KeyContext::Queue) => Focus::Preview,
+            Some(KeyContext::Find | KeyContext::Queue | KeyContext::Context) => Focus::Preview,
             _ => wanted.focus,
         }
     }

@@ -18,7 +18,6 @@ use crate::tui::effect::{Effect, Request, ReviewJob, Target, UndoDirection, Unsa
 use crate::tui::event::{Event, NewMemoryText, ReviewCounts};
 use crate::tui::keymap::KeyContext;
 use crate::tui::overlay::merge::MergeDialog;
-use crate::tui::overlay::reader::TextDialog;
 use crate::tui::overlay::recover::RecoverDialog;
 use crate::tui::overlay::review::ReviewDialog;
 use crate::tui::pane::browse::editable_text;
@@ -88,8 +87,12 @@ impl App {
         &mut self,
         request: Box<Request>,
         result: Result<Change>,
-        notes: Vec<String>,
+        mut notes: Vec<String>,
     ) -> Vec<Step> {
+        if let Request::Save(text) = &*request {
+            let panes = self.panes.iter();
+            notes.extend(panes.filter_map(|pane| pane.save_note(text)));
+        }
         match result {
             Ok(change) if change.is_empty() && is_index_update(&request) => {
                 vec![Step::Toast(Toast::trouble(
@@ -198,18 +201,8 @@ impl App {
             Err(error) => return vec![error_toast(&error)],
         };
         match target {
-            Target::Context { store } => {
-                let snapshot = self.library.store_by_id(&store);
-                let name = snapshot.map_or("", |snapshot| snapshot.store.name());
-                let title = format!("what the agent of {name} gets to see");
-                let reader = match document.lossy().as_ref() {
-                    "" => {
-                        TextDialog::text(title, "Nothing of this store is put before it unasked.")
-                    }
-                    text => TextDialog::text(title, text),
-                };
-                vec![Step::Push(Box::new(reader))]
-            }
+            // Only previews show it.
+            Target::Context { .. } => Vec::new(),
             Target::File { store, .. } => {
                 let Some(snapshot) = self.library.store_by_id(&store) else {
                     return Vec::new();

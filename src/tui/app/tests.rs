@@ -1,5 +1,6 @@
 //! Tests of the app: keys in, effects and drawn screens out.
 
+mod context;
 mod finding;
 mod found;
 mod keys;
@@ -36,6 +37,7 @@ use crate::tui::keymap::{KeyContext, Keymap};
 use crate::tui::keys::keys;
 use crate::tui::pane::browse::fixture;
 use crate::tui::theme::{Background, ColorDepth, Terminal as Facts, Theme};
+use crate::tui::worker::context::editable_piece;
 
 /// An app with a library on disk; reads are performed at once, nothing is written.
 struct TestApp {
@@ -64,6 +66,7 @@ impl TestApp {
                 zone: TimeZone::UTC,
                 editor_keys: EditorKeys::Readline,
                 scope: Some(crate::core::discover::DiscoveryScope::Project),
+                agents: context::agents(),
             },
         );
         app.resize(Size::new(width, height));
@@ -92,6 +95,21 @@ impl TestApp {
                 Effect::Library(LibraryJob::Fetch(target)) => {
                     let result = self.read(&target);
                     left.extend(self.tell(Event::Fetched { target, result }));
+                }
+                Effect::Library(LibraryJob::Context { agent, draft }) => {
+                    let context = context::read(self.home.path(), agent, draft.as_ref());
+                    left.extend(self.tell(Event::ContextRead {
+                        draft: draft.map(|draft| draft.file),
+                        result: Ok(Arc::new(context)),
+                    }));
+                }
+                Effect::Library(LibraryJob::EditPiece { context, at }) => {
+                    let result = editable_piece(&self.library, &context.pieces[at]);
+                    left.extend(self.tell(Event::PieceRead {
+                        context,
+                        at,
+                        result,
+                    }));
                 }
                 other => left.push(other),
             }
@@ -146,7 +164,7 @@ impl TestApp {
                 },
             ),
             Request::Save(text) => (
-                self.id("claude"),
+                text.store(),
                 ChangeRequest::Edit {
                     path: text.path.clone(),
                     text: text.text.clone(),

@@ -4,17 +4,18 @@ use super::{Binding, KeyContext, Keymap};
 use crate::tui::action::Action;
 
 /// The contexts in the table, and their headings.
-const PLACES: [(KeyContext, &str); 6] = [
+const PLACES: [(KeyContext, &str); 7] = [
     (KeyContext::Browse, "Tree and preview"),
     (KeyContext::Tree, "Tree"),
     (KeyContext::Find, "Find"),
     (KeyContext::Log, "Log"),
     (KeyContext::History, "History"),
     (KeyContext::Queue, "Review"),
+    (KeyContext::Context, "Context"),
 ];
 
 /// Movements, which the README tells in a sentence because they are the same in all contexts.
-const MOVES: [Action; 10] = [
+const MOVES: [Action; 13] = [
     Action::Down,
     Action::Up,
     Action::Right,
@@ -25,12 +26,18 @@ const MOVES: [Action; 10] = [
     Action::PageUp,
     Action::Top,
     Action::Bottom,
+    Action::ScrollDown,
+    Action::ScrollUp,
+    Action::PreviousAgent,
 ];
 
 /// Actions that are the same in every context and are listed only in the first.
-const EVERYWHERE: [Action; 10] = [
+const EVERYWHERE: [Action; 13] = [
     Action::Help,
     Action::Palette,
+    Action::Undo,
+    Action::Redo,
+    Action::Reload,
     Action::Suspend,
     Action::Back,
     Action::Zoom,

@@ -17,7 +17,7 @@ use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::input::{Input, InputOutcome};
 
 /// The places whose keys are listed.
-const PLACES: [KeyContext; 7] = [
+const PLACES: [KeyContext; 8] = [
     KeyContext::Tree,
     KeyContext::Preview,
     KeyContext::Find,
@@ -25,6 +25,7 @@ const PLACES: [KeyContext; 7] = [
     KeyContext::Editor,
     KeyContext::History,
     KeyContext::Queue,
+    KeyContext::Context,
 ];
 
 /// The order of the groups of a place; movements, which most people know, come late.

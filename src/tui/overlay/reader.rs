@@ -1,4 +1,4 @@
-//! A dialog with a text to read, such as the context that an agent loads.
+//! A dialog with a text to read, such as a file that tome does not edit.
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};

@@ -11,6 +11,7 @@ mod list;
 mod marks;
 mod mouse;
 mod offer;
+mod piece;
 mod place;
 pub(crate) mod tree;
 mod view;
@@ -352,6 +353,11 @@ impl Pane for BrowsePane {
                 self.preview.on_event(event, cx);
                 self.run_waiting_action(cx)
             }
+            Event::PieceRead {
+                context,
+                at,
+                result: Ok(subject),
+            } => self.edit_piece((context, *at), subject, cx),
             Event::EditorLeft(text) => {
                 self.unsaved_texts.push(text.clone());
                 // Select its memory, so that the edit key opens it again.

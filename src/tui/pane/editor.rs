@@ -3,7 +3,10 @@
 //! Every edit is kept in the data directory until it is saved, so that neither a crash nor
 //! leaving the editor loses it.
 
-use std::path::PathBuf;
+mod meter;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ratatui::Frame;
@@ -11,9 +14,12 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
+use self::meter::ContextMeter;
 use super::{Handled, Pane, PaneContext, Step, Toast};
+use crate::core::context::AgentContext;
 use crate::core::layout::{Layout, index};
 use crate::core::memory::Memory;
+use crate::core::trust::real_path;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::cells::{cut, escape_line};
@@ -39,6 +45,8 @@ pub(crate) struct EditorPane {
     revision: u64,
     is_modified: bool,
     check: Check,
+    /// What an agent loads, if the file was opened as a piece of that.
+    meter: Option<ContextMeter>,
 }
 
 /// The file that is edited, and its content when it was opened.
@@ -107,9 +115,19 @@ impl EditorPane {
             widget,
             is_modified: false,
             check: Check::default(),
+            meter: None,
         };
         editor.look_at(&text.text);
         editor
+    }
+
+    /// Shows how the text changes what an agent loads, of which the file at `path` is a piece.
+    /// Returns the step that asks for it, too.
+    pub(crate) fn with_context(mut self, context: &Arc<AgentContext>, path: &Path) -> (Self, Step) {
+        let meter = ContextMeter::new(Arc::clone(context), real_path(path));
+        let ask = meter.ask(self.widget.text());
+        self.meter = Some(meter);
+        (self, ask)
     }
 
     /// The text with its file, as it is kept and saved.
@@ -137,10 +155,15 @@ impl EditorPane {
     fn keep(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let text = self.to_unsaved(cx.now);
         self.look_at(&text.text);
-        vec![Step::Effect(Effect::Unsaved(match self.is_modified {
+        let ask = self
+            .meter
+            .as_ref()
+            .map(|meter| meter.ask(text.text.clone()));
+        let keep = Step::Effect(Effect::Unsaved(match self.is_modified {
             true => UnsavedJob::Keep(text),
             false => UnsavedJob::Forget(text),
-        }))]
+        }));
+        std::iter::once(keep).chain(ask).collect()
     }
 
     /// Keeps the text if it has changed since it was looked at. The text itself is asked, since
@@ -354,6 +377,15 @@ impl Pane for EditorPane {
                 Request::Save(saved) if self.is_about(saved) => self.saved(saved, cx),
                 _ => Vec::new(),
             },
+            Event::ContextRead {
+                draft: Some(file),
+                result: Ok(context),
+            } => {
+                if let Some(meter) = &mut self.meter {
+                    meter.take(file, context);
+                }
+                Vec::new()
+            }
             Event::Resolved(text) if self.is_about(text) => {
                 self.file.base.clone_from(&text.base);
                 let mut steps = self.take(&text.text, cx);
@@ -399,6 +431,11 @@ impl Pane for EditorPane {
         modified.into_iter().collect()
     }
 
+    fn save_note(&self, text: &Unsaved) -> Option<String> {
+        let meter = self.meter.as_ref().filter(|_| self.is_about(text))?;
+        Some(meter.text())
+    }
+
     fn is_fullscreen(&self) -> bool {
         true
     }
@@ -433,7 +470,16 @@ impl Pane for EditorPane {
                 theme.style(Role::Muted),
             ));
         }
-        let header_line = two_ends(spans, Vec::new(), width, theme.style(Role::Text));
+        let right = self.meter.as_ref().map(|meter| {
+            let role = match meter.is_cut() {
+                true => Role::Warn,
+                false => Role::Muted,
+            };
+            let text = cut(&meter.text(), width.saturating_sub(2));
+            Span::styled(format!(" {text} "), theme.style(role))
+        });
+        let right = right.into_iter().collect();
+        let header_line = two_ends(spans, right, width, theme.style(Role::Text));
         frame.render_widget(header_line, line);
     }
 }

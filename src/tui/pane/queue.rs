@@ -11,7 +11,7 @@ use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use self::decide::latest;
+pub(super) use self::decide::latest;
 use self::rows::{Entry, Queue, Row};
 use super::{Handled, Pane, PaneContext, Step};
 use crate::core::library::Library;

@@ -31,12 +31,19 @@ impl Meter {
     pub fn line(&self, theme: &Theme) -> Line<'static> {
         let near = self.percent >= Self::WARN;
         let role = if near { Role::Warn } else { Role::Muted };
+        let number = Span::styled(format!("{} % ", self.percent), theme.style(role));
+        let mut spans = vec![number];
+        spans.extend(self.bar(theme, role));
+        Line::from(spans)
+    }
+
+    /// Returns the bar alone.
+    pub fn bar(&self, theme: &Theme, role: Role) -> [Span<'static>; 2] {
         let full = self.full();
-        Line::from(vec![
-            Span::styled(format!("{} % ", self.percent), theme.style(role)),
+        [
             Span::styled("▰".repeat(full), theme.style(role)),
             Span::styled("▱".repeat(self.cells - full), theme.style(Role::Border)),
-        ])
+        ]
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use super::context::editable_piece;
 use super::plan::Planner;
 use super::thread::{JobSender, Worker};
 use super::{search, tell_unwatched, writer};
@@ -21,11 +22,12 @@ use crate::core::watch::DirectoryWatcher;
 use crate::core::{Error, Result};
 use crate::tui::effect::{LibraryJob, LogsJob, NewMemory, Request, Target, UnsavedJob};
 use crate::tui::event::{Event, NewMemoryText};
-use crate::tui::{Clock, StoreSource};
+use crate::tui::{Clock, ContextSource, StoreSource};
 
 /// Reads stores and plans changes.
 pub(super) struct LibraryWorker {
     pub(super) source: StoreSource,
+    pub(super) contexts: Box<dyn ContextSource>,
     pub(super) history: History,
     pub(super) clock: Clock,
     pub(super) library: Arc<Library>,
@@ -64,7 +66,7 @@ impl Worker for LibraryWorker {
     }
 
     fn supersedes(newer: &Message, older: &Message) -> bool {
-        use LibraryJob::{Compare, Load, Queue, Read};
+        use LibraryJob::{Compare, Context, Load, Queue, Read};
         match (newer, older) {
             (
                 Message::Job(Read { requester: new, .. }),
@@ -73,6 +75,10 @@ impl Worker for LibraryWorker {
             (Message::Job(Compare { .. }), Message::Job(Compare { .. }))
             | (Message::Job(Load), Message::Job(Load))
             | (Message::Job(Queue), Message::Job(Queue)) => true,
+            (
+                Message::Job(Context { draft: new, .. }),
+                Message::Job(Context { draft: old, .. }),
+            ) => new.is_some() == old.is_some(),
             _ => false,
         }
     }
@@ -131,6 +137,23 @@ impl LibraryWorker {
                 self.send(Event::Compared { id, result });
             }
             LibraryJob::Queue => self.read_queue(),
+            LibraryJob::Context { agent, draft } => {
+                let context = self.contexts.read(agent, draft.as_ref());
+                self.send(Event::ContextRead {
+                    draft: draft.map(|draft| draft.file),
+                    result: context.map(Arc::new),
+                });
+            }
+            LibraryJob::EditPiece { context, at } => {
+                if let Some(piece) = context.pieces.get(at) {
+                    let result = editable_piece(&self.library, piece);
+                    self.send(Event::PieceRead {
+                        context,
+                        at,
+                        result,
+                    });
+                }
+            }
         }
     }
 
@@ -139,6 +162,7 @@ impl LibraryWorker {
             library: &self.library,
             history: &self.history,
             moment: (self.clock)(),
+            changed_roots: &[],
         }
     }
 

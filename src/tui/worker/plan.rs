@@ -1,7 +1,7 @@
 //! Planning: turns a request of the app into a change.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::core::change::{
     self, BrokenLinks, Change, ChangeContext, ChangeRequest, ChangeVerb, Direction, Moment,
@@ -25,6 +25,9 @@ pub(super) struct Planner<'a> {
     pub(super) history: &'a History,
     /// The time of the planned changes.
     pub(super) moment: Moment,
+    /// The directories that were changed in this run, of stores and others: what was done there can
+    /// be undone.
+    pub(super) changed_roots: &'a [PathBuf],
 }
 
 impl<'a> Planner<'a> {
@@ -246,8 +249,10 @@ impl<'a> Planner<'a> {
 
     fn plan_latest(&self, which: UndoDirection, context: &ChangeContext) -> Result<Change> {
         let stores = self.library.stores.iter();
+        let others = self.changed_roots.iter().map(PathBuf::as_path);
         let roots: Vec<&Path> = stores
             .map(|snapshot| snapshot.store.root().path())
+            .chain(others)
             .collect();
         let (record, direction, nothing) = match which {
             UndoDirection::Undo => (

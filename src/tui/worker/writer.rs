@@ -34,6 +34,8 @@ pub(super) struct Writer {
     pub(super) lock_wait: LockWait,
     /// How many files wait for review, as it was reported last.
     pub(super) review_counts: ReviewCounts,
+    /// The directories that were changed in this run, of stores and others.
+    pub(super) changed_roots: Vec<PathBuf>,
     /// How many jobs of the app are not finished.
     pub(super) unfinished: Arc<AtomicUsize>,
 }
@@ -110,6 +112,7 @@ impl Writer {
             library: &self.library,
             history: &self.history,
             moment: (self.clock)(),
+            changed_roots: &self.changed_roots,
         }
     }
 
@@ -136,11 +139,16 @@ impl Writer {
         outcome
     }
 
-    fn send(&self, request: Box<Request>, result: Result<Option<Record>>) {
+    fn send(&mut self, request: Box<Request>, result: Result<Option<Record>>) {
         match result {
             Ok(Some(record)) => {
                 if let Some(expected) = &self.expected {
                     expected.add(&record);
+                }
+                for root in record.roots() {
+                    if !self.changed_roots.iter().any(|known| known == root) {
+                        self.changed_roots.push(root.to_owned());
+                    }
                 }
                 let record = Box::new(record);
                 // The library worker reads the result before it reports the commit.
@@ -207,8 +215,10 @@ mod tests {
     use super::*;
     use crate::core::Error;
     use crate::core::change::{ChangeVerb, Moment};
+    use crate::core::layout::Layout;
     use crate::core::library::StoreSnapshot;
     use crate::core::review::{Item, queue};
+    use crate::core::unsaved::Unsaved;
     use crate::tui::effect::{ReviewJob, UndoDirection};
     use crate::tui::pane::browse::fixture;
     use crate::tui::worker::thread::Queue;
@@ -270,6 +280,7 @@ mod tests {
                 events,
                 lock_wait,
                 review_counts: ReviewCounts::new(),
+                changed_roots: Vec::new(),
                 unfinished: Arc::new(AtomicUsize::new(1)),
             };
             Self {
@@ -288,6 +299,7 @@ mod tests {
                 library: &self.writer.library,
                 history: &self.writer.history,
                 moment: day(1),
+                changed_roots: &[],
             };
             let change = planner.plan(&request).expect("plans");
             (Box::new(request), Box::new(change))
@@ -341,6 +353,31 @@ mod tests {
         assert_eq!(bench.made().verb, ChangeVerb::Undo);
         assert!(bench.root().join("auth.md").exists());
         assert_eq!(bench.read("MEMORY.md"), before);
+    }
+
+    #[test]
+    fn a_file_of_no_store_is_saved_and_undone() {
+        let mut bench = Bench::new();
+        let folder = bench.home.path().canonicalize().expect("canonical");
+        let file = folder.join("CLAUDE.md");
+        fs::write(&file, "old\n").expect("writes");
+        let undo = || WriteJob::Do(Box::new(Request::Latest(UndoDirection::Undo)));
+        let save = Request::Save(Unsaved {
+            root: folder,
+            layout: Layout::Instructions,
+            path: "CLAUDE.md".to_owned(),
+            base: Some("old\n".to_owned()),
+            text: "new\n".to_owned(),
+            time: 0,
+        });
+        bench
+            .writer
+            .perform(Message::Job(WriteJob::Do(Box::new(save))));
+        bench.made();
+        assert_eq!(fs::read_to_string(&file).expect("text"), "new\n");
+        bench.writer.perform(Message::Job(undo()));
+        assert_eq!(bench.made().verb, ChangeVerb::Undo);
+        assert_eq!(fs::read_to_string(&file).expect("text"), "old\n");
     }
 
     #[test]

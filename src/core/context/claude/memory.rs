@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::{Found, Piece, PieceKind, Source, Start, counted, decoded, trimmed};
+use super::super::{Found, Limit, Piece, PieceKind, Source, Start, counted, decoded, trimmed};
 use super::{LARGEST, header, markdown};
 use crate::core::discover::claude_memory_root;
 use crate::core::layout::index::BUDGET_LINES;
@@ -32,16 +32,36 @@ pub(super) fn index(start: &Start<'_>, seen: &HashSet<PathBuf>) -> Option<Piece>
         Found::Content(bytes) => {
             let text = decoded(&bytes);
             let text = markdown::read(header(&text).1).text;
-            let (text, cut) = truncated(trimmed(&text));
+            let whole = trimmed(&text);
+            let (text, cut) = truncated(whole);
+            let rest = whole[text.len()..].trim_start_matches('\n').to_owned();
             let text = trimmed(&plain(text)).to_owned();
-            (!text.is_empty()).then_some(Piece {
-                path: file,
-                kind,
-                bytes: bytes.len() as u64,
-                text,
+            let size = bytes.len() as u64;
+            (!text.is_empty()).then(|| Piece {
                 cut,
+                rest,
+                limit: Some(limit(whole)),
+                ..Piece::whole(file, kind, size, text)
             })
         }
+    }
+}
+
+/// Returns the limit of an index that is the nearest, and how much of it is used.
+fn limit(text: &str) -> Limit {
+    let lines = Limit {
+        used: text.split('\n').count(),
+        most: BUDGET_LINES,
+        unit: "lines",
+    };
+    let units = Limit {
+        used: text.encode_utf16().count(),
+        most: MOST_UNITS,
+        unit: "characters",
+    };
+    match units.percent() > lines.percent() {
+        true => units,
+        false => lines,
     }
 }
 
@@ -130,7 +150,8 @@ fn of_subagent(start: &Start<'_>, agent: &Path, source: Source) -> Option<Piece>
         Found::Content(bytes) => {
             let name = agent.file_name()?.to_string_lossy();
             let why = format!("loaded when the subagent {name} starts");
-            Some(Piece::unsent(&file, kind, bytes.len() as u64, why))
+            let piece = Piece::unsent(&file, kind, bytes.len() as u64, why);
+            Some(piece.with_rest(decoded(&bytes)))
         }
     }
 }

@@ -9,12 +9,12 @@ use memchr::memchr;
 
 use super::super::Part;
 use super::super::bytes::{ByteWriter, checksum};
-use super::{GROUP, PAGE, PlaceList, Segment, SegmentBlocks, SegmentRow};
+use super::{FOLDED, GROUP, PAGE, PlaceList, Segment, SegmentBlocks, SegmentRow};
 use crate::core::text::{Term, fold, words};
 
 /// The limits at which a segment is finished: postings, bytes of words, and places. They bound
 /// the memory of a build, and what the bits of a posting must hold.
-const FULL: usize = 1 << 20;
+const FULL: usize = 1 << 19;
 const FULL_TEXT: usize = 1 << 25;
 const FULL_PLACES: u32 = 1 << 21;
 /// The number of bits of a posting for the word's offset and for how often it occurs.
@@ -32,6 +32,8 @@ pub(in super::super) struct IndexBuilder {
     has_messages: bool,
     /// For each word of the current block, one more than the index of its last posting.
     slots: Vec<u32>,
+    /// How many words the current block has.
+    known: usize,
     /// The words of each block, each followed by a newline.
     text: String,
     postings: Vec<Posting>,
@@ -96,6 +98,7 @@ impl IndexBuilder {
         Self {
             has_messages: part.has_concordance(),
             slots: vec![0; SLOTS],
+            known: 0,
             text: String::new(),
             postings: Vec::new(),
             blocks: Vec::new(),
@@ -133,37 +136,45 @@ impl IndexBuilder {
             true => ends.next().unwrap_or(usize::MAX),
             false => usize::MAX,
         };
-        let mut known = 0;
+        self.known = 0;
         for word in words(text) {
             while word.at > end {
                 place += 1;
                 end = ends.next().unwrap_or(usize::MAX);
             }
-            let term = word.term();
-            let slot = self.slot(term);
-            match self.slots[slot].checked_sub(1) {
-                Some(last) => {
-                    let last = &mut self.postings[last as usize];
-                    if last.place() == place {
-                        last.repeat();
-                        continue;
-                    }
-                    let word = last.word();
-                    self.postings.push(Posting::new(term, place, word, 1));
-                }
-                None => {
-                    let at = self.push_word(word.text);
-                    self.postings.push(Posting::new(term, place, at, 1));
-                    known += 1;
-                }
-            }
-            self.slots[slot] = self.postings.len() as u32;
-            if 2 * known > self.slots.len() {
-                self.grow(from);
+            self.count((word.term(), word.text), place, from);
+            if self.has_messages && word.has_folded_letters() {
+                let marked = format!("{}{FOLDED}", fold(word.text));
+                self.count((Term::of(&marked), &marked), place, from);
             }
         }
         self.slots.truncate(SLOTS);
         self.slots.fill(0);
+    }
+
+    /// Counts a word at a place of the block whose postings begin at `from`.
+    fn count(&mut self, (term, word): (Term, &str), place: u32, from: usize) {
+        let slot = self.slot(term);
+        match self.slots[slot].checked_sub(1) {
+            Some(last) => {
+                let last = &mut self.postings[last as usize];
+                if last.place() == place {
+                    last.repeat();
+                    return;
+                }
+                let word = last.word();
+                self.postings.push(Posting::new(term, place, word, 1));
+            }
+            None => {
+                let at = self.push_word(word);
+                self.postings.push(Posting::new(term, place, at, 1));
+                self.known += 1;
+            }
+        }
+        self.slots[slot] = self.postings.len() as u32;
+        if 2 * self.known > self.slots.len() {
+            self.grow(from);
+        }
     }
 
     /// Begins a block of this many messages and returns its first place.

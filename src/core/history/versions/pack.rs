@@ -22,6 +22,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use memchr::memmem;
 
 use crate::core::memory::Revision;
+use crate::core::work;
 
 /// The start of every pack, with the number of the format.
 pub(in crate::core::history) const MAGIC: &[u8; 16] = b"tome versions 1\n";
@@ -163,6 +164,7 @@ impl Window<'_> {
             return Ok(&self.bytes[skipped..]);
         }
         let wanted = (self.length - at).min(Self::SIZE.max(count as u64));
+        work::count(wanted as usize);
         self.bytes = read_at(self.file, at, wanted)?;
         self.start = at;
         Ok(&self.bytes)

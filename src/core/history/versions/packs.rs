@@ -10,6 +10,7 @@ use super::delta;
 use super::pack::{HEADER, Header, Key, MAGIC, checksum, key, read_at, scan};
 use crate::core::foreign::{LARGEST_LOG, open_capped};
 use crate::core::memory::Revision;
+use crate::core::work;
 use crate::core::{Error, Result, private};
 
 /// The folder of the packs.
@@ -240,6 +241,7 @@ impl Packs {
 
     fn expand(&self, at: usize, base: Option<&[u8]>) -> Option<Vec<u8>> {
         let size = usize::try_from(self.entries[at].header.size).ok()?;
+        work::count(size);
         delta::expand(&self.stored(at)?, base, size).ok()
     }
 

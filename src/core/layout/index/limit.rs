@@ -1,5 +1,8 @@
 //! How much of an index an agent reads, and which lines are beyond that.
 
+use std::collections::HashSet;
+use std::ops::Range;
+
 use super::super::listing;
 use super::{BUDGET_BYTES, BUDGET_LINES};
 
@@ -31,23 +34,65 @@ fn kept(text: &str, most_lines: usize, most_bytes: usize) -> usize {
 
 /// The files whose lines in an index are beyond what an agent reads.
 pub fn unseen(text: &str) -> Vec<String> {
+    linked(text, seen(text)..text.len())
+}
+
+/// How many bytes of an index an agent reads.
+fn seen(text: &str) -> usize {
     let kept = kept(text, BUDGET_LINES, BUDGET_BYTES);
-    let end: usize = text.split_inclusive('\n').take(kept).map(str::len).sum();
-    listing::bullets(text)
-        .into_iter()
-        .filter(|bullet| bullet.line.start >= end)
-        .map(|bullet| bullet.target)
-        .collect()
+    text.split_inclusive('\n').take(kept).map(str::len).sum()
+}
+
+/// The files that the lines in a range of an index are about.
+fn linked(text: &str, range: Range<usize>) -> Vec<String> {
+    let bullets = listing::bullets_in(text, range).into_iter();
+    bullets.map(|bullet| bullet.target).collect()
 }
 
 /// The files whose lines a change of the index has moved beyond what an agent reads.
 pub fn newly_unseen(before: &str, after: &str) -> Vec<String> {
-    let mut found = unseen(after);
+    let (seen_before, seen_after) = (seen(before), seen(after));
+    let (start, rest) = common(before, after);
+    // The lines before the change are as far from the beginning as they were; of those after it,
+    // only the ones that an agent has read can be new.
+    let moved = (seen_before + after.len()).saturating_sub(before.len());
+    let changed = start.max(seen_after)..moved.max(after.len() - rest).min(after.len());
+    // The marks of a code block change what the lines after them are.
+    let has_mark = |text: &str| text.contains("```") || text.contains("~~~");
+    let is_plain = ![before, after]
+        .iter()
+        .any(|text| has_mark(&text[start..text.len() - rest]));
+    let mut found = linked(
+        after,
+        match is_plain {
+            true => changed,
+            false => seen_after..after.len(),
+        },
+    );
     if !found.is_empty() {
-        let known = unseen(before);
+        let known = linked(before, seen_before..before.len());
+        let known: HashSet<String> = known.into_iter().collect();
         found.retain(|file| !known.contains(file));
     }
     found
+}
+
+/// The length of the lines that two texts begin with, and of those that both end with.
+fn common(a: &str, b: &str) -> (usize, usize) {
+    let start: usize = a
+        .split_inclusive('\n')
+        .zip(b.split_inclusive('\n'))
+        .take_while(|(a, b)| a == b)
+        .map(|(line, _)| line.len())
+        .sum();
+    let rest = a[start..]
+        .split_inclusive('\n')
+        .rev()
+        .zip(b[start..].split_inclusive('\n').rev())
+        .take_while(|(a, b)| a == b)
+        .map(|(line, _)| line.len())
+        .sum();
+    (start, rest)
 }
 
 #[cfg(test)]
@@ -76,5 +121,32 @@ mod tests {
         );
         assert_eq!(unseen(&wide), ["b.md"]);
         assert!(unseen("- [a](a.md) - a\n").is_empty());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_newly_unseen_are_those_that_are_unseen_now_and_were_not_before(
+            lines in proptest::collection::vec(0usize..400, 190..230),
+            at in 0usize..230,
+            removed in 0usize..30,
+            added in proptest::collection::vec(0usize..400, 0..30),
+        ) {
+            let text = |lines: &[usize]| -> String {
+                let line = |n: &usize| match n % 50 {
+                    0 => "```\n".to_owned(),
+                    _ => format!("- [m{n}](m{n}.md) - hook\n"),
+                };
+                lines.iter().map(line).collect()
+            };
+            let at = at.min(lines.len());
+            let end = (at + removed).min(lines.len());
+            let mut changed = lines.clone();
+            changed.splice(at..end, added);
+            let (before, after) = (text(&lines), text(&changed));
+            let mut expected = unseen(&after);
+            let known = unseen(&before);
+            expected.retain(|file| !known.contains(file));
+            proptest::prop_assert_eq!(newly_unseen(&before, &after), expected);
+        }
     }
 }

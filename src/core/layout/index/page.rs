@@ -217,9 +217,9 @@ pub(super) fn update_index_line(
     text: String,
     touch: &TouchedFile,
 ) -> Result<String> {
+    let all = listing::bullets(&text);
     let bullet = |file: &str, name: &str| {
-        let all = listing::bullets(&text);
-        all.into_iter()
+        all.iter()
             .find(|bullet| listing::is_about(bullet, file, name))
     };
     Ok(match touch {
@@ -227,7 +227,8 @@ pub(super) fn update_index_line(
             let memory = planned.memory_after(file)?;
             match bullet(file, &memory.title) {
                 None if !file.contains('/') => {
-                    listing::with_bullet(&text, &LineText::of(&memory).item(&memory))
+                    let line = LineText::of(&memory);
+                    listing::with_all_among(&text, &all, &[line.item(&memory)])
                 }
                 _ => text,
             }
@@ -237,7 +238,7 @@ pub(super) fn update_index_line(
             let (was, is) = (LineText::of(&old), LineText::of(&new));
             match bullet(file, &old.title) {
                 Some(bullet) => {
-                    listing::refresh_bullet(&text, &bullet, &was.item(&old), &is.item(&new))
+                    listing::refresh_bullet(&text, bullet, &was.item(&old), &is.item(&new))
                 }
                 None => text,
             }
@@ -260,7 +261,7 @@ pub(super) fn update_index_line(
             let name = planned.memory_before(from)?.title;
             let text = match bullet(from, &name) {
                 Some(bullet) if bullet.form == LinkSyntax::Inline || bullet.target != name => {
-                    listing::retarget_bullet(&text, &bullet, to)
+                    listing::retarget_bullet(&text, bullet, to)
                 }
                 _ => text,
             };

@@ -240,6 +240,8 @@ impl<'a> Search<'a> {
         if self.closeness == Closeness::Words {
             self.found.parts.push(part);
         }
+        /// How many blocks are read before their memory is released.
+        const TOGETHER: usize = 32;
         let count = corpus.blocks(part).len();
         let mut from = 0;
         // The first wave is small, so that the first results appear soon.
@@ -250,15 +252,19 @@ impl<'a> Search<'a> {
                 if self.watch.is_stale() {
                     return BlockMatches::default();
                 }
-                self.block(corpus, (part, from + at), matcher)
+                let matches = self.block(corpus, (part, from + at), matcher);
+                let next = from + at + 1;
+                if next % TOGETHER == 0 || next == to {
+                    corpus.release(part, next.saturating_sub(TOGETHER)..next);
+                }
+                matches
             });
             self.take(matches);
-            corpus.release(part, from..to);
             if self.is_abandoned() {
                 return;
             }
             from = to;
-            wave = (wave * 4).min(4096);
+            wave = (wave * 4).min(1024);
             if from < count {
                 self.rank(matcher);
                 self.watch.partial(&self.found);

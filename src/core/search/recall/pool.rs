@@ -43,16 +43,17 @@ impl Search<'_> {
         if needles.is_empty() {
             return None;
         }
-        let mut occurrences = Occurrences::in_memories(self.sources, &needles, &self.texts);
+        let with = (&needles, &self.limits);
+        let mut occurrences = Occurrences::in_memories(self.sources, with, &self.texts);
         let corpus = self.corpus();
         if let Some(corpus) = corpus {
             let (first, then) = self.parts();
             for part in first {
-                occurrences.search_logs(corpus, &needles, *part);
+                occurrences.search_logs(corpus, *part);
             }
             if occurrences.count() < FEW {
                 for part in then {
-                    occurrences.search_logs(corpus, &needles, *part);
+                    occurrences.search_logs(corpus, *part);
                 }
             }
         }

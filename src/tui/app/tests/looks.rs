@@ -44,7 +44,6 @@ fn looks_of_what_lies_over_it() {
             ("new", "n"),
             ("rename", "r"),
             ("move", "M"),
-            ("agent", "a"),
         ] {
             ui.press(opens);
             check(pane, name, &ui);
@@ -101,6 +100,19 @@ fn looks_of_the_editor_and_of_what_it_asks() {
             ..text.clone()
         }]));
         check("offer", name, &ui);
+    }
+}
+
+#[test]
+fn looks_of_the_context() {
+    for (name, background) in BOTH {
+        let mut ui = super::context::opened(100, 24, background);
+        check("context", name, &ui);
+        ui.press("G l G");
+        check("cut", name, &ui);
+        ui.press("<esc> <cr>");
+        ui.press("<c-end><cr>more");
+        check("meter", name, &ui);
     }
 }
 

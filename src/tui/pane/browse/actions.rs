@@ -21,6 +21,7 @@ use crate::tui::layout::Focus;
 use crate::tui::overlay::chooser::{Chooser, ChooserOption};
 use crate::tui::overlay::form::NewMemoryForm;
 use crate::tui::overlay::prompt::{NamePrompt, Purpose};
+use crate::tui::pane::context::ContextPane;
 use crate::tui::pane::editor::EditorPane;
 use crate::tui::pane::find::FindPane;
 use crate::tui::pane::history::HistoryPane;
@@ -78,7 +79,10 @@ impl BrowsePane {
             Action::Review => QueuePane::open(),
             Action::ToggleSource => self.toggle_mode(cx),
             Action::TogglePreview => self.toggle_preview(),
-            Action::Agent => self.agent(),
+            Action::Agent => {
+                let agent = self.selected_log().map(|log| log.file.agent);
+                ContextPane::open(agent, cx)
+            }
             Action::Copy => self.copy(),
             Action::GoBack => match self.trail.pop() {
                 Some(key) => self.go(&key, cx).unwrap_or_default(),
@@ -302,16 +306,6 @@ impl BrowsePane {
         }
         let request = Request::Delete(wanted.into_iter().collect());
         vec![Step::Plan(Box::new(request))]
-    }
-
-    fn agent(&mut self) -> Vec<Step> {
-        let Some(snapshot) = self.selected_store() else {
-            return vec![Step::Toast(Toast::done("Go to a store, or into one"))];
-        };
-        let target = Target::Context {
-            store: snapshot.store.id().clone(),
-        };
-        vec![Step::Effect(Effect::Library(LibraryJob::Fetch(target)))]
     }
 
     fn copy(&self) -> Vec<Step> {

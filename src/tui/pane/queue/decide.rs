@@ -139,7 +139,7 @@ impl QueuePane {
 }
 
 /// Makes or takes back the last change.
-pub(super) fn latest(which: UndoDirection) -> Vec<Step> {
+pub(in crate::tui::pane) fn latest(which: UndoDirection) -> Vec<Step> {
     let request = Box::new(Request::Latest(which));
     vec![Step::Effect(Effect::Write(WriteJob::Do(request)))]
 }

@@ -1,0 +1,291 @@
+//! Tests of the context: what an agent loads, and how editing it changes that.
+
+use std::fs;
+use std::path::Path;
+
+use super::TestApp;
+use crate::core::config::Settings;
+use crate::core::context::{AgentContext, Draft, KnownAgent, Start, pieces};
+use crate::core::discover::Environment;
+use crate::core::log::Agent;
+use crate::tui::effect::{Effect, LibraryJob, Request, UndoDirection, WriteJob};
+use crate::tui::event::Event;
+use crate::tui::keymap::KeyContext;
+use crate::tui::theme::Background;
+
+/// The agents of the tests: two that are installed, and one that is not.
+pub(super) fn agents() -> Vec<KnownAgent> {
+    [
+        (Agent::ClaudeCode, true),
+        (Agent::Codex, true),
+        (Agent::Gemini, false),
+    ]
+    .into_iter()
+    .map(|(agent, is_installed)| KnownAgent {
+        agent,
+        is_installed,
+    })
+    .collect()
+}
+
+/// Reads what an agent loads in the folder `instructions` of a home.
+pub(super) fn read(home: &Path, agent: Agent, draft: Option<&Draft>) -> AgentContext {
+    let home = home.canonicalize().expect("canonical");
+    let environment = Environment {
+        cwd: home.join("instructions"),
+        claude: home.join(".claude"),
+        claude_project: Some("shop".to_owned()),
+        codex: home.join(".codex"),
+        gemini: home.join(".gemini"),
+        data: home.join("data"),
+        home: home.clone(),
+    };
+    let start = Start {
+        environment: &environment,
+        settings: &Settings::default(),
+        managed: &home.join("managed"),
+        opencode: &home.join(".config/opencode"),
+        copilot: &home.join(".copilot"),
+        draft,
+    };
+    AgentContext {
+        agent,
+        pieces: pieces(agent, &start).expect("a known agent"),
+        cwd: environment.cwd,
+        home,
+    }
+}
+
+/// An app with instructions of every kind, and an index of 203 lines; the context is open.
+pub(super) fn opened(width: u16, height: u16, background: Background) -> TestApp {
+    let mut ui = TestApp::sized(width, height, background);
+    let home = ui.home.path().canonicalize().expect("canonical");
+    let index: String = (1..=203).map(|line| format!("line {line}\n")).collect();
+    for (path, text) in [
+        (".claude/CLAUDE.md", "Answer in short sentences.\n"),
+        (
+            "instructions/CLAUDE.md",
+            "# Shop\n\nBe kind. @docs/tests.md\n",
+        ),
+        ("instructions/docs/tests.md", "Run the tests.\n"),
+        (
+            "instructions/.claude/rules/rust.md",
+            "---\npaths: src/**\n---\nNo panics.\n",
+        ),
+        ("instructions/AGENTS.md", "For Codex.\n"),
+        (".claude/projects/shop/memory/MEMORY.md", &index),
+    ] {
+        let path = home.join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(path, text).expect("written");
+    }
+    assert_eq!(ui.press("a"), []);
+    ui
+}
+
+fn usual() -> TestApp {
+    opened(120, 28, Background::Dark)
+}
+
+#[test]
+fn every_piece_is_listed_in_order_with_its_size_and_what_is_cut() {
+    let ui = usual();
+    assert_eq!(ui.place(), KeyContext::Context);
+    let text = ui.text();
+    let order = [
+        "user      ~/.claude/CLAUDE.md",
+        "project   CLAUDE.md",
+        "import  docs/tests.md",
+        "rule      .claude/rules/rust.md",
+        "– loaded when a file is rea",
+        "memory    ",
+        "102 % ▰▰▰▰▰▰▰▰ 203 of 200 lines",
+        "✂ the last 3 lines of 203",
+    ];
+    let mut at = 0;
+    for expected in order {
+        let found = text[at..].find(expected);
+        at += found.unwrap_or_else(|| panic!("no {expected} in\n{text}"));
+    }
+    assert!(
+        ui.row("context · claude-code in ~/instructions")
+            .contains("1 cut"),
+        "{text}"
+    );
+    assert!(text.contains("tokens at 4 characters each"), "{text}");
+    // The first piece is selected, and its text is shown.
+    assert!(text.contains("Answer in short sentences."), "{text}");
+}
+
+#[test]
+fn the_cut_is_marked_where_the_text_is_cut() {
+    let mut ui = usual();
+    ui.press("G l G");
+    let text = ui.text();
+    let at = |words: &str| {
+        text.find(words)
+            .unwrap_or_else(|| panic!("no {words} in\n{text}"))
+    };
+    assert!(at("line 200") < at("✂ not loaded: the last 3 lines of 203"));
+    assert!(at("✂ not loaded") < at("line 201"));
+    assert!(at("line 201") < at("line 203"));
+    // Of a rule that waits for its files, all is behind the line.
+    ui.press("<esc> k");
+    let text = ui.text();
+    assert!(text.contains("No panics."), "{text}");
+}
+
+#[test]
+fn tab_goes_from_agent_to_agent_and_round() {
+    let mut ui = usual();
+    ui.press("<tab>");
+    assert!(ui.text().contains("context · codex in"), "{}", ui.text());
+    assert!(ui.text().contains("For Codex."));
+    ui.press("<tab>");
+    let text = ui.text();
+    assert!(text.contains("gemini loads nothing by itself"), "{text}");
+    assert!(text.contains("may not be installed"), "{text}");
+    ui.press("<tab>");
+    assert!(ui.text().contains("context · claude-code in"));
+    ui.press("<s-tab>");
+    assert!(ui.text().contains("context · gemini in"));
+    ui.press("<esc>");
+    assert_eq!(ui.place(), KeyContext::Tree);
+}
+
+#[test]
+fn a_piece_is_edited_and_the_meter_shows_what_it_will_be_before_it_is_saved() {
+    let mut ui = usual();
+    let before = read(ui.home.path(), Agent::ClaudeCode, None).tokens();
+    ui.press("j <cr>");
+    assert_eq!(ui.place(), KeyContext::Editor);
+    let status = format!("claude-code {before} tokens");
+    assert!(ui.text().contains(&status), "{}", ui.text());
+    // With the line break before them, eight letters are two tokens more.
+    ui.press("<c-end><cr>abcdefgh");
+    let after = format!("claude-code {before} → {} tokens", before + 2);
+    assert!(ui.text().contains(&after), "{}", ui.text());
+    let effects = ui.press("<c-s>");
+    ui.planned(&effects);
+    // The review of the change says it, too.
+    assert_eq!(ui.place(), KeyContext::Review);
+    assert!(ui.text().contains(&after), "{}", ui.text());
+    let effects = ui.press("<cr>");
+    let [Effect::Write(WriteJob::Commit { request, .. })] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    let Request::Save(saved) = &**request else {
+        panic!("{request:?}");
+    };
+    // It is written; the pane then shows the new size.
+    fs::write(saved.root.join(&saved.path), &saved.text).expect("writes");
+    ui.tell(Event::Committed {
+        request: request.clone(),
+        result: Ok(None),
+    });
+    assert_eq!(ui.place(), KeyContext::Context);
+    assert!(
+        ui.text().contains(&format!("{} tokens", before + 2)),
+        "{}",
+        ui.text()
+    );
+    assert!(ui.row("▌").contains("CLAUDE.md"), "the cursor stays");
+}
+
+#[test]
+fn an_index_that_grows_over_its_limit_is_told_while_it_is_typed() {
+    let mut ui = usual();
+    ui.press("G <cr>");
+    assert_eq!(ui.place(), KeyContext::Editor);
+    assert!(
+        ui.text().contains("✂ the last 3 lines of 203"),
+        "{}",
+        ui.text()
+    );
+    ui.press("<c-end><cr>x<cr>y");
+    let text = ui.text();
+    assert!(text.contains("203 → 205 of 200 lines"), "{text}");
+    assert!(text.contains("✂ the last 5 lines of 205"), "{text}");
+}
+
+#[test]
+fn what_is_left_unsaved_is_gone_on_with() {
+    let mut ui = usual();
+    ui.press("j <cr>");
+    ui.press("<c-end>kept <esc>");
+    assert_eq!(ui.place(), KeyContext::Context);
+    ui.press("<cr>");
+    assert_eq!(ui.place(), KeyContext::Editor);
+    assert!(ui.text().contains("kept"), "{}", ui.text());
+    assert!(
+        ui.text().contains(" → "),
+        "the meter is of this text: {}",
+        ui.text()
+    );
+}
+
+#[test]
+fn what_tome_does_not_edit_is_shown_and_the_reason_said() {
+    let mut ui = usual();
+    ui.press("jj <cr>");
+    assert_eq!(ui.place(), KeyContext::Reader);
+    let text = ui.text();
+    assert!(
+        text.contains("Read only: tome edits memories and instruction files"),
+        "{text}"
+    );
+    assert!(text.contains("Run the tests."), "{text}");
+    ui.press("<esc>");
+    assert_eq!(ui.place(), KeyContext::Context);
+    // A rule is an instruction file.
+    ui.press("j e");
+    assert_eq!(ui.place(), KeyContext::Editor);
+}
+
+#[test]
+fn undo_and_reload_work_from_here() {
+    let mut ui = usual();
+    let undo = WriteJob::Do(Box::new(Request::Latest(UndoDirection::Undo)));
+    assert_eq!(ui.press("u"), [Effect::Write(undo)]);
+    fs::write(ui.home.path().join("instructions/CLAUDE.md"), "Shorter.\n").expect("writes");
+    ui.press("<f5> j");
+    assert!(ui.text().contains("Shorter."), "{}", ui.text());
+}
+
+#[test]
+fn small_screens_show_the_list_and_then_the_text() {
+    let mut ui = opened(60, 16, Background::Dark);
+    assert!(ui.text().contains("CLAUDE.md") && !ui.text().contains("Answer in short"));
+    ui.press("l");
+    assert!(ui.text().contains("Answer in short"), "{}", ui.text());
+    for (width, height) in [(20, 5), (1, 1), (300, 90)] {
+        let mut ui = opened(width, height, Background::Light);
+        for pressed in ["G", "l", "<esc>", "<tab>", "<tab>", "<cr>"] {
+            ui.press(pressed);
+            ui.text();
+        }
+    }
+}
+
+#[test]
+fn an_answer_for_another_agent_changes_nothing() {
+    let mut ui = usual();
+    let late = read(ui.home.path(), Agent::Codex, None);
+    ui.tell(Event::ContextRead {
+        draft: None,
+        result: Ok(std::sync::Arc::new(late)),
+    });
+    assert!(
+        ui.text().contains("Answer in short sentences."),
+        "{}",
+        ui.text()
+    );
+    let job = LibraryJob::Context {
+        agent: Agent::ClaudeCode,
+        draft: None,
+    };
+    // What is read again is for the agent that is shown.
+    let library = std::sync::Arc::clone(&ui.library);
+    let effects = ui.app.update(Event::Indexed(library));
+    assert!(effects.contains(&Effect::Library(job)), "{effects:?}");
+}

@@ -1,0 +1,376 @@
+//! The context: every piece that an agent loads by itself when it starts here, in order, with its
+//! size and what is cut off.
+
+mod rows;
+mod view;
+
+use std::sync::Arc;
+
+use ratatui::Frame;
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+
+use self::rows::{Row, rows};
+use self::view::PieceText;
+use super::queue::latest;
+use super::{Handled, Pane, PaneContext, Step, Toast};
+use crate::core::context::{AgentContext, KnownAgent, Piece};
+use crate::core::display::format_size;
+use crate::core::log::Agent;
+use crate::tui::action::Action;
+use crate::tui::chrome::count;
+use crate::tui::effect::{Effect, LibraryJob, UndoDirection};
+use crate::tui::event::Event;
+use crate::tui::keymap::KeyContext;
+use crate::tui::layout::{Arrangement, Divider, Focus, Visibility, inside};
+use crate::tui::overlay::reader::TextDialog;
+use crate::tui::widget::list::{Cursor, Move};
+
+/// The pieces of one agent, and the text of the selected one.
+#[derive(Debug)]
+pub(crate) struct ContextPane {
+    agents: Vec<KnownAgent>,
+    /// Which of the agents is shown.
+    chosen: usize,
+    /// What it loads; `None` while that is read.
+    context: Option<Arc<AgentContext>>,
+    rows: Vec<Row>,
+    cursor: Cursor,
+    focus: Focus,
+    /// The selected piece, wrapped at the width of its area.
+    text: PieceText,
+    /// The first visible line of it.
+    scroll: usize,
+}
+
+impl ContextPane {
+    /// Opens the pane for an agent, or else for the first one that is installed.
+    pub(crate) fn open(agent: Option<Agent>, cx: &PaneContext<'_>) -> Vec<Step> {
+        let agents = cx.user.agents.clone();
+        let named = |known: &KnownAgent| Some(known.agent) == agent;
+        let chosen = agents.iter().position(named).unwrap_or(0);
+        if agents.is_empty() {
+            return vec![Step::Toast(Toast::done("No agent is known here"))];
+        }
+        let pane = Self {
+            agents,
+            chosen,
+            context: None,
+            rows: Vec::new(),
+            cursor: Cursor::default(),
+            focus: Focus::Tree,
+            text: PieceText::default(),
+            scroll: 0,
+        };
+        let load = pane.load();
+        std::iter::once(Step::Push(Box::new(pane)))
+            .chain(load)
+            .collect()
+    }
+
+    fn agent(&self) -> Option<KnownAgent> {
+        self.agents.get(self.chosen).copied()
+    }
+
+    /// Reads what the agent loads.
+    fn load(&self) -> Vec<Step> {
+        let job = self.agent().map(|known| LibraryJob::Context {
+            agent: known.agent,
+            draft: None,
+        });
+        job.map(|job| Step::Effect(Effect::Library(job)))
+            .into_iter()
+            .collect()
+    }
+
+    fn list_area(cx: &PaneContext<'_>) -> Rect {
+        inside(cx.areas.tree)
+    }
+
+    fn height(cx: &PaneContext<'_>) -> usize {
+        usize::from(Self::list_area(cx).height).max(1)
+    }
+
+    /// The number of the piece under the cursor.
+    fn selected(&self) -> Option<usize> {
+        self.rows.get(self.cursor.selected).map(Row::piece)
+    }
+
+    fn piece(&self) -> Option<&Piece> {
+        self.context.as_ref()?.pieces.get(self.selected()?)
+    }
+
+    /// Lists the pieces, with the cursor on the same file.
+    fn list(&mut self, context: &Arc<AgentContext>, cx: &PaneContext<'_>) {
+        let is_same = self
+            .context
+            .as_ref()
+            .is_some_and(|old| old.agent == context.agent);
+        let before = self.context.as_ref().map(|old| rows::keys(old));
+        self.rows = rows(context);
+        match before {
+            Some(before) if is_same => self.cursor.follow(&before, &rows::keys(context)),
+            _ => self.cursor = Cursor::default(),
+        }
+        self.context = Some(Arc::clone(context));
+        self.leave_remark(Move::Down);
+        self.show(cx);
+        if !is_same {
+            self.scroll = 0;
+        }
+    }
+
+    /// Wraps the selected piece and keeps what is shown of it inside of it.
+    fn show(&mut self, cx: &PaneContext<'_>) {
+        self.cursor.fit(Self::height(cx), self.rows.len());
+        self.text = self.piece().map_or_else(PieceText::default, |piece| {
+            PieceText::new(piece, view::text_area(cx).width)
+        });
+        self.scroll_by(0, cx);
+    }
+
+    /// Moves from a remark to the piece that it is about, or on to the next one.
+    fn leave_remark(&mut self, way: Move) {
+        let is_up = matches!(way, Move::Up | Move::HalfUp | Move::PageUp | Move::Last);
+        let is_piece = |row: &Row| matches!(row, Row::Piece(_));
+        let at = self.cursor.selected.min(self.rows.len());
+        let below = self.rows[at..].iter().position(is_piece);
+        let above = self.rows[..at].iter().rposition(is_piece);
+        if self.rows.get(at).is_some_and(is_piece) {
+            return;
+        }
+        self.cursor.selected = match (below, above) {
+            (Some(below), _) if !is_up => at + below,
+            (_, Some(above)) => above,
+            (Some(below), None) => at + below,
+            (None, None) => 0,
+        };
+    }
+
+    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
+        if self.focus == Focus::Preview {
+            let rows = match to {
+                Move::Up => -1,
+                Move::Down => 1,
+                Move::First => isize::MIN,
+                _ => isize::MAX,
+            };
+            return self.scroll_by(rows, cx);
+        }
+        let before = self.selected();
+        self.cursor.step(to, Self::height(cx), self.rows.len());
+        self.leave_remark(to);
+        if self.selected() != before {
+            self.scroll = 0;
+        }
+        self.show(cx);
+        Vec::new()
+    }
+
+    fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let height = usize::from(view::text_area(cx).height);
+        let last = self.text.lines.len().saturating_sub(height);
+        self.scroll = self.scroll.saturating_add_signed(rows).min(last);
+        Vec::new()
+    }
+
+    fn scroll_page(&mut self, pages: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let page = isize::try_from(view::text_area(cx).height.saturating_sub(1).max(1));
+        self.scroll_by(pages * page.unwrap_or(1), cx)
+    }
+
+    /// Shows the next agent, or the one before.
+    fn turn(&mut self, by: isize) -> Vec<Step> {
+        let agents = self.agents.len();
+        self.chosen = self
+            .chosen
+            .checked_add_signed(by)
+            .unwrap_or(agents.saturating_sub(1));
+        if self.chosen >= agents {
+            self.chosen = 0;
+        }
+        (self.context, self.focus) = (None, Focus::Tree);
+        self.rows.clear();
+        self.text = PieceText::default();
+        self.load()
+    }
+
+    /// Opens the file of the piece in the editor, if tome may edit it.
+    fn edit(&self) -> Vec<Step> {
+        let (Some(context), Some(at)) = (&self.context, self.selected()) else {
+            return Vec::new();
+        };
+        let job = LibraryJob::EditPiece {
+            context: Arc::clone(context),
+            at,
+        };
+        vec![Step::Effect(Effect::Library(job))]
+    }
+
+    /// Shows a piece that tome does not edit, and why.
+    fn read_only(context: &AgentContext, piece: &Piece, why: &str) -> Vec<Step> {
+        let name = context.name_of(&piece.path);
+        let text = format!("Read only: {why}\n\n{}{}", piece.text, piece.rest);
+        vec![Step::Push(Box::new(TextDialog::text(name, &text)))]
+    }
+
+    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
+        let area = Self::list_area(cx);
+        if area.contains(at) {
+            let line = usize::from(at.y - area.y);
+            let row = self.cursor.row_at(line, Self::height(cx), self.rows.len());
+            if let Some(row) = row {
+                self.cursor.selected = row;
+                self.leave_remark(Move::Up);
+                (self.focus, self.scroll) = (Focus::Tree, 0);
+                self.show(cx);
+            }
+        } else if cx.areas.preview.contains(at) {
+            self.focus = Focus::Preview;
+        }
+        Vec::new()
+    }
+
+    fn back(&mut self) -> Vec<Step> {
+        match self.focus {
+            Focus::Preview => {
+                self.focus = Focus::Tree;
+                Vec::new()
+            }
+            Focus::Tree => vec![Step::Close],
+        }
+    }
+}
+
+impl Pane for ContextPane {
+    fn key_context(&self) -> KeyContext {
+        KeyContext::Context
+    }
+
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+        Handled::Used(match action {
+            Action::Up => self.moved(Move::Up, cx),
+            Action::Down => self.moved(Move::Down, cx),
+            Action::Top => self.moved(Move::First, cx),
+            Action::Bottom => self.moved(Move::Last, cx),
+            Action::PageUp => self.scroll_page(-1, cx),
+            Action::PageDown => self.scroll_page(1, cx),
+            Action::Right if self.piece().is_some() => {
+                self.focus = Focus::Preview;
+                Vec::new()
+            }
+            Action::Right => Vec::new(),
+            Action::Left => {
+                self.focus = Focus::Tree;
+                Vec::new()
+            }
+            Action::NextAgent => self.turn(1),
+            Action::PreviousAgent => self.turn(-1),
+            Action::Open => self.edit(),
+            Action::Undo => latest(UndoDirection::Undo),
+            Action::Redo => latest(UndoDirection::Redo),
+            Action::Reload => self.load(),
+            Action::Back => self.back(),
+            _ => return Handled::Unused,
+        })
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        let at = Position::new(mouse.column, mouse.row);
+        let is_over_text = cx.areas.preview.contains(at);
+        match mouse.kind {
+            MouseEventKind::ScrollDown if is_over_text => self.scroll_by(3, cx),
+            MouseEventKind::ScrollUp if is_over_text => self.scroll_by(-3, cx),
+            MouseEventKind::ScrollDown | MouseEventKind::ScrollUp => {
+                self.focus = Focus::Tree;
+                let is_down = mouse.kind == MouseEventKind::ScrollDown;
+                self.moved(if is_down { Move::Down } else { Move::Up }, cx)
+            }
+            MouseEventKind::Down(MouseButton::Left) => self.click(at, cx),
+            _ => Vec::new(),
+        }
+    }
+
+    fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {
+        match event {
+            Event::ContextRead {
+                draft: None,
+                result: Ok(context),
+            } if self
+                .agent()
+                .is_some_and(|known| known.agent == context.agent) =>
+            {
+                self.list(context, cx);
+                Vec::new()
+            }
+            Event::ContextRead {
+                draft: None,
+                result: Err(error),
+            } => vec![Step::Toast(Toast::trouble(error.to_string()))],
+            Event::PieceRead {
+                context,
+                at,
+                result: Err(why),
+            } => match context.pieces.get(*at) {
+                Some(piece) => Self::read_only(context, piece, why),
+                None => Vec::new(),
+            },
+            Event::Committed { .. } | Event::Indexed(_) => self.load(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn resize(&mut self, cx: &PaneContext<'_>) {
+        self.show(cx);
+    }
+
+    fn arrangement(&self) -> Option<Arrangement> {
+        Some(Arrangement {
+            preview: Visibility::Shown,
+            focus: self.focus,
+            divider: Divider::default(),
+        })
+    }
+
+    fn title(&self, cx: &PaneContext<'_>) -> Option<String> {
+        let agent = self.agent()?.agent.name();
+        let place = self
+            .context
+            .as_ref()
+            .map(|context| context.name_of(&context.cwd));
+        let place = place.unwrap_or_else(|| cx.user.title.clone());
+        Some(format!("context · {agent} in {place}"))
+    }
+
+    fn facts(&self) -> Option<String> {
+        let Some(context) = &self.context else {
+            return Some(String::new());
+        };
+        let mut facts = vec![
+            format_size(context.bytes() as u64),
+            count(context.tokens(), "token", "tokens"),
+        ];
+        let is_cut = |piece: &&Piece| piece.cut.is_some() && !piece.text.is_empty();
+        match context.pieces.iter().filter(is_cut).count() {
+            0 => {}
+            cuts => facts.push(format!("{cuts} cut")),
+        }
+        Some(facts.join(" · "))
+    }
+
+    fn offers(&self, action: Action) -> bool {
+        match action {
+            Action::Open | Action::Right => self.piece().is_some(),
+            Action::NextAgent => self.agents.len() > 1,
+            _ => true,
+        }
+    }
+
+    fn is_fullscreen(&self) -> bool {
+        true
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        self.draw(frame, cx);
+    }
+}

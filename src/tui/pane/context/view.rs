@@ -1,0 +1,302 @@
+//! Drawing of the context: the agents, the list of pieces, and the text of the selected one.
+
+use ratatui::Frame;
+use ratatui::layout::{Margin, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::ContextPane;
+use super::rows::Row;
+use crate::core::context::{AgentContext, CHARACTERS_PER_TOKEN, Piece, PieceKind};
+use crate::core::display::format_size;
+use crate::tui::cells::{self, escape_line};
+use crate::tui::chrome::{KeyFocus, bordered, fit_end, title_span, two_ends};
+use crate::tui::layout::{Focus, inside};
+use crate::tui::pane::PaneContext;
+use crate::tui::theme::Role;
+use crate::tui::widget::meter::Meter;
+
+/// The width of the column with the kinds.
+const KIND: usize = 10;
+
+/// The minimum width of the list for a bar that shows the share of each piece, and for its size.
+const WIDE: usize = 66;
+const ROOMY: usize = 56;
+
+/// The cells of that bar, and of the one of a limit.
+const SHARE: usize = 6;
+const LIMIT: usize = 8;
+
+/// The text of a piece, wrapped.
+#[derive(Debug, Default)]
+pub(super) struct PieceText {
+    pub(super) lines: Vec<(Part, String)>,
+}
+
+/// What a line of a piece is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Sent,
+    /// The line that says what is cut off, where it is cut off.
+    Cut,
+    Unsent,
+}
+
+impl PieceText {
+    /// Wraps a piece at this width: what is sent, the cut, what is not sent.
+    pub(super) fn new(piece: &Piece, width: u16) -> Self {
+        let mut text = Self::default();
+        text.push(Part::Sent, &piece.text, width);
+        if let Some(cut) = &piece.cut {
+            let cut = match piece.text.is_empty() {
+                true => cut.clone(),
+                false => format!("✂ not loaded: {cut}"),
+            };
+            text.push(Part::Cut, &cut, width);
+        }
+        text.push(Part::Unsent, &piece.rest, width);
+        text
+    }
+
+    fn push(&mut self, part: Part, text: &str, width: u16) {
+        for line in text.lines() {
+            let line = escape_line(line);
+            let rows = cells::wrap(&line, usize::from(width)).into_iter();
+            self.lines
+                .extend(rows.map(|row| (part, line[row].to_owned())));
+        }
+    }
+}
+
+/// The area of the text: inside the border and a margin.
+pub(super) fn text_area(cx: &PaneContext<'_>) -> Rect {
+    inside(cx.areas.preview).inner(Margin::new(1, 0))
+}
+
+impl ContextPane {
+    pub(super) fn draw(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        match &self.context {
+            Some(context) if !context.pieces.is_empty() => {
+                if cx.areas.tree.area() > 0 {
+                    self.draw_list(frame, context, cx);
+                }
+                if cx.areas.preview.area() > 0 {
+                    self.draw_text(frame, context, cx);
+                }
+            }
+            context => self.draw_nothing(frame, context.is_some(), cx),
+        }
+    }
+
+    fn draw_nothing(&self, frame: &mut Frame<'_>, is_read: bool, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = cx.areas.body;
+        let block = bordered(theme, KeyFocus::Here).title(self.agent_names(area.width, cx));
+        frame.render_widget(block, area);
+        let text = match self.agent() {
+            Some(known) if is_read => {
+                let name = known.agent.name();
+                let here = match known.is_installed {
+                    true => "",
+                    false => " It has no directory in your home, so it may not be installed.",
+                };
+                format!("{name} loads nothing by itself when it starts here.{here}")
+            }
+            _ => "reading…".to_owned(),
+        };
+        let area = inside(area).inner(Margin::new(1, 0));
+        let rows = cells::wrap(&text, usize::from(area.width));
+        for (row, y) in rows.into_iter().zip(area.top()..area.bottom()) {
+            let line = Line::from(Span::styled(text[row].to_owned(), theme.style(Role::Muted)));
+            frame.render_widget(line, Rect::new(area.x, y, area.width, 1));
+        }
+    }
+
+    /// The names of the agents, the shown one marked; that alone if there is no room for all. One
+    /// that is not installed is in brackets.
+    fn agent_names(&self, width: u16, cx: &PaneContext<'_>) -> Line<'static> {
+        let theme = cx.theme;
+        let mut spans = Vec::new();
+        for (at, known) in self.agents.iter().enumerate() {
+            let name = match known.is_installed {
+                true => known.agent.name().to_owned(),
+                false => format!("({})", known.agent.name()),
+            };
+            spans.push(match at == self.chosen {
+                true => title_span(theme, &name),
+                false => Span::styled(format!(" {name} "), theme.style(Role::Muted)),
+            });
+        }
+        let all = Line::from(spans.clone());
+        match all.width() + 2 <= usize::from(width) {
+            true => all,
+            false => Line::from(spans.into_iter().nth(self.chosen).unwrap_or_default()),
+        }
+    }
+
+    fn keys(&self, part: Focus) -> KeyFocus {
+        match self.focus == part {
+            true => KeyFocus::Here,
+            false => KeyFocus::Elsewhere,
+        }
+    }
+
+    fn draw_list(&self, frame: &mut Frame<'_>, context: &AgentContext, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = cx.areas.tree;
+        let total = format!(
+            " {} tokens at {CHARACTERS_PER_TOKEN} characters each ",
+            context.tokens()
+        );
+        let total = cells::cut(&total, usize::from(area.width).saturating_sub(4));
+        let total = Line::from(Span::styled(total, theme.style(Role::Muted))).right_aligned();
+        let block = bordered(theme, self.keys(Focus::Tree))
+            .title(self.agent_names(area.width, cx))
+            .title_bottom(total);
+        frame.render_widget(block, area);
+        let rows = inside(area);
+        let width = usize::from(rows.width);
+        let window = self
+            .cursor
+            .window(usize::from(rows.height), self.rows.len());
+        for (at, y) in window.zip(rows.top()..rows.bottom()) {
+            let row = self.rows[at];
+            let Some(piece) = context.pieces.get(row.piece()) else {
+                continue;
+            };
+            let line = match row {
+                Row::Piece(_) => {
+                    piece_line(piece, context, (at == self.cursor.selected, width), cx)
+                }
+                Row::Limit(_) => limit_line(piece, width, cx),
+                Row::Cut(_) => cut_line(piece, width, cx),
+            };
+            frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
+        }
+    }
+
+    fn draw_text(&self, frame: &mut Frame<'_>, context: &AgentContext, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = cx.areas.preview;
+        let muted = theme.style(Role::Muted);
+        let mut block = bordered(theme, self.keys(Focus::Preview));
+        let Some(piece) = self.piece() else {
+            return frame.render_widget(block, area);
+        };
+        let right = format!(" {} of {} ", sent(piece), format_size(piece.bytes));
+        let right = match piece.is_continued() {
+            true => format!(" {} ", sent(piece)),
+            false => right,
+        };
+        let room = usize::from(area.width).saturating_sub(cells::width(&right) + 6);
+        let name = fit_end(&context.name_of(&piece.path), room);
+        block = block
+            .title(title_span(theme, &name))
+            .title(Line::from(Span::styled(right, muted)).right_aligned());
+        let text = text_area(cx);
+        let lines = self.text.lines.len();
+        if lines > usize::from(text.height) {
+            let last = (self.scroll + usize::from(text.height)).min(lines);
+            let place = format!(" {}–{last}/{lines} ", self.scroll + 1);
+            block = block.title_bottom(Line::from(Span::styled(place, muted)).right_aligned());
+        }
+        frame.render_widget(block, area);
+        let shown = self.text.lines.iter().skip(self.scroll);
+        for ((part, line), y) in shown.zip(text.top()..text.bottom()) {
+            let style = match part {
+                Part::Sent => theme.style(Role::Text),
+                Part::Cut => theme.style(Role::Warn),
+                Part::Unsent => muted,
+            };
+            let line = Line::from(Span::styled(line.clone(), style));
+            frame.render_widget(line, Rect::new(text.x, y, text.width, 1));
+        }
+    }
+}
+
+/// The size of what is sent of a piece.
+fn sent(piece: &Piece) -> String {
+    format_size(piece.text.len() as u64)
+}
+
+/// The row of a piece: kind, file, its share of all tokens, size, tokens.
+fn piece_line(
+    piece: &Piece,
+    context: &AgentContext,
+    (is_here, width): (bool, usize),
+    cx: &PaneContext<'_>,
+) -> Line<'static> {
+    let theme = cx.theme;
+    let muted = theme.style(Role::Muted);
+    let bar = match is_here {
+        true => Span::styled("▌ ", theme.style(Role::Accent)),
+        false => Span::raw("  "),
+    };
+    let kind = match piece.kind {
+        PieceKind::Import => "  import",
+        PieceKind::SubagentMemory => "subagent",
+        kind => kind.name(),
+    };
+    let mut right = Vec::new();
+    if width >= WIDE {
+        let meter = Meter {
+            percent: (piece.tokens() * 100).div_ceil(context.tokens().max(1)),
+            cells: SHARE,
+        };
+        right.push(Span::raw(" "));
+        right.extend(meter.bar(theme, Role::Muted));
+    }
+    let numbers = match width >= ROOMY {
+        true => format!("{:>9} {:>7} ", sent(piece), piece.tokens()),
+        false => format!("{:>7} ", piece.tokens()),
+    };
+    right.push(Span::styled(numbers, muted));
+    let used: usize = right.iter().map(Span::width).sum();
+    let rest = match piece.is_continued() {
+        true => ", continued",
+        false => "",
+    };
+    let room = width.saturating_sub(used + 2 + KIND + rest.len());
+    let name = fit_end(&context.name_of(&piece.path), room);
+    let style = match piece.text.is_empty() {
+        true => muted,
+        false => Style::new(),
+    };
+    let left = vec![
+        bar,
+        Span::styled(format!("{kind:<KIND$}"), muted),
+        Span::styled(name, style),
+        Span::styled(rest, muted),
+    ];
+    let role = if is_here { Role::Selected } else { Role::Text };
+    two_ends(left, right, width, theme.style(role))
+}
+
+fn limit_line(piece: &Piece, width: usize, cx: &PaneContext<'_>) -> Line<'static> {
+    let theme = cx.theme;
+    let Some(limit) = piece.limit else {
+        return Line::default();
+    };
+    let meter = Meter {
+        percent: limit.percent(),
+        cells: LIMIT,
+    };
+    let mut left = vec![Span::raw(" ".repeat(2 + KIND))];
+    left.extend(meter.line(theme).spans);
+    let said = format!(" {} of {} {}", limit.used, limit.most, limit.unit);
+    left.push(Span::styled(said, theme.style(Role::Muted)));
+    two_ends(left, Vec::new(), width, theme.style(Role::Text))
+}
+
+fn cut_line(piece: &Piece, width: usize, cx: &PaneContext<'_>) -> Line<'static> {
+    let cut = escape_line(piece.cut.as_deref().unwrap_or_default());
+    let (said, role) = match piece.text.is_empty() {
+        true => (format!("– {cut}"), Role::Muted),
+        false => (format!("✂ {cut}"), Role::Warn),
+    };
+    let left = vec![
+        Span::raw(" ".repeat(2 + KIND)),
+        Span::styled(said, cx.theme.style(role)),
+    ];
+    two_ends(left, Vec::new(), width, cx.theme.style(Role::Text))
+}
