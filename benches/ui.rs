@@ -1,25 +1,54 @@
-//! The terminal UI: a frame with 10,000 memories, a key press in a text of 10,000 lines, and the
-//! load while idle. Run: `cargo bench --bench ui`.
+//! The terminal UI: a frame with 10,000 memories, a key press in a text of 10,000 lines, a key in
+//! the finder with 1 GB of logs, and the load while idle. Run: `cargo bench --bench ui`.
 //!
 //! A frame is the update and the drawing after a key, measured without a terminal. The key press
 //! is compared with ratatui-textarea, the usual text area of such programs, which has no
-//! highlighting. The idle load is the processor time of the real program on a pty.
+//! highlighting. A key in the finder is measured until its results are drawn, with the
+//! program's own workers; it is compared with nucleo, the usual matcher of such programs, on the
+//! same lines, which are loaded before, and without drawing. The logs are synthetic, created once
+//! in the temporary directory. The idle load is the processor time of the real program on a pty.
+
+#[path = "support/synthetic.rs"]
+mod synthetic;
 
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nucleo::pattern::{CaseMatching, Normalization};
+use nucleo::{Config, Nucleo};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::TextArea;
-use tome::tui::measure::HeadlessApp;
+use tome::core::catalog::{LogCatalog, LogScope};
+use tome::core::change::Moment;
+use tome::core::corpus::{Corpus, Part};
+use tome::core::log::LogLocations;
+use tome::tui::measure::{HeadlessApp, HeadlessFinder};
 
 const MEMORIES: usize = 10_000;
 /// The length of a long line.
 const LINE_BYTES: usize = 216_000;
+
+/// The size of the logs that are searched.
+const LOGS: u64 = 1_000_000_000;
+/// What is typed into the finder, letter by letter, and deleted again: words that few, many and
+/// most messages have, beginnings, a phrase, slips, and what is nowhere.
+const TYPED: [&str; 9] = [
+    "certificate",
+    "rollback certif",
+    "staging database migration",
+    "test code file error",
+    "subgepagetion",
+    "\"migration of\"",
+    "certifcate",
+    "rolback databse",
+    "xylophone",
+];
 
 const LINES: usize = 10_000;
 const SIZE: (u16, u16) = (120, 40);
@@ -54,6 +83,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let wide_letter = letters(&wide)?;
     let peer = peer_letters(&text);
     let idle = idle(home.path())?;
+    let finder = finder_keys(home.path())?;
 
     let mut out = std::io::stdout().lock();
     writeln!(
@@ -90,6 +120,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         out,
         "  tome is {ratio:.1} times as fast at the 99th percentile"
     )?;
+    writeln!(out, "find, a key to the drawn list, 1 GB of logs")?;
+    for (name, times) in [
+        ("first rows", &finder.first),
+        ("all lines with the words, best first", &finder.words),
+        ("similar words and letters, too", &finder.complete),
+        ("  nucleo, the same lines in memory", &finder.peer),
+    ] {
+        writeln!(out, "{name:<44} {}", both(times))?;
+    }
     writeln!(
         out,
         "idle for 3 s with 10,000 memories: {idle:.1?} of processor time"
@@ -190,6 +229,86 @@ fn peer_letters(text: &str) -> Both {
         frames.push(start.elapsed());
     }
     spread(frames)
+}
+
+/// The times of keys in the finder.
+struct FinderKeys {
+    first: Both,
+    words: Both,
+    complete: Both,
+    peer: Both,
+}
+
+fn finder_keys(data: &Path) -> Result<FinderKeys, Box<dyn std::error::Error>> {
+    let logs = synthetic::home(&std::env::temp_dir(), LOGS)?;
+    let mut cache = logs.clone().into_os_string();
+    cache.push("-ui-cache");
+    let catalog = LogCatalog {
+        locations: LogLocations::of_home(&logs),
+        kept: None,
+        cache: cache.into(),
+        scope: LogScope::All,
+    };
+    let corpus = catalog.corpus(&catalog.files(), &())?;
+    let peer = peer_keys(&corpus);
+    drop(corpus);
+    let now = || Moment {
+        time: jiff::Timestamp::now(),
+        today: jiff::Zoned::now().date(),
+    };
+    let mut finder = HeadlessFinder::open(catalog, data, now, SIZE)?;
+    let (mut first, mut words, mut complete) = (Vec::new(), Vec::new(), Vec::new());
+    for text in TYPED {
+        let letters = text.chars().map(KeyCode::Char);
+        let deleted = text.chars().map(|_| KeyCode::Backspace);
+        for key in letters.chain(deleted) {
+            let times = finder.press(key)?;
+            first.push(times.first);
+            words.push(times.words);
+            complete.push(times.complete);
+        }
+    }
+    Ok(FinderKeys {
+        first: spread(first),
+        words: spread(words),
+        complete: spread(complete),
+        peer,
+    })
+}
+
+/// Returns the times of the same keys in nucleo, until it has matched all lines.
+fn peer_keys(corpus: &Corpus) -> Both {
+    let mut nucleo: Nucleo<String> = Nucleo::new(Config::DEFAULT, Arc::new(|| {}), None, 1);
+    let injector = nucleo.injector();
+    for block in corpus.blocks(Part::Words) {
+        for (_, message) in block.read().iter().flat_map(|content| content.messages()) {
+            for line in message.text.lines() {
+                injector.push(line.to_owned(), |line, columns| {
+                    columns[0] = line.as_str().into();
+                });
+            }
+        }
+    }
+    while nucleo.tick(1000).running {}
+    let mut times = Vec::new();
+    for text in TYPED {
+        let ends: Vec<usize> = text
+            .char_indices()
+            .map(|(at, c)| at + c.len_utf8())
+            .collect();
+        let deleted = ends.iter().rev().skip(1).copied().chain([0]);
+        let mut last = 0;
+        for end in ends.iter().copied().chain(deleted) {
+            let start = Instant::now();
+            let (smart, is_longer) = (Normalization::Smart, end > last);
+            let pattern = &mut nucleo.pattern;
+            pattern.reparse(0, &text[..end], CaseMatching::Smart, smart, is_longer);
+            while nucleo.tick(1000).running {}
+            times.push(start.elapsed());
+            last = end;
+        }
+    }
+    spread(times)
 }
 
 /// Returns the processor time that the real program uses while idle.

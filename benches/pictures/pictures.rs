@@ -1,7 +1,9 @@
-//! Draws the screenshots of the README: the real program in a pseudo-terminal, cell by cell.
+//! Draws screenshots: the real program in a pseudo-terminal, cell by cell.
 //!
-//! Run: `cargo run --example pictures`, which writes `screenshots/*.png`; with names after
-//! it (`… --example pictures find-dark help-dark`) only those. The program is built first.
+//! Run: `cargo run --example pictures`, which writes those of the README to `screenshots/*.png`;
+//! with names after it (`… --example pictures find-dark help-dark`) only those. With
+//! `-- --all DIRECTORY` it draws every place in both themes and three sizes, to be looked at; with
+//! names of places after that only those. The program is built first.
 //!
 //! The screenshots show the sample of `tome --demo` in a fixed folder, so that paths are the
 //! same in all of them. Ages are those of the sample; dates and times are of the day on which
@@ -12,6 +14,7 @@
 
 mod font;
 mod paint;
+mod place;
 mod shape;
 mod stage;
 
@@ -21,103 +24,124 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use font::Fonts;
-use paint::Colours;
-use stage::TerminalSession;
+use paint::{Colours, DARK, LIGHT};
+use place::Place;
+use stage::{Size, TerminalSession};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const ENTER: &str = "\r";
-const ESCAPE: &str = "\u{1b}";
-const SAVE: &str = "\u{13}";
-const END_OF_LINE: &str = "\u{1b}[F";
+/// The size of the README's screenshots.
+const SIZE: Size = (120, 36);
 
-/// A screenshot: its name, the colours of the terminal, and the keys that lead to it.
-struct Picture {
-    name: &'static str,
-    colours: Colours,
-    play: fn(&mut TerminalSession) -> Result<()>,
-}
-
-const PICTURES: [Picture; 10] = [
-    Picture {
-        name: "browse-dark",
-        colours: paint::DARK,
-        play: browse,
-    },
-    Picture {
-        name: "browse-light",
-        colours: paint::LIGHT,
-        play: browse,
-    },
-    Picture {
-        name: "find-dark",
-        colours: paint::DARK,
-        play: find,
-    },
-    Picture {
-        name: "find-light",
-        colours: paint::LIGHT,
-        play: find,
-    },
-    Picture {
-        name: "edit-dark",
-        colours: paint::DARK,
-        play: edit,
-    },
-    Picture {
-        name: "save-dark",
-        colours: paint::DARK,
-        play: save,
-    },
-    Picture {
-        name: "conflict-dark",
-        colours: paint::DARK,
-        play: conflict,
-    },
-    Picture {
-        name: "log-dark",
-        colours: paint::DARK,
-        play: log,
-    },
-    Picture {
-        name: "history-dark",
-        colours: paint::DARK,
-        play: history,
-    },
-    Picture {
-        name: "help-dark",
-        colours: paint::DARK,
-        play: help,
-    },
+/// The screenshots of the README: the place, and the theme.
+const README: [(&str, &str); 10] = [
+    ("browse", "dark"),
+    ("browse", "light"),
+    ("find", "dark"),
+    ("find", "light"),
+    ("edit", "dark"),
+    ("save", "dark"),
+    ("conflict", "dark"),
+    ("log", "dark"),
+    ("history", "dark"),
+    ("help", "dark"),
 ];
 
+const THEMES: [(&str, Colours); 2] = [("dark", DARK), ("light", LIGHT)];
+
+/// The sizes of `--all`.
+const SIZES: [Size; 3] = [(80, 24), (120, 40), (200, 60)];
+
 fn main() -> Result<()> {
-    let asked: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(unknown) = asked
-        .iter()
-        .find(|name| PICTURES.iter().all(|picture| picture.name != **name))
-    {
-        let known: Vec<&str> = PICTURES.iter().map(|picture| picture.name).collect();
-        return Err(format!("no picture '{unknown}'; there are {}", known.join(", ")).into());
-    }
-    let fonts = Fonts::find()?;
-    let program = built()?;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("screenshots");
-    std::fs::create_dir_all(&folder)?;
-    for picture in PICTURES {
-        if !asked.is_empty() && !asked.iter().any(|name| name == picture.name) {
-            continue;
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.split_first() {
+        Some((all, rest)) if all == "--all" => {
+            let (folder, names) = rest.split_first().ok_or("--all needs a directory")?;
+            draw_all(Path::new(folder), names)
         }
-        let mut stage = TerminalSession::open(&program, picture.colours.says)?;
-        (picture.play)(&mut stage).map_err(|error| format!("{}: {error}", picture.name))?;
-        let screen = stage.still();
-        let png = paint::png(&screen, &fonts, &picture.colours)?;
-        let path = folder.join(format!("{}.png", picture.name));
-        std::fs::write(&path, &png)?;
-        say(&format!("{} ({} KB)", path.display(), png.len() / 1024));
-        stage.leave()?;
+        _ => draw_readme(&args),
+    }
+}
+
+/// Draws the README's screenshots, or those of these names.
+fn draw_readme(names: &[String]) -> Result<()> {
+    let pictures = README.map(|(place, theme)| (format!("{place}-{theme}"), place, theme));
+    let known = pictures.iter().map(|(name, ..)| name.as_str());
+    refuse_unknown(names, known)?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("screenshots");
+    let painter = Painter::new(&folder)?;
+    for (name, place, theme) in &pictures {
+        if names.is_empty() || names.contains(name) {
+            painter.draw(place::by_name(place)?, theme, SIZE, name)?;
+        }
     }
     Ok(())
+}
+
+/// Draws every place, or those of these names, in every theme and size.
+fn draw_all(folder: &Path, names: &[String]) -> Result<()> {
+    refuse_unknown(names, place::PLACES.iter().map(|place| place.name))?;
+    let painter = Painter::new(folder)?;
+    let mut failures = Vec::new();
+    for place in &place::PLACES {
+        if !names.is_empty() && !names.iter().any(|name| name == place.name) {
+            continue;
+        }
+        for (theme, _) in &THEMES {
+            for size in SIZES {
+                let (columns, rows) = size;
+                let name = format!("{}-{theme}-{columns}x{rows}", place.name);
+                // One that fails does not keep the others from being drawn.
+                let drawn = painter.draw(place, theme, size, &name);
+                failures.extend(drawn.err().map(|error| error.to_string()));
+            }
+        }
+    }
+    match failures.is_empty() {
+        true => Ok(()),
+        false => Err(failures.join("\n").into()),
+    }
+}
+
+fn refuse_unknown<'a>(names: &[String], known: impl Iterator<Item = &'a str>) -> Result<()> {
+    let known: Vec<&str> = known.collect();
+    match names.iter().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => Err(format!("no picture '{name}'; there are {}", known.join(", ")).into()),
+        None => Ok(()),
+    }
+}
+
+/// Draws places into a directory.
+struct Painter<'a> {
+    folder: &'a Path,
+    fonts: Fonts,
+    program: PathBuf,
+}
+
+impl<'a> Painter<'a> {
+    fn new(folder: &'a Path) -> Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        Ok(Self {
+            folder,
+            fonts: Fonts::find()?,
+            program: built()?,
+        })
+    }
+
+    fn draw(&self, place: &Place, theme: &str, size: Size, name: &str) -> Result<()> {
+        let (_, colours) = THEMES
+            .iter()
+            .find(|(known, _)| *known == theme)
+            .ok_or("no such theme")?;
+        let mut stage = TerminalSession::open(&self.program, colours.says, size)?;
+        (place.play)(&mut stage).map_err(|error| format!("{name}: {error}"))?;
+        let png = paint::png(&stage.still(), &self.fonts, colours)?;
+        stage.leave()?;
+        let path = self.folder.join(format!("{name}.png"));
+        std::fs::write(&path, &png)?;
+        say(&format!("{} ({} KB)", path.display(), png.len() / 1024));
+        Ok(())
+    }
 }
 
 /// Builds the program beside this one, and returns its path.
@@ -141,86 +165,4 @@ fn built() -> Result<PathBuf> {
 fn say(line: &str) {
     // An error means that standard output is closed.
     drop(writeln!(std::io::stdout(), "{line}"));
-}
-
-/// Selects a memory by its name with the filter, then clears the filter.
-fn go_to(stage: &mut TerminalSession, name: &str, then: &str) -> Result<()> {
-    stage.see("memories")?;
-    stage.press("f", "filter ❯")?;
-    stage.press(name, name)?;
-    stage.send(ENTER)?;
-    stage.send("G")?;
-    stage.see(then)?;
-    stage.press(ESCAPE, "memories")?;
-    stage.gone("filter ❯")
-}
-
-const AUTH: &str = "Use JWT with refresh token rotation.";
-
-fn browse(stage: &mut TerminalSession) -> Result<()> {
-    stage.see("9 sessions")?;
-    // Row by row, so that the top of the tree stays visible.
-    stage.press(&"j".repeat(16), AUTH)
-}
-
-fn find(stage: &mut TerminalSession) -> Result<()> {
-    stage.see("memories")?;
-    stage.see("9 sessions")?;
-    stage.press("/", "find ❯")?;
-    stage.press("refresh rot", "Auth Refactor")
-}
-
-fn edit(stage: &mut TerminalSession) -> Result<()> {
-    browse(stage)?;
-    stage.press("e", "edit · auth_refactor.md")?;
-    // Ctrl-G moves to a line.
-    stage.send("\u{7}")?;
-    stage.press("13", "13")?;
-    stage.send(ENTER)?;
-    stage.send(END_OF_LINE)?;
-    stage.press(", then a new login", "rotated on use, then a new login")
-}
-
-fn save(stage: &mut TerminalSession) -> Result<()> {
-    edit(stage)?;
-    stage.send("\u{7}")?;
-    stage.press("3", "3")?;
-    stage.send(ENTER)?;
-    stage.send(END_OF_LINE)?;
-    stage.press(", then login", "10 s, then login")?;
-    stage.press(SAVE, "save 2 files")
-}
-
-fn conflict(stage: &mut TerminalSession) -> Result<()> {
-    edit(stage)?;
-    stage.change("shop/.memory/auth_refactor.md", |text| {
-        text.replace("7 days, rotated on use", "14 days, rotated on use")
-    })?;
-    stage.press(SAVE, "was changed outside")
-}
-
-fn log(stage: &mut TerminalSession) -> Result<()> {
-    stage.see("memories")?;
-    stage.see("9 sessions")?;
-    stage.press("/", "find ❯")?;
-    stage.press("two tabs agent:claude-code", "log people out on two tabs")?;
-    stage.press(ENTER, "Fix refresh rotation")?;
-    stage.press("g", "why does refresh rotation")
-}
-
-fn history(stage: &mut TerminalSession) -> Result<()> {
-    save(stage)?;
-    stage.press(ENTER, "Memory saved")?;
-    go_to(stage, "Search Index", "Product search is")?;
-    stage.press("d", "delete")?;
-    stage.send(ENTER)?;
-    stage.gone("Product search is")?;
-    stage.press("H", "changes")?;
-    stage.see("Product search is")?;
-    stage.press("j", ", then a new login")
-}
-
-fn help(stage: &mut TerminalSession) -> Result<()> {
-    browse(stage)?;
-    stage.press("?", "keys · tree")
 }

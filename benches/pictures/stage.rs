@@ -14,9 +14,8 @@ use tome::core::demo::{Demo, unpack};
 
 use crate::Result;
 
-/// The size of the terminal in cells.
-pub(crate) const COLUMNS: u16 = 120;
-pub(crate) const ROWS: u16 = 36;
+/// The size of a terminal: columns and rows.
+pub(crate) type Size = (u16, u16);
 
 /// The timeout for anything, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -42,12 +41,12 @@ struct Output {
 }
 
 impl TerminalSession {
-    /// Starts the program on the sample, in a terminal with this `COLORFGBG`.
-    pub(crate) fn open(program: &Path, colours: &str) -> Result<Self> {
+    /// Starts the program on the sample, in a terminal with this `COLORFGBG` and size.
+    pub(crate) fn open(program: &Path, colours: &str, (columns, rows): Size) -> Result<Self> {
         let demo = unpacked()?;
         let pty = native_pty_system().openpty(PtySize {
-            rows: ROWS,
-            cols: COLUMNS,
+            rows,
+            cols: columns,
             pixel_width: 0,
             pixel_height: 0,
         })?;
@@ -66,7 +65,7 @@ impl TerminalSession {
         let cells = |number| NonZeroU16::new(number).ok_or("a terminal has cells");
         let seen = Arc::new((
             Mutex::new(Output {
-                parser: vt100::Parser::new(cells(ROWS)?, cells(COLUMNS)?, 0),
+                parser: vt100::Parser::new(cells(rows)?, cells(columns)?, 0),
                 last: Instant::now(),
                 ended: false,
             }),

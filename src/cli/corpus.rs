@@ -70,6 +70,18 @@ impl World {
         })
     }
 
+    /// Returns the catalog of all logs, whichever stores are named: any session can have written
+    /// into them.
+    fn whole_log_catalog(&self) -> Result<LogCatalog, Failure> {
+        let mut catalog = self.log_catalog()?;
+        let stores = std::mem::take(&mut catalog.locations.stores);
+        catalog.locations = self.locations.clone();
+        catalog.locations.stores = stores;
+        catalog.kept = Some(self.kept.clone());
+        catalog.scope = LogScope::All;
+        Ok(catalog)
+    }
+
     /// Returns every log that can be found, including kept copies of logs that the agent deleted.
     pub(super) fn log_files(&self) -> Result<Vec<LogFile>, Failure> {
         Ok(self.log_catalog()?.files())
@@ -78,14 +90,29 @@ impl World {
     /// Calls `read` with the updated corpus of every log that can be found, and prints what could
     /// not be read; shows progress on a terminal.
     pub(super) fn read_corpus<T>(&self, read: impl Fn(&LogCorpus<'_>) -> T) -> Result<T, Failure> {
-        let catalog = self.log_catalog()?;
+        self.read_corpus_of(&self.log_catalog()?, read)
+    }
+
+    /// As [`World::read_corpus`], also of logs outside the named stores.
+    pub(super) fn read_whole_corpus<T>(
+        &self,
+        read: impl Fn(&LogCorpus<'_>) -> T,
+    ) -> Result<T, Failure> {
+        self.read_corpus_of(&self.whole_log_catalog()?, read)
+    }
+
+    fn read_corpus_of<T>(
+        &self,
+        catalog: &LogCatalog,
+        read: impl Fn(&LogCorpus<'_>) -> T,
+    ) -> Result<T, Failure> {
         let files = catalog.files();
         let meter = ProgressLine::new();
         let open = || {
             let corpus = catalog.corpus(&files, &meter);
             meter.clear();
             Ok(LogCorpus {
-                catalog: &catalog,
+                catalog,
                 files: &files,
                 corpus: corpus?,
             })

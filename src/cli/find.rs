@@ -11,7 +11,7 @@ use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::query::{Query, QueryError};
 use crate::core::search::Hit;
-use crate::core::search::fuzzy::{Closeness, FindRequest, SearchCache, find};
+use crate::core::search::fuzzy::{Closeness, FindRequest, LineReader, SearchCache, find};
 
 pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let text = args.query.join(" ");
@@ -27,9 +27,10 @@ pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Comm
     let stores = world.stores_or(|_| {})?;
     let (total, hits, has_logs) = world.search(&stores, IncludeLogs::Yes, |sources| {
         let found = find(sources, request, &mut SearchCache::default(), &());
-        let matches = found.without_copies(sources);
+        let reader = LineReader::new(sources);
+        let matches = found.without_copies(&reader);
         let hits = matches.iter().filter_map(|(one, copies)| {
-            let mut hit = found.hit(sources, one)?;
+            let mut hit = found.hit(&reader, one)?;
             hit.copies = *copies;
             Some((one.closeness, hit))
         });

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::args::ReviewArgs;
-use super::change::{ChangeOptions, carry_out};
+use super::change::{ChangeOptions, as_json, carry_out};
 use super::print::{Printer, TextStyle, print_note};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
@@ -13,7 +13,8 @@ use crate::core::Error;
 use crate::core::display::format_ago;
 use crate::core::memory::Memory;
 use crate::core::review::{
-    Item, Selection, accept, annotate, attribute, observe, observe_store, plan_reverts, queue,
+    Item, Selection, accept, accepted_memories, annotate, attribute, observe, observe_store,
+    plan_reverts, queue,
 };
 use crate::core::store::Store;
 
@@ -105,16 +106,20 @@ fn accept_chosen(
     waiting: &[(&Store, Vec<Item>)],
     chosen: &Selection,
 ) -> CommandResult {
-    let mut accepted = Vec::new();
-    for (store, _) in waiting {
-        accepted.extend(accept(&world.history, store, chosen)?);
-    }
+    let stores: Vec<&Store> = waiting.iter().map(|(store, _)| *store).collect();
+    let by = (&world.author(), &world.moment);
+    let records = accept(&world.history, &stores, chosen, by)?;
     if printer.is_json() {
-        printer.object(json!({ "success": true, "accepted": accepted }))?;
-    } else if accepted.is_empty() {
+        let accepted = accepted_memories(&records);
+        let changes: Vec<Value> = records.iter().map(as_json).collect();
+        printer.object(json!({ "success": true, "accepted": accepted, "changes": changes }))?;
+    } else if records.is_empty() {
         print_note("nothing waits for review");
     } else {
-        printer.line(&format!("Accepted: {}", accepted.join(", ")))?;
+        for record in &records {
+            printer.line(&record.message)?;
+        }
+        print_note("tome undo takes it back");
     }
     Ok(Outcome::Done)
 }
@@ -198,6 +203,7 @@ fn item_json(store: &Store, item: &Item) -> Value {
             "citation": origin.and_then(|origin| origin.citation.as_ref()),
         },
         "deleted_before": deleted.map(|time| time.to_string()),
+        "proposal": item.proposal,
         "notes": item.notes.iter().map(|note| &note.text).collect::<Vec<_>>(),
         "hunks": hunks,
     })
@@ -283,7 +289,7 @@ fn summary(item: &Item, now: i64) -> String {
 impl World {
     /// Joins items to the sessions that wrote them, as far as the logs show it.
     fn attribute(&self, waiting: &mut [(&Store, Vec<Item>)]) {
-        let found = self.read_corpus(|logs| {
+        let found = self.read_whole_corpus(|logs| {
             let mut waiting: Vec<(&Store, Vec<Item>)> = waiting.to_vec();
             for (store, items) in &mut waiting {
                 attribute(&logs.corpus, store.root().path(), items);

@@ -6,6 +6,7 @@
 mod captured;
 mod claude;
 mod first;
+pub(in crate::core) mod gemini;
 mod instruction;
 mod project;
 mod searched;
@@ -268,6 +269,7 @@ impl Discovery<'_> {
             sessions(environment, project, self.scope, &mut found);
             lessons(environment, settings, &mut found);
             codex_memories(environment, &mut found);
+            gemini::gemini_memory(environment, project, self.scope, &mut found);
             captured_events(environment, self.scope, &mut found);
             if self.scope == DiscoveryScope::Everything {
                 claude::all_claude_memories(environment, &mut found);
@@ -617,6 +619,21 @@ mod tests {
         assert!(found.stores.is_empty());
         let message = found.problems[0].error.to_string();
         assert!(message.contains("index or facts"), "{message}");
+    }
+
+    #[test]
+    fn the_private_memory_that_gemini_keeps_of_a_project_is_found() {
+        let home = Home::new();
+        home.file(".gemini/tmp/shop/memory/MEMORY.md", "# Project Memory\n");
+        home.file(".gemini/tmp/other/memory/MEMORY.md", "# Project Memory\n");
+        let project = home.environment("p").cwd;
+        let known = serde_json::json!({"projects": {project.to_str().expect("a path"): "shop"}});
+        home.file(".gemini/projects.json", &known.to_string());
+        assert_eq!(home.names("p", DiscoveryScope::Project), ["gemini"]);
+        assert_eq!(
+            home.names("p", DiscoveryScope::Everything),
+            ["gemini", "gemini-other"]
+        );
     }
 
     #[test]

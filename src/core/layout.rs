@@ -242,6 +242,12 @@ pub trait Rules: Sync {
     /// Returns an error if `operation` is not allowed on `file`, a resolved path.
     fn allow(&self, operation: Operation, file: &str, root: &Root) -> Result<()>;
 
+    /// The folder and the depth in which [`Rules::files`] finds the Markdown files; `None` if it
+    /// looks for certain names only.
+    fn searched(&self) -> Option<(&'static str, usize)> {
+        None
+    }
+
     /// The files of the store, in any order.
     fn files(&self, root: &Root) -> Result<Vec<FoundFile>>;
 

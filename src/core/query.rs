@@ -133,6 +133,12 @@ impl Query {
         Ok(query)
     }
 
+    /// Parses a query that is being typed: a quotation without an end goes on to the end.
+    pub fn parse_unfinished(text: &str, now: &Zoned) -> Result<Self, QueryError> {
+        Self::parse(text, now)
+            .or_else(|wrong| Self::parse(&format!("{text}\""), now).map_err(|_| wrong))
+    }
+
     /// Parses a sentence: `"phrases"` and filters; everything else is words.
     pub fn of_prose(text: &str, now: &Zoned) -> Self {
         let mut query = Self::default();
@@ -239,6 +245,15 @@ mod tests {
             format!("{not}{:?} {}{kept}", atom.form, atom.text)
         });
         atoms.collect()
+    }
+
+    #[test]
+    fn a_quotation_that_is_being_typed_is_a_phrase_already() {
+        let unfinished = |text| Query::parse_unfinished(text, &noon());
+        assert_eq!(unfinished("tab \"key cha"), Ok(parse("tab \"key cha\"")));
+        assert_eq!(unfinished("tab \"key\""), Ok(parse("tab \"key\"")));
+        let wrong = unfinished("\"key cha\" since:never").expect_err("no such age");
+        assert!(wrong.reason.starts_with("since:"), "{wrong}");
     }
 
     #[test]

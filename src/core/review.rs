@@ -3,27 +3,32 @@
 //! [`observe()`] compares a store with what tome last saw of it and records every difference as a
 //! change of its own, so that the history also has what agents and other programs wrote. What a
 //! person writes with tome counts as accepted; everything else waits in the [`queue()`], which
-//! shows it as the difference from the accepted version, until it is accepted or reverted.
+//! shows it as the difference from the accepted version, until it is accepted or reverted. What an
+//! agent only proposes, in patch files, is in the same queue (see [`proposal`]). An acceptance is a
+//! change in the history, too, and is undone like any other.
 //!
-//! [`calls_touching()`] and its neighbours find the sessions and messages that wrote a file.
+//! [`calls_touching()`] and its neighbours find the sessions and messages that wrote a file,
+//! [`line_sources()`] those that brought in each of its lines.
 //!
-//! The state of a store is a file in the history's directory: see [`state`].
+//! The state of a store is a file in the history's directory: see [`state`] and [`saved`].
 
 mod blame;
 mod decide;
 mod observe;
+mod patch;
+mod proposal;
 mod queue;
+mod reason;
+mod saved;
 mod state;
 mod why;
 
-pub use decide::{Selection, accept, annotate, plan_revert, plan_reverts};
+pub use decide::{Selection, accept, accepted_memories, annotate, plan_revert, plan_reverts};
 pub use observe::{Observed, Writer, observe, observe_files, observe_store};
 pub use queue::{Item, ItemChange, ReviewHunk, queue};
+pub use reason::{LineSource, Reason, line_sources};
 pub use state::{Note, count};
-pub use why::{
-    TouchingCall, attribute, calls_of_log, calls_touching, introduced_by, recorded_change,
-    words_before,
-};
+pub use why::{TouchingCall, attribute, calls_of_log, calls_touching, file_below};
 
 #[cfg(test)]
 mod tests;

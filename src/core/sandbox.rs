@@ -10,6 +10,7 @@
 
 mod lines;
 mod resolve;
+mod stamps;
 mod write;
 
 use std::io::{self, Read as _};
@@ -22,6 +23,7 @@ use super::{Error, Result};
 
 pub(in crate::core) use lines::missing_newline;
 pub use resolve::check;
+pub use stamps::FolderStamp;
 pub use write::{Attributes, Displaced};
 
 /// The largest file that is opened as a memory.
@@ -220,6 +222,11 @@ impl Root {
     /// Every visible file below `folder` (`""` for all) whose name ends in `.md`, sorted by path;
     /// at most `depth` folders deep.
     pub fn markdown(&self, folder: &str, depth: usize) -> Result<Vec<FoundFile>> {
+        self.files(folder, ".md", depth)
+    }
+
+    /// As [`Root::markdown`], for names that end in `suffix`.
+    pub fn files(&self, folder: &str, suffix: &str, depth: usize) -> Result<Vec<FoundFile>> {
         let mut found = Vec::new();
         let dir = match self.handle() {
             Ok(dir) => Some(dir),
@@ -228,12 +235,13 @@ impl Root {
         };
         if let Some(dir) = dir {
             if folder.is_empty() {
-                self.walk(&dir, "", depth, &mut found)?;
+                self.walk((&dir, ""), (suffix, depth), &mut found)?;
             } else if dir.is_dir(folder) {
                 let sub = dir
                     .open_dir(folder)
                     .map_err(|e| self.path_error(folder, e))?;
-                self.walk(&sub, &format!("{folder}/"), depth, &mut found)?;
+                let prefix = format!("{folder}/");
+                self.walk((&sub, &prefix), (suffix, depth), &mut found)?;
             }
         }
         found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -242,9 +250,8 @@ impl Root {
 
     fn walk(
         &self,
-        dir: &Dir,
-        prefix: &str,
-        depth: usize,
+        (dir, prefix): (&Dir, &str),
+        (suffix, depth): (&str, usize),
         found: &mut Vec<FoundFile>,
     ) -> Result<()> {
         let entries = dir.entries().map_err(|e| self.path_error(prefix, e))?;
@@ -263,9 +270,10 @@ impl Root {
             if kind.is_dir() && depth > 0 {
                 // A folder that cannot be read is skipped.
                 if let Ok(sub) = entry.open_dir() {
-                    drop(self.walk(&sub, &format!("{path}/"), depth - 1, found));
+                    let below = format!("{path}/");
+                    drop(self.walk((&sub, &below), (suffix, depth - 1), found));
                 }
-            } else if name.ends_with(".md") && !kind.is_dir() {
+            } else if name.ends_with(suffix) && !kind.is_dir() {
                 let file = if kind.is_symlink() {
                     self.find_file(&path)
                 } else {

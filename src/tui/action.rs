@@ -63,6 +63,7 @@ pub(crate) enum Action {
     Note,
     NextHunk,
     PreviousHunk,
+    Why,
     Confirm,
     KeepLinks,
     TakeMine,
@@ -100,7 +101,7 @@ impl Action {
     pub(crate) fn also(self) -> &'static str {
         match self {
             Self::Find => "search grep look",
-            Self::Filter => "search find narrow grep",
+            Self::Filter => "narrow",
             Self::Sort => "order age size name",
             Self::Edit => "change write modify",
             Self::EditOutside => "external vim editor",
@@ -119,6 +120,7 @@ impl Action {
             Self::Accept | Self::AcceptSession => "approve keep",
             Self::Revert => "reject undo back",
             Self::Note => "annotate comment remark",
+            Self::Why => "blame who wrote session provenance origin memories",
             Self::Copy | Self::CopyText => "yank clipboard citation cite",
             Self::Resume => "continue session",
             Self::Mark => "select",
@@ -170,7 +172,8 @@ impl Action {
             | Self::PreviousMatch
             | Self::Open
             | Self::NextLink
-            | Self::PreviousLink => "find and open",
+            | Self::PreviousLink
+            | Self::Subagent => "find and open",
             Self::Edit
             | Self::EditOutside
             | Self::Save
@@ -194,9 +197,16 @@ impl Action {
             | Self::TakeTheirs
             | Self::TakeBoth
             | Self::ListInIndex => "change",
-            Self::Mark | Self::MarkNone | Self::Copy | Self::CopyText | Self::Resume => {
-                "mark and copy"
-            }
+            Self::Mark
+            | Self::MarkRange
+            | Self::MarkDown
+            | Self::MarkUp
+            | Self::MarkInvert
+            | Self::MarkNone
+            | Self::Copy
+            | Self::CopyText
+            | Self::Resume
+            | Self::CopyResume => "mark and copy",
             Self::Back | Self::Palette | Self::Help | Self::Suspend | Self::Quit | Self::Demo => {
                 "program"
             }

@@ -3,7 +3,7 @@
 use std::path::{Component, Path};
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Margin, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Clear, Padding};
@@ -62,7 +62,7 @@ pub(crate) fn dialog_with(
     named: (Action, &str),
 ) -> Block<'static> {
     let mut hints = Hint::of_context(cx.keymap, context, cx.areas.whole.width, &|_| true);
-    for hint in hints.iter_mut().filter(|hint| hint.action == named.0) {
+    for hint in hints.iter_mut().filter(|hint| hint.action == Some(named.0)) {
         hint.word = named.1.to_owned();
     }
     framed(cx, title, Hint::line(&hints, cx.theme))
@@ -71,6 +71,10 @@ pub(crate) fn dialog_with(
 fn framed(cx: &PaneContext<'_>, title: &str, mut keys: Line<'static>) -> Block<'static> {
     let theme = cx.theme;
     keys.spans.insert(0, Span::raw(" "));
+    if let Some(last) = keys.spans.last_mut() {
+        // The border goes on right behind the last word.
+        last.content = format!("{} ", last.content.trim_end()).into();
+    }
     for span in &mut keys.spans {
         span.style = readable(span.style);
     }
@@ -151,11 +155,14 @@ pub(crate) fn two_ends<'a>(
 pub(crate) struct Hint {
     pub(crate) key: String,
     pub(crate) word: String,
-    pub(crate) action: Action,
+    /// What a click does; `None` for a key that is not in the keymap.
+    pub(crate) action: Option<Action>,
 }
 
 /// The blanks behind each hint.
 const HINT_GAP: usize = 3;
+/// The number of hints at the end that always stay: help and leaving.
+const LAST_HINTS: usize = 2;
 
 impl Hint {
     /// Returns the most useful keys of a context for actions that `offers` admits. If not all
@@ -166,7 +173,6 @@ impl Hint {
         width: u16,
         offers: &dyn Fn(Action) -> bool,
     ) -> Vec<Self> {
-        const LAST: usize = 2;
         let rows = keymap.rows(context);
         let rows = rows.iter().filter(|row| offers(row.run));
         let mut hints: Vec<Self> = rows
@@ -174,15 +180,33 @@ impl Hint {
                 Some(Self {
                     key: row.on.first()?.to_string(),
                     word: row.hint.clone()?,
-                    action: row.run,
+                    action: Some(row.run),
                 })
             })
             .collect();
         let most = usize::from(width) + HINT_GAP;
-        while hints.len() > LAST && hints.iter().map(Self::width).sum::<usize>() > most {
-            hints.remove(hints.len() - 1 - LAST);
+        while hints.len() > LAST_HINTS && Self::widths(&hints) > most {
+            hints.remove(hints.len() - 1 - LAST_HINTS);
         }
         hints
+    }
+
+    /// Adds keys that are not in the keymap, as far as they fit.
+    pub(crate) fn add_own(hints: &mut Vec<Self>, own: &[(&str, &str)], width: u16) {
+        for (key, word) in own {
+            let hint = Self {
+                key: (*key).to_owned(),
+                word: (*word).to_owned(),
+                action: None,
+            };
+            if Self::widths(hints) + hint.width() <= usize::from(width) + HINT_GAP {
+                hints.insert(hints.len().saturating_sub(LAST_HINTS), hint);
+            }
+        }
+    }
+
+    fn widths(hints: &[Self]) -> usize {
+        hints.iter().map(Self::width).sum()
     }
 
     /// The width with the blanks behind it.
@@ -196,7 +220,7 @@ impl Hint {
         for hint in hints {
             let end = start + hint.width();
             if (start..end - HINT_GAP).contains(&column) {
-                return Some(hint.action);
+                return hint.action;
             }
             start = end;
         }
@@ -213,6 +237,16 @@ impl Hint {
             spans.push(Span::styled(word, theme.style(Role::Muted)));
         }
         Line::from(spans)
+    }
+}
+
+/// Draws a text that says why a pane is empty, wrapped to its width.
+pub(crate) fn draw_note(frame: &mut Frame<'_>, area: Rect, text: &str, theme: &Theme) {
+    let area = area.inner(Margin::new(1, 0));
+    let rows = cells::wrap(text, usize::from(area.width));
+    for (row, y) in rows.into_iter().zip(area.top()..area.bottom()) {
+        let line = Line::from(Span::styled(text[row].to_owned(), theme.style(Role::Muted)));
+        frame.render_widget(line, Rect::new(area.x, y, area.width, 1));
     }
 }
 

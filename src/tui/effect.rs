@@ -28,6 +28,8 @@ pub(crate) enum Effect {
     Search(SearchJob),
     /// For the worker that reads transcripts.
     Transcript(TranscriptJob),
+    /// For the worker that finds out who wrote what.
+    Why(WhyJob),
     /// For the loop, which owns the terminal.
     Terminal(TerminalJob),
 }
@@ -138,6 +140,14 @@ pub(crate) struct SearchJob {
 pub(crate) struct TranscriptJob {
     pub(crate) file: LogFile,
     pub(crate) requester: Requester,
+}
+
+/// Finds out what brought each line of a file in; a newer request supersedes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WhyJob {
+    pub(crate) store: StoreId,
+    /// The reference of the file.
+    pub(crate) path: String,
 }
 
 /// Uses of the terminal.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ratatui::crossterm::event::Event as Input;
 
 use super::action::Action;
-use super::effect::{Request, ReviewJob, Target};
+use super::effect::{Request, ReviewJob, Target, WhyJob};
 use super::pane::browse::tree::Key;
 use super::panics::PanicReport;
 use super::widget::editor::EditorState;
@@ -17,10 +17,10 @@ use crate::core::Error;
 use crate::core::change::{Change, Edit};
 use crate::core::context::AgentContext;
 use crate::core::corpus::BuildProgress;
-use crate::core::history::Record;
+use crate::core::history::{Author, Origin, Record};
 use crate::core::library::{Library, LogGroup};
 use crate::core::log::{LogFile, Transcript};
-use crate::core::review::Item;
+use crate::core::review::{Item, LineSource};
 use crate::core::store::{Document, StoreId};
 use crate::core::unsaved::Unsaved;
 
@@ -95,6 +95,15 @@ pub(crate) enum Event {
     ReviewCounted(ReviewCounts),
     /// What waits for review, store by store.
     QueueLoaded(Vec<(StoreId, Vec<Item>)>),
+    /// The sessions that wrote items of the queue, as the logs show them.
+    Attributed(Vec<Attribution>),
+    /// What brought each line of a file in.
+    Explained {
+        job: WhyJob,
+        result: Result<ExplainedText, Error>,
+    },
+    /// A request to show a message of an open log.
+    ShowMessage { log: LogFile, line: u64 },
     /// A decision about what waits for review was carried out for so many files, or failed.
     Reviewed {
         job: ReviewJob,
@@ -173,6 +182,23 @@ pub(crate) enum Event {
 
 /// How many files of each store wait for review; stores without any are left out.
 pub(crate) type ReviewCounts = BTreeMap<StoreId, usize>;
+
+/// The session that wrote an item of the review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Attribution {
+    /// The id of the item.
+    pub(crate) item: String,
+    pub(crate) author: Author,
+    pub(crate) origin: Origin,
+}
+
+/// A text with what brought each of its lines in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ExplainedText {
+    pub(crate) lines: Vec<(String, Option<Arc<LineSource>>)>,
+    /// Whether the logs were read: otherwise another answer follows.
+    pub(crate) has_logs: bool,
+}
 
 /// An unsaved text whose editor was closed.
 #[derive(Debug, Clone)]

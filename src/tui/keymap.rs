@@ -18,7 +18,7 @@ use toml::Spanned;
 use super::action::Action;
 use crate::core::config::Warning;
 
-pub(crate) use editor::own_keys;
+pub(crate) use editor::{editor_hints, own_keys};
 pub use table::markdown;
 
 /// The default keymap.
@@ -36,6 +36,7 @@ pub(crate) enum KeyContext {
     Log,
     History,
     Queue,
+    Why,
     Context,
     Review,
     Deleting,
@@ -68,6 +69,7 @@ impl KeyContext {
             Self::Log => "log",
             Self::History => "history",
             Self::Queue => "review",
+            Self::Why => "why",
             Self::Context => "context",
             Self::Review => "planned change",
             Self::Deleting => "planned deletion",

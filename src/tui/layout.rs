@@ -181,9 +181,14 @@ pub(crate) fn inside(area: Rect) -> Rect {
     area.inner(Margin::new(1, 1))
 }
 
-/// Returns a centred area of this size, or smaller if the screen is too small.
+/// Returns a centred area of this size, or smaller if the screen is too small. It is as wide as
+/// the screen if only strips of the panes behind it would be left at its sides.
 pub(crate) fn centred(whole: Rect, width: u16, height: u16) -> Rect {
-    let width = width.min(whole.width.saturating_sub(2));
+    const STRIP: u16 = 5;
+    let width = match width.saturating_add(2 * STRIP) >= whole.width {
+        true => whole.width,
+        false => width,
+    };
     let height = height.min(whole.height.saturating_sub(2));
     Rect {
         x: whole.x + (whole.width - width) / 2,
@@ -229,6 +234,14 @@ mod tests {
         let small = areas(60, 16, Focus::Preview);
         assert_eq!(small.tree, Rect::default());
         assert_eq!(small.preview.width, 60);
+    }
+
+    #[test]
+    fn a_dialog_leaves_no_strips_of_what_is_behind_it() {
+        let whole = Rect::new(0, 0, 80, 24);
+        assert_eq!(centred(whole, 72, 10), Rect::new(0, 7, 80, 10));
+        assert_eq!(centred(whole, 64, 10), Rect::new(8, 7, 64, 10));
+        assert_eq!(centred(whole, 200, 60), Rect::new(0, 1, 80, 22));
     }
 
     #[test]

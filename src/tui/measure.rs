@@ -1,6 +1,8 @@
 //! The app without a terminal, for benchmarks: it takes keys and measures the time of every
 //! frame. Work of the workers runs between the frames and is not measured.
 
+mod finder;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,6 +24,8 @@ use crate::core::library::Library;
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
+pub use finder::{HeadlessFinder, KeyTimes};
+
 /// An app with one store and no terminal.
 #[derive(Debug)]
 pub struct HeadlessApp {
@@ -42,14 +46,7 @@ impl HeadlessApp {
             stores: vec![found],
             ..Discovered::default()
         }));
-        let user = UserContext {
-            title: "measured".to_owned(),
-            zone: TimeZone::UTC,
-            editor_keys: EditorKeys::Readline,
-            scope: Some(crate::core::discover::DiscoveryScope::Project),
-            agents: Vec::new(),
-        };
-        let mut app = App::new(Theme::default(), Keymap::new(), user);
+        let mut app = measured_app();
         app.resize(Size::new(width, height));
         let terminal = Terminal::new(TestBackend::new(width, height));
         let Ok(terminal) = terminal;
@@ -107,4 +104,15 @@ impl HeadlessApp {
             Target::Context { store } => Err(Error::not_found(store.root().display().to_string())),
         }
     }
+}
+
+fn measured_app() -> App {
+    let user = UserContext {
+        title: "measured".to_owned(),
+        zone: TimeZone::UTC,
+        editor_keys: EditorKeys::Readline,
+        scope: Some(crate::core::discover::DiscoveryScope::Project),
+        agents: Vec::new(),
+    };
+    App::new(Theme::default(), Keymap::new(), user)
 }

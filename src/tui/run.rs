@@ -182,6 +182,7 @@ impl Loop {
             Effect::Logs(job) => self.workers.refresh_logs(job),
             Effect::Search(job) => self.workers.search(job),
             Effect::Transcript(job) => self.workers.read_transcript(job),
+            Effect::Why(job) => self.workers.explain(job),
             Effect::Terminal(job) => return self.perform_here(job),
         }
         Ok(None)

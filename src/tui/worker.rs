@@ -2,8 +2,8 @@
 //!
 //! Each has a queue of jobs of its own type. The library worker reads and plans, the writer
 //! changes stores and may wait for their locks, the unsaved worker keeps unsaved texts, the
-//! corpus worker keeps the corpus of the logs up to date, the search worker searches, and the
-//! transcript worker reads transcripts. Their results are sent to the app as events. A panic in
+//! corpus worker keeps the corpus of the logs up to date, the search worker searches, the
+//! transcript worker reads transcripts, and the why worker finds the sessions that wrote memories. Their results are sent to the app as events. A panic in
 //! a worker is reported as [`Event::Panicked`]; the program continues.
 
 pub(crate) mod context;
@@ -16,6 +16,7 @@ pub(crate) mod search;
 pub(crate) mod thread;
 mod transcript;
 mod unsaved;
+mod why;
 mod writer;
 
 use std::io;
@@ -32,9 +33,10 @@ use search::SearchWorker;
 use thread::{Queue, WorkerThread};
 use transcript::TranscriptWorker;
 use unsaved::UnsavedWorker;
+use why::WhyWorker;
 use writer::Writer;
 
-use super::effect::{LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WriteJob};
+use super::effect::{LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WhyJob, WriteJob};
 use super::event::{Changes, Event, ReviewCounts};
 use super::{Clock, ContextSource, StoreSource};
 use crate::core::catalog::LogCatalog;
@@ -68,6 +70,7 @@ pub(crate) struct Workers {
     logs: WorkerThread<LogsJob>,
     search: WorkerThread<search::Job>,
     transcripts: WorkerThread<TranscriptJob>,
+    why: WorkerThread<why::Message>,
     /// The generation of the newest search.
     newest: Arc<AtomicU64>,
     /// Whether the program is about to end.
@@ -90,11 +93,13 @@ impl Workers {
         let unsaved = Queue::new();
         let logs = Queue::new();
         let searches = Queue::new();
+        let whys = Queue::new();
         let watch = watch(events, Event::Changed);
         let corpus_worker = CorpusWorker {
             catalog: outside.catalog,
             watch: self::watch(events, Event::LogsChanged),
             search_worker: searches.sender(),
+            why_worker: whys.sender(),
             events: events.clone(),
             leaving: Arc::clone(&leaving),
             reported: Vec::new(),
@@ -118,6 +123,14 @@ impl Workers {
             changed_roots: Vec::new(),
             unfinished: Arc::clone(&unfinished),
         };
+        let why_worker = WhyWorker {
+            history: outside.history.clone(),
+            clock: outside.clock,
+            events: events.clone(),
+            corpus: None,
+            unknown: Vec::new(),
+            unfinished: None,
+        };
         let worker = LibraryWorker {
             source: outside.source,
             contexts: outside.contexts,
@@ -131,6 +144,7 @@ impl Workers {
             unsaved: unsaved.sender(),
             corpus_worker: logs.sender(),
             search_worker: searches.sender(),
+            why_worker: whys.sender(),
             offers: outside.offers,
         };
         let keeper = UnsavedWorker {
@@ -149,6 +163,7 @@ impl Workers {
             logs: logs.start("logs", corpus_worker)?,
             search: searches.start("search", search_worker)?,
             transcripts: Queue::new().start("transcripts", transcript_worker)?,
+            why: whys.start("why", why_worker)?,
             newest,
             leaving,
             waiting,
@@ -182,6 +197,10 @@ impl Workers {
         self.transcripts.send(job);
     }
 
+    pub(crate) fn explain(&self, job: WhyJob) {
+        self.why.send(why::Message::Job(job));
+    }
+
     /// Stops the workers. Returns whether every requested change was made or refused.
     pub(crate) fn finish(self) -> bool {
         self.leaving.store(true, Ordering::Relaxed);
@@ -202,6 +221,7 @@ impl Workers {
         self.logs.stop(until, || false);
         self.search.stop(until, || false);
         self.transcripts.stop(until, || false);
+        self.why.stop(until, || false);
         is_written
     }
 }

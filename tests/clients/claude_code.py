@@ -63,6 +63,12 @@ class Place:
         check(done.returncode == 0, "tome %s: %s" % (" ".join(args), done.stderr))
         return done.stdout
 
+    def review(self):
+        """What waits, by file."""
+        done = subprocess.run([str(TOME), "review", "--json"], cwd=self.project, env=self.env, capture_output=True, text=True)
+        check(done.returncode in (0, 1), "tome review: " + done.stderr)
+        return {item["path"]: item for item in json.loads(done.stdout)["items"]}
+
     def files(self):
         """Every file but tome's own: its path and its bytes."""
         own = self.home / ".local/share/tome"
@@ -81,7 +87,7 @@ class Place:
         stand_in = StandIn(turns)
         try:
             done = self.claude("-p", "find the zebra", "--mcp-config", str(self.home / "mcp.json"), "--strict-mcp-config",
-                               "--allowedTools", "Bash", "mcp__tome__*", "TaskCreate", stand_in=stand_in)
+                               "--allowedTools", "Bash", "Read", "Write", "Edit", "mcp__tome__*", "TaskCreate", stand_in=stand_in)
         finally:
             stand_in.close()
         check(done.returncode == 0, "claude ends well: %s %s" % (done.stdout, done.stderr))
@@ -200,6 +206,46 @@ def undone_by_a_person(place):
         screen.close()
 
 
+def reviewed(place):
+    """What the client writes, directly and through MCP, waits with its session and message, and is taken back."""
+    memory = place.project / ".memory"
+    place.tome("list")
+    before = (memory / "zebra.md").read_text()
+    place.session([
+        [use("Read", file_path=str(memory / "zebra.md"))],
+        [use("Edit", file_path=str(memory / "zebra.md"), old_string="enclosure 7", new_string="enclosure 12")],
+        [use("Write", file_path=str(memory / "keeper.md"), content="---\nname: Keeper\ndescription: who keeps the zebra\ntype: project\n---\n\nAsk Noor about the zebra.\n")],
+        [use("mcp__tome__memory_write", filename="feeding.md", name="Feeding", description="when the zebra is fed",
+             memory_type="project", content="The zebra is fed at noon.")],
+        [say("Done.")],
+    ])
+    session = place.events()[0]["session_id"]
+    waiting = place.review()
+    for path, change in [("zebra.md", "changed"), ("keeper.md", "added"), ("feeding.md", "added")]:
+        item = waiting.get(path) or {}
+        author = item.get("author", {})
+        check(item.get("change") == change, "%s waits: %s" % (path, list(waiting)))
+        check(author.get("agent") == "claude-code" and author.get("session") == session, "%s has its session: %s" % (path, author))
+        check(str(author.get("citation")).startswith("claude-code:%s#L" % session), "%s has its message: %s" % (path, author))
+    lines = (memory / "zebra.md").read_text().splitlines()
+    why = json.loads(place.tome("why", "zebra.md#L%d" % len(lines), "--json"))["calls"]
+    check(why and why[0]["citation"] == waiting["zebra.md"]["author"]["citation"], "why names that message: %s" % why)
+    check(why and why[0]["words"]["text"] == "find the zebra", "why names the words before it: %s" % why)
+    touched = {(one["use"], pathlib.Path(one["file"]).name) for one in json.loads(place.tome("why", "--session", session, "--json"))["files"]}
+    wanted = {("read", "zebra.md"), ("write", "zebra.md"), ("write", "keeper.md"), ("write", "feeding.md")}
+    check(wanted <= touched, "the session names its memories: %s" % touched)
+    after = {file.name: file.read_text() for file in memory.iterdir()}
+    place.tome("review", "--revert", waiting["zebra.md"]["hunks"][0]["id"])
+    check((memory / "zebra.md").read_text() == before, "the edit is reverted")
+    place.tome("review", "--revert", session)
+    check(not (memory / "keeper.md").exists() and not (memory / "feeding.md").exists(), "all of the session is reverted")
+    check(place.review() == {}, "nothing waits: %s" % place.review())
+    place.tome("undo")
+    place.tome("undo")
+    check({file.name: file.read_text() for file in memory.iterdir()} == after, "the reverts are undone")
+    check(set(place.review()) == set(waiting), "it waits again: %s" % list(place.review()))
+
+
 def listed(place):
     done = place.claude("mcp", "list")
     check("tome" in done.stdout, "claude mcp list knows the project's server: %s %s" % (done.stdout, done.stderr))
@@ -223,7 +269,7 @@ def main():
     if not CLAUDE:
         print("not run: Claude Code is not installed (put `claude` on PATH, or set CLAUDE)")
         return 0
-    for part in [everything, listed, plugin]:
+    for part in [everything, reviewed, listed, plugin]:
         with tempfile.TemporaryDirectory() as folder:
             before = len(failures)
             part(Place(folder))

@@ -73,7 +73,7 @@ def message(text):
     return {"type": "message", "role": "assistant", "id": "m", "content": [{"type": "output_text", "text": text}]}
 
 
-def call(number, name, namespace=None, **given):
+def call(number, name, /, namespace=None, **given):
     item = {"type": "function_call", "id": "f%d" % number, "call_id": "c%d" % number, "name": name, "arguments": json.dumps(given)}
     return dict(item, namespace=namespace) if namespace else item
 
@@ -121,8 +121,14 @@ def session(home):
     listed = subprocess.run([CODEX, "mcp", "list"], cwd=project, env=env, capture_output=True, text=True).stdout
     # Codex lists servers without connecting to them; that it can is shown by the call below.
     check(any(line.startswith("tome ") and "enabled" in line for line in listed.splitlines()), "codex mcp list has the server enabled: " + listed)
+    tome("list")
+    memory = project / ".memory"
+    patch = "*** Begin Patch\n*** Update File: %s\n@@\n-Enclosure 7.\n+Enclosure 12.\n*** Add File: %s\n+Ask Noor about the zebra.\n*** End Patch" % (memory / "zebra.md", memory / "keeper.md")
     done, requests = codex([
         [call(1, "recall_memory", namespace="mcp__tome", query="zebra")],
+        [call(3, "exec_command", cmd="apply_patch <<'EOF'\n%s\nEOF" % patch)],
+        [call(4, "memory_write", namespace="mcp__tome", filename="feeding.md", name="Feeding", description="when the zebra is fed",
+              memory_type="project", content="The zebra is fed at noon.", store=".memory")],
         [call(2, "update_plan", plan=[{"step": "step %d" % n, "status": "pending"} for n in range(6)])],
         [message("Found it.")],
     ])
@@ -141,8 +147,36 @@ def session(home):
     print("tools that Codex told of: %s" % [event["metadata"].get("tool_name") for event in events if event["event_type"] == "tool_result"])
     check("find the zebra" in tome("logs"), "tome logs shows the session")
     check("codex:" in tome("recall", "find the zebra"), "tome recall finds its words")
+    reviewed(tome, memory, review(project, env))
     tome("setup", "codex", "--remove", "--yes")
     check(not (home / ".codex/hooks.json").exists(), "tome is taken out")
+
+
+def review(project, env):
+    """What waits, by file."""
+    done = subprocess.run([str(TOME), "review", "--json"], cwd=project, env=env, capture_output=True, text=True)
+    check(done.returncode in (0, 1), "tome review: " + done.stderr)
+    return {item["path"]: item for item in json.loads(done.stdout)["items"]}
+
+
+def reviewed(tome, memory, waiting):
+    """What the client wrote, with a patch and through MCP, waits with its session and message, and is taken back."""
+    after = {file.name: file.read_text() for file in memory.iterdir()}
+    session = json.loads(tome("logs", "--json"))["logs"][0]["id"]
+    for path, change in [("zebra.md", "changed"), ("keeper.md", "added"), ("feeding.md", "added")]:
+        item = waiting.get(path) or {}
+        author = item.get("author", {})
+        check(item.get("change") == change, "%s waits: %s" % (path, list(waiting)))
+        check(author.get("agent") == "codex" and author.get("session") == session, "%s has its session: %s" % (path, author))
+        check(str(author.get("citation")).startswith("codex:%s#L" % session), "%s has its message: %s" % (path, author))
+    why = json.loads(tome("why", "zebra.md#L%d" % len((memory / "zebra.md").read_text().splitlines()), "--json"))["calls"]
+    check(why and why[0]["citation"] == waiting["zebra.md"]["author"]["citation"], "why names that message: %s" % why)
+    check(why and why[0]["words"]["text"] == "find the zebra", "why names the words before it: %s" % why)
+    tome("review", "--revert", session)
+    check("Enclosure 7." in (memory / "zebra.md").read_text(), "the patch is reverted")
+    check(not (memory / "keeper.md").exists() and not (memory / "feeding.md").exists(), "all of the session is reverted")
+    tome("undo")
+    check({file.name: file.read_text() for file in memory.iterdir()} == after, "the revert is undone")
 
 
 def main():

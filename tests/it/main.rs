@@ -21,6 +21,7 @@ mod odd_files;
 mod private;
 mod properties;
 mod recall;
+mod replay;
 mod review;
 mod rules;
 mod sandbox;

@@ -120,8 +120,11 @@ fn a_hook_knows_the_session_without_a_log() {
         assert_eq!(output.code, 0, "{output:?}");
     };
     send("SessionStart", json!({ "source": "startup" }));
-    let file = home.file("project/.memory/deploy.md", format!("{NOTE}More\n"));
-    let input = json!({ "file_path": file, "old_string": "", "new_string": "More" });
+    let file = home.file(
+        "project/.memory/deploy.md",
+        format!("{NOTE}More and more\n"),
+    );
+    let input = json!({ "file_path": file, "old_string": "", "new_string": "More and more" });
     send(
         "PostToolUse",
         json!({ "tool_name": "Edit", "tool_input": input }),
@@ -129,6 +132,17 @@ fn a_hook_knows_the_session_without_a_log() {
     let found = items(&home);
     assert_eq!(found[0]["author"]["agent"], "claude-code");
     assert_eq!(found[0]["author"]["session"], "s7");
+    // The log of the session names the message, that of another one does not.
+    for (session, citation) in [("s6", Value::Null), ("s7", json!("claude-code:s7#L1"))] {
+        let call = json!({ "type": "assistant", "uuid": session, "sessionId": session, "cwd": home.project(),
+            "message": { "role": "assistant", "content": [{ "type": "tool_use", "id": "t", "name": "Edit",
+                "input": { "file_path": file, "old_string": "", "new_string": "More and more" } }] } });
+        home.file(
+            &format!(".claude/projects/-p/{session}.jsonl"),
+            format!("{call}\n"),
+        );
+        assert_eq!(items(&home)[0]["author"]["citation"], citation, "{session}");
+    }
 }
 
 #[test]
@@ -152,16 +166,97 @@ fn a_kill_while_outside_writes_are_recorded_loses_and_doubles_none() {
             format!("{NOTE}Round {round}\n"),
         );
         home.file(&format!("project/.memory/new{round}.md"), "new\n");
+        let mut kills = 0;
         for step in 1.. {
             let Some(paused) = home.paused_at(&["review"], step) else {
                 break;
             };
             paused.kill();
+            kills += 1;
         }
+        assert!(kills >= 2, "killed {kills} times in round {round}");
         let found = items(&home);
         assert_eq!(found.len(), 2 + round, "{found:?}");
     }
     home.ok(&["review", "--revert", "all"]);
     assert_eq!(home.read("project/.memory/deploy.md"), NOTE);
+    assert_eq!(items(&home), Vec::<Value>::new());
+}
+
+#[test]
+fn an_acceptance_is_undone_and_survives_a_kill() {
+    let home = seen_home();
+    write_as_agent(&home, &format!("{NOTE}Only on Tuesdays\n"));
+    let found = items(&home);
+    assert!(
+        home.ok(&["review", "--accept", "all"])
+            .contains("Accepted: deploy.md")
+    );
+    assert!(home.ok(&["undo"]).contains("Undone: Accepted: deploy.md"));
+    assert_eq!(items(&home), found);
+    assert!(home.ok(&["redo"]).contains("Redone: Accepted"));
+    assert_eq!(items(&home), Vec::<Value>::new());
+    home.ok(&["undo"]);
+    // Killed before its record is written it is not accepted, afterwards it is.
+    for (step, left) in [(1, 1), (2, 0)] {
+        let paused = home.paused_at(&["review", "--accept", "all"], step);
+        paused.expect("a step").kill();
+        assert_eq!(items(&home).len(), left, "step {step}");
+    }
+    let shown = home.ok(&["history", "--json"]);
+    assert!(shown.contains("\"accept\""), "{shown}");
+}
+
+#[test]
+fn sessions_are_found_whichever_store_is_named() {
+    let home = seen_home();
+    write_as_agent(&home, &format!("{NOTE}Only on Tuesdays\n"));
+    let named = |args: &[&str]| {
+        let args = [&["--store", "./.memory", "--json"], args].concat();
+        serde_json::from_str::<Value>(&home.run(&args).out).expect("JSON")
+    };
+    assert_eq!(named(&["review"])["items"][0]["author"]["session"], SESSION);
+    assert_eq!(
+        named(&["why", "deploy.md#L8"])["calls"][0]["session"],
+        SESSION
+    );
+    assert_eq!(
+        named(&["why", "--session", "aaaa"])["files"][0]["use"],
+        "write"
+    );
+}
+
+#[test]
+fn what_gemini_proposes_is_accepted_or_removed() {
+    let home = Home::new();
+    let memory = ".gemini/tmp/shop/memory";
+    let index = home.file(&format!("{memory}/MEMORY.md"), "# Project Memory\n- one\n");
+    let known = json!({ "projects": { home.project().to_str().expect("a path"): "shop" } });
+    home.file(".gemini/projects.json", known.to_string());
+    let inbox = format!("{memory}/.inbox/private/extraction.patch");
+    let at = index.display();
+    let patch = format!("--- {at}\n+++ {at}\n@@ -1,2 +1,3 @@\n # Project Memory\n - one\n+- two\n");
+    home.file(&inbox, &patch);
+    home.ok(&["stores"]);
+    assert_eq!(home.run(&["review", "--count"]).out, "1\n");
+    let found = items(&home);
+    assert_eq!(found[0]["proposal"], ".inbox/private/extraction.patch");
+    assert_eq!(found[0]["author"]["agent"], "gemini");
+    let id = found[0]["id"].as_str().expect("an id");
+    home.ok(&["review", "--accept", id]);
+    assert!(
+        home.read(&format!("{memory}/MEMORY.md"))
+            .contains("- one\n- two\n")
+    );
+    assert!(!home.path().join(&inbox).exists());
+    assert_eq!(home.run(&["review", "--count"]).out, "0\n");
+    home.ok(&["undo"]);
+    assert_eq!(home.read(&inbox), patch);
+    assert_eq!(
+        home.read(&format!("{memory}/MEMORY.md")),
+        "# Project Memory\n- one\n"
+    );
+    home.ok(&["review", "--revert", id]);
+    assert!(!home.path().join(&inbox).exists());
     assert_eq!(items(&home), Vec::<Value>::new());
 }

@@ -8,10 +8,12 @@ pub struct ReviewArgs {
     /// Print only how many files wait, for a shell prompt or a status line
     #[arg(long, conflicts_with_all = ["accept", "revert", "note"])]
     pub count: bool,
-    /// Accept items, hunks or all items of a session, by their ids, or everything: `all`
+    /// Accept items, hunks or all items of a session, by their ids, or everything: `all`; what is
+    /// proposed is made. `tome undo` takes it back
     #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["revert", "note"])]
     pub accept: Vec<String>,
-    /// Take back items, hunks or all items of a session, by their ids, or everything: `all`
+    /// Take back items, hunks or all items of a session, by their ids, or everything: `all`; what
+    /// is proposed is removed
     #[arg(long, value_name = "ID", num_args = 1.., conflicts_with = "note")]
     pub revert: Vec<String>,
     /// Add a note to an item, which stays while it waits

@@ -21,7 +21,14 @@ pub fn replay(
 ) -> Result<Change> {
     let mut edits = Vec::new();
     let mut outdated: Vec<&FileChange> = Vec::new();
+    let is_acceptance = record.verb == ChangeVerb::Accept;
     for file_change in &record.files {
+        if is_acceptance {
+            // It left the file as it was, and so does its replay.
+            let now = Root::open(&file_change.root)?.read(&file_change.path)?;
+            edits.push(edit(file_change, now.clone(), now));
+            continue;
+        }
         match replay_file(history, file_change, direction)? {
             Some(edit) => edits.push(edit),
             None => outdated.push(file_change),
@@ -45,7 +52,7 @@ pub fn replay(
         Direction::Back => (ChangeVerb::Undo, "Undone"),
         Direction::Forward => (ChangeVerb::Redo, "Redone"),
     };
-    let idle = edits.iter().all(|edit| edit.before == edit.after);
+    let idle = !is_acceptance && edits.iter().all(|edit| edit.before == edit.after);
     let idle = if idle { " (nothing was different)" } else { "" };
     Ok(Change {
         verb,

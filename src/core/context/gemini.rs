@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{Found, Piece, PieceKind, Source, Start, is_inside, without_dots};
+use crate::core::discover::gemini;
 use crate::core::trust::real_path;
 
 const FOLDER: &str = ".gemini";
@@ -25,11 +26,7 @@ const MOST_IMPORTED: usize = 8 << 20;
 
 pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let environment = start.environment;
-    // The variable of Gemini CLI names the folder above.
-    let home = match environment.gemini.ends_with(FOLDER) {
-        true => environment.gemini.clone(),
-        false => environment.gemini.join(FOLDER),
-    };
+    let home = gemini::folder(environment);
     let names = names(start, &home);
     let in_folder =
         |folder: &Path| -> Vec<PathBuf> { names.iter().map(|name| folder.join(name)).collect() };
@@ -130,14 +127,10 @@ fn extensions(start: &Start<'_>, home: &Path) -> Vec<PathBuf> {
 
 /// Returns the folder of the private memory of the project, which has a name of its own.
 fn memory_folder(start: &Start<'_>, home: &Path) -> Option<PathBuf> {
-    let Found::Content(bytes) = start.read(&home.join("projects.json"), Source::Own) else {
+    let Found::Content(bytes) = start.read(&home.join(gemini::PROJECTS), Source::Own) else {
         return None;
     };
-    let known: Value = serde_json::from_slice(&bytes).ok()?;
-    let name = known["projects"][start.cwd().to_str()?].as_str()?;
-    // A name is one part of a path.
-    let is_plain = Path::new(name).file_name().is_some_and(|part| part == name);
-    is_plain.then(|| home.join("tmp").join(name).join("memory"))
+    gemini::memory_folder(home, &bytes, start.cwd())
 }
 
 /// A part of the text that is sent, and the file that it comes from.

@@ -256,8 +256,9 @@ impl History {
         file.read_to_end(&mut end).ok()?;
         let lines = end.rsplit(|byte| *byte == b'\n');
         let named = lines.filter(|line| memmem::find(line, path.as_bytes()).is_some());
-        let mut records = named.filter_map(|line| serde_json::from_slice::<Record>(line).ok());
-        records.find_map(|record| {
+        let records = named.filter_map(|line| serde_json::from_slice::<Record>(line).ok());
+        let mut changing = records.filter(|record| record.verb != ChangeVerb::Accept);
+        changing.find_map(|record| {
             let mut files = record.files.into_iter();
             let file = files.find(|file| file.root == root && file.path == path)?;
             file.after.or(file.before)

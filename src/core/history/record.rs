@@ -75,6 +75,9 @@ pub enum ChangeVerb {
     Redo,
     /// Files were restored to an earlier version.
     Restore,
+    /// What others wrote was accepted; the files stayed as they were. The versions before and after
+    /// are the accepted ones.
+    Accept,
 }
 
 impl ChangeVerb {
@@ -92,6 +95,7 @@ impl ChangeVerb {
             Self::Undo => "undo",
             Self::Redo => "redo",
             Self::Restore => "restore",
+            Self::Accept => "accept",
         }
     }
 }

@@ -37,8 +37,8 @@ pub const GUIDES: [(&str, &str); 2] = [
 /// The table of contents of a folder.
 pub(crate) const README: &str = "README.md";
 
-/// How many folders deep lessons are searched for.
-const DEEPEST: usize = 4;
+/// Where the memories are: a folder, and how many folders deep.
+const SEARCHED: (&str, usize) = ("", 4);
 
 /// The coder layout.
 #[derive(Debug)]
@@ -63,8 +63,13 @@ impl Rules for Coder {
         ))
     }
 
+    fn searched(&self) -> Option<(&'static str, usize)> {
+        Some(SEARCHED)
+    }
+
     fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
-        let mut found = root.markdown("", DEEPEST)?;
+        let (folder, depth) = SEARCHED;
+        let mut found = root.markdown(folder, depth)?;
         found.retain(|file| self.kind(&file.path) == FileKind::Memory);
         Ok(found)
     }

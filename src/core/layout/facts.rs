@@ -11,6 +11,9 @@ use crate::core::sandbox::{FoundFile, Root};
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
+/// Where the memories are: a folder, and how many folders deep.
+const SEARCHED: (&str, usize) = ("", 1);
+
 /// The facts layout.
 #[derive(Debug)]
 pub struct Facts;
@@ -27,8 +30,13 @@ impl Rules for Facts {
         ))
     }
 
+    fn searched(&self) -> Option<(&'static str, usize)> {
+        Some(SEARCHED)
+    }
+
     fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
-        let mut found = root.markdown("", 1)?;
+        let (folder, depth) = SEARCHED;
+        let mut found = root.markdown(folder, depth)?;
         found.retain(|file| file.path.contains('/'));
         Ok(found)
     }

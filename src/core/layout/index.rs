@@ -48,6 +48,9 @@ pub const BUDGET_LINES: usize = 200;
 /// How many bytes of the index an agent reads.
 pub const BUDGET_BYTES: usize = 25_000;
 
+/// Where the memories are: a folder, and how many folders deep.
+const SEARCHED: (&str, usize) = ("", 4);
+
 const NOT_DELETABLE: &str = "the index cannot be deleted; delete the memories it lists";
 
 /// The index layout.
@@ -83,8 +86,13 @@ impl Rules for Index {
         Ok(())
     }
 
+    fn searched(&self) -> Option<(&'static str, usize)> {
+        Some(SEARCHED)
+    }
+
     fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
-        let mut found = root.markdown("", 4)?;
+        let (folder, depth) = SEARCHED;
+        let mut found = root.markdown(folder, depth)?;
         found.retain(|file| file.path != INDEX);
         Ok(found)
     }

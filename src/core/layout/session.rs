@@ -17,6 +17,9 @@ pub const MESSAGES: &str = "messages.jsonl";
 /// The folder of the curated files.
 pub const WORKING: &str = "working-memory";
 
+/// Where the memories are: a folder, and how many folders deep.
+const SEARCHED: (&str, usize) = (WORKING, 8);
+
 /// The overview, as callers name it.
 pub const OVERVIEW: &str = "overview.md";
 
@@ -84,8 +87,13 @@ impl Rules for Session {
         refused("files here are overview.md and detail/**/*.md")
     }
 
+    fn searched(&self) -> Option<(&'static str, usize)> {
+        Some(SEARCHED)
+    }
+
     fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
-        let mut found = root.markdown(WORKING, 8)?;
+        let (folder, depth) = SEARCHED;
+        let mut found = root.markdown(folder, depth)?;
         found.retain(|file| {
             file.path == OVERVIEW_FILE || file.path.starts_with("working-memory/detail/")
         });

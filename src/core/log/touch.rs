@@ -1,8 +1,10 @@
 //! Which files a tool call reads, writes or deletes, in every agent's form.
 //!
 //! A call is judged by the tool's name and the text of its input, as the decoders give it: a line
-//! `key: value` for each argument. Shell commands count where they are plain: redirections, `tee`,
-//! `rm`, `mv`, `cp`, `sed -i`, and patches in a here document.
+//! `key: value` for each argument. Shell commands count where they are plain (see [`shell`]), and
+//! patches in a here document.
+
+mod shell;
 
 /// What a call does to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,6 +15,17 @@ pub enum FileUse {
     Write,
     /// It deletes it, or moves it away.
     Delete,
+}
+
+impl FileUse {
+    /// The name of the use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Delete => "delete",
+        }
+    }
 }
 
 /// A file that a call names.
@@ -43,7 +56,7 @@ pub fn file_touches(tool: &str, input: &str) -> Vec<FileTouch> {
     }
     let name = plain_name(tool);
     match name.as_str() {
-        name if is_shell(name) => return shell(shell_input(input)),
+        name if is_shell(name) => return shell_touches(input),
         "memory" | "str_replace_editor" | "str_replace_based_edit_tool" | "text_editor" => {
             return text_editor(input);
         }
@@ -104,29 +117,11 @@ pub fn file_touches(tool: &str, input: &str) -> Vec<FileTouch> {
 }
 
 /// The paths that a call adds to the next commit with `git add`, in order.
-pub fn staged_files<'a>(tool: &str, input: &'a str) -> Vec<&'a str> {
-    if !is_shell(&plain_name(tool)) || !input.contains("git") {
-        return Vec::new();
+pub fn staged_files(tool: &str, input: &str) -> Vec<String> {
+    match is_shell(&plain_name(tool)) && input.contains("git") {
+        true => shell::staged(&shell_input(input)),
+        false => Vec::new(),
     }
-    let mut found = Vec::new();
-    for command in commands(shell_input(input)) {
-        let words = words(command);
-        if words.first() != Some(&"git") {
-            continue;
-        }
-        // Options before the subcommand may have a value.
-        let mut rest = &words[1..];
-        while let [first, _, ..] = rest
-            && matches!(*first, "-C" | "-c")
-        {
-            rest = &rest[2..];
-        }
-        if let ["add", paths @ ..] = rest {
-            let paths = paths.iter().copied();
-            found.extend(paths.filter(|word| is_path(word)));
-        }
-    }
-    found
 }
 
 /// Whether a tool with this plain name runs a shell command.
@@ -149,12 +144,47 @@ fn is_shell(name: &str) -> bool {
 }
 
 /// The command in the input of a shell tool, with all its lines.
-fn shell_input(input: &str) -> &str {
+fn shell_input(input: &str) -> String {
     let first = argument(input, &["command", "cmd", "CommandLine", "script"]);
-    // The value goes on for as many lines as the command has; the arguments behind it are no
-    // commands.
-    let at = first.and_then(|first| input.find(first));
-    at.map_or(input, |at| &input[at..])
+    let Some(at) = first.and_then(|first| input.find(first)) else {
+        return input.to_owned();
+    };
+    // The value goes on for as many lines as the command has, up to the next argument.
+    let lines = input[at..].lines();
+    let is_own = |line: &&str| !OTHERS.iter().any(|name| is_argument(line, name));
+    lines.take_while(is_own).collect::<Vec<_>>().join("\n")
+}
+
+/// Other arguments of shell tools.
+const OTHERS: [&str; 12] = [
+    "description",
+    "workdir",
+    "dir_path",
+    "cwd",
+    "timeout",
+    "timeout_ms",
+    "yield_time_ms",
+    "max_output_tokens",
+    "run_in_background",
+    "justification",
+    "sandbox_permissions",
+    "login",
+];
+
+fn is_argument(line: &str, name: &str) -> bool {
+    let rest = line.strip_prefix(name);
+    rest.is_some_and(|rest| rest.starts_with(':'))
+}
+
+/// The files that a call of a shell tool touches. Relative ones are in the directory that it names.
+fn shell_touches(input: &str) -> Vec<FileTouch> {
+    let folder = argument(input, &["workdir", "dir_path", "cwd"]);
+    let folder = folder.filter(|folder| folder.len() <= shell::LONGEST_PATH);
+    let mut touches = shell::touches(&shell_input(input));
+    for touch in &mut touches {
+        touch.path = shell::joined(folder.unwrap_or_default(), &touch.path);
+    }
+    touches
 }
 
 /// The tool's own name in lower case, without the server that an agent puts before it.
@@ -218,141 +248,6 @@ fn text_editor(input: &str) -> Vec<FileTouch> {
             ..FileTouch::new(path, usage)
         })
         .collect()
-}
-
-/// The files that a plain shell command touches.
-fn shell(command: &str) -> Vec<FileTouch> {
-    let mut touches = Vec::new();
-    for line in commands(command) {
-        let words = words(line);
-        let mut rest: Vec<&str> = Vec::new();
-        let mut at = 0;
-        while let Some(word) = words.get(at) {
-            let target = match word.trim_start_matches(['1', '&']) {
-                ">" | ">>" | ">|" => words.get(at + 1).copied(),
-                joined if joined.starts_with('>') && !joined.starts_with(">&") => {
-                    Some(joined.trim_start_matches(['>', '|']))
-                }
-                _ => None,
-            };
-            match target {
-                Some(path) => {
-                    if is_path(path) {
-                        touches.push(FileTouch::new(path, FileUse::Write));
-                    }
-                    at += if matches!(word.trim_start_matches(['1', '&']), ">" | ">>" | ">|") {
-                        2
-                    } else {
-                        1
-                    };
-                }
-                None => {
-                    rest.push(word);
-                    at += 1;
-                }
-            }
-        }
-        let files = |from: usize| {
-            let rest = rest.get(from..).unwrap_or_default().iter();
-            rest.copied()
-                .filter(|word| is_path(word))
-                .collect::<Vec<_>>()
-        };
-        let name = rest
-            .first()
-            .map_or("", |name| name.rsplit('/').next().unwrap_or(name));
-        let found: Vec<(&str, FileUse)> = match name {
-            "tee" => files(1)
-                .into_iter()
-                .map(|path| (path, FileUse::Write))
-                .collect(),
-            "rm" | "unlink" | "trash" => files(1)
-                .into_iter()
-                .map(|path| (path, FileUse::Delete))
-                .collect(),
-            "cat" | "head" | "tail" | "less" | "bat" => files(1)
-                .into_iter()
-                .map(|path| (path, FileUse::Read))
-                .collect(),
-            "mv" | "cp" => match files(1).as_slice() {
-                [from, to] if name == "mv" => vec![(*from, FileUse::Delete), (*to, FileUse::Write)],
-                [from, to] => vec![(*from, FileUse::Read), (*to, FileUse::Write)],
-                _ => Vec::new(),
-            },
-            "sed" | "perl"
-                if rest
-                    .iter()
-                    .any(|word| word.starts_with("-i") || word.starts_with("-pi")) =>
-            {
-                files(2)
-                    .into_iter()
-                    .filter(|path| path.contains('.'))
-                    .map(|path| (path, FileUse::Write))
-                    .collect()
-            }
-            _ => Vec::new(),
-        };
-        touches.extend(
-            found
-                .into_iter()
-                .map(|(path, usage)| FileTouch::new(path, usage)),
-        );
-    }
-    touches
-}
-
-/// The single commands of a script, without the text of here documents.
-fn commands(script: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut until: Option<String> = None;
-    for line in script.lines() {
-        if let Some(end) = &until {
-            if line.trim() == end {
-                until = None;
-            }
-            continue;
-        }
-        if let Some((_, after)) = line.split_once("<<") {
-            let mark: String = after
-                .trim_start_matches(['-', ' ', '"', '\''])
-                .chars()
-                .take_while(|c| c.is_alphanumeric() || *c == '_')
-                .collect();
-            until = (!mark.is_empty()).then_some(mark);
-        }
-        let parts = line.split(['|', ';']).flat_map(|part| part.split("&&"));
-        found.extend(parts.map(str::trim).filter(|part| !part.is_empty()));
-    }
-    found
-}
-
-/// The words of a command, without quotes.
-fn words(command: &str) -> Vec<&str> {
-    let mut words = Vec::new();
-    let mut rest = command.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let (word, after) = match first {
-            '"' | '\'' => {
-                let inside = &rest[1..];
-                inside.split_once(first).unwrap_or((inside, ""))
-            }
-            _ => {
-                let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-                rest.split_at(end)
-            }
-        };
-        words.push(word);
-        rest = after.trim_start();
-    }
-    words
-}
-
-/// Whether a word of a command can be the path of a file.
-fn is_path(word: &str) -> bool {
-    !word.is_empty()
-        && !word.starts_with(['-', '$', '(', '<', '&'])
-        && word != "/dev/null"
-        && !word.contains(['*', '`', '\n'])
 }
 
 #[cfg(test)]
@@ -448,9 +343,15 @@ mod tests {
             ("Bash", "command: ls", &[]),
             (
                 "exec_command",
-                "cmd: cd /m\nrm a.md\nworkdir: /m",
-                &[("a.md", Delete)],
+                "cmd: cd /m\nrm a.md\nworkdir: /w",
+                &[("/m/a.md", Delete)],
             ),
+            (
+                "exec_command",
+                "cmd: rm a.md\nworkdir: /w",
+                &[("/w/a.md", Delete)],
+            ),
+            ("Bash", "command: ls\ndescription: Show what > means", &[]),
             ("Grep", "path: /m", &[]),
         ];
         for (tool, input, wanted) in table {

@@ -1,10 +1,13 @@
 //! Accepting and reverting what waits.
 
+use std::path::Path;
+
+use super::proposal::{Verdict, is_proposal, plan_proposals};
 use super::queue::{Item, ItemChange, ReviewHunk, WaitingFile, waiting_files};
 use super::state::{Note, State};
-use crate::core::change::{Change, ChangeVerb, Moment, PlannedFiles};
+use crate::core::change::{Author, Change, ChangeVerb, Moment, PlannedFiles, plan_and_commit};
 use crate::core::diff::{self, Replacement};
-use crate::core::history::History;
+use crate::core::history::{FileChange, History, Record};
 use crate::core::layout::Layout;
 use crate::core::layout::index::INDEX;
 use crate::core::store::Store;
@@ -30,7 +33,7 @@ impl Selection {
         }
     }
 
-    fn contains_hunk(&self, item: &Item, hunk: &ReviewHunk) -> bool {
+    pub(super) fn contains_hunk(&self, item: &Item, hunk: &ReviewHunk) -> bool {
         let named = matches!(self, Self::Ids(ids) if ids.contains(&hunk.id));
         named || self.contains(item)
     }
@@ -95,41 +98,130 @@ fn chosen(file: &WaitingFile, selection: &Selection) -> Option<Chosen> {
     })
 }
 
-/// Accepts what is selected: it no longer waits. Returns the references of the files.
-pub fn accept(history: &History, store: &Store, selection: &Selection) -> Result<Vec<String>> {
-    let _lock = history.lock(&[store.root().path()])?;
-    let Some((mut state, _)) = State::load(history, store.id())? else {
-        return Ok(Vec::new());
-    };
-    let mut accepted = Vec::new();
-    for file in waiting_files(history, store, &state)? {
-        let Some(chosen) = chosen(&file, selection) else {
+/// Accepts what is selected in these stores: what was written no longer waits, what is proposed is
+/// made. Returns the changes in the history, which can be undone.
+pub fn accept(
+    history: &History,
+    stores: &[&Store],
+    selection: &Selection,
+    by: (&Author, &Moment),
+) -> Result<Vec<Record>> {
+    let accepted = accept_written(history, stores, selection, by)?;
+    let mut records: Vec<Record> = accepted.into_iter().collect();
+    for store in stores {
+        let plan = || plan_proposals(store, (selection, Verdict::Accept), by.1);
+        let Some(first) = plan()? else { continue };
+        // Another process may have decided meanwhile.
+        let plan = || plan()?.ok_or_else(|| Error::not_found("what was proposed"));
+        let made = plan_and_commit::<Error>(history, &first.roots(), by, plan)?;
+        records.extend(made.record);
+    }
+    Ok(records)
+}
+
+/// The references of the memories that acceptances were about: neither indexes nor patch files.
+pub fn accepted_memories(records: &[Record]) -> Vec<String> {
+    let files = records.iter().flat_map(|record| &record.files);
+    let memories = files.filter(|file| !file.derived && !is_proposal(&file.path));
+    memories.map(FileChange::reference).collect()
+}
+
+/// Accepts what was written. It is one change in the history, which leaves the files as they are.
+fn accept_written(
+    history: &History,
+    stores: &[&Store],
+    selection: &Selection,
+    (author, moment): (&Author, &Moment),
+) -> Result<Option<Record>> {
+    let roots: Vec<&Path> = stores.iter().map(|store| store.root().path()).collect();
+    let _lock = history.lock(&roots)?;
+    let mut files = Vec::new();
+    for store in stores {
+        let Some((state, _)) = State::load(history, store.id())? else {
             continue;
         };
-        accepted.push(store.rules().reference_of(&file.path));
-        if chosen.is_whole {
-            state.waiting.remove(&file.path);
-            continue;
+        for file in waiting_files(history, store, &state)? {
+            if let Some(chosen) = chosen(&file, selection) {
+                files.push(accepted_file(history, (store, &state), file, chosen)?);
+            }
         }
-        let Some(waiting) = state.waiting.get_mut(&file.path) else {
-            continue;
-        };
-        let old = file.accepted.unwrap_or_default();
-        let new = file.current.unwrap_or_default();
-        let (old_lines, new_lines) = (diff::lines(&old), diff::lines(&new));
+    }
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let names: Vec<String> = files.iter().map(FileChange::reference).collect();
+    let record = Record {
+        id: ulid::Ulid::from_datetime(moment.time.into()).to_string(),
+        time: moment.time.as_millisecond(),
+        author: author.clone(),
+        origin: None,
+        verb: ChangeVerb::Accept,
+        message: format!("Accepted: {}", some_of(&names)),
+        of: None,
+        files,
+        tombstones: Vec::new(),
+    };
+    let step = |what: &str| history.step(what).map_err(|e| Error::io(history.dir(), e));
+    step("accept: the versions are kept")?;
+    history.record(&record)?;
+    step("accept: recorded")?;
+    for store in stores {
+        // The state is brought up to date from the journal, as after a crash here.
+        if let Some((state, true)) = State::load(history, store.id())? {
+            state.save(history, store.id())?;
+        }
+    }
+    Ok(Some(record))
+}
+
+/// The accepted version of a file before and after the chosen part of it is accepted.
+fn accepted_file(
+    history: &History,
+    (store, state): (&Store, &State),
+    file: WaitingFile,
+    chosen: Chosen,
+) -> Result<FileChange> {
+    let waiting = state.waiting.get(&file.path);
+    let before = waiting.and_then(|waiting| waiting.accepted);
+    let old = file.accepted.unwrap_or_default();
+    let current = file.current.unwrap_or_default();
+    let (after, new) = if chosen.is_whole {
+        (state.revision(&file.path), current)
+    } else {
+        let (old_lines, new_lines) = (diff::lines(&old), diff::lines(&current));
         let with = chosen
             .replacements
             .into_iter()
             .map(|one| (one, new_lines.as_slice()));
         let text = diff::apply(&old_lines, with);
-        let base = waiting.accepted;
-        waiting.accepted = Some(history.keep_after(&text, base.as_ref())?);
-        state.settle(&file.path);
+        (Some(history.keep_after(&text, before.as_ref())?), text)
+    };
+    let (added, removed) = diff::counts(&old, &new);
+    Ok(FileChange {
+        root: store.root().path().to_owned(),
+        layout: store.layout(),
+        path: file.path,
+        before,
+        after,
+        derived: false,
+        folders: Vec::new(),
+        emptied: Vec::new(),
+        modified: None,
+        mode: None,
+        added,
+        removed,
+    })
+}
+
+/// The first names, and how many more there are.
+fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    match names.split_at_checked(SHOWN) {
+        Some((first, rest)) if !rest.is_empty() => {
+            format!("{} and {} more", first.join(", "), rest.len())
+        }
+        _ => names.join(", "),
     }
-    if !accepted.is_empty() {
-        state.save(history, store.id())?;
-    }
-    Ok(accepted)
 }
 
 /// Plans taking back what is selected. It is a change like any other: checked, recorded, undoable.
@@ -152,6 +244,12 @@ pub fn plan_revert(
             revert_file(store, &mut planned, file, chosen)?;
         }
     }
+    let rejected = plan_proposals(store, (selection, Verdict::Reject), moment)?;
+    if names.is_empty()
+        && let Some(rejected) = rejected
+    {
+        return Ok(rejected);
+    }
     if names.is_empty() {
         return Err(Error::not_found(
             "what to revert among what waits for review",
@@ -166,7 +264,11 @@ pub fn plan_revert(
     } else {
         ChangeVerb::Restore
     };
-    Ok(planned.into_change(verb, format!("Reverted: {}", names.join(", "))))
+    let reverted = planned.into_change(verb, format!("Reverted: {}", names.join(", ")));
+    Ok(match rejected {
+        Some(rejected) => joined(reverted, rejected),
+        None => reverted,
+    })
 }
 
 /// Plans taking back what is selected in several stores, as one change.

@@ -3,16 +3,17 @@
 //! A listing of the store tells which files may differ, by size and time; only those are read. The
 //! first sight of a store is its baseline: its versions are stored, and nothing waits for review.
 
-use std::collections::BTreeMap;
-
-use super::state::{SeenFile, State};
+use super::proposal::proposal_count;
+use super::saved::{Listed, SavedState};
+use super::state::{SeenFile, State, written_count};
 use crate::core::change::Moment;
 use crate::core::history::{Author, ChangeVerb, FileChange, History, Origin, Record};
 use crate::core::layout::Layout;
 use crate::core::layout::index::INDEX;
 use crate::core::memory::{FileKind, Memory, Revision};
+use crate::core::sandbox::FolderStamp;
 use crate::core::store::Store;
-use crate::core::{Result, diff};
+use crate::core::{Error, Result, diff};
 
 /// The number of versions that a baseline stores at once.
 const BATCH: usize = 256;
@@ -50,14 +51,35 @@ impl Default for Writer {
 pub struct Observed {
     /// The changes that were recorded.
     pub records: Vec<Record>,
-    /// How many files of the store wait for review.
+    /// How many files of the store wait for review, and changes are proposed for it.
     pub waiting: usize,
     /// Whether another process was changing the store, so that nothing was compared.
     pub is_busy: bool,
 }
 
-/// The size and modification time of each reviewed file, by its path below the root.
-type Listing = BTreeMap<String, (u64, i64)>;
+impl Observed {
+    fn with_proposals(self, proposed: usize) -> Self {
+        Self {
+            waiting: self.waiting + proposed,
+            ..self
+        }
+    }
+}
+
+/// The reviewed files of a store, sorted by path, and the folders in which they were found. Those
+/// are empty if they are not known, or if one of them may change again without another time.
+#[derive(Default)]
+struct Listing {
+    files: Vec<Listed>,
+    folders: Vec<FolderStamp>,
+}
+
+impl Listing {
+    fn contains(&self, path: &str) -> bool {
+        let compare = |(listed, _): &Listed| listed.as_str().cmp(path);
+        self.files.binary_search_by(compare).is_ok()
+    }
+}
 
 /// Compares a store with what tome last saw of it, given a listing of it, and records the
 /// differences. While another process changes the store, nothing is done.
@@ -67,24 +89,59 @@ pub fn observe(
     memories: &[Memory],
     moment: &Moment,
 ) -> Result<Observed> {
+    let proposed = proposal_count(store.root(), store.layout());
     let reviewed = memories
         .iter()
         .filter(|memory| is_reviewed(store, memory.kind));
-    let listing = reviewed.map(|memory| {
+    let files = reviewed.map(|memory| {
         let path = store.rules().file_of(&memory.path);
         (path, (memory.size, memory.modified))
     });
-    observe_listing((history, moment), store, listing.collect())
+    let listing = Listing {
+        files: files.collect(),
+        folders: Vec::new(),
+    };
+    let observed = observe_listing((history, moment), store, listing)?;
+    Ok(observed.with_proposals(proposed))
 }
 
 /// As [`observe`], for a store that was not listed: only the names, sizes and times of its files
-/// are read.
+/// are read, or, if nothing was written since they were last read, not even the names.
 pub fn observe_store(history: &History, store: &Store, moment: &Moment) -> Result<Observed> {
+    let proposed = proposal_count(store.root(), store.layout());
+    let observed = observe_written(history, store, moment)?;
+    Ok(observed.with_proposals(proposed))
+}
+
+fn observe_written(history: &History, store: &Store, moment: &Moment) -> Result<Observed> {
+    if let Some(saved) = SavedState::read(history, store.id())?
+        && saved.is_current(history)?
+        && saved.is_as_seen(store.root())
+    {
+        return Ok(Observed {
+            waiting: saved.count(),
+            ..Observed::default()
+        });
+    }
     let rules = store.rules();
+    let folders = settled_folders(store, moment);
     let found = rules.files(store.root())?.into_iter();
     let reviewed = found.filter(|file| is_reviewed(store, rules.kind(&file.path)));
-    let listing = reviewed.map(|file| (file.path, (file.size, file.modified)));
-    observe_listing((history, moment), store, listing.collect())
+    let files = reviewed.map(|file| (file.path, (file.size, file.modified)));
+    let listing = Listing {
+        files: files.collect(),
+        folders: folders.unwrap_or_default(),
+    };
+    observe_listing((history, moment), store, listing)
+}
+
+/// The folders that hold the files of a store, if none of them was changed just now.
+fn settled_folders(store: &Store, moment: &Moment) -> Option<Vec<FolderStamp>> {
+    let (folder, depth) = store.rules().searched()?;
+    let folders = store.root().folder_stamps(folder, depth)?;
+    let now = moment.time.as_millisecond();
+    let is_settled = |FolderStamp(_, time): &FolderStamp| time / 1_000_000 + UNSETTLED < now;
+    folders.iter().all(is_settled).then_some(folders)
 }
 
 fn observe_listing(
@@ -95,27 +152,31 @@ fn observe_listing(
     if store.layout() == Layout::Index {
         // The index is no memory, but agents write it by hand.
         let index = store.root().find_file(INDEX);
-        listing.extend(index.map(|file| (file.path, (file.size, file.modified))));
+        let index = index.map(|file| (file.path, (file.size, file.modified)));
+        listing.files.extend(index);
     }
-    let listing = &listing;
-    let loaded = State::load(history, store.id())?;
-    let waiting = loaded.as_ref().map_or(0, |(state, _)| state.waiting.len());
-    let is_settled = match &loaded {
-        None => listing.is_empty(),
-        Some((state, is_behind)) => !is_behind && differing(state, listing).is_empty(),
+    listing.files.sort();
+    let known = match SavedState::read(history, store.id())? {
+        None if listing.files.is_empty() => Some(0),
+        None => None,
+        Some(saved) => {
+            let is_settled = saved.is_current(history)?
+                && saved.has_exactly(&listing.files)
+                && (listing.folders.is_empty() || saved.folders() == listing.folders);
+            is_settled.then(|| saved.count())
+        }
     };
-    let observed = Observed {
-        records: Vec::new(),
-        waiting,
-        is_busy: false,
-    };
-    if is_settled {
-        return Ok(observed);
+    if let Some(waiting) = known {
+        return Ok(Observed {
+            waiting,
+            ..Observed::default()
+        });
     }
     let Some(_lock) = history.try_lock(&[store.root().path()])? else {
         return Ok(Observed {
+            records: Vec::new(),
+            waiting: written_count(history, store.id())?.unwrap_or(0),
             is_busy: true,
-            ..observed
         });
     };
     let observer = Observer {
@@ -126,25 +187,26 @@ fn observe_listing(
     };
     match State::load(history, store.id())? {
         None => observer.take_baseline(listing),
-        Some((state, _)) => {
-            let paths = differing(&state, listing);
-            observer.record_differences(state, &paths)
+        Some((mut state, mut is_behind)) => {
+            let paths = differing(&state, &listing);
+            if !listing.folders.is_empty() && state.folders != listing.folders {
+                state.folders = listing.folders;
+                is_behind = true;
+            }
+            observer.record_differences((state, is_behind), &paths)
         }
     }
 }
 
 /// The files that must be read to know whether they differ from what was last seen.
 fn differing(state: &State, listing: &Listing) -> Vec<String> {
-    let may_differ = |(path, found): &(&String, &(u64, i64))| {
-        let seen = state.files.get(*path).and_then(|seen| seen.stamp);
-        seen != Some(**found)
+    let may_differ = |(path, found): &&Listed| {
+        let seen = state.files.get(path).and_then(|seen| seen.stamp);
+        seen != Some(*found)
     };
-    let listed = listing.iter().filter(may_differ).map(|(path, _)| path);
-    let gone = state
-        .files
-        .keys()
-        .filter(|path| !listing.contains_key(*path));
-    listed.chain(gone).cloned().collect()
+    let listed = listing.files.iter().filter(may_differ);
+    let gone = state.files.keys().filter(|path| !listing.contains(path));
+    listed.map(|(path, _)| path).chain(gone).cloned().collect()
 }
 
 /// Compares these files of a store, by their paths below the root, with what tome last saw of
@@ -162,7 +224,7 @@ pub fn observe_files(
             ..Observed::default()
         });
     };
-    let Some((state, _)) = State::load(history, store.id())? else {
+    let Some(loaded) = State::load(history, store.id())? else {
         return Ok(Observed::default());
     };
     let reviewed = |path: &&String| is_reviewed(store, store.rules().kind(path));
@@ -173,7 +235,7 @@ pub fn observe_files(
         moment,
         writer,
     };
-    observer.record_differences(state, &paths)
+    observer.record_differences(loaded, &paths)
 }
 
 /// Whether files of this kind are reviewed; raw conversations are not.
@@ -202,14 +264,20 @@ fn revision(one: &Difference) -> Option<Revision> {
 }
 
 impl Observer<'_> {
+    fn step(&self, what: &str) -> Result<()> {
+        let step = self.history.step(what);
+        step.map_err(|e| Error::io(self.history.dir(), e))
+    }
+
     fn now(&self) -> i64 {
         self.moment.time.as_millisecond()
     }
 
     /// Stores the versions of all files; none of them waits.
-    fn take_baseline(&self, listing: &Listing) -> Result<Observed> {
+    fn take_baseline(&self, listing: Listing) -> Result<Observed> {
         let mut state = State::empty(self.history)?;
-        let paths: Vec<&String> = listing.keys().collect();
+        state.folders = listing.folders;
+        let paths: Vec<&String> = listing.files.iter().map(|(path, _)| path).collect();
         for part in paths.chunks(BATCH) {
             let read: Vec<(&String, Vec<u8>, SeenFile)> = part
                 .iter()
@@ -226,6 +294,7 @@ impl Observer<'_> {
             let seen = read.into_iter().map(|(path, _, seen)| (path.clone(), seen));
             state.files.extend(seen);
         }
+        self.step("observe: the baseline is kept")?;
         state.save(self.history, self.store.id())?;
         Ok(Observed::default())
     }
@@ -243,8 +312,13 @@ impl Observer<'_> {
         Some((bytes, seen, found.modified))
     }
 
-    /// Reads these files and records the differences.
-    fn record_differences(&self, state: State, paths: &[String]) -> Result<Observed> {
+    /// Reads these files and records the differences. The state is saved if that changed it, or if
+    /// it already was not as it was saved.
+    fn record_differences(
+        &self,
+        (mut state, mut is_changed): (State, bool),
+        paths: &[String],
+    ) -> Result<Observed> {
         let mut seen_now: Vec<(String, SeenFile)> = Vec::new();
         let mut differences = Vec::new();
         for path in paths {
@@ -271,21 +345,27 @@ impl Observer<'_> {
                 None => {}
             }
         }
-        let mut state = state;
         let records = self.records(differences)?;
         if !records.is_empty() {
+            self.step("observe: the versions are kept")?;
             self.history.record_all(&records)?;
+            self.step("observe: recorded")?;
             // The state on disk is brought up to date from the journal, as after a crash here.
             if let Some((loaded, _)) = State::load(self.history, self.store.id())? {
-                state = loaded;
+                let folders = std::mem::take(&mut state.folders);
+                state = State { folders, ..loaded };
+                is_changed = true;
             }
         }
         for (path, seen) in seen_now {
             if state.revision(&path) == Some(seen.revision) {
-                state.files.insert(path, seen);
+                is_changed |= state.files.insert(path, seen) != Some(seen);
             }
         }
-        state.save(self.history, self.store.id())?;
+        if is_changed {
+            state.save(self.history, self.store.id())?;
+            self.step("observe: saved")?;
+        }
         Ok(Observed {
             waiting: state.waiting.len(),
             records,

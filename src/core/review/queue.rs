@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::blame::{WrittenText, writers};
+use super::proposal::proposed_items;
 use super::state::{Note, OtherWrite, State, Waiting};
 use crate::core::Result;
 use crate::core::diff::{self, Hunk, Replacement};
@@ -38,17 +39,27 @@ pub struct Item {
     pub hunks: Vec<ReviewHunk>,
     /// The file below the root.
     pub(super) file: String,
+    /// The patch file that proposes it; `None` if it was written.
+    pub proposal: Option<String>,
 }
 
 impl Item {
     /// What happened to the file, in words.
     pub fn what(&self) -> String {
         match (self.change, &self.renamed_from) {
+            (ItemChange::Added, _) if self.proposal.is_some() => "proposed as new".to_owned(),
+            _ if self.proposal.is_some() => "proposed".to_owned(),
             (ItemChange::Renamed, Some(from)) => format!("renamed from {from}"),
             (ItemChange::Added, _) => "new".to_owned(),
             (ItemChange::Deleted, _) => "deleted".to_owned(),
             _ => "changed".to_owned(),
         }
+    }
+
+    /// Whether the message that wrote it is known.
+    pub fn has_message(&self) -> bool {
+        let origin = self.origin.as_ref();
+        origin.is_some_and(|origin| origin.citation.is_some())
     }
 
     /// Who wrote it, in words.
@@ -88,13 +99,14 @@ pub struct ReviewHunk {
     pub(super) replacements: Vec<Replacement>,
 }
 
-/// What waits in a store, newest first; nothing if the store was never seen.
+/// What waits in a store: what agents propose, then what was written, newest first.
 pub fn queue(history: &History, store: &Store) -> Result<Vec<Item>> {
-    let Some((state, _)) = State::load(history, store.id())? else {
-        return Ok(Vec::new());
-    };
-    let files = waiting_files(history, store, &state)?;
-    Ok(files.into_iter().flat_map(|file| file.items).collect())
+    let mut items = proposed_items(store);
+    if let Some((state, _)) = State::load(history, store.id())? {
+        let files = waiting_files(history, store, &state)?;
+        items.extend(files.into_iter().flat_map(|file| file.items));
+    }
+    Ok(items)
 }
 
 /// A file that waits, with its accepted and current text.
@@ -187,6 +199,7 @@ fn items(
             notes: waiting.notes.clone(),
             hunks: Vec::new(),
             file: file.path.clone(),
+            proposal: None,
             id,
         });
     }
@@ -276,7 +289,7 @@ fn item_id(store: &Store, path: &str, write: &OtherWrite) -> String {
     short_hash(key.as_bytes(), 8)
 }
 
-fn short_hash(bytes: &[u8], digits: usize) -> String {
+pub(super) fn short_hash(bytes: &[u8], digits: usize) -> String {
     blake3::hash(bytes).to_hex()[..digits].to_owned()
 }
 

@@ -1,52 +1,54 @@
 //! What tome last saw of a store, and what waits for review in it.
 //!
-//! A state is one file, `review/HASH.json` in the history's directory: a first line with what
-//! waits, then a line for each file of the store. It is a summary of the journal up to a position
-//! and is brought up to date by applying the changes since. So nothing has to be written to it when
-//! tome changes a store, and after a crash the journal completes it. Pruning the history keeps the
-//! versions that a state names.
+//! A state is a summary of the journal up to a position, and is brought up to date by applying the
+//! changes since. So nothing has to be written to it when tome changes a store or a person accepts
+//! something, and after a crash the journal completes it. Pruning the history keeps the versions
+//! that a state names.
+
+mod acceptance;
 
 use std::collections::BTreeMap;
-use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::proposal::{is_proposal, proposal_count};
+use super::saved::{self, SavedState};
+use crate::core::Result;
 use crate::core::diff;
-use crate::core::foreign;
 use crate::core::history::{
     Author, ChangeVerb, FileChange, History, JournalPosition, Origin, Record,
 };
 use crate::core::memory::Revision;
+use crate::core::sandbox::{FolderStamp, Root};
 use crate::core::store::StoreId;
-use crate::core::{Error, Result, private};
-
-/// The schema of the file.
-const SCHEMA: u32 = 1;
-
-/// The largest state that is read.
-const LARGEST: u64 = 1 << 28;
 
 /// The state of one store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct State {
     /// How much of the journal is part of it.
-    position: JournalPosition,
+    pub(super) position: JournalPosition,
+    /// The folders in which the files were found; empty if they are not known.
+    pub(super) folders: Vec<FolderStamp>,
     /// Every file as it was last seen.
     pub(super) files: BTreeMap<String, SeenFile>,
     /// The files that differ from their accepted versions.
     pub(super) waiting: BTreeMap<String, Waiting>,
-    /// What waited until a change by the person, which may be undone.
-    ended: BTreeMap<String, EndedWait>,
+    /// What waited until a change by the person, which may be undone; the latest last.
+    pub(super) ended: Vec<EndedWait>,
 }
 
-/// What waited for a file until the person changed it.
+/// What waited for a file until the person changed or accepted it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct EndedWait {
+pub(super) struct EndedWait {
     /// The id of the person's change.
     by: String,
+    path: String,
     waiting: Waiting,
 }
+
+/// Of how many changes by the person it is remembered what waited before.
+const REMEMBERED: usize = 100;
 
 /// A file as it was last seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +103,7 @@ pub(super) struct OtherWrite {
 }
 
 /// What the person noted about a file that waits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Note {
     /// When, in milliseconds since 1970.
     pub time: i64,
@@ -109,83 +111,47 @@ pub struct Note {
     pub text: String,
 }
 
-/// The first line of the file.
-#[derive(Debug, Serialize, Deserialize)]
-struct Head {
-    schema: u32,
-    root: PathBuf,
-    position: JournalPosition,
-    waiting: BTreeMap<String, Waiting>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    ended: BTreeMap<String, EndedWait>,
-}
-
-/// A line for a file: its path, revision, and size and time if they are known.
-#[derive(Debug, Serialize, Deserialize)]
-struct FileLine(String, Revision, Option<(u64, i64)>);
-
 impl State {
     /// A store without files, as of now in the journal.
     pub(super) fn empty(history: &History) -> Result<Self> {
         let (_, position) = history.records_since(JournalPosition::default())?;
         Ok(Self {
             position,
+            folders: Vec::new(),
             files: BTreeMap::new(),
             waiting: BTreeMap::new(),
-            ended: BTreeMap::new(),
+            ended: Vec::new(),
         })
     }
 
     /// The state of a store, with the journal's changes since it was saved; `None` if the store
-    /// was never seen. The flag tells whether such changes were applied.
+    /// was never seen. The flag tells whether it should be saved again because of such changes.
     pub(super) fn load(history: &History, store: &StoreId) -> Result<Option<(Self, bool)>> {
-        let path = file_of(history, store);
-        let Some(text) = foreign::read_text(&path, LARGEST)? else {
+        let Some(saved) = SavedState::read(history, store)? else {
             return Ok(None);
         };
-        // A damaged state is as good as none: the store gets a new baseline.
-        let Some(mut state) = parse(&text, store.root()) else {
+        let missing = saved.missing(history)?;
+        let Some(mut state) = saved.parse() else {
             return Ok(None);
         };
-        let (records, position) = history.records_since(state.position)?;
-        let mut touching = records
-            .iter()
-            .filter(|record| record.touches(&[store.root()]))
-            .peekable();
-        let is_behind = touching.peek().is_some();
-        for record in touching {
+        for record in &missing.records {
             state.apply(history, store.root(), record)?;
         }
-        state.position = position;
-        Ok(Some((state, is_behind)))
+        state.position = missing.position;
+        state.forget_old();
+        Ok(Some((state, missing.is_behind)))
     }
 
     /// Writes the state of a store, whose lock the caller holds.
     pub(super) fn save(&self, history: &History, store: &StoreId) -> Result<()> {
-        let path = file_of(history, store);
-        history.folder("review")?;
-        let head = Head {
-            schema: SCHEMA,
-            root: store.root().to_owned(),
-            position: self.position,
-            waiting: self.waiting.clone(),
-            ended: self.ended.clone(),
-        };
-        let written = private::replace(&path, |file| {
-            let mut out = BufWriter::new(file);
-            serde_json::to_writer(&mut out, &head)?;
-            for (path, seen) in &self.files {
-                out.write_all(b"\n")?;
-                let line = FileLine(path.clone(), seen.revision, seen.stamp);
-                serde_json::to_writer(&mut out, &line)?;
-            }
-            out.flush()
-        });
-        written.map_err(|e| Error::io(&path, e))
+        saved::save(self, history, store)
     }
 
     /// Applies a change of the journal.
     pub(super) fn apply(&mut self, history: &History, root: &Path, record: &Record) -> Result<()> {
+        if self.apply_acceptance(history, root, record)? {
+            return Ok(());
+        }
         let pair = renamed(record, root).filter(|(_, to)| !self.waiting.contains_key(&to.path));
         if let Some((from, to)) = pair {
             self.rename(history, record, (from, to))?;
@@ -194,6 +160,8 @@ impl State {
             pair.is_some_and(|(from, to)| file.path == from.path || file.path == to.path)
         };
         let files = record.files.iter().filter(|file| file.root == root);
+        // A patch that proposes something is no memory.
+        let files = files.filter(|file| !is_proposal(&file.path));
         for file in files.filter(|file| !is_applied(file)) {
             self.close_gap(record, file);
             let ended = self.take_end(record, &file.path);
@@ -220,17 +188,36 @@ impl State {
         // What is made again is undone by the id of the original.
         let original = record.of.as_ref();
         let original = original.filter(|_| record.verb == ChangeVerb::Redo);
-        let by = original.unwrap_or(&record.id).clone();
-        self.ended
-            .insert(path.to_owned(), EndedWait { by, waiting });
+        self.remember(original.unwrap_or(&record.id), path, waiting);
+    }
+
+    /// Remembers what waited for a file before the change with this id.
+    fn remember(&mut self, by: &str, path: &str, waiting: Waiting) {
+        self.ended.push(EndedWait {
+            by: by.to_owned(),
+            path: path.to_owned(),
+            waiting,
+        });
+    }
+
+    /// Forgets what waited before changes that were made long ago.
+    fn forget_old(&mut self) {
+        let changes = self.ended.chunk_by(|a, b| a.by == b.by).rev();
+        let kept: usize = changes.take(REMEMBERED).map(<[EndedWait]>::len).sum();
+        self.ended.drain(..self.ended.len() - kept);
     }
 
     /// What waited before the change that this one undoes.
     fn take_end(&mut self, record: &Record, path: &str) -> Option<Waiting> {
-        let ended = self.ended.get(path)?;
-        let is_undone = record.verb == ChangeVerb::Undo && record.of.as_ref() == Some(&ended.by);
-        let ended = is_undone.then(|| self.ended.remove(path))?;
-        ended.map(|ended| ended.waiting)
+        let undone = record.of.as_deref();
+        let undone = undone.filter(|_| record.verb == ChangeVerb::Undo)?;
+        self.recall(undone, path)
+    }
+
+    /// What waited for a file before the change with this id, if that was the last one of the file.
+    fn recall(&mut self, by: &str, path: &str) -> Option<Waiting> {
+        let at = self.ended.iter().rposition(|ended| ended.path == path)?;
+        (self.ended[at].by == by).then(|| self.ended.remove(at).waiting)
     }
 
     /// The file waits again for what it waited for before, with the notes since.
@@ -358,37 +345,22 @@ impl State {
     }
 }
 
-/// How many files of a store wait for review; `None` if the store was never seen. Only what tome
-/// has seen of the store is counted: nothing of it is read.
+/// How many files of a store wait for review, and changes are proposed for it; `None` if the store
+/// was never seen. Of what was written, only what tome has seen is counted.
 pub fn count(history: &History, store: &StoreId) -> Result<Option<usize>> {
+    let proposed = proposal_count(&Root::open(store.root())?, store.layout());
+    let written = written_count(history, store)?;
+    Ok(written.map(|written| written + proposed))
+}
+
+pub(super) fn written_count(history: &History, store: &StoreId) -> Result<Option<usize>> {
+    if let Some(saved) = SavedState::read(history, store)?
+        && saved.is_current(history)?
+    {
+        return Ok(Some(saved.count()));
+    }
     let loaded = State::load(history, store)?;
     Ok(loaded.map(|(state, _)| state.waiting.len()))
-}
-
-/// The file of a store's state.
-fn file_of(history: &History, store: &StoreId) -> PathBuf {
-    let name = blake3::hash(store.root().as_os_str().as_encoded_bytes());
-    let name = format!("{}.json", &name.to_hex()[..32]);
-    history.dir().join("review").join(name)
-}
-
-fn parse(text: &str, root: &Path) -> Option<State> {
-    let mut lines = text.lines();
-    let head: Head = serde_json::from_str(lines.next()?).ok()?;
-    if head.schema != SCHEMA || head.root != root {
-        return None;
-    }
-    let mut files = BTreeMap::new();
-    for line in lines {
-        let FileLine(path, revision, stamp) = serde_json::from_str(line).ok()?;
-        files.insert(path, SeenFile { revision, stamp });
-    }
-    Some(State {
-        position: head.position,
-        files,
-        waiting: head.waiting,
-        ended: head.ended,
-    })
 }
 
 /// The old and the new file of a change that renamed one, or took a renaming back.

@@ -1,10 +1,13 @@
 //! What others write waits, exactly once, until it is accepted or reverted.
 
+mod acceptance;
 mod property;
+mod proposals;
+mod unchanged;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::core::change::{
@@ -92,15 +95,13 @@ impl Fixture {
     }
 
     fn accept(&self, ids: &[&str]) {
-        accept(&self.history, &self.store, &selection(ids)).expect("accepts");
+        let by = (&person(), &self.moment());
+        accept(&self.history, &[&self.store], &selection(ids), by).expect("accepts");
     }
 
     fn revert(&self, ids: &[&str]) {
         let moment = self.moment();
-        let author = Author {
-            who: "you".to_owned(),
-            door: "tui".to_owned(),
-        };
+        let author = person();
         let make = || plan_revert(&self.history, &self.store, &selection(ids), &moment);
         plan_and_commit::<crate::core::Error>(
             &self.history,
@@ -120,13 +121,17 @@ impl Fixture {
         };
         let record = last.expect("reads").expect("there is a change");
         let moment = self.moment();
-        let author = Author {
-            who: "you".to_owned(),
-            door: "cli".to_owned(),
-        };
+        let author = person();
         let make = || replay(&self.history, &record, direction, &moment);
         plan_and_commit::<crate::core::Error>(&self.history, &roots, (&author, &moment), make)
             .expect("undoes");
+    }
+
+    /// The file of the store's state.
+    fn state_file(&self) -> PathBuf {
+        let dir = self.history.dir().join("review");
+        let mut entries = fs::read_dir(dir).expect("lists").flatten();
+        entries.next().expect("a state").path()
     }
 
     /// Every file with its content.
@@ -138,6 +143,13 @@ impl Fixture {
                 (name, fs::read_to_string(entry.path()).expect("reads"))
             })
             .collect()
+    }
+}
+
+fn person() -> Author {
+    Author {
+        who: "you".to_owned(),
+        door: "cli".to_owned(),
     }
 }
 
@@ -453,10 +465,7 @@ fn a_note_stays_while_the_item_waits() {
 #[test]
 fn a_damaged_state_becomes_a_new_baseline() {
     let fixture = Fixture::new(&[("a.md", "one\n")]);
-    let dir = fixture.history.dir().join("review");
-    for entry in fs::read_dir(dir).expect("lists").flatten() {
-        fs::write(entry.path(), "{\"schema\":1,\"ro").expect("writes");
-    }
+    fs::write(fixture.state_file(), "{\"schema\":2,\"ro").expect("writes");
     fixture.write_outside("a.md", "two\n");
     assert_eq!(fixture.observe(), Observed::default());
     fixture.write_outside("a.md", "three\n");

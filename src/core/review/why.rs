@@ -1,17 +1,16 @@
 //! Why a file says what it says: the calls in the logs that read, wrote or deleted it, and the
 //! user's words before them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
-use memchr::memmem;
+use aho_corasick::AhoCorasick;
 
 use super::queue::{Item, ItemChange};
 use crate::core::corpus::{Corpus, Log, Part};
-use crate::core::history::{History, Origin as HistoryOrigin, Record};
+use crate::core::history::Origin as HistoryOrigin;
 use crate::core::log::touch::{FileTouch, FileUse, file_touches};
 use crate::core::log::{MessageKind, Origin, Role};
-use crate::core::{Result, diff};
 
 /// A call in a log that touched a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,56 +33,73 @@ pub struct TouchingCall {
 
 /// The calls that touched the file at this path, oldest first; copies in other logs count once.
 pub fn calls_touching(corpus: &Corpus, file: &Path) -> Vec<TouchingCall> {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let is_it = |touch: &FileTouch, cwd: Option<&str>| {
-        let is_same = match touch.is_in_store {
-            true => file.ends_with(&touch.path),
-            false => absolute(&touch.path, cwd) == file,
-        };
-        is_same.then(|| file.to_owned())
+    calls_touching_any(corpus, &[file.to_owned()])
+}
+
+/// The calls that touched any of these files, oldest first. The logs are gone through once.
+fn calls_touching_any(corpus: &Corpus, files: &[PathBuf]) -> Vec<TouchingCall> {
+    let name = |file: &PathBuf| {
+        file.file_name()
+            .map(|name| name.as_encoded_bytes().to_vec())
     };
-    calls(corpus, Some(name.as_bytes()), &is_it, &|_| true)
+    let Ok(names) = AhoCorasick::new(files.iter().filter_map(name)) else {
+        return Vec::new();
+    };
+    let known: HashSet<&Path> = files.iter().map(PathBuf::as_path).collect();
+    let meant = |touch: &FileTouch, cwd: Option<&str>| {
+        if touch.is_in_store {
+            let inside = files.iter().filter(|file| file.ends_with(&touch.path));
+            return inside.cloned().collect();
+        }
+        let path = absolute(&touch.path, cwd);
+        match known.contains(path.as_path()) {
+            true => vec![path],
+            false => Vec::new(),
+        }
+    };
+    calls(corpus, Some(&names), &meant, &|_| true)
 }
 
 /// The calls of one log that touched a file below any of these directories, oldest first.
 pub fn calls_of_log(corpus: &Corpus, log: usize, roots: &[&Path]) -> Vec<TouchingCall> {
-    let is_below = |touch: &FileTouch, cwd: Option<&str>| {
-        if touch.is_in_store {
-            return Some(PathBuf::from(&touch.path));
-        }
-        let path = absolute(&touch.path, cwd);
-        roots
-            .iter()
-            .any(|root| path.starts_with(root))
-            .then_some(path)
+    let meant = |touch: &FileTouch, cwd: Option<&str>| {
+        let below = file_below(touch, cwd, roots);
+        below.into_iter().collect()
     };
-    calls(corpus, None, &is_below, &|number| number == log)
+    calls(corpus, None, &meant, &|number| number == log)
 }
 
-/// Returns the file that a call of a session in this directory means, if it is wanted.
-type FileFilter<'a> = &'a dyn Fn(&FileTouch, Option<&str>) -> Option<PathBuf>;
+/// The file that a call of a session in this directory means, if it is below one of these
+/// directories. The path that a memory tool is given stays relative to its store.
+pub fn file_below(touch: &FileTouch, cwd: Option<&str>, roots: &[&Path]) -> Option<PathBuf> {
+    if touch.is_in_store {
+        return Some(PathBuf::from(&touch.path));
+    }
+    let path = absolute(&touch.path, cwd);
+    let mut roots = roots.iter();
+    roots.any(|root| path.starts_with(root)).then_some(path)
+}
+
+/// Returns the files that a call of a session in this directory means, of those that are wanted.
+type FileFilter<'a> = &'a dyn Fn(&FileTouch, Option<&str>) -> Vec<PathBuf>;
 
 fn calls(
     corpus: &Corpus,
-    name: Option<&[u8]>,
-    wanted: FileFilter<'_>,
+    names: Option<&AhoCorasick>,
+    meant: FileFilter<'_>,
     is_searched: &dyn Fn(usize) -> bool,
 ) -> Vec<TouchingCall> {
     let logs: Vec<Log<'_>> = corpus.logs().collect();
+    let has_name = |text: &str| names.is_none_or(|names| names.is_match(text));
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for block in corpus.blocks(Part::Calls) {
         if !block.logs().any(is_searched) {
             continue;
         }
-        let Some(content) = block.read() else {
+        let Some(content) = block.read().filter(|content| has_name(content.text())) else {
             continue;
         };
-        let has_name =
-            |text: &str| name.is_none_or(|name| memmem::find(text.as_bytes(), name).is_some());
-        if !has_name(content.text()) {
-            continue;
-        }
         for (_, message) in content.messages() {
             if !is_searched(message.log) || !has_name(message.text) {
                 continue;
@@ -91,22 +107,21 @@ fn calls(
             let tool = message.tool.unwrap_or_default();
             let cwd = logs.get(message.log).and_then(|log| log.cwd());
             for touch in file_touches(tool, message.text) {
-                let Some(path) = wanted(&touch, cwd) else {
-                    continue;
-                };
-                let is_new = message
-                    .identity
-                    .is_none_or(|id| seen.insert((id, path.clone())));
-                if is_new {
-                    found.push(TouchingCall {
-                        log: message.log,
-                        line: message.line,
-                        time: message.time,
-                        tool: tool.to_owned(),
-                        path,
-                        usage: touch.usage,
-                        input: message.text.to_owned(),
-                    });
+                for path in meant(&touch, cwd) {
+                    let is_new = message
+                        .identity
+                        .is_none_or(|id| seen.insert((id, path.clone())));
+                    if is_new {
+                        found.push(TouchingCall {
+                            log: message.log,
+                            line: message.line,
+                            time: message.time,
+                            tool: tool.to_owned(),
+                            path,
+                            usage: touch.usage,
+                            input: message.text.to_owned(),
+                        });
+                    }
                 }
             }
         }
@@ -117,7 +132,18 @@ fn calls(
 
 /// The absolute path of a file that a session in this directory names.
 fn absolute(given: &str, cwd: Option<&str>) -> PathBuf {
-    normal(&Path::new(cwd.unwrap_or_default()).join(given))
+    let cwd = Path::new(cwd.unwrap_or_default());
+    match given.strip_prefix("~/") {
+        Some(below) => normal(&home_above(cwd).join(below)),
+        None => normal(&cwd.join(given)),
+    }
+}
+
+/// The home of the user who worked in a directory, where homes commonly are.
+fn home_above(cwd: &Path) -> PathBuf {
+    let is_root = cwd.starts_with("/root");
+    let depth = if is_root { 2 } else { 3 };
+    cwd.components().take(depth).collect()
 }
 
 /// A path without `.` and `..`.
@@ -133,50 +159,158 @@ fn normal(path: &Path) -> PathBuf {
     made
 }
 
-/// The first of the writing calls whose input has this line: the one that brought it in.
-pub fn introduced_by<'a>(calls: &'a [TouchingCall], line: &str) -> Option<&'a TouchingCall> {
-    /// A shorter line is in many texts by chance.
-    const SHORTEST: usize = 6;
-    let line = line.trim().trim_start_matches(['-', '*', '>', '#', ' ']);
-    if line.len() < SHORTEST {
-        return None;
+/// A shorter text is in many others by chance.
+const SHORTEST: usize = 6;
+
+/// Calls that wrote a file, oldest first, with the texts that they replaced.
+pub(super) struct WritingCalls<'a>(Vec<(&'a TouchingCall, Vec<(String, String)>)>);
+
+impl<'a> WritingCalls<'a> {
+    /// Those of the calls that wrote.
+    pub(super) fn of(calls: &'a [TouchingCall]) -> Self {
+        let writing = calls.iter().filter(|call| call.usage == FileUse::Write);
+        Self(writing.map(|call| (call, edits(&call.input))).collect())
     }
-    let mut writing = calls.iter().filter(|call| call.usage == FileUse::Write);
-    writing.find(|call| call.input.contains(line))
+
+    /// The call that brought a line in: the first one whose input has it, or else the last one that
+    /// put a part of it in place of another text.
+    pub(super) fn introducing(&self, line: &str) -> Option<&'a TouchingCall> {
+        let line = line.trim().trim_start_matches(['-', '*', '>', '#', ' ']);
+        if line.len() < SHORTEST {
+            return None;
+        }
+        let puts_part = |(old, new): &(String, String)| {
+            let mut parts = new.lines().map(str::trim);
+            parts.any(|part| part.len() >= SHORTEST && line.contains(part) && !old.contains(part))
+        };
+        let mut calls = self.0.iter();
+        let whole = calls.find(|(call, _)| call.input.contains(line));
+        let mut newest = self.0.iter().rev();
+        let found = whole.or_else(|| newest.find(|(_, edits)| edits.iter().any(puts_part)));
+        found.map(|(call, _)| *call)
+    }
 }
 
-/// Sets the author and the conversation of the items of which a log shows them: a call of a
-/// session that wrote the file with one of the item's new lines, or that deleted it.
+/// The texts that an editing call replaces, each with the new one.
+fn edits(input: &str) -> Vec<(String, String)> {
+    const OLD: [&str; 6] = [
+        "old_string",
+        "old_str",
+        "oldString",
+        "oldText",
+        "old_text",
+        "old",
+    ];
+    const NEW: [&str; 6] = [
+        "new_string",
+        "new_str",
+        "newString",
+        "newText",
+        "new_text",
+        "new",
+    ];
+    const OTHERS: [&str; 8] = [
+        "file_path",
+        "path",
+        "filename",
+        "replace_all",
+        "allow_multiple",
+        "instruction",
+        "edits",
+        "patches",
+    ];
+    /// What a line of the input belongs to.
+    enum Part {
+        Old,
+        New,
+        Other,
+    }
+    let mut found: Vec<(String, String)> = Vec::new();
+    let mut part = Part::Other;
+    for line in input.lines() {
+        let start = line.trim_start_matches([' ', '-']);
+        let value = |names: &[&str]| {
+            let (name, value) = start.split_once(':')?;
+            names.contains(&name).then(|| value.trim_start())
+        };
+        if let Some(old) = value(&OLD) {
+            found.push((old.to_owned(), String::new()));
+            part = Part::Old;
+        } else if let Some(new) = value(&NEW) {
+            if let Some((_, last)) = found.last_mut() {
+                new.clone_into(last);
+                part = Part::New;
+            }
+        } else if value(&OTHERS).is_some() {
+            part = Part::Other;
+        } else if let Some((old, new)) = found.last_mut() {
+            let text = match part {
+                Part::Old => old,
+                Part::New => new,
+                Part::Other => continue,
+            };
+            text.push('\n');
+            text.push_str(line);
+        }
+    }
+    found
+}
+
+/// Sets the author, the session and the message of the items of which a log shows them: a call of
+/// a session that wrote the file with one of the item's new lines, or that deleted it. Where the
+/// session is known, from a hook, only its own calls count.
 pub fn attribute(corpus: &Corpus, root: &Path, items: &mut [Item]) {
-    for item in items.iter_mut().filter(|item| item.origin.is_none()) {
-        let calls = calls_touching(corpus, &root.join(&item.file));
-        let has_line = |call: &&TouchingCall| {
-            let added = item.hunks.iter().flat_map(|hunk| hunk.text.lines());
-            let mut added = added.filter_map(|line| line.strip_prefix('+'));
-            added.any(|line| introduced_by(std::slice::from_ref(call), line).is_some())
+    let unknown = items.iter().filter(|item| !item.has_message());
+    let files: Vec<PathBuf> = unknown.map(|item| root.join(&item.file)).collect();
+    if files.is_empty() {
+        return;
+    }
+    let mut by_file: HashMap<PathBuf, Vec<TouchingCall>> = HashMap::new();
+    for call in calls_touching_any(corpus, &files) {
+        by_file.entry(call.path.clone()).or_default().push(call);
+    }
+    for item in items.iter_mut().filter(|item| !item.has_message()) {
+        let calls = by_file.get(&root.join(&item.file));
+        let session = item.origin.as_ref().map(|origin| origin.session.as_str());
+        let is_of_session = |call: &TouchingCall| {
+            let log = corpus.log(call.log);
+            session.is_none_or(|session| log.is_some_and(|log| log.id() == session))
         };
-        let mut newest = calls.iter().rev();
-        let found = match item.change {
-            ItemChange::Deleted => newest.find(|call| call.usage == FileUse::Delete),
-            _ => newest.find(has_line),
-        };
-        let Some(call) = found else { continue };
-        let Some((log, agent)) = corpus
-            .log(call.log)
-            .and_then(|log| Some((log, log.agent()?)))
-        else {
-            continue;
-        };
-        item.author.who = agent.name().to_owned();
-        item.origin = Some(HistoryOrigin {
-            session: log.id().to_owned(),
-            citation: Some(format!("{}:{}#L{}", agent.name(), log.id(), call.line)),
-        });
+        let found = calls.and_then(|calls| author_of(item, calls, &is_of_session));
+        let log = found.and_then(|call| corpus.log(call.log));
+        if let (Some(call), Some(log)) = (found, log)
+            && let Some(agent) = log.agent()
+        {
+            item.author.who = agent.name().to_owned();
+            item.origin = Some(HistoryOrigin {
+                session: log.id().to_owned(),
+                citation: Some(format!("{}:{}#L{}", agent.name(), log.id(), call.line)),
+            });
+        }
+    }
+}
+
+/// The newest of the calls that wrote what an item shows.
+fn author_of<'a>(
+    item: &Item,
+    calls: &'a [TouchingCall],
+    is_meant: &dyn Fn(&TouchingCall) -> bool,
+) -> Option<&'a TouchingCall> {
+    let has_line = |call: &&TouchingCall| {
+        let added = item.hunks.iter().flat_map(|hunk| hunk.text.lines());
+        let mut added = added.filter_map(|line| line.strip_prefix('+'));
+        let call = WritingCalls::of(std::slice::from_ref(call));
+        added.any(|line| call.introducing(line).is_some())
+    };
+    let mut newest = calls.iter().rev().filter(|call| is_meant(call));
+    match item.change {
+        ItemChange::Deleted => newest.find(|call| call.usage == FileUse::Delete),
+        _ => newest.find(has_line),
     }
 }
 
 /// The user's last words before a line of a log, with their line.
-pub fn words_before(corpus: &Corpus, log: usize, line: u64) -> Option<(u64, String)> {
+pub(super) fn words_before(corpus: &Corpus, log: usize, line: u64) -> Option<(u64, String)> {
     let mut last: Option<(u64, String)> = None;
     for block in corpus.blocks(Part::Words) {
         if !block.logs().any(|number| number == log) {
@@ -197,38 +331,6 @@ pub fn words_before(corpus: &Corpus, log: usize, line: u64) -> Option<(u64, Stri
         }
     }
     last
-}
-
-/// The change in the history that brought a line into a file; `None` if it was there before.
-pub fn recorded_change(
-    history: &History,
-    (root, path): (&Path, &str),
-    line: &str,
-) -> Result<Option<Record>> {
-    let has_line = |bytes: &[u8]| {
-        let wanted = line.trim_end().as_bytes();
-        diff::lines(bytes)
-            .iter()
-            .any(|one| one.trim_ascii_end() == wanted)
-    };
-    for record in history.records()?.into_iter().rev() {
-        let mut files = record.files.iter();
-        let Some(file) = files.find(|file| file.root == root && file.path == path) else {
-            continue;
-        };
-        let version = |revision: Option<_>| match revision {
-            Some(revision) => history.version(&revision),
-            None => Ok(Vec::new()),
-        };
-        // A version that pruning or damage took away says nothing.
-        let (Ok(before), Ok(after)) = (version(file.before), version(file.after)) else {
-            continue;
-        };
-        if has_line(&after) && !has_line(&before) {
-            return Ok(Some(record));
-        }
-    }
-    Ok(None)
 }
 
 #[cfg(test)]
@@ -254,10 +356,43 @@ mod tests {
             call(2, FileUse::Write, "content: - use nextest for tests"),
             call(3, FileUse::Write, "old_string: use nextest for tests"),
         ];
-        let found = introduced_by(&calls, "- use nextest for tests\n");
+        let found = WritingCalls::of(&calls).introducing("- use nextest for tests\n");
         assert_eq!(found.and_then(|call| call.time), Some(2));
-        assert_eq!(introduced_by(&calls, "something else entirely"), None);
-        assert_eq!(introduced_by(&calls, "---"), None);
+        assert_eq!(
+            WritingCalls::of(&calls).introducing("something else entirely"),
+            None
+        );
+        assert_eq!(WritingCalls::of(&calls).introducing("---"), None);
+    }
+
+    #[test]
+    fn an_edit_of_a_part_of_a_line_brought_the_line_in() {
+        let edit = |time, old: &str, new: &str| {
+            let input = format!(
+                "file_path: /m/a.md\nold_string: {old}\nnew_string: {new}\nreplace_all: false"
+            );
+            call(time, FileUse::Write, &input)
+        };
+        let calls = [
+            edit(1, "enclosure 7", "enclosure 12"),
+            edit(2, "the zebra", "the zebra\nand more"),
+            edit(3, "enclosure 11", "enclosure 12"),
+        ];
+        let time = |line: &str| {
+            WritingCalls::of(&calls)
+                .introducing(line)
+                .and_then(|call| call.time)
+        };
+        assert_eq!(time("The zebra lives in enclosure 12."), Some(3));
+        assert_eq!(time("and more of the zebra"), Some(2));
+        assert_eq!(time("only the zebra was there before"), None);
+        let several = "path: a.md\nedits:\n- old_string: one hundred\n  new_string: two hundred\n- old_string: x\n  new_string: y";
+        let calls = [call(1, FileUse::Write, several)];
+        assert!(
+            WritingCalls::of(&calls)
+                .introducing("all of the two hundred")
+                .is_some()
+        );
     }
 
     #[test]
@@ -267,5 +402,12 @@ mod tests {
         assert_eq!(absolute(".memory/a.md", Some("/repo")), file);
         assert_eq!(absolute("../.memory/./a.md", Some("/repo/src")), file);
         assert_ne!(absolute("a.md", Some("/repo")), file);
+        let home = Path::new("/home/ann/.claude/CLAUDE.md");
+        assert_eq!(
+            absolute("~/.claude/CLAUDE.md", Some("/home/ann/src/x")),
+            home
+        );
+        let root = Path::new("/root/a.md");
+        assert_eq!(absolute("~/a.md", Some("/root/src/x")), root);
     }
 }

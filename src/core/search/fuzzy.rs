@@ -72,8 +72,11 @@ impl SearchCache {
 /// The progress of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchState {
-    /// The search is running.
+    /// The words as they are typed are being searched.
     Looking,
+    /// Everything was searched for the words as they are typed, and the best lines are known;
+    /// the others or less close ones are still to come.
+    Widening,
     /// The search was cancelled.
     Stale,
     /// Everything was searched.
@@ -170,6 +173,8 @@ pub fn find(
     search.words(cache.last.as_ref());
     let wanted: Vec<&Atom> = wanted(request.query).collect();
     if search.found.total < FEW && !search.is_over() && !wanted.is_empty() {
+        // What has the words is shown before the longer search begins.
+        search.widen();
         let is_known = |vocabulary: &Vocabulary| vocabulary.fits(sources);
         let vocabulary = match cache.vocabulary.take().filter(is_known) {
             Some(vocabulary) => vocabulary,
@@ -190,49 +195,66 @@ fn wanted(query: &Query) -> impl Iterator<Item = &Atom> {
     atoms.filter(|atom| atom.sense == Polarity::Wanted)
 }
 
-/// Returns the text of the matching line.
-pub fn line(sources: Sources<'_>, spot: MatchSpot) -> Option<Cow<'_, str>> {
-    line_on(&OpenBlocks::new(sources.corpus), sources, spot)
+/// Reads the lines of matches. It keeps the blocks open that it has read.
+pub struct LineReader<'a> {
+    sources: Sources<'a>,
+    pages: OpenBlocks<'a>,
 }
 
-fn line_on<'a>(
-    pages: &OpenBlocks<'_>,
-    sources: Sources<'a>,
-    spot: MatchSpot,
-) -> Option<Cow<'a, str>> {
-    match spot {
-        MatchSpot::Title(memory_text) => {
-            let title = &sources.memories.texts.get(memory_text)?.memory.title;
-            Some(Cow::Borrowed(title))
-        }
-        MatchSpot::Line(memory_text, line) => {
-            let memory_text = sources.memories.texts.get(memory_text)?;
-            let line = memory_text.text.lines().nth(line.checked_sub(1)?)?;
-            Some(Cow::Borrowed(line))
-        }
-        MatchSpot::Message { offset, .. } => message(pages, spot, |message| {
-            let text = message.text.get(offset as usize..)?;
-            text.lines().next().map(|line| Cow::Owned(line.to_owned()))
-        })?,
+impl std::fmt::Debug for LineReader<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LineReader").finish_non_exhaustive()
     }
 }
 
-/// Passes the message of a match to `take`.
-fn message<T>(
-    pages: &OpenBlocks<'_>,
-    spot: MatchSpot,
-    take: impl FnOnce(&CorpusMessage<'_>) -> T,
-) -> Option<T> {
-    let MatchSpot::Message {
-        part,
-        block,
-        number,
-        ..
-    } = spot
-    else {
+impl<'a> LineReader<'a> {
+    /// Creates a reader that has read nothing yet.
+    pub fn new(sources: Sources<'a>) -> Self {
+        Self {
+            sources,
+            pages: OpenBlocks::new(sources.corpus),
+        }
+    }
+
+    fn line(&self, spot: MatchSpot) -> Option<Cow<'a, str>> {
+        match spot {
+            MatchSpot::Title(memory_text) => {
+                let title = &self.sources.memories.texts.get(memory_text)?.memory.title;
+                Some(Cow::Borrowed(title))
+            }
+            MatchSpot::Line(memory_text, line) => {
+                let memory_text = self.sources.memories.texts.get(memory_text)?;
+                let line = memory_text.text.lines().nth(line.checked_sub(1)?);
+                line.map(Cow::Borrowed)
+            }
+            MatchSpot::Message { .. } => self.message(spot, |message| {
+                line_of(message, spot).map(|line| Cow::Owned(line.to_owned()))
+            })?,
+        }
+    }
+
+    /// Passes the message of a match in a log to `take`.
+    fn message<T>(&self, spot: MatchSpot, take: impl FnOnce(&CorpusMessage<'_>) -> T) -> Option<T> {
+        let MatchSpot::Message {
+            part,
+            block,
+            number,
+            ..
+        } = spot
+        else {
+            return None;
+        };
+        let at = (block as usize, number as usize);
+        self.pages.message(part, at, take)
+    }
+}
+
+/// Returns the line of a message at which a match is.
+fn line_of<'a>(message: &CorpusMessage<'a>, spot: MatchSpot) -> Option<&'a str> {
+    let MatchSpot::Message { offset, .. } = spot else {
         return None;
     };
-    pages.message(part, (block as usize, number as usize), take)
+    message.text.get(offset as usize..)?.lines().next()
 }
 
 impl Matches {
@@ -271,8 +293,9 @@ impl Matches {
     }
 
     /// Returns the hit for a match, with the text around it.
-    pub fn hit(&self, sources: Sources<'_>, found: &Match) -> Option<Hit> {
-        let whole = line(sources, found.spot)?;
+    pub fn hit(&self, reader: &LineReader<'_>, found: &Match) -> Option<Hit> {
+        let sources = reader.sources;
+        let whole = reader.line(found.spot)?;
         // The text begins at the start of the line, unless the match is further behind.
         let at = match whole.len() > snippet::LONGEST {
             true => self.offset(found.closeness, &whole),
@@ -288,7 +311,7 @@ impl Matches {
             }
             MatchSpot::Message { .. } => {
                 let corpus = sources.corpus?;
-                message(&OpenBlocks::new(Some(corpus)), found.spot, |message| {
+                reader.message(found.spot, |message| {
                     let log = corpus.log(message.log)?;
                     Some(sources.message(log, message, text))
                 })?
@@ -357,7 +380,8 @@ mod tests {
         let found = last.expect("a query was asked");
         assert_eq!(found.progress, SearchState::Complete);
         let matches = found.matches.iter();
-        let hits = matches.filter_map(|one| found.hit(sources, one));
+        let reader = LineReader::new(sources);
+        let hits = matches.filter_map(|one| found.hit(&reader, one));
         hits.map(|hit| format!("{} {}", hit.citation, hit.text))
             .collect()
     }
@@ -407,6 +431,36 @@ mod tests {
             texts(&house(), &["runtime in:memories ^use"]),
             ["detail/note.md#L3 use one runtime"]
         );
+    }
+
+    #[test]
+    fn lines_with_the_words_are_reported_before_similar_ones_are_searched() {
+        struct Reports(Mutex<Vec<(SearchState, usize)>>);
+        impl SearchWatcher for Reports {
+            fn partial(&self, found: &Matches) {
+                let mut reports = self.0.lock().expect("nobody panics with it");
+                reports.push((found.progress, found.matches.len()));
+            }
+        }
+        let home = house();
+        let (memories, corpus) = (home.memories(), home.corpus());
+        let sources = Sources {
+            memories: &memories,
+            corpus: Some(&corpus),
+        };
+        let reported = |text: &str| {
+            let query = query(text);
+            let request = FindRequest {
+                query: &query,
+                limit: 50,
+            };
+            let reports = Reports(Mutex::new(Vec::new()));
+            find(sources, request, &mut SearchCache::default(), &reports);
+            reports.0.into_inner().expect("nobody panicked with it")
+        };
+        assert_eq!(reported("tokio").first(), Some(&(SearchState::Widening, 4)));
+        let nothing = reported("tokoi");
+        assert_eq!(nothing.first(), Some(&(SearchState::Widening, 0)));
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub fn changed_files(events: &[Event<'_>], cwd: Option<&str>) -> Vec<String> {
             }
         }
         for path in staged_files(tool, &event.text) {
-            if let Some(path) = inside(path) {
+            if let Some(path) = inside(&path) {
                 note(path, true);
             }
         }

@@ -71,7 +71,10 @@ impl App {
                 Vec::new()
             }
             Event::QueueLoaded(waiting) => self.queue_loaded(&waiting),
-            Event::Reviewed { job, result } => vec![Step::Toast(reviewed(&job, result))],
+            Event::Reviewed { job, result } => {
+                let undo = self.keymap.key(KeyContext::Queue, Action::Undo);
+                vec![Step::Toast(reviewed(&job, result, undo))]
+            }
             Event::Failed(message) => vec![Step::Toast(Toast::trouble(message))],
             // The same problems are reported once, however often the library is read.
             Event::Indexed(library) if library.problems != self.problems => {
@@ -286,12 +289,14 @@ fn on_conflict(text: Unsaved, conflict: Conflict) -> Vec<Step> {
 }
 
 /// Describes what was decided in the review.
-fn reviewed(job: &ReviewJob, result: Result<usize>) -> Toast {
+fn reviewed(job: &ReviewJob, result: Result<usize>, undo: Option<String>) -> Toast {
+    let back = undo.map(|key| format!("; {key} takes it back"));
+    let back = back.unwrap_or_default();
     match (job, result) {
         (_, Err(error)) => Toast::trouble(error.to_string()),
         (_, Ok(0)) => Toast::trouble("It was changed meanwhile; look at it again"),
-        (ReviewJob::Accept(_), Ok(1)) => Toast::done("Accepted"),
-        (ReviewJob::Accept(_), Ok(number)) => Toast::done(format!("Accepted {number} files")),
+        (ReviewJob::Accept(_), Ok(1)) => Toast::done(format!("Accepted{back}")),
+        (ReviewJob::Accept(_), Ok(number)) => Toast::done(format!("Accepted {number} files{back}")),
         (ReviewJob::Note { .. }, Ok(_)) => Toast::done("Noted"),
     }
 }

@@ -11,6 +11,7 @@ mod reading;
 mod review;
 mod reviewed_files;
 mod unsaved;
+mod why;
 mod workers;
 
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use crate::core::discover::DiscoveryScope;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, cut, escape_line};
 use crate::tui::chrome::{Hint, count, two_ends};
-use crate::tui::keymap::KeyContext;
+use crate::tui::keymap::{KeyContext, editor_hints};
 use crate::tui::pane::{PaneContext, Tone};
 use crate::tui::theme::Role;
 
@@ -131,7 +131,12 @@ impl App {
         };
         let width = self.areas.status.width.saturating_sub(1);
         let offers = |action| top.offers(action);
-        Hint::of_context(&self.keymap, top.key_context(), width, &offers)
+        let context = top.key_context();
+        let mut hints = Hint::of_context(&self.keymap, context, width, &offers);
+        if context == KeyContext::Editor {
+            Hint::add_own(&mut hints, editor_hints(self.user.editor_keys), width);
+        }
+        hints
     }
 
     fn view_status(&self, frame: &mut Frame<'_>, area: Rect) {

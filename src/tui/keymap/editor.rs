@@ -13,6 +13,14 @@ pub(crate) fn own_keys(chosen: EditorKeys) -> Vec<KeyGroup> {
     }
 }
 
+/// Returns the most useful of the editor's own keys, for the bottom line.
+pub(crate) fn editor_hints(chosen: EditorKeys) -> &'static [(&'static str, &'static str)] {
+    match chosen {
+        EditorKeys::Readline => &[("Ctrl-F", "find"), ("Ctrl-Z", "undo"), ("Ctrl-G", "line")],
+        EditorKeys::Vi => &[("/", "find"), ("u", "undo"), (":w", "save")],
+    }
+}
+
 /// In the prompts at the bottom of the editor, with both kinds of keys.
 const COMMON: &[KeyGroup] = &[(
     "editor · in its find prompt",

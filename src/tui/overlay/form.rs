@@ -134,6 +134,23 @@ impl NewMemoryForm {
         fields
     }
 
+    /// How to go on in this field: the keys that choose in it, and that lead to the others.
+    fn field_hint(&self, cx: &PaneContext<'_>) -> String {
+        let key = |action| {
+            let key = cx.keymap.key(KeyContext::Prompt, action);
+            key.unwrap_or_default()
+        };
+        let others = format!(
+            "{} and {}: the other fields",
+            key(Action::Up),
+            key(Action::Down)
+        );
+        match self.field {
+            Field::Store | Field::Kind => format!("← and →: another one; {others}"),
+            Field::Name | Field::About => others,
+        }
+    }
+
     /// Goes to the field after or before this one, around the ends.
     fn go_to_field(&mut self, forward: Forward) {
         let fields = self.fields();
@@ -257,7 +274,7 @@ impl Pane for NewMemoryForm {
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
-        let area = centred(cx.areas.whole, 64, if self.has_about() { 8 } else { 7 });
+        let area = centred(cx.areas.whole, 64, if self.has_about() { 9 } else { 8 });
         let block = dialog(cx, "new memory", KeyContext::Prompt);
         let inner = block.inner(area);
         let width = inner.width.saturating_sub(8);
@@ -305,6 +322,11 @@ impl Pane for NewMemoryForm {
             label(None, "file    "),
             Span::styled(fit_end(&file, usize::from(width)), theme.style(Role::Muted)),
         ]));
+        text.push(Line::default());
+        text.push(Line::from(Span::styled(
+            self.field_hint(cx),
+            theme.style(Role::Muted),
+        )));
         frame.render_widget(Clear, area);
         frame.render_widget(Paragraph::new(text).block(block), area);
         match self.field {

@@ -17,7 +17,7 @@ use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::input::{Input, InputOutcome};
 
 /// The places whose keys are listed.
-const PLACES: [KeyContext; 8] = [
+const PLACES: [KeyContext; 9] = [
     KeyContext::Tree,
     KeyContext::Preview,
     KeyContext::Find,
@@ -25,6 +25,7 @@ const PLACES: [KeyContext; 8] = [
     KeyContext::Editor,
     KeyContext::History,
     KeyContext::Queue,
+    KeyContext::Why,
     KeyContext::Context,
 ];
 
@@ -106,7 +107,8 @@ impl HelpDialog {
 
     /// The lines of the groups, or of those rows that have the words of the search.
     fn lines(&self, theme: &Theme, width: usize) -> Vec<Line<'static>> {
-        const LEAST: usize = 12;
+        // One column for all groups; the few longer keys take what they need.
+        const COLUMN: usize = 16;
         const GAP: usize = 3;
         let text = self.search.as_ref().map_or("", Input::text).to_lowercase();
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -128,11 +130,10 @@ impl HelpDialog {
                 group.title.clone(),
                 theme.style(Role::HeadingMinor),
             ));
-            let widths = group.rows.iter().map(|row| cells::width(&row.keys));
-            let column = widths.max().unwrap_or(0).max(LEAST);
-            let room = width.saturating_sub(column + GAP);
             for row in rows {
-                let gap = column.saturating_sub(cells::width(&row.keys)) + GAP;
+                let taken = cells::width(&row.keys);
+                let gap = COLUMN.saturating_sub(taken) + GAP;
+                let room = width.saturating_sub(taken + gap);
                 lines.push(Line::from(vec![
                     Span::styled(row.keys.clone(), theme.style(Role::KeyHint)),
                     Span::raw(" ".repeat(gap)),
@@ -306,6 +307,28 @@ mod tests {
         assert!(shown.starts_with("tree"), "this place comes first");
         let help = HelpDialog::new(&keymap, KeyContext::Editor, EditorKeys::Vi);
         assert!(text(&help).starts_with("editor"));
+    }
+
+    #[test]
+    fn keys_that_mark_are_together_and_what_they_do_is_aligned() {
+        let help = HelpDialog::new(&Keymap::new(), KeyContext::Tree, EditorKeys::Readline);
+        let text = text(&help);
+        let group = text
+            .split("\n\n")
+            .find(|group| group.contains("mark and copy"));
+        let group = group.unwrap_or_else(|| panic!("{text}"));
+        for words in [
+            "mark it, or a whole section",
+            "mark a range: from",
+            "invert the marks",
+        ] {
+            let line = group.lines().find(|line| line.contains(words));
+            let line = line.unwrap_or_else(|| panic!("{words}: {group}"));
+            assert_eq!(
+                line.find(words).map(|at| line[..at].chars().count()),
+                Some(19)
+            );
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod filter;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod fold;
-mod follow;
+pub(crate) mod follow;
 mod list;
 mod marks;
 mod mouse;
@@ -346,7 +346,10 @@ impl Pane for BrowsePane {
                         .is_some_and(|snapshot| snapshot.memory(path).is_some()),
                     _ => false,
                 };
-                self.marks.retain(there);
+                self.marks.retain(&there);
+                // A range whose start is gone does not come back with it.
+                let is_left = |key: &Key| !matches!(key, Key::Memory(..)) || there(key);
+                self.range = self.range.take().filter(is_left);
                 self.rebuild(library, cx)
             }
             Event::Read { .. } | Event::Opened { .. } => {

@@ -15,10 +15,12 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use self::meter::ContextMeter;
+use super::why::WhyPane;
 use super::{Handled, Pane, PaneContext, Step, Toast};
 use crate::core::context::AgentContext;
 use crate::core::layout::{Layout, index};
 use crate::core::memory::Memory;
+use crate::core::store::StoreId;
 use crate::core::trust::real_path;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
@@ -326,7 +328,7 @@ impl Pane for EditorPane {
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
         let is_own = matches!(
             action,
-            Action::Save | Action::EditOutside | Action::Discard | Action::Back
+            Action::Save | Action::EditOutside | Action::Discard | Action::Why | Action::Back
         );
         if !is_own {
             return Handled::Unused;
@@ -338,6 +340,11 @@ impl Pane for EditorPane {
                 self.to_unsaved(cx.now),
             )))],
             Action::Discard => self.discard(cx),
+            Action::Why => {
+                let store = StoreId::new(&self.file.root, self.file.layout);
+                let line = self.widget.cursor().row;
+                WhyPane::open(store, self.file.path.clone(), line)
+            }
             // The widget decides what Escape leaves: a prompt, a selection, a mode, or the editor.
             Action::Back => {
                 let escape = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);

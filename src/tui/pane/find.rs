@@ -61,6 +61,8 @@ pub(crate) struct FindPane {
     marks: BTreeMap<String, HitRow>,
     /// The generation of the last results.
     answered: u64,
+    /// Whether the same query is searched again, because the sources have changed.
+    is_repeated: bool,
     /// The action to run as soon as the results of the current query arrive.
     waiting: Option<Action>,
     preview: Preview,
@@ -88,6 +90,7 @@ impl FindPane {
             cursor: Cursor::default(),
             marks: BTreeMap::new(),
             answered: 0,
+            is_repeated: false,
             waiting: None,
             preview: Preview::new(Requester::Find),
             picks,
@@ -282,6 +285,7 @@ impl FindPane {
         self.query.extract_filters();
         self.cursor = Cursor::default();
         self.waiting = None;
+        self.is_repeated = false;
         self.recalled = None;
         self.unfolded.clear();
         vec![self.ask(cx)]
@@ -289,6 +293,13 @@ impl FindPane {
 
     /// Takes new results; a cursor that was moved stays on its row.
     fn take(&mut self, found: &FindResults, cx: &PaneContext<'_>) -> Vec<Step> {
+        let is_complete = found.progress == SearchState::Complete;
+        if !is_complete && self.count() > 0 && (found.rows.is_empty() || self.is_repeated) {
+            // The rows before stay until there are others, or all of them for the same query, so
+            // that nothing flashes and the cursor keeps its row.
+            return Vec::new();
+        }
+        self.is_repeated = false;
         let key = |row: &HitRow| row.hit.citation.to_string();
         let keys = |pane: &Self| -> Vec<String> {
             let rows = (0..pane.count()).filter_map(|at| pane.row_at(at));
@@ -313,6 +324,10 @@ impl FindPane {
                 steps.extend(done);
             }
             return steps;
+        }
+        if found.progress == SearchState::Looking {
+            // The best row is not known yet, and reading its log would slow the search down.
+            return Vec::new();
         }
         if found.progress != SearchState::Complete && selected == self.row().map(key) {
             return Vec::new();
@@ -440,7 +455,10 @@ impl Pane for FindPane {
             Event::Found { generation, found } if *generation == self.generation => {
                 self.take(found, cx)
             }
-            Event::SearchSourcesChanged => vec![self.ask(cx)],
+            Event::SearchSourcesChanged => {
+                self.is_repeated = self.answered == self.generation;
+                vec![self.ask(cx)]
+            }
             event => {
                 self.preview.on_event(event, cx);
                 Vec::new()

@@ -16,7 +16,7 @@ use crate::core::history::{FileChange, Record};
 use crate::core::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::cells::{escape_line, fit};
-use crate::tui::chrome::{KeyFocus, bordered, count, short_path, title_span, two_ends};
+use crate::tui::chrome::{KeyFocus, bordered, count, draw_note, short_path, title_span, two_ends};
 use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
@@ -421,14 +421,7 @@ impl Pane for HistoryPane {
                         .to_owned()
                 }
             };
-            let line = Line::from(Span::styled(escape_line(&text), theme.style(Role::Muted)));
-            frame.render_widget(
-                line,
-                Rect {
-                    height: 1.min(rows.height),
-                    ..rows
-                },
-            );
+            draw_note(frame, rows, &escape_line(&text), theme);
         }
         let window = self
             .cursor

@@ -2,6 +2,7 @@
 
 mod find;
 mod subagent;
+mod touched;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use self::find::LogSearch;
 use super::{Handled, Pane, PaneContext, Step, Toast};
 use crate::core::citation::{Citation, CitedPart};
 use crate::core::display::format_size;
+use crate::core::library::LogSummary;
 use crate::core::log::{Head, LogFile, Resume, Transcript};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
@@ -49,11 +51,22 @@ pub(crate) struct LogPane {
     /// The error, if the log could not be read.
     problem: Option<String>,
     search: Option<LogSearch>,
+    /// Whether the memories that it touched are listed once it is read.
+    lists_touched: bool,
 }
 
 impl LogPane {
     /// Opens a log; the returned steps request its transcript.
     pub(crate) fn open(file: LogFile, title: String, start: OpenAt) -> Vec<Step> {
+        Self::opened(file, title, start, false)
+    }
+
+    /// Opens a log and lists the memories that it touched.
+    pub(crate) fn open_touched(file: LogFile, title: String) -> Vec<Step> {
+        Self::opened(file, title, OpenAt::default(), true)
+    }
+
+    fn opened(file: LogFile, title: String, start: OpenAt, lists_touched: bool) -> Vec<Step> {
         let read = Effect::Transcript(TranscriptJob {
             file: file.clone(),
             requester: Requester::Reader,
@@ -66,6 +79,7 @@ impl LogPane {
             conversation: None,
             problem: None,
             search: None,
+            lists_touched,
         };
         vec![Step::Push(Box::new(pane)), Step::Effect(read)]
     }
@@ -180,6 +194,17 @@ pub(crate) fn resume(resume: Option<Resume>) -> Vec<Step> {
     })
 }
 
+impl LogPane {
+    /// The command that resumes the session. It is in the list of logs, too, so that the log need
+    /// not be read yet.
+    fn resume_command(&self, cx: &PaneContext<'_>) -> Option<Resume> {
+        let listed = cx.library.log(&self.file.path, &self.file.id);
+        listed
+            .and_then(LogSummary::resume)
+            .or_else(|| self.file.resume(self.head()?))
+    }
+}
+
 /// Copies the command that resumes a session.
 pub(crate) fn copy_resume(resume: Option<Resume>) -> Vec<Step> {
     with_resume(resume, |resume| copy_to_clipboard(resume.command_line()))
@@ -233,9 +258,10 @@ impl Pane for LogPane {
             Action::Injected => self.layer(Layer::Injected, "What the program put in is", cx),
             Action::Copy => self.cite(),
             Action::CopyText => self.copy_text(),
-            Action::Resume => resume(self.head().and_then(|head| self.file.resume(head))),
-            Action::CopyResume => copy_resume(self.head().and_then(|head| self.file.resume(head))),
+            Action::Resume => resume(self.resume_command(cx)),
+            Action::CopyResume => copy_resume(self.resume_command(cx)),
             Action::Subagent => self.open_subagent(cx),
+            Action::Why => self.list_touched(cx),
             Action::Back => vec![Step::Close],
             _ => return Handled::Unused,
         })
@@ -286,6 +312,16 @@ impl Pane for LogPane {
                 match result {
                     Ok(transcript) => self.take(transcript, cx),
                     Err(error) => self.problem = Some(error.to_string()),
+                }
+                match std::mem::take(&mut self.lists_touched) {
+                    true => self.list_touched(cx),
+                    false => Vec::new(),
+                }
+            }
+            Event::ShowMessage { log, line } if is_same_log(log, &self.file) => {
+                let viewport = Self::viewport(cx);
+                if let Some(conversation) = &mut self.conversation {
+                    conversation.go_to(*line, MarkedWords::default(), viewport);
                 }
                 Vec::new()
             }

@@ -360,6 +360,15 @@ impl Preview {
         self.scroll = line.min(most);
     }
 
+    /// The line of the file that the first visible row shows, counted from 0.
+    pub(crate) fn top_line(&self) -> usize {
+        let first = match self.mode {
+            PreviewMode::Rendered => self.content.first_line.saturating_sub(1),
+            PreviewMode::Source => 0,
+        };
+        first + self.page.source_of(self.scroll)
+    }
+
     /// The requested line of the file at `key`.
     pub(crate) fn line_of(&self, key: &Key) -> Option<usize> {
         let (Key::Memory(store, path) | Key::Entry(store, path, _)) = key else {

@@ -20,7 +20,7 @@ use crate::core::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob, Request, UndoDirection};
-use crate::tui::event::Event;
+use crate::tui::event::{Attribution, Event};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility, inside};
 use crate::tui::widget::list::{Cursor, Move};
@@ -40,6 +40,8 @@ pub(crate) struct QueuePane {
     scroll: usize,
     /// The titles of the sessions, by their ids.
     titles: HashMap<String, String>,
+    /// The authors of items that the logs name, by the ids of the items.
+    attributions: HashMap<String, Attribution>,
 }
 
 impl QueuePane {
@@ -53,6 +55,7 @@ impl QueuePane {
             hunk: 0,
             scroll: 0,
             titles: HashMap::new(),
+            attributions: HashMap::new(),
         };
         vec![Step::Push(Box::new(pane)), load()]
     }
@@ -93,11 +96,23 @@ impl QueuePane {
     fn list(&mut self, waiting: &[(StoreId, Vec<Item>)], cx: &PaneContext<'_>) {
         let (before, is_first) = (self.queue.keys(), !self.is_loaded);
         self.queue = Queue::new(waiting);
+        self.queue.attribute(&self.attributions);
         self.is_loaded = true;
         self.name_sessions(cx.library);
         if is_first {
             self.cursor = Cursor::default();
         }
+        self.follow(&before, cx);
+    }
+
+    /// Names the sessions that the logs show.
+    fn attribute(&mut self, found: &[Attribution], cx: &PaneContext<'_>) {
+        let found = found.iter();
+        self.attributions
+            .extend(found.map(|one| (one.item.clone(), one.clone())));
+        let before = self.queue.keys();
+        self.queue.attribute(&self.attributions);
+        self.name_sessions(cx.library);
         self.follow(&before, cx);
     }
 
@@ -249,6 +264,7 @@ impl Pane for QueuePane {
             Action::Edit => self.edit(cx),
             Action::Delete => self.delete(cx),
             Action::Open => self.open_memory(cx),
+            Action::Why => self.explain(cx),
             Action::Undo => latest(UndoDirection::Undo),
             Action::Redo => latest(UndoDirection::Redo),
             Action::Back => self.back(),
@@ -273,6 +289,10 @@ impl Pane for QueuePane {
         match event {
             Event::QueueLoaded(waiting) => {
                 self.list(waiting, cx);
+                Vec::new()
+            }
+            Event::Attributed(found) => {
+                self.attribute(found, cx);
                 Vec::new()
             }
             Event::Indexed(library) => {
@@ -318,9 +338,11 @@ impl Pane for QueuePane {
 
     fn offers(&self, action: Action) -> bool {
         match action {
-            Action::Accept | Action::AcceptSession | Action::Revert | Action::Note => {
-                self.entry().is_some()
-            }
+            Action::Accept
+            | Action::AcceptSession
+            | Action::Revert
+            | Action::Note
+            | Action::Why => self.entry().is_some(),
             Action::Edit | Action::Delete | Action::Open => self
                 .entry()
                 .is_some_and(|entry| entry.item.change != ItemChange::Deleted),

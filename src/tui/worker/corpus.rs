@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::thread::{JobSender, Worker};
-use super::{search, tell_unwatched};
+use super::{search, tell_unwatched, why};
 use crate::core::catalog::{LogCatalog, ScopedCorpus, log_summaries, read_corpus};
 use crate::core::corpus::{BuildProgress, Progress};
 use crate::core::library::{Library, WatchDepth};
@@ -21,6 +21,7 @@ pub(crate) struct CorpusWorker {
     pub(crate) catalog: LogCatalog,
     pub(crate) watch: Option<DirectoryWatcher>,
     pub(crate) search_worker: JobSender<search::Job>,
+    pub(super) why_worker: JobSender<why::Message>,
     pub(crate) events: Sender<Event>,
     /// Set when the program is about to end.
     pub(crate) leaving: Arc<AtomicBool>,
@@ -53,7 +54,10 @@ impl CorpusWorker {
                     self.reported = unread;
                 }
                 self.send(Event::LogsListed(Arc::new(logs)));
-                self.search_worker.send(search::Job::Logs(Arc::new(corpus)));
+                let corpus = Arc::new(corpus);
+                let logs = why::Message::Logs(Arc::clone(&corpus));
+                self.why_worker.send(logs);
+                self.search_worker.send(search::Job::Logs(corpus));
             }
             Err(error) => self.send(Event::Failed(error.to_string())),
         }

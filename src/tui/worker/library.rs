@@ -8,7 +8,7 @@ use std::sync::mpsc::Sender;
 use super::context::editable_piece;
 use super::plan::Planner;
 use super::thread::{JobSender, Worker};
-use super::{search, tell_unwatched, writer};
+use super::{search, tell_unwatched, why, writer};
 use crate::core::catalog::LogScope;
 use crate::core::change::recorded_edits;
 use crate::core::discover::{Discovered, DiscoveryScope, FoundStore, Problem, discover};
@@ -39,6 +39,7 @@ pub(super) struct LibraryWorker {
     pub(super) unsaved: JobSender<UnsavedJob>,
     pub(super) corpus_worker: JobSender<LogsJob>,
     pub(super) search_worker: JobSender<search::Job>,
+    pub(super) why_worker: JobSender<why::Message>,
     /// Whether unsaved texts of crashed processes are still to be offered.
     pub(super) offers: bool,
 }
@@ -263,6 +264,8 @@ impl LibraryWorker {
                 Err(error) => self.send(Event::Failed(error.to_string())),
             }
         }
+        // The sessions that the logs name are sent later.
+        self.why_worker.send(why::Message::Queue(waiting.clone()));
         self.send(Event::QueueLoaded(waiting));
     }
 

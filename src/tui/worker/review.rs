@@ -9,7 +9,9 @@ use super::writer::Writer;
 use crate::core::Result;
 use crate::core::change::Moment;
 use crate::core::library::{Library, StoreSnapshot};
-use crate::core::review::{Observed, Selection, accept, annotate, count, observe};
+use crate::core::review::{
+    Observed, Selection, accept, accepted_memories, annotate, count, observe,
+};
 use crate::core::store::StoreId;
 use crate::tui::effect::ReviewJob;
 use crate::tui::event::{Event, ReviewCounts};
@@ -78,17 +80,19 @@ impl Writer {
     }
 
     fn accept(&self, stores: &[(StoreId, Vec<String>)]) -> Result<usize> {
-        let mut accepted = 0;
-        for (store, ids) in stores {
-            let selection = Selection::Ids(ids.clone());
-            let store = self.planner().store(store)?;
-            accepted += accept(&self.history, store, &selection)?.len();
+        let mut meant = Vec::new();
+        for (store, _) in stores {
+            meant.push(self.planner().store(store)?);
         }
-        Ok(accepted)
+        let ids = stores.iter().flat_map(|(_, ids)| ids.clone());
+        let selection = Selection::Ids(ids.collect());
+        let by = (&self.author, &(self.clock)());
+        let records = accept(&self.history, &meant, &selection, by)?;
+        Ok(accepted_memories(&records).len())
     }
 
     /// Counts what waits after a decision.
-    fn count_again(&mut self) {
+    pub(super) fn count_again(&mut self) {
         let mut counts = ReviewCounts::new();
         for snapshot in &self.library.stores {
             let id = snapshot.store.id();

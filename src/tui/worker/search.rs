@@ -15,8 +15,8 @@ use crate::core::library::Library;
 use crate::core::log::Role;
 use crate::core::query::{Query, QueryError};
 use crate::core::search::fuzzy::{
-    self, Closeness, FindRequest, Marker, Match, MatchGroup, MatchSpot, Matches, SearchCache,
-    SearchState, SearchWatcher, Term,
+    self, Closeness, FindRequest, LineReader, Marker, Match, MatchGroup, MatchSpot, Matches,
+    SearchCache, SearchState, SearchWatcher, Term,
 };
 use crate::core::search::{Hit, HitSource, MemoryTexts, Sources, recent};
 use crate::core::store::StoreId;
@@ -30,6 +30,8 @@ pub(crate) const MOST: usize = 300;
 const MOST_OTHERS: usize = 20;
 /// The maximum number of further lines of all rows together.
 const MOST_OTHERS_IN_ALL: usize = 600;
+/// The number of rows that are sent first, more than a screen has.
+const FIRST: usize = 60;
 /// The maximum number of lines that are grouped into rows.
 const MOST_LINES: usize = 2000;
 
@@ -134,22 +136,23 @@ impl SearchWorker {
             memories: &self.memories,
             corpus: self.corpus.as_deref(),
         };
-        let query = match Query::parse(text, &(self.clock)().time.to_zoned(self.zone.clone())) {
-            Ok(query) => query,
-            Err(wrong) => {
-                self.cache.forget();
-                return self.send(Event::Found {
-                    generation,
-                    found: FindResults {
-                        rows: Vec::new(),
-                        total: 0,
-                        progress: SearchState::Complete,
-                        wrong: Some(wrong),
-                        terms: Vec::new(),
-                    },
-                });
-            }
-        };
+        let query =
+            match Query::parse_unfinished(text, &(self.clock)().time.to_zoned(self.zone.clone())) {
+                Ok(query) => query,
+                Err(wrong) => {
+                    self.cache.forget();
+                    return self.send(Event::Found {
+                        generation,
+                        found: FindResults {
+                            rows: Vec::new(),
+                            total: 0,
+                            progress: SearchState::Complete,
+                            wrong: Some(wrong),
+                            terms: Vec::new(),
+                        },
+                    });
+                }
+            };
         let reporter = ResultReporter {
             library: &self.library,
             sources,
@@ -228,8 +231,14 @@ struct ResultReporter<'a> {
     events: &'a Sender<Event>,
 }
 
-/// The matches, and the markers of each closeness in the order of their declaration.
-type MarkedMatches<'a> = (&'a Matches, &'a [Marker<'a>; 3]);
+/// The matches, what reads them, and the markers of each closeness in the order of their
+/// declaration.
+#[derive(Clone, Copy)]
+struct MarkedMatches<'a, 's> {
+    found: &'a Matches,
+    reader: &'a LineReader<'s>,
+    markers: &'a [Marker<'a>; 3],
+}
 
 impl ResultReporter<'_> {
     /// Returns the row of a hit that no text of the query matches.
@@ -242,7 +251,9 @@ impl ResultReporter<'_> {
         };
         let text = match hit.role {
             Some(Role::Tool) => hit.text.clone(),
-            _ => plain_line(&hit.text),
+            Some(_) => plain_line(&hit.text),
+            // The description in a header is shown as what it says.
+            None => plain_line(hit.text.strip_prefix("description: ").unwrap_or(&hit.text)),
         };
         HitRow {
             store: store.map(|memories| memories.store.id().clone()),
@@ -257,15 +268,15 @@ impl ResultReporter<'_> {
         }
     }
 
-    fn row(&self, (found, markers): MarkedMatches<'_>, one: &Match) -> Option<HitRow> {
-        let mut hit = found.hit(self.sources, one)?;
+    fn row(&self, matches: MarkedMatches<'_, '_>, one: &Match) -> Option<HitRow> {
+        let mut hit = matches.found.hit(matches.reader, one)?;
         if let MatchSpot::Title(at) = one.spot {
             // The title is always displayed, so the row shows the summary below it.
             hit.text
                 .clone_from(&self.sources.memories.texts[at].memory.summary);
         }
         let row = self.plain_row(hit);
-        let marker = &markers[one.closeness as usize];
+        let marker = &matches.markers[one.closeness as usize];
         Some(HitRow {
             closeness: one.closeness,
             letters: marker.indices(&row.text),
@@ -277,7 +288,7 @@ impl ResultReporter<'_> {
     /// Returns the row of a group, with at most `room` of its other lines.
     fn group_row(
         &self,
-        matches: MarkedMatches<'_>,
+        matches: MarkedMatches<'_, '_>,
         group: &MatchGroup,
         room: usize,
     ) -> Option<HitRow> {
@@ -296,27 +307,57 @@ impl ResultReporter<'_> {
         })
     }
 
+    /// Sends the rows of a search: those of the first screen at once, the others if it is over.
     fn send(&self, found: &Matches) {
-        let groups = found.groups(self.sources);
+        let reader = LineReader::new(self.sources);
+        let groups = found.groups(&reader);
         let kinds = [Closeness::Words, Closeness::Slips, Closeness::Letters];
         let markers = kinds.map(|kind| found.marker(kind));
+        let matches = MarkedMatches {
+            found,
+            reader: &reader,
+            markers: &markers,
+        };
+        let is_over = found.progress == SearchState::Complete;
+        let has_more = groups.len() > FIRST || groups.iter().any(|group| !group.others.is_empty());
+        if !is_over || has_more {
+            let progress = match is_over {
+                true => SearchState::Widening,
+                false => found.progress,
+            };
+            self.send_rows(matches, groups.iter().take(FIRST), (0, progress));
+        }
+        if is_over && !self.is_stale() {
+            let room = MOST_OTHERS_IN_ALL;
+            self.send_rows(matches, groups.iter().take(MOST), (room, found.progress));
+        }
+    }
+
+    /// Sends the rows of these groups, with at most `room` of their other lines.
+    fn send_rows<'a>(
+        &self,
+        matches: MarkedMatches<'_, '_>,
+        groups: impl Iterator<Item = &'a MatchGroup>,
+        (mut room, progress): (usize, SearchState),
+    ) {
         let mut rows = Vec::new();
-        let mut room = MOST_OTHERS_IN_ALL;
-        for group in groups.iter().take(MOST) {
-            let row = self.group_row((found, &markers), group, room);
+        for group in groups {
+            let row = self.group_row(matches, group, room);
             room -= row.as_ref().map_or(0, |row| row.others.len());
             rows.extend(row);
         }
-        let found = FindResults {
+        let found = matches.found;
+        let kinds = [Closeness::Words, Closeness::Slips, Closeness::Letters];
+        let results = FindResults {
             rows,
             total: found.total,
-            progress: found.progress,
+            progress,
             wrong: None,
             terms: kinds.map(|kind| (kind, found.terms(kind).to_vec())).into(),
         };
         drop(self.events.send(Event::Found {
             generation: self.generation,
-            found,
+            found: results,
         }));
     }
 }

@@ -97,6 +97,8 @@ impl Writer {
             WriteJob::Do(request) => {
                 let result = self.write(&request);
                 self.lock_wait.end();
+                // Undoing an acceptance changes no file.
+                self.count_again();
                 self.send(request, result);
             }
             WriteJob::Review(job) => {

@@ -3,10 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::{Match, MatchSpot, Matches, line_on, message};
+use super::{LineReader, Match, MatchSpot, Matches, line_of};
 use crate::core::log::Role;
-use crate::core::search::Sources;
-use crate::core::search::blocks::OpenBlocks;
 use crate::core::search::copies::collapse;
 use crate::core::search::exact::copy_key;
 
@@ -29,12 +27,11 @@ enum Place {
 
 impl Matches {
     /// Returns the matches, each with the number of its copies in other logs, which are left out.
-    pub fn without_copies(&self, sources: Sources<'_>) -> Vec<(Match, usize)> {
-        let pages = OpenBlocks::new(sources.corpus);
+    pub fn without_copies(&self, reader: &LineReader<'_>) -> Vec<(Match, usize)> {
         // Lines of one message are not copies of each other, so the place in it is compared, too.
         let key = |(found, _): &(Match, usize)| match found.spot {
             MatchSpot::Message { offset, .. } => {
-                Some((message(&pages, found.spot, copy_key)??, offset))
+                Some((reader.message(found.spot, copy_key)??, offset))
             }
             _ => None,
         };
@@ -43,8 +40,7 @@ impl Matches {
     }
 
     /// Groups the matches; the groups are in the order of their best ones.
-    pub fn groups(&self, sources: Sources<'_>) -> Vec<MatchGroup> {
-        let pages = OpenBlocks::new(sources.corpus);
+    pub fn groups(&self, reader: &LineReader<'_>) -> Vec<MatchGroup> {
         let mut groups: Vec<MatchGroup> = Vec::new();
         let mut places: HashMap<Place, usize> = HashMap::new();
         let mut lines: HashMap<(Role, String), usize> = HashMap::new();
@@ -54,15 +50,16 @@ impl Matches {
             let place = match found.spot {
                 MatchSpot::Title(number) | MatchSpot::Line(number, _) => Place::Memory(number),
                 MatchSpot::Message { .. } => {
-                    let about = message(&pages, found.spot, |message| (message.log, message.role));
-                    let Some((log, role)) = about else {
+                    let about = reader.message(found.spot, |message| {
+                        let line = line_of(message, found.spot).unwrap_or_default();
+                        (message.log, message.role, line.trim().to_owned())
+                    });
+                    let Some((log, role, line)) = about else {
                         continue;
                     };
-                    let line = line_on(&pages, sources, found.spot).unwrap_or_default();
                     let next = places.get(&Place::Log(log));
                     let next = next.copied().unwrap_or(groups.len());
-                    let key = (role, line.trim().to_owned());
-                    let known = *lines.entry(key).or_insert(next);
+                    let known = *lines.entry((role, line)).or_insert(next);
                     if known != next {
                         copied.entry(log).or_insert(known);
                         continue;

@@ -1,14 +1,14 @@
 //! The order of the matches: the most promising lines are read again and scored in full.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use nucleo::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
 use nucleo::{Config, Matcher, Utf32Str};
 
 use super::scan::{Search, TextMatcher};
-use super::{Closeness, Match, MatchSpot, SHOWN, line_on, message, wanted};
+use super::{Closeness, LineReader, Match, MatchSpot, SHOWN, line_of, wanted};
 use crate::core::query::{Atom, Case, MatchMode, Query};
-use crate::core::search::blocks::OpenBlocks;
 use crate::core::search::{HitSource, on_all_cores, snippet};
 
 /// The quick score and position of a line that may be among the best.
@@ -16,6 +16,8 @@ pub(super) type Promising = (u32, MatchSpot);
 
 /// The maximum number of lines that are scored in full.
 pub(super) const MOST_RANKED: usize = 2000;
+/// The same before everything is searched, when the order is not final.
+pub(super) const FIRST_RANKED: usize = 250;
 /// What the title of a memory and a heading are worth more than another line.
 const TITLE: u32 = 30;
 const HEADING: u32 = 10;
@@ -23,20 +25,29 @@ const HEADING: u32 = 10;
 const CURATED: u32 = 5;
 
 impl Search<'_> {
-    /// Scores the most promising lines, and puts them behind those of the kinds before.
-    pub(super) fn rank(&mut self, matcher: &TextMatcher<'_>) {
-        keep_best(&mut self.promising);
+    /// Scores the `most` most promising lines, and puts them behind those of the kinds before.
+    pub(super) fn rank(&mut self, matcher: &TextMatcher<'_>, most: usize) {
+        keep_best(&mut self.promising, MOST_RANKED);
+        let mut promising = self.promising.clone();
+        keep_best(&mut promising, most);
         // Neighbours are ranked together, so that few blocks are opened twice.
-        self.promising.sort_unstable_by_key(|(_, spot)| *spot);
+        promising.sort_unstable_by_key(|(_, spot)| *spot);
         let patterns: Vec<Pattern> = wanted(self.request.query).map(pattern).collect();
         const TOGETHER: usize = 250;
-        let chunks: Vec<&[Promising]> = self.promising.chunks(TOGETHER).collect();
+        let chunks: Vec<&[Promising]> = promising.chunks(TOGETHER).collect();
         let scored = on_all_cores(chunks.len(), |at| {
             let mut nucleo = Matcher::new(Config::DEFAULT);
-            let pages = OpenBlocks::new(self.sources.corpus);
+            let reader = LineReader::new(self.sources);
             let mut chars = Vec::new();
             let scored = chunks[at].iter().filter_map(|(quick, spot)| {
-                let text = line_on(&pages, self.sources, *spot)?;
+                let about = reader.message(*spot, |message| {
+                    let line = line_of(message, *spot).map(str::to_owned);
+                    (message.time, line)
+                });
+                let (time, text) = match about {
+                    Some((time, line)) => (time, Cow::Owned(line?)),
+                    None => (None, reader.line(*spot)?),
+                };
                 let text = snippet::begin(&text, SHOWN);
                 let score = match matcher {
                     // A match behind the ranked part of the line counts for little.
@@ -51,7 +62,6 @@ impl Search<'_> {
                         scores.sum()
                     }
                 };
-                let time = message(&pages, *spot, |message| message.time).flatten();
                 let found = Match {
                     closeness: self.closeness,
                     score,
@@ -126,9 +136,9 @@ fn source(spot: MatchSpot) -> HitSource {
     }
 }
 
-pub(super) fn keep_best(promising: &mut Vec<Promising>) {
-    if promising.len() > MOST_RANKED {
-        promising.select_nth_unstable_by_key(MOST_RANKED, |(score, spot)| (Reverse(*score), *spot));
-        promising.truncate(MOST_RANKED);
+pub(super) fn keep_best(promising: &mut Vec<Promising>, most: usize) {
+    if promising.len() > most {
+        promising.select_nth_unstable_by_key(most, |(score, spot)| (Reverse(*score), *spot));
+        promising.truncate(most);
     }
 }

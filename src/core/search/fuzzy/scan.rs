@@ -1,7 +1,7 @@
 //! The scan of the memories and logs for one kind of match after another.
 
 use super::matcher::LineMatcher;
-use super::rank::{MOST_RANKED, Promising, keep_best};
+use super::rank::{FIRST_RANKED, MOST_RANKED, Promising, keep_best};
 use super::slip::{self, Correction, Vocabulary};
 use super::term::{Term, TermMatcher};
 use super::{
@@ -136,6 +136,12 @@ impl<'a> Search<'a> {
         self.rank_kind(&matcher);
     }
 
+    /// Reports the lines that have the words, before less close ones are searched.
+    pub(super) fn widen(&mut self) {
+        self.found.progress = SearchState::Widening;
+        self.watch.partial(&self.found);
+    }
+
     /// Searches for words that are a letter or two away from the typed ones.
     pub(super) fn slips(&mut self, vocabulary: &Vocabulary) {
         let corrections: &[Correction] = match self.found.total {
@@ -245,7 +251,7 @@ impl<'a> Search<'a> {
         let count = corpus.blocks(part).len();
         let mut from = 0;
         // The first wave is small, so that the first results appear soon.
-        let mut wave = 64;
+        let mut wave = 32;
         while from < count {
             let to = count.min(from + wave);
             let matches = on_all_cores(to - from, |at| {
@@ -264,9 +270,9 @@ impl<'a> Search<'a> {
                 return;
             }
             from = to;
-            wave = (wave * 4).min(1024);
-            if from < count {
-                self.rank(matcher);
+            wave = (wave * 8).min(1024);
+            if from < count && self.found.total > 0 {
+                self.rank(matcher, FIRST_RANKED);
                 self.watch.partial(&self.found);
             }
         }
@@ -341,7 +347,7 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        keep_best(&mut matches.promising);
+        keep_best(&mut matches.promising, MOST_RANKED);
         matches
     }
 
@@ -391,7 +397,7 @@ impl<'a> Search<'a> {
                 }
             }
             if self.promising.len() > 8 * MOST_RANKED {
-                keep_best(&mut self.promising);
+                keep_best(&mut self.promising, MOST_RANKED);
             }
         }
     }
@@ -406,13 +412,13 @@ impl<'a> Search<'a> {
 
     /// Ranks what was found of one kind; what is found next ranks behind it.
     fn rank_kind(&mut self, matcher: &TextMatcher<'_>) {
-        self.rank(matcher);
+        self.rank(matcher, MOST_RANKED);
         self.ranked.clone_from(&self.found.matches);
         self.promising.clear();
     }
 
     pub(super) fn finish(mut self) -> Matches {
-        if self.found.progress == SearchState::Looking {
+        if self.found.progress != SearchState::Stale {
             self.found.progress = SearchState::Complete;
         }
         self.found

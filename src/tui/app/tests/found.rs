@@ -3,8 +3,12 @@
 use std::fs;
 
 use super::finding::TestUi;
+use crate::core::search::fuzzy::SearchState;
+use crate::tui::effect::Effect;
+use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Background;
+use crate::tui::worker::search::FindResults;
 
 /// Writes another log of the project.
 fn write_log(ui: &mut TestUi, name: &str, lines: &[(&str, &str)]) {
@@ -44,9 +48,12 @@ fn a_phrase_is_on_the_screen_where_it_is_opened_and_n_goes_on_to_the_next() {
     ui.press("\"key<space>change<space>is<space>that\"");
     let text = ui.text();
     assert!(
-        text.contains("2 found") && text.contains("claude · till"),
+        text.contains("2 found") && text.contains("◇ claude · hello"),
         "{text}"
     );
+    // Whose it is stands at the start of the row, so the project alone is at its end.
+    let first = text.lines().nth(2).unwrap_or_default();
+    assert!(first.contains("▸+1 till  "), "{first}");
     let preview = |line: &str| line.chars().skip(41).collect::<String>();
     let mut rows = text.lines().skip(2).map(preview);
     assert!(rows.any(|row| row.contains("key change is that")), "{text}");
@@ -184,4 +191,79 @@ fn a_found_memory_is_read_on_a_small_screen_too() {
     );
     ui.press("<esc>");
     assert_eq!(ui.ui.place(), KeyContext::Find);
+}
+
+#[test]
+fn rows_stay_until_there_are_others_and_what_is_looked_for_is_said() {
+    let mut ui = TestUi::new();
+    ui.press("/refresh");
+    let before = ui.text();
+    assert!(before.contains("Auth Refactor"), "{before}");
+    // The next letter, whose search is not finished.
+    let effects = ui.ui.press("q");
+    let generation = effects.iter().find_map(|effect| match effect {
+        Effect::Search(job) => Some(job.generation),
+        _ => None,
+    });
+    let generation = generation.expect("a search");
+    let unfinished = |progress| Event::Found {
+        generation,
+        found: FindResults {
+            rows: Vec::new(),
+            total: 0,
+            progress,
+            wrong: None,
+            terms: Vec::new(),
+        },
+    };
+    ui.tell(unfinished(SearchState::Widening));
+    assert!(ui.text().contains("Auth Refactor"), "{}", ui.text());
+    ui.tell(unfinished(SearchState::Complete));
+    assert!(ui.text().contains("nothing found"), "{}", ui.text());
+    ui.tell(unfinished(SearchState::Widening));
+    assert!(
+        ui.text().contains("looking for similar words…"),
+        "{}",
+        ui.text()
+    );
+}
+
+#[test]
+fn a_type_is_shown_whole_or_not_at_all() {
+    let row = |width| {
+        let mut ui = TestUi::sized(width, 24, Background::Dark);
+        ui.press("/auth");
+        let text = ui.text();
+        let row = text.lines().find(|line| line.contains("◆ Auth Refactor"));
+        row.unwrap_or_else(|| panic!("{text}"))
+            .chars()
+            .take(usize::from(width) * 2 / 5)
+            .collect::<String>()
+    };
+    assert!(row(120).contains("Auth Refactor  project "), "{}", row(120));
+    assert!(
+        !row(100).contains("pro") && !row(100).contains('…'),
+        "{}",
+        row(100)
+    );
+}
+
+#[test]
+fn the_cursor_stays_on_its_row_when_the_logs_grow() {
+    let mut ui = TestUi::new();
+    let lines = [
+        ("user", "hello"),
+        ("assistant", "a token\n\nthe other token"),
+    ];
+    write_log(&mut ui, "s9", &lines);
+    ui.press("/token<space>project:till<space><right><down>");
+    let row = |ui: &TestUi| {
+        let text = ui.text();
+        let row = text.lines().filter(|line| line.contains("▌")).nth(1);
+        row.map(str::to_owned).unwrap_or(text)
+    };
+    let before = row(&ui);
+    assert!(before.contains("other token"), "{before}");
+    write_log(&mut ui, "s8", &[("user", "something else")]);
+    assert_eq!(row(&ui), before);
 }

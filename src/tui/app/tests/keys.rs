@@ -13,6 +13,7 @@ use crate::core::history::Record;
 use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
+use crate::tui::theme::Background;
 
 #[test]
 fn folding_sorting_and_hiding() {
@@ -302,4 +303,37 @@ fn each_side_of_a_conflict_can_be_taken() {
         let text = saved.unwrap_or_else(|| ui.text());
         assert!(text.contains(expected), "{pressed}: {text}");
     }
+}
+
+#[test]
+fn the_editor_offers_its_own_keys() {
+    let mut ui = TestApp::new();
+    ui.press("e");
+    let last = |ui: &TestApp| ui.text().lines().last().unwrap_or_default().to_owned();
+    let wide = last(&ui);
+    for hint in ["Ctrl-S save", "Ctrl-F find", "Ctrl-Z undo", "Esc back"] {
+        assert!(wide.contains(hint), "{wide}");
+    }
+    ui.tell(Event::Input(vec![Input::Resize(44, 20)]));
+    let narrow = last(&ui);
+    assert!(
+        narrow.contains("Ctrl-S save") && narrow.ends_with("Esc back"),
+        "{narrow}"
+    );
+    assert!(!narrow.contains("Ctrl-F"), "{narrow}");
+}
+
+#[test]
+fn a_wide_tree_says_what_its_memories_are_about() {
+    let row = |width| {
+        let ui = TestApp::sized(width, 30, Background::Dark);
+        ui.row("Auth Refactor")
+    };
+    let wide = row(200);
+    assert!(
+        wide.contains("Auth Refactor  Backend auth migration status"),
+        "{wide}"
+    );
+    let narrow = row(100);
+    assert!(!narrow.contains("Auth Refactor  Backend"), "{narrow}");
 }

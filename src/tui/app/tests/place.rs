@@ -160,3 +160,16 @@ fn a_fold_above_opens_for_what_was_changed_and_others_stay() {
     assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
     assert!(ui.row("User").contains('▸'), "{}", ui.text());
 }
+
+#[test]
+fn a_deleted_range_is_not_marked_again_when_it_comes_back() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("V j");
+    assert!(ui.text().contains("2 marked"), "{}", ui.text());
+    ui.change("d", "y");
+    let effects = ui.press("u");
+    ui.write(&effects);
+    assert!(ui.text().contains("Release Process"), "{}", ui.text());
+    assert!(!ui.text().contains("marked"), "{}", ui.text());
+}

@@ -1,8 +1,12 @@
 //! Reading a log: words in it, resuming it, copying from it.
 
+use std::fs;
+
+use super::AUTH;
 use super::finding::TestUi;
 use crate::tui::effect::{Effect, TerminalJob};
 use crate::tui::event::Event;
+use crate::tui::keymap::KeyContext;
 
 #[test]
 fn words_are_found_in_a_log_at_every_letter_with_their_number() {
@@ -71,4 +75,53 @@ fn the_text_that_was_found_gets_the_whole_screen() {
     assert!(!text.contains('◇'), "no list: {text}");
     ui.press("<a-z>");
     assert_eq!(ui.text(), both);
+}
+
+#[test]
+fn a_session_is_resumed_before_its_log_is_read() {
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("people<space>out");
+    // Reading is requested and not done.
+    ui.ui.press("<cr>");
+    assert_eq!(ui.ui.place(), KeyContext::Log);
+    let effects = ui.ui.press("o");
+    assert!(
+        matches!(
+            effects.as_slice(),
+            [Effect::Terminal(TerminalJob::Resume(_))]
+        ),
+        "{effects:?}"
+    );
+}
+
+#[test]
+fn a_memory_leads_to_the_session_in_which_it_was_written() {
+    let mut ui = TestUi::new();
+    let store = ui.ui.library.store("claude").expect("a store");
+    let path = store.store.root().path().join("auth.md");
+    let text = fs::read_to_string(&path).expect("a memory");
+    let named = |id: &str| {
+        let header = format!("---\nmetadata:\n  originSessionId: {id}\n");
+        fs::write(&path, text.replacen("---\n", &header, 1)).expect("written");
+    };
+    named("s1");
+    ui.press(AUTH);
+    assert!(
+        ui.text()
+            .contains("Written in the session why does refresh"),
+        "{}",
+        ui.text()
+    );
+    ui.press("<tab>[<cr>");
+    assert_eq!(ui.ui.place(), KeyContext::Log);
+    assert!(ui.text().contains("log people out?"), "{}", ui.text());
+    ui.press("<esc>");
+    named("s77");
+    ui.press("<tab>jk");
+    assert!(
+        ui.text().contains("whose log is not here: s77"),
+        "{}",
+        ui.text()
+    );
 }

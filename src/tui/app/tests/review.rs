@@ -127,7 +127,12 @@ impl Reviewing {
         let result = match job {
             ReviewJob::Accept(stores) => {
                 let ids = Selection::Ids(stores[0].1.clone());
-                accept(&self.history, &store, &ids).map(|files| files.len())
+                let author = Author {
+                    who: "you".to_owned(),
+                    door: "tui".to_owned(),
+                };
+                let records = accept(&self.history, &[&store], &ids, (&author, &moment(3)));
+                records.map(|records| records.iter().map(|record| record.files.len()).sum())
             }
             ReviewJob::Note { ids, text, .. } => {
                 let ids = Selection::Ids(ids.clone());

@@ -77,6 +77,7 @@ impl BrowsePane {
                 Step::Effect(Effect::Library(LibraryJob::Records)),
             ],
             Action::Review => QueuePane::open(),
+            Action::Why => self.explain(),
             Action::ToggleSource => self.toggle_mode(cx),
             Action::TogglePreview => self.toggle_preview(),
             Action::Agent => {

@@ -7,6 +7,7 @@ use crate::core::library::{Library, LogSummary};
 use crate::core::log::Agent;
 use crate::tui::pane::log::{LogPane, OpenAt, copy_to_clipboard};
 use crate::tui::pane::preview::link_destination;
+use crate::tui::pane::why::WhyPane;
 use crate::tui::pane::{PaneContext, Step, Toast};
 use crate::tui::widget::list::Move;
 
@@ -24,6 +25,18 @@ impl BrowsePane {
         match self.selected_log() {
             Some(log) => LogPane::open(log.file.clone(), log.title.clone(), OpenAt::default()),
             None => Vec::new(),
+        }
+    }
+
+    /// Shows which sessions wrote the lines of the memory under the cursor, or which memories the
+    /// session under the cursor touched.
+    pub(super) fn explain(&self) -> Vec<Step> {
+        if let Some(log) = self.selected_log() {
+            return LogPane::open_touched(log.file.clone(), log.title.clone());
+        }
+        match self.selected_memory() {
+            Some((store, path)) => WhyPane::open(store, path, self.preview.top_line()),
+            None => vec![Step::Toast(Toast::done("Go to a memory or a session"))],
         }
     }
 
@@ -76,7 +89,10 @@ impl BrowsePane {
 }
 
 /// Returns the log that a citation such as `claude-code:ID#L5` refers to, and the position.
-fn cited_log<'a>(library: &'a Library, target: &str) -> Option<(&'a LogSummary, OpenAt)> {
+pub(crate) fn cited_log<'a>(
+    library: &'a Library,
+    target: &str,
+) -> Option<(&'a LogSummary, OpenAt)> {
     let Ok(citation) = target.parse::<Citation>();
     let agent = Agent::named(citation.store.as_deref()?)?;
     let mut logs = library.logs.iter().flat_map(|log_group| &log_group.logs);

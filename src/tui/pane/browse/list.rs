@@ -11,11 +11,15 @@ use crate::core::layout::Layout;
 use crate::core::library::{Budget, Library, StoreSnapshot};
 use crate::core::memory::FileKind;
 use crate::core::store::StoreId;
-use crate::tui::cells::escape_line;
+use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{short_path, two_ends};
 use crate::tui::pane::PaneContext;
 use crate::tui::theme::{Role, Theme};
+use crate::tui::widget::markdown::plain_line;
 use crate::tui::widget::meter::Meter;
+
+/// The width from which on there is room for what a memory is about beside its title.
+const WIDE: usize = 70;
 
 /// Whether a row is the one under the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +105,7 @@ impl BrowsePane {
                     right: vec![Span::styled(count, muted)],
                 }
             }
-            Node::Memory(at, of) => self.memory(at, of, cx),
+            Node::Memory(at, of) => self.memory((at, of), cx, width),
             Node::Entry(at, of, entry) => {
                 let entry = &self.library.stores[at].memories[of].entries[entry];
                 RowEnds {
@@ -152,7 +156,12 @@ impl BrowsePane {
         (waiting > 0).then(|| Span::styled(text, theme.style(Role::Warn)))
     }
 
-    fn memory(&self, at: usize, of: usize, cx: &PaneContext<'_>) -> RowEnds<'static> {
+    fn memory(
+        &self,
+        (at, of): (usize, usize),
+        cx: &PaneContext<'_>,
+        width: usize,
+    ) -> RowEnds<'static> {
         let theme = cx.theme;
         let snapshot = &self.library.stores[at];
         let memory = &snapshot.memories[of];
@@ -161,9 +170,9 @@ impl BrowsePane {
             let place = short_path(snapshot.store.root().path());
             label.push(Span::styled(format!("  {place}"), theme.style(Role::Muted)));
         }
-        if self.options.order.is_some() {
-            let name = escape_line(snapshot.store.name());
-            label.push(Span::styled(format!("  {name}"), theme.style(Role::Muted)));
+        if width >= WIDE && !memory.summary.is_empty() && memory.summary != memory.title {
+            let summary = format!("  {}", escape_line(&plain_line(&memory.summary)));
+            label.push(Span::styled(summary, theme.style(Role::Muted)));
         }
         let mut right = Vec::new();
         if memory.problem.is_some() {
@@ -179,7 +188,15 @@ impl BrowsePane {
             true => format_size(memory.size),
             false => format_age(memory.modified, cx.now),
         };
-        right.push(Span::styled(detail, theme.style(Role::Muted)));
+        if self.options.order.is_some() {
+            // A column of its own, so that names are either whole or cut at the same place.
+            const WIDEST: usize = 18;
+            let name = cells::cut(&escape_line(snapshot.store.name()), WIDEST);
+            let column = format!("{name}  {detail:>4}");
+            right.push(Span::styled(column, theme.style(Role::Muted)));
+        } else {
+            right.push(Span::styled(detail, theme.style(Role::Muted)));
+        }
         RowEnds { label, right }
     }
 

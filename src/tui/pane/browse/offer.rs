@@ -36,6 +36,7 @@ impl BrowsePane {
             Action::Rename | Action::Duplicate => self.selected_memory().is_some(),
             Action::Resume => self.selected_log().is_some(),
             Action::Review => !self.to_review.is_empty(),
+            Action::Why => self.selected_memory().is_some() || self.selected_log().is_some(),
             Action::ListInIndex => self
                 .selected_store()
                 .is_some_and(|s| !s.unlisted.is_empty()),

@@ -72,8 +72,12 @@ impl FindPane {
         }
         let total = found.total;
         let mut status = match (total, found.progress) {
-            (number, SearchState::Looking) => format!("{}…", thousands(number)),
-            (_, _) if self.query.query().trim().is_empty() => "newest first".to_owned(),
+            (0, SearchState::Widening) => "looking for similar words…".to_owned(),
+            (number, SearchState::Looking | SearchState::Widening) => {
+                format!("{}…", thousands(number))
+            }
+            // The title of the list says what it shows.
+            (_, _) if self.query.query().trim().is_empty() => String::new(),
             (0, _) => "nothing found".to_owned(),
             (number, _) => format!("{} found", thousands(number)),
         };
@@ -201,8 +205,6 @@ impl FindPane {
             false => Span::styled("◇ ", muted),
         };
         let indent = if is_other { "  " } else { "" };
-        let mut first = vec![bar(), Span::raw(indent), mark];
-        first.extend(self.source(row, is_other, theme));
         let mut ends = vec![Span::raw(" ")];
         if row.more > 0 {
             let fold = match self.unfolded.contains(&Self::place_of(row)) {
@@ -223,6 +225,13 @@ impl FindPane {
             .time
             .map_or_else(String::new, |time| format_age(time, cx.now));
         ends.push(Span::styled(format!("{old:>5} "), muted));
+        let mut first = vec![bar(), Span::raw(indent), mark];
+        first.extend(self.source(row, is_other, theme));
+        let wide = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>();
+        let room = width.saturating_sub(wide(&first) + wide(&ends));
+        // A type that is cut says nothing.
+        let badge = badge(row, theme).filter(|badge| !is_other && badge.width() <= room);
+        first.extend(badge);
         let base = if here { Style::new() } else { muted };
         let closeness = match row.closeness {
             Closeness::Words => "  ",
@@ -239,8 +248,7 @@ impl FindPane {
         ]
     }
 
-    /// Who or what a row is of: the title and the type of a memory, or who speaks and in which
-    /// session.
+    /// Who or what a row is of: the title of a memory, or who speaks and in which session.
     fn source(&self, row: &HitRow, is_other: bool, theme: &Theme) -> Vec<Span<'static>> {
         let hit = &row.hit;
         let muted = theme.style(Role::Muted);
@@ -249,15 +257,7 @@ impl FindPane {
                 return vec![Span::styled(format!("line {}", hit.line), muted)];
             }
             let letters = &row.title_letters;
-            let mut spans = highlight_letters(&hit.title, letters, (Style::new(), theme));
-            if let Some(category) = &hit.category {
-                spans.push(Span::raw("  "));
-                spans.push(Span::styled(
-                    escape_line(category),
-                    theme.badge(Some(category)),
-                ));
-            }
-            return spans;
+            return highlight_letters(&hit.title, letters, (Style::new(), theme));
         }
         let (who, role) = match hit.role {
             Some(Who::User) => ("you", Role::You),
@@ -279,7 +279,7 @@ impl FindPane {
     fn draw_nothing(&self, frame: &mut Frame<'_>, area: Rect, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let Some(found) = &self.found else { return };
-        if found.wrong.is_some() || found.progress == SearchState::Looking {
+        if found.wrong.is_some() || found.progress != SearchState::Complete {
             return;
         }
         let help = [
@@ -316,7 +316,15 @@ impl FindPane {
     }
 }
 
-/// Whose a row is: the store of a memory, or the agent and the project of a log.
+/// The type of a memory.
+fn badge(row: &HitRow, theme: &Theme) -> Option<Span<'static>> {
+    let category = row.hit.category.as_ref()?;
+    let text = format!("  {}", escape_line(category));
+    Some(Span::styled(text, theme.badge(Some(category))))
+}
+
+/// Whose a row is: the store of a memory, or the agent and the project of a log. An agent that
+/// speaks is named at the start of the row already.
 fn owner(row: &HitRow) -> String {
     let hit = &row.hit;
     let Some(agent) = hit.agent else {
@@ -327,12 +335,10 @@ fn owner(row: &HitRow) -> String {
         .as_deref()
         .map(Path::new)
         .and_then(Path::file_name);
+    let project = project.map(|project| escape_line(&project.to_string_lossy()));
     match project {
-        Some(project) => format!(
-            "{} · {}",
-            agent.short_name(),
-            escape_line(&project.to_string_lossy())
-        ),
+        Some(project) if hit.role == Some(Who::Assistant) => project,
+        Some(project) => format!("{} · {project}", agent.short_name()),
         None => agent.short_name().to_owned(),
     }
 }

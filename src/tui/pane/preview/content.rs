@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::PreviewRequest;
 use crate::core::citation::CitedPart;
 use crate::core::display::{format_age, format_size};
+use crate::core::header::frontmatter::Frontmatter;
 use crate::core::layout::{Layout, index};
 use crate::core::library::{Budget, Library, LogSummary};
 use crate::core::memory::{FileKind, Memory};
@@ -85,11 +86,29 @@ pub(super) fn file_content(
             }
             if let CitedPart::Entry(slug) = &wanted.part {
                 narrow_to_entry(&mut content, &memory, &text, slug);
+            } else if let Some(origin) = origin(&text, cx.library) {
+                content.text = format!("{}\n\n{origin}\n", content.text.trim_end());
             }
             content.source = text;
             content
         }
     }
+}
+
+/// Returns a line about the session in which an agent wrote a memory, if its header names one:
+/// with a link to its log, if there is one.
+fn origin(text: &str, library: &Library) -> Option<String> {
+    let header = Frontmatter::parse(text)?;
+    let id = header.get_anywhere("originSessionId")?;
+    let mut logs = library.logs.iter().flat_map(|group| &group.logs);
+    Some(match logs.find(|log| log.file.id == id) {
+        Some(log) => {
+            let title = log.title.replace(['[', ']'], "");
+            let agent = log.file.agent.name();
+            format!("*Written in the session* [{title}]({agent}:{id})")
+        }
+        None => format!("*Written in a session whose log is not here:* `{id}`"),
+    })
 }
 
 fn memory_content(memory: &Memory, text: &str) -> PreviewContent {

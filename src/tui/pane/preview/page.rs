@@ -49,6 +49,11 @@ impl Page {
         self.rendered.line_of(source)
     }
 
+    /// The line of the content's text that a row shows, counted from 0.
+    pub(crate) fn source_of(&self, row: usize) -> usize {
+        self.rendered.source.get(row).copied().unwrap_or(0)
+    }
+
     /// The row with the match, of those that show line `source` of the content's text.
     pub(crate) fn match_line_of(&self, source: usize, words: &MarkedWords) -> usize {
         // A text that begins on these rows may be wrapped onto the next ones.

@@ -1,6 +1,7 @@
 //! What is done about the file or hunk under the cursor.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::QueuePane;
 use super::rows::Entry;
@@ -12,7 +13,10 @@ use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, Target, UndoDir
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::overlay::note::NotePrompt;
+use crate::tui::pane::browse::follow::cited_log;
 use crate::tui::pane::browse::tree::Key;
+use crate::tui::pane::log::LogPane;
+use crate::tui::pane::why::WhyPane;
 use crate::tui::pane::{PaneContext, Step, Toast};
 
 impl QueuePane {
@@ -90,6 +94,7 @@ impl QueuePane {
                 vec![Step::Effect(Effect::Library(LibraryJob::Fetch(target)))]
             }
             FileState::Gone => vec![self.gone(entry, cx)],
+            FileState::Proposed => vec![self.only_proposed(entry, cx)],
         }
     }
 
@@ -107,6 +112,7 @@ impl QueuePane {
                 "The index is no memory: edit it, or revert it",
             ))],
             FileState::Gone => vec![self.gone(entry, cx)],
+            FileState::Proposed => vec![self.only_proposed(entry, cx)],
         }
     }
 
@@ -118,12 +124,45 @@ impl QueuePane {
             FileState::Memory(key) => (key, self.line(entry)),
             FileState::Index => (Key::Store(entry.store.clone()), None),
             FileState::Gone => return vec![self.gone(entry, cx)],
+            FileState::Proposed => return vec![self.only_proposed(entry, cx)],
         };
         let then = None;
         vec![
             Step::Close,
             Step::Broadcast(Box::new(Event::Reveal { key, line, then })),
         ]
+    }
+
+    /// Shows which sessions wrote the lines of the file; of what is deleted or proposed, the session
+    /// that did it.
+    pub(super) fn explain(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let Some(entry) = self.entry() else {
+            return Vec::new();
+        };
+        if entry.item.change != ItemChange::Deleted && entry.item.proposal.is_none() {
+            let line = self.line(entry).unwrap_or(1) - 1;
+            return WhyPane::open(entry.store.clone(), entry.item.path.clone(), line);
+        }
+        let origin = entry.item.origin.as_ref();
+        let citation = origin.and_then(|origin| origin.citation.as_deref());
+        let log = citation.and_then(|citation| cited_log(cx.library, citation));
+        match log {
+            Some((log, start)) => LogPane::open(log.file.clone(), log.title.clone(), start),
+            None => vec![Step::Toast(Toast::done(
+                "No session is known that deleted it",
+            ))],
+        }
+    }
+
+    /// Says that a file is only proposed, and how it is made.
+    fn only_proposed(&self, entry: &Entry, cx: &PaneContext<'_>) -> Step {
+        let key = cx.keymap.key(KeyContext::Queue, Action::Accept);
+        let path = &entry.item.path;
+        let how = key.map(|key| format!("; {key} accepts it"));
+        Step::Toast(Toast::done(format!(
+            "{path} is only proposed{}",
+            how.unwrap_or_default()
+        )))
     }
 
     /// Says that a file is deleted, and how it comes back.
@@ -155,15 +194,21 @@ enum FileState {
     /// An index, which is no memory.
     Index,
     Gone,
+    /// It is proposed, and is not a memory of this store yet.
+    Proposed,
 }
 
 impl FileState {
     fn of(entry: &Entry, library: &Library) -> Self {
         let snapshot = library.store_by_id(&entry.store);
         let memory = snapshot.and_then(|snapshot| snapshot.memory(&entry.item.path));
+        // A proposal for a file elsewhere names it by its whole path.
+        let is_here = !Path::new(&entry.item.path).is_absolute();
+        let is_index = is_here && entry.item.change != ItemChange::Added;
         match memory {
             Some(memory) => Self::Memory(Key::Memory(entry.store.clone(), memory.path.clone())),
             None if entry.item.change == ItemChange::Deleted => Self::Gone,
+            None if entry.item.proposal.is_some() && !is_index => Self::Proposed,
             None => Self::Index,
         }
     }

@@ -1,10 +1,11 @@
 //! The rows of the queue: the files that wait, below whoever wrote them.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::core::review::{Item, ItemChange};
 use crate::core::store::StoreId;
+use crate::tui::event::Attribution;
 
 /// A file that waits, as one author left it.
 #[derive(Debug)]
@@ -120,6 +121,20 @@ impl Queue {
             entries,
             rows,
         }
+    }
+
+    /// Names the authors of the entries that have one here, and groups them anew.
+    pub(super) fn attribute(&mut self, found: &HashMap<String, Attribution>) {
+        let mut entries = std::mem::take(&mut self.entries);
+        for entry in &mut entries {
+            if let Some(found) = found.get(&entry.item.id)
+                && !entry.item.has_message()
+            {
+                entry.item.author = found.author.clone();
+                entry.item.origin = Some(found.origin.clone());
+            }
+        }
+        *self = Self::of(entries);
     }
 
     /// What waits besides these ids.

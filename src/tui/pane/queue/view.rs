@@ -11,7 +11,7 @@ use super::rows::{Entry, Row};
 use crate::core::display::{format_age, format_ago};
 use crate::core::review::ItemChange;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, count, title_span, two_ends};
+use crate::tui::chrome::{KeyFocus, bordered, count, draw_note, title_span, two_ends};
 use crate::tui::layout::{Focus, inside};
 use crate::tui::pane::{PaneContext, Step};
 use crate::tui::theme::Role;
@@ -47,12 +47,7 @@ impl QueuePane {
                 "Nothing waits for review. What agents and other programs write into the memories from now on will wait here until you accept or revert it."
             }
         };
-        let area = inside(cx.areas.body).inner(Margin::new(1, 0));
-        let rows = cells::wrap(text, usize::from(area.width));
-        for (row, y) in rows.into_iter().zip(area.top()..area.bottom()) {
-            let line = Line::from(Span::styled(text[row].to_owned(), theme.style(Role::Muted)));
-            frame.render_widget(line, Rect::new(area.x, y, area.width, 1));
-        }
+        draw_note(frame, inside(cx.areas.body), text, theme);
     }
 
     fn keys(&self, part: Focus) -> KeyFocus {
@@ -127,6 +122,7 @@ impl QueuePane {
             false => Span::raw("   "),
         };
         let (sign, role) = match entry.item.change {
+            _ if entry.item.proposal.is_some() => ("? ", Role::Accent),
             ItemChange::Added => ("+ ", Role::Added),
             ItemChange::Changed => ("~ ", Role::Muted),
             ItemChange::Deleted => ("− ", Role::Removed),

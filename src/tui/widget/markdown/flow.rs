@@ -53,6 +53,8 @@ struct Glyph {
     range: Range<usize>,
     width: usize,
     kind: GlyphKind,
+    /// Whether no line may start with it.
+    closes: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,7 +75,8 @@ fn glyphs(pieces: &[Piece]) -> Vec<Glyph> {
             let kind = match letter {
                 "\n" => GlyphKind::Break,
                 " " => GlyphKind::Blank,
-                _ if width > 1 => GlyphKind::Wide,
+                // Words of Hangul are separated by blanks, as those of Latin letters are.
+                _ if width > 1 && !is_hangul(letter) => GlyphKind::Wide,
                 _ => GlyphKind::Letter,
             };
             // Consecutive blanks count as one, as in Markdown, and no line starts with one.
@@ -86,10 +89,21 @@ fn glyphs(pieces: &[Piece]) -> Vec<Glyph> {
                 range: at..at + letter.len(),
                 width,
                 kind,
+                closes: letter.chars().all(is_closing),
             });
         }
     }
     glyphs
+}
+
+fn is_hangul(letter: &str) -> bool {
+    let mut chars = letter.chars();
+    chars.all(|c| matches!(c, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{ac00}'..='\u{d7af}'))
+}
+
+/// Whether a character belongs to what is before it: punctuation at the end of something.
+fn is_closing(c: char) -> bool {
+    ".,;:!?)]}’”»…、。〉》」』】〕）！，．：；？］｝".contains(c)
 }
 
 /// Wraps a paragraph into lines of `width` columns.
@@ -108,6 +122,7 @@ pub(super) fn wrap(pieces: &[Piece], width: usize) -> Vec<Vec<PiecePart>> {
         let after_wide = n > start && glyphs[n - 1].kind == GlyphKind::Wide;
         match glyph.kind {
             GlyphKind::Blank => opportunity = Some((n, n + 1)),
+            _ if glyph.closes => {}
             GlyphKind::Wide if n > start && glyphs[n - 1].kind != GlyphKind::Blank => {
                 opportunity = Some((n, n));
             }

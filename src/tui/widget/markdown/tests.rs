@@ -53,6 +53,21 @@ fn prose() {
 }
 
 #[test]
+fn no_line_starts_with_what_ends_a_sentence() {
+    let lines = |text: &str, width| -> Vec<String> {
+        let lines = shown(text, width).lines;
+        lines.iter().map(ToString::to_string).collect()
+    };
+    // Hangul is wrapped at blanks, Han and Kana anywhere but before closing punctuation.
+    assert_eq!(
+        lines("비개발자 출신 개발자.", 11),
+        ["비개발자", "출신", "개발자."]
+    );
+    assert_eq!(lines("データベース。次", 12), ["データベー", "ス。次"]);
+    assert_eq!(lines("数据库在东京，每天", 12), ["数据库在东", "京，每天"]);
+}
+
+#[test]
 fn code_has_the_colours_of_its_language() {
     let text = "Before\n```rust\nfn rotate(t: &Refresh) -> Pair {\n\tx\n}\n```\nAfter\n";
     insta::assert_snapshot!(picture(text, 40), @r##"

@@ -1,0 +1,459 @@
+//! The files that a plain shell script touches: redirections, `tee`, `rm`, `mv`, `cp`, `sed -i`,
+//! and what `git` stages. Words with variables or patterns name no file that is known here.
+
+use super::{FileTouch, FileUse};
+
+/// One command of a script, without its redirections.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Command {
+    /// The program and its arguments, without quotes.
+    pub(super) words: Vec<String>,
+    /// The files that the output is written to.
+    targets: Vec<String>,
+}
+
+/// The single commands of a script. The text of here documents is no command.
+pub(super) fn commands(script: &str) -> Vec<Command> {
+    let mut scanner = Scanner {
+        rest: script,
+        found: vec![Command::default()],
+        marks: Vec::new(),
+        has_open_document: false,
+    };
+    scanner.scan();
+    let is_any = |command: &Command| !command.words.is_empty() || !command.targets.is_empty();
+    scanner.found.into_iter().filter(is_any).collect()
+}
+
+struct Scanner<'a> {
+    rest: &'a str,
+    found: Vec<Command>,
+    /// The ends of the here documents that begin on the next line.
+    marks: Vec<String>,
+    /// Whether the end of an inner here document was not found: then none is looked for again.
+    has_open_document: bool,
+}
+
+/// The characters that end a word.
+const ENDS: [char; 10] = [' ', '\t', '\n', '\r', ';', '|', '&', '<', '>', '('];
+
+impl Scanner<'_> {
+    fn scan(&mut self) {
+        while let Some(first) = self.rest.chars().next() {
+            match first {
+                ' ' | '\t' | '\r' => self.skip(1),
+                '\n' => {
+                    self.skip(1);
+                    self.skip_documents();
+                    self.next_command();
+                }
+                ';' | '|' | '&' | '(' | ')' => {
+                    if self.rest.starts_with("&>") {
+                        self.skip(1);
+                        self.redirection();
+                    } else {
+                        self.skip(1);
+                        self.next_command();
+                    }
+                }
+                '#' => {
+                    let end = self.rest.find('\n').unwrap_or(self.rest.len());
+                    self.skip(end);
+                }
+                '<' | '>' => self.redirection(),
+                _ => {
+                    let word = self.word();
+                    // A number before it says which output is redirected.
+                    let is_number = !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+                    if !(is_number && self.rest.starts_with(['<', '>'])) {
+                        self.command().words.push(word);
+                    }
+                }
+            }
+        }
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        self.rest = self.rest.get(bytes..).unwrap_or_default();
+    }
+
+    fn command(&mut self) -> &mut Command {
+        if self.found.is_empty() {
+            self.found.push(Command::default());
+        }
+        let last = self.found.len() - 1;
+        &mut self.found[last]
+    }
+
+    fn next_command(&mut self) {
+        if *self.command() != Command::default() {
+            self.found.push(Command::default());
+        }
+    }
+
+    /// A redirection: of output into a file, from a file, or from a here document.
+    fn redirection(&mut self) {
+        let sign_end = self
+            .rest
+            .find(|c| !matches!(c, '<' | '>' | '|'))
+            .unwrap_or(self.rest.len());
+        let (sign, rest) = self.rest.split_at(sign_end);
+        let rest = rest
+            .strip_prefix('-')
+            .filter(|_| sign == "<<")
+            .unwrap_or(rest);
+        // Another output, or that of a command, is no file.
+        if rest.starts_with(['&', '(']) {
+            self.rest = &rest[1..];
+            if rest.starts_with('&') {
+                drop(self.word());
+            }
+            return;
+        }
+        self.rest = rest.trim_start_matches([' ', '\t']);
+        let word = self.word();
+        // In a test, the sign compares.
+        let compares = matches!(self.command().words.first(), Some(first) if first == "[[");
+        match sign {
+            "<<" => self.marks.push(word),
+            _ if sign.starts_with('>') && !compares => self.command().targets.push(word),
+            _ => {}
+        }
+    }
+
+    /// Passes over the here documents that begin here.
+    fn skip_documents(&mut self) {
+        for mark in std::mem::take(&mut self.marks) {
+            while !self.rest.is_empty() {
+                let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
+                self.rest = rest;
+                if line.trim() == mark {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The next word, without quotes.
+    fn word(&mut self) -> String {
+        let mut word = String::new();
+        while let Some(first) = self.rest.chars().next() {
+            match first {
+                '\'' | '"' => {
+                    self.skip(1);
+                    self.quoted(first, &mut word);
+                }
+                '\\' => {
+                    self.skip(1);
+                    let next = self.rest.chars().next();
+                    // In a path of Windows it divides folders.
+                    if next.is_some_and(char::is_alphanumeric) {
+                        word.push('\\');
+                    }
+                    word.extend(next.filter(|next| *next != '\n'));
+                    self.skip(next.map_or(0, char::len_utf8));
+                }
+                _ if ENDS.contains(&first) || first == ')' => break,
+                _ => {
+                    word.push(first);
+                    self.skip(first.len_utf8());
+                }
+            }
+        }
+        word
+    }
+
+    /// The rest of a quoted text; in double quotes a backslash keeps the next character.
+    fn quoted(&mut self, quote: char, word: &mut String) {
+        while let Some(first) = self.rest.chars().next() {
+            self.skip(first.len_utf8());
+            match first {
+                _ if first == quote => return,
+                '\\' if quote == '"' => {
+                    let next = self.rest.chars().next();
+                    let is_special = matches!(next, Some('"' | '\\' | '$' | '`'));
+                    if !is_special {
+                        word.push('\\');
+                    }
+                    word.extend(next);
+                    self.skip(next.map_or(0, char::len_utf8));
+                }
+                '$' if quote == '"' && self.rest.starts_with('(') => {
+                    word.push('$');
+                    self.skip_inner_document();
+                }
+                _ => word.push(first),
+            }
+        }
+    }
+
+    /// Passes over the here document of a command in quotes, as in `"$(cat <<EOF`.
+    fn skip_inner_document(&mut self) {
+        let line = self.rest.lines().next().unwrap_or_default();
+        let after = line.split_once("<<").filter(|_| !self.has_open_document);
+        let Some((_, after)) = after else {
+            return;
+        };
+        let mark = after.trim_matches(['-', ' ', '\'', '"']);
+        let mut at = 0;
+        for line in self.rest.split_inclusive('\n') {
+            at += line.len();
+            if at > line.len() && line.trim() == mark {
+                return self.skip(at);
+            }
+        }
+        self.has_open_document = true;
+    }
+}
+
+/// The files that a script touches.
+pub(super) fn touches(script: &str) -> Vec<FileTouch> {
+    let mut found = Vec::new();
+    // Where the script has gone with `cd`.
+    let mut folder = String::new();
+    for command in commands(script) {
+        let mut touch = |path: &str, usage: FileUse| {
+            if is_path(path) {
+                found.push(FileTouch::new(&joined(&folder, path), usage));
+            }
+        };
+        for target in &command.targets {
+            touch(target, FileUse::Write);
+        }
+        let words = program(&command.words);
+        let name = words.first().map_or("", |name| name.as_str());
+        let name = name.rsplit('/').next().unwrap_or(name);
+        match (name, words.get(1..).unwrap_or_default()) {
+            ("cd", [to, ..]) if folder.len() + to.len() < LONGEST_PATH => {
+                folder = joined(&folder, to);
+            }
+            ("tee", rest) => operands(rest, &[]).for_each(|path| touch(path, FileUse::Write)),
+            ("rm" | "unlink" | "trash", rest) => {
+                operands(rest, &[]).for_each(|path| touch(path, FileUse::Delete));
+            }
+            ("cat" | "head" | "tail" | "less" | "bat", rest) => {
+                let valued = ["-n", "-c", "--lines", "--bytes"];
+                let is_line = |path: &&str| !path.starts_with('+');
+                let files = operands(rest, &valued).filter(is_line);
+                files.for_each(|path| touch(path, FileUse::Read));
+            }
+            ("mv" | "cp", rest) => moved(name, &operands(rest, &[]).collect::<Vec<_>>(), touch),
+            ("sed" | "perl", rest) => edited(rest)
+                .into_iter()
+                .for_each(|path| touch(path, FileUse::Write)),
+            ("git", rest) => match rest {
+                [verb, rest @ ..] if verb == "rm" => {
+                    operands(rest, &[]).for_each(|path| touch(path, FileUse::Delete));
+                }
+                [verb, rest @ ..] if verb == "mv" => {
+                    moved("mv", &operands(rest, &[]).collect::<Vec<_>>(), touch);
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The words of a command from its program on.
+fn program(words: &[String]) -> &[String] {
+    let is_before = |word: &String| {
+        let name = word.split('=').next().unwrap_or_default();
+        let is_variable =
+            word.contains('=') && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        is_variable
+            || matches!(
+                word.as_str(),
+                "sudo" | "command" | "exec" | "time" | "then" | "do" | "{"
+            )
+    };
+    let start = words.iter().position(|word| !is_before(word));
+    words
+        .get(start.unwrap_or(words.len())..)
+        .unwrap_or_default()
+}
+
+/// The arguments that are no options; the `valued` options have a value in the next word.
+fn operands<'a>(rest: &'a [String], valued: &'a [&str]) -> impl Iterator<Item = &'a str> {
+    let mut is_value = false;
+    let mut is_file = move |word: &&str| {
+        let was_value = std::mem::replace(&mut is_value, valued.contains(word));
+        !was_value && !word.starts_with('-')
+    };
+    rest.iter()
+        .map(String::as_str)
+        .filter(move |word| is_file(word))
+}
+
+/// What moving or copying does to the first files and to the last one, or to files in it.
+fn moved(name: &str, files: &[&str], mut touch: impl FnMut(&str, FileUse)) {
+    let [from @ .., to] = files else { return };
+    if to.len() > LONGEST_PATH {
+        return;
+    }
+    let is_folder = from.len() > 1 || to.ends_with('/') || matches!(*to, "." | "..");
+    for path in from {
+        match name {
+            "mv" => touch(path, FileUse::Delete),
+            _ => touch(path, FileUse::Read),
+        }
+        if is_folder {
+            let file = path.rsplit('/').next().unwrap_or(path);
+            touch(&joined(to, file), FileUse::Write);
+        }
+    }
+    if !is_folder && !from.is_empty() {
+        touch(to, FileUse::Write);
+    }
+}
+
+/// The files that `sed -i` or `perl -pi` edits.
+fn edited(rest: &[String]) -> Vec<&str> {
+    let is_in_place = |word: &String| {
+        word.starts_with("-i") || word.starts_with("--in-place") || word.starts_with("-pi")
+    };
+    if !rest.iter().any(is_in_place) {
+        return Vec::new();
+    }
+    let is_script = |word: &String| matches!(word.as_str(), "-e" | "-f" | "-pie" | "-ie");
+    let has_script = rest.iter().any(is_script);
+    let files = operands(rest, &["-e", "-f", "-pie", "-ie"]);
+    // BSD's `-i` has the ending of copies in the next word, mostly an empty one.
+    let files = files.filter(|word| !word.is_empty());
+    files.skip(usize::from(!has_script)).collect()
+}
+
+/// No path of a file is longer, so that many files in one folder stay linear in the script.
+pub(super) const LONGEST_PATH: usize = 4096;
+
+/// A path in a folder.
+pub(super) fn joined(folder: &str, path: &str) -> String {
+    match folder.trim_end_matches('/') {
+        _ if path.starts_with(['/', '~']) => path.to_owned(),
+        "" if folder.is_empty() => path.to_owned(),
+        folder => format!("{folder}/{path}"),
+    }
+}
+
+/// The paths that a script adds to the next commit.
+pub(super) fn staged(script: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for command in commands(script) {
+        let words = program(&command.words);
+        if words.first().is_none_or(|name| name != "git") {
+            continue;
+        }
+        // Options before the subcommand may have a value.
+        let mut rest = &words[1..];
+        while let [first, _, ..] = rest
+            && matches!(first.as_str(), "-C" | "-c")
+        {
+            rest = &rest[2..];
+        }
+        if let [verb, paths @ ..] = rest
+            && verb == "add"
+        {
+            let paths = operands(paths, &[]).filter(|path| is_path(path));
+            found.extend(paths.map(str::to_owned));
+        }
+    }
+    found
+}
+
+/// Whether a word of a command is the path of a file, as far as it can be known here.
+fn is_path(word: &str) -> bool {
+    !word.is_empty()
+        && !word.starts_with(['-', '<', '&'])
+        && !word.starts_with("/dev/")
+        && !word.contains(['*', '`', '\n', '$'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(script: &str) -> Vec<Vec<String>> {
+        let commands = commands(script).into_iter();
+        commands.map(|command| command.words).collect()
+    }
+
+    #[test]
+    fn a_script_is_divided_as_the_shell_does() {
+        assert_eq!(
+            words("a 'b c' \"d \\\"e\\\"\" f\\ g"),
+            [["a", "b c", "d \"e\"", "f g"]]
+        );
+        assert_eq!(
+            words("a; b && c || d | e\nf & (g)"),
+            [["a"], ["b"], ["c"], ["d"], ["e"], ["f"], ["g"]]
+        );
+        assert_eq!(
+            words("cat <<'EOF' | b\nrm x\nEOF\nc"),
+            [["cat"], ["b"], ["c"]]
+        );
+        assert_eq!(words("a <<< 'word' # and no more\nb"), [["a"], ["b"]]);
+    }
+
+    #[test]
+    fn what_only_looks_like_a_file_is_none() {
+        use FileUse::{Delete, Read, Write};
+        let table: &[(&str, &[(&str, FileUse)])] = &[
+            ("echo 'a > b.md' | grep \">\" c", &[]),
+            ("[[ a > b ]] && x 2>&1 >&2 2>/dev/null", &[]),
+            (
+                "x 2> err.txt &> all.txt",
+                &[("err.txt", Write), ("all.txt", Write)],
+            ),
+            (
+                "head -n 40 a.md; tail -n +2 b.md",
+                &[("a.md", Read), ("b.md", Read)],
+            ),
+            ("rm \"$TMP/a.md\" *.bak b.md", &[("b.md", Delete)]),
+            (
+                "sed -i '' 's|a; b|c.d|' x.go y.go",
+                &[("x.go", Write), ("y.go", Write)],
+            ),
+            ("sed -i -e s/a/b/ -e s/c/d/ x", &[("x", Write)]),
+            ("perl -pi -e 's/a/b/' x.md", &[("x.md", Write)]),
+            (
+                "cd sub && echo x > a.md && cd .. && cat b.md",
+                &[("sub/a.md", Write), ("sub/../b.md", Read)],
+            ),
+            (
+                "mv a.md b.md old/",
+                &[
+                    ("a.md", Delete),
+                    ("old/a.md", Write),
+                    ("b.md", Delete),
+                    ("old/b.md", Write),
+                ],
+            ),
+            (
+                "cp my\\ file.png assets/x.png",
+                &[("my file.png", Read), ("assets/x.png", Write)],
+            ),
+            (
+                "git rm a.md && git mv b.md c.md",
+                &[("a.md", Delete), ("b.md", Delete), ("c.md", Write)],
+            ),
+            (
+                "cp a.md b.md 2>&1 | tee log.md",
+                &[("a.md", Read), ("b.md", Write), ("log.md", Write)],
+            ),
+            (
+                "git commit -m \"$(cat <<'EOF'\nwhy \"a\" > b\nrm it\nEOF\n)\" && rm c.md",
+                &[("c.md", Delete)],
+            ),
+            ("A=1 sudo rm /etc/a.md", &[("/etc/a.md", Delete)]),
+        ];
+        for (script, wanted) in table {
+            let found = touches(script);
+            let found: Vec<(&str, FileUse)> = found
+                .iter()
+                .map(|touch| (touch.path.as_str(), touch.usage))
+                .collect();
+            assert_eq!(found, *wanted, "{script}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Whether files and folders are as they were, told by their sizes and times alone.
+
+use serde::{Deserialize, Serialize};
+
+/// A folder, and when its entries were last added, removed or renamed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FolderStamp(
+    /// The path below the root.
+    pub String,
+    /// The time, in nanoseconds since 1970. It is the one that no program can set back.
+    pub i64,
+);
+
+#[cfg(unix)]
+mod unix {
+    use cap_std::fs::Dir;
+    use rustix::fs::{AtFlags, FileType, Stat, fstat, statat};
+
+    use super::FolderStamp;
+    use crate::core::sandbox::Root;
+
+    impl Root {
+        /// The root and the folders that [`Root::markdown`] reads, as they are before they are
+        /// read; `None` if one of them cannot be examined.
+        pub fn folder_stamps(&self, folder: &str, depth: usize) -> Option<Vec<FolderStamp>> {
+            let dir = self.dir()?;
+            let mut found = Vec::new();
+            if folder.is_empty() {
+                stamp_folders(&dir, "", depth, &mut found)?;
+            } else {
+                found.push(FolderStamp(String::new(), changed(&fstat(&dir).ok()?)?));
+                if dir.is_dir(folder) {
+                    stamp_folders(&dir.open_dir(folder).ok()?, folder, depth, &mut found)?;
+                }
+            }
+            Some(found)
+        }
+
+        /// Whether the folders have the same entries as at their stamps, and the files these sizes
+        /// and times, in milliseconds since 1970. No file is opened.
+        pub fn is_unchanged(&self, folders: &[FolderStamp], files: &[(&str, (u64, i64))]) -> bool {
+            const ENOUGH: usize = 500;
+            const MOST_THREADS: usize = 4;
+            let Some(dir) = &self.dir() else { return false };
+            let is_same_folder = |FolderStamp(path, time): &FolderStamp| {
+                let path = if path.is_empty() { "." } else { path };
+                let stat = statat(dir, path, AtFlags::SYMLINK_NOFOLLOW).ok();
+                stat.and_then(|stat| changed(&stat)) == Some(*time)
+            };
+            if !folders.iter().all(is_same_folder) {
+                return false;
+            }
+            let are_same = |files: &[(&str, (u64, i64))]| {
+                files
+                    .iter()
+                    .all(|(path, stamp)| self.stamp_in(dir, path) == Some(*stamp))
+            };
+            if files.len() < ENOUGH {
+                return are_same(files);
+            }
+            let threads =
+                std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS));
+            let are_same = &are_same;
+            std::thread::scope(|scope| {
+                let parts: Vec<_> = files
+                    .chunks(files.len().div_ceil(threads))
+                    .map(|part| scope.spawn(move || are_same(part)))
+                    .collect();
+                parts.into_iter().all(|part| part.join().unwrap_or(false))
+            })
+        }
+
+        /// The size and time of a file. Its folders are not checked to be in the root: if a link
+        /// took the place of one, the time of the folder above it is another.
+        fn stamp_in(&self, dir: &Dir, path: &str) -> Option<(u64, i64)> {
+            let stat = statat(dir, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+                let found = self.find_file(path)?;
+                return Some((found.size, found.modified));
+            }
+            let time = nanoseconds(stat.st_mtime.into(), stat.st_mtime_nsec.into()) / 1_000_000;
+            let size = u64::try_from(stat.st_size).ok()?;
+            Some((size, i64::try_from(time.max(0)).ok()?))
+        }
+    }
+
+    fn stamp_folders(
+        dir: &Dir,
+        path: &str,
+        depth: usize,
+        found: &mut Vec<FolderStamp>,
+    ) -> Option<()> {
+        found.push(FolderStamp(path.to_owned(), changed(&fstat(dir).ok()?)?));
+        if depth == 0 {
+            return Some(());
+        }
+        for entry in dir.entries().ok()? {
+            let entry = entry.ok()?;
+            let name = entry.file_name().into_string();
+            let Some(name) = name.ok().filter(|name| !name.starts_with('.')) else {
+                continue;
+            };
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            let below = match path {
+                "" => name.clone(),
+                _ => format!("{path}/{name}"),
+            };
+            match entry.open_dir() {
+                Ok(sub) => stamp_folders(&sub, &below, depth - 1, found)?,
+                // It is not read either, until its mode is another, which changes its time.
+                Err(_) => {
+                    let stat = statat(dir, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+                    found.push(FolderStamp(below, changed(&stat)?));
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn changed(stat: &Stat) -> Option<i64> {
+        i64::try_from(nanoseconds(stat.st_ctime.into(), stat.st_ctime_nsec.into())).ok()
+    }
+
+    fn nanoseconds(seconds: i128, rest: i128) -> i128 {
+        seconds * 1_000_000_000 + rest
+    }
+}
+
+/// Without a time that no program can set back, nothing is known to be unchanged.
+#[cfg(not(unix))]
+impl super::Root {
+    /// No folder has a stamp.
+    pub fn folder_stamps(&self, _folder: &str, _depth: usize) -> Option<Vec<FolderStamp>> {
+        None
+    }
+
+    /// Nothing is known to be unchanged.
+    pub fn is_unchanged(&self, _folders: &[FolderStamp], _files: &[(&str, (u64, i64))]) -> bool {
+        false
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+    use crate::core::sandbox::Root;
+
+    #[test]
+    fn every_change_of_a_name_or_a_file_is_told() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let at = |name: &str| temp.path().join(name);
+        fs::create_dir_all(at("sub/deep")).expect("creates");
+        fs::create_dir(at(".hidden")).expect("creates");
+        fs::write(at("a.md"), "one\n").expect("writes");
+        fs::write(at("sub/b.md"), "two\n").expect("writes");
+        std::os::unix::fs::symlink("sub/b.md", at("link.md")).expect("links");
+        let root = Root::open(temp.path()).expect("opens");
+        let look = || {
+            let folders = root.folder_stamps("", 4).expect("has stamps");
+            let files: Vec<(String, (u64, i64))> = ["a.md", "link.md", "sub/b.md"]
+                .iter()
+                .filter_map(|name| root.find_file(name))
+                .map(|file| (file.path, (file.size, file.modified)))
+                .collect();
+            (folders, files)
+        };
+        type Look = (Vec<FolderStamp>, Vec<(String, (u64, i64))>);
+        let is_same = |(folders, files): &Look| {
+            let files = files.iter().map(|(path, stamp)| (path.as_str(), *stamp));
+            root.is_unchanged(folders, &files.collect::<Vec<_>>())
+        };
+        let names: Vec<String> = look().0.into_iter().map(|stamp| stamp.0).collect();
+        assert_eq!(names, ["", "sub", "sub/deep"]);
+        let old = SystemTime::now() - Duration::from_secs(100);
+        let steps: [(&str, &dyn Fn()); 6] = [
+            ("edited in place", &|| {
+                fs::write(at("sub/b.md"), "2\n").expect("writes");
+            }),
+            ("touched", &|| {
+                let file = fs::File::open(at("a.md")).expect("opens");
+                file.set_modified(old).expect("touches");
+            }),
+            ("a new file below", &|| {
+                fs::write(at("sub/deep/c.md"), "three\n").expect("writes");
+            }),
+            ("a new file, and the folder's time set back", &|| {
+                let folder = fs::File::open(at("sub")).expect("opens");
+                let time = folder.metadata().and_then(|meta| meta.modified());
+                fs::write(at("sub/d.md"), "four\n").expect("writes");
+                folder.set_modified(time.expect("a time")).expect("sets");
+            }),
+            ("renamed", &|| {
+                fs::rename(at("a.md"), at("e.md")).expect("renames");
+            }),
+            ("deleted", &|| fs::remove_file(at("e.md")).expect("removes")),
+        ];
+        for (what, step) in steps {
+            // The times of a file system advance in steps of some milliseconds.
+            std::thread::sleep(Duration::from_millis(20));
+            let before = look();
+            assert!(is_same(&before), "before: {what}");
+            step();
+            assert!(!is_same(&before), "{what}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! From a memory to the session that wrote it, and from a session to its memories.
+
+use std::fs;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::finding::TestUi;
+use super::review::Reviewing;
+use crate::core::history::{Author, Origin};
+use crate::core::log::touch::FileUse;
+use crate::core::review::{LineSource, Reason};
+use crate::tui::effect::{Effect, WhyJob};
+use crate::tui::event::{Attribution, Event, ExplainedText};
+use crate::tui::keymap::KeyContext;
+
+fn attribution(item: &str) -> Attribution {
+    Attribution {
+        item: item.to_owned(),
+        author: Author {
+            who: "claude-code".to_owned(),
+            door: "files".to_owned(),
+        },
+        origin: Origin {
+            session: "5e551011".to_owned(),
+            citation: Some("claude-code:5e551011#L7".to_owned()),
+        },
+    }
+}
+
+#[test]
+fn an_item_joins_the_session_that_the_logs_name_and_stays_there() {
+    let mut reviewing = Reviewing::new();
+    reviewing.press("G");
+    assert!(reviewing.ui.text().contains("another program"));
+    let hunk = reviewing.ids("grace.md").remove(0);
+    let item = hunk.split('.').next().expect("an id");
+    reviewing
+        .ui
+        .tell(Event::Attributed(vec![attribution(item)]));
+    let text = reviewing.ui.text();
+    assert!(!text.contains("another program"), "{text}");
+    assert!(text.contains("new by claude-code in “5e551011”"), "{text}");
+    assert!(reviewing.here().contains("grace.md"), "{text}");
+    // Reading the queue again does not forget it.
+    reviewing.load();
+    assert!(!reviewing.ui.text().contains("another program"));
+    // So the session is accepted with all that it wrote.
+    let ids = [reviewing.ids("auth.md"), reviewing.ids("grace.md")].concat();
+    let effects = reviewing.press("A");
+    let accepted = format!("{effects:?}");
+    assert!(ids.iter().all(|id| accepted.contains(id)), "{accepted}");
+}
+
+fn source(citation: u64) -> Option<Arc<LineSource>> {
+    Some(Arc::new(LineSource::Call(Reason {
+        agent: "claude-code",
+        session: "s1".to_owned(),
+        title: "Token times".to_owned(),
+        line: citation,
+        time: Some(0),
+        tool: "Edit".to_owned(),
+        usage: FileUse::Write,
+        file: "/m/auth.md".into(),
+        words: Some((1, "please make it longer".to_owned())),
+    })))
+}
+
+#[test]
+fn a_hunk_leads_to_its_line_and_on_to_the_words_before_it() {
+    let mut reviewing = Reviewing::new();
+    let effects = reviewing.press("g J J W");
+    let job = WhyJob {
+        store: reviewing.ui.id("claude"),
+        path: "auth.md".to_owned(),
+    };
+    assert_eq!(effects, [Effect::Why(job.clone())]);
+    assert_eq!(reviewing.ui.place(), KeyContext::Why);
+    assert!(reviewing.ui.text().contains("reading…"));
+    let file = reviewing.ui.home.path().join("claude/auth.md");
+    let text = fs::read_to_string(file).expect("text");
+    let lines = text.lines().map(|line| {
+        let source = line.contains("30 minutes").then(|| source(2)).flatten();
+        (line.to_owned(), source)
+    });
+    let result = Ok(ExplainedText {
+        lines: lines.collect(),
+        has_logs: true,
+    });
+    reviewing.ui.tell(Event::Explained { job, result });
+    let here = reviewing.here();
+    assert!(
+        here.contains("30 minutes") && here.contains("claude-code"),
+        "{here}"
+    );
+    let text = reviewing.ui.text();
+    for said in [
+        "“Token times”",
+        "You had said: please make it longer",
+        "claude-code:s1#L2",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    reviewing.press("<cr>");
+    let text = reviewing.ui.text();
+    assert!(text.contains("not among the logs shown here"), "{text}");
+    reviewing.press("k");
+    let text = reviewing.ui.text();
+    assert!(text.contains("tells who wrote this line"), "{text}");
+    reviewing.press("<esc>");
+    assert_eq!(reviewing.ui.place(), KeyContext::Queue);
+}
+
+/// An app with the log of a session that changed a memory.
+fn with_writing_session() -> TestUi {
+    let mut ui = TestUi::new();
+    let memory = ui.ui.home.path().join("claude/auth.md");
+    let record = |kind: &str, id: &str, content: serde_json::Value| {
+        json!({"type": kind, "uuid": id, "timestamp": "2026-01-02T04:00:00Z", "cwd": "/shop", "sessionId": "s2",
+            "message": {"role": kind, "content": content}})
+        .to_string()
+    };
+    let call = |name: &str, input: serde_json::Value| json!([{ "type": "tool_use", "id": name, "name": name, "input": input }]);
+    let lines = [
+        record("user", "w1", json!("longer tokens for the zebra")),
+        record(
+            "assistant",
+            "w2",
+            call("Read", json!({ "file_path": memory })),
+        ),
+        record(
+            "assistant",
+            "w3",
+            call(
+                "Edit",
+                json!({ "file_path": memory, "old_string": "15", "new_string": "30" }),
+            ),
+        ),
+        record(
+            "assistant",
+            "w4",
+            call("Read", json!({ "file_path": "/shop/src/main.rs" })),
+        ),
+    ];
+    let log = ui.ui.home.path().join("agent/projects/-shop/s2.jsonl");
+    fs::write(log, lines.join("\n") + "\n").expect("a log");
+    ui.look();
+    ui
+}
+
+#[test]
+fn a_session_lists_the_memories_that_it_touched_and_goes_to_the_call() {
+    let mut ui = with_writing_session();
+    ui.press("/");
+    ui.press("zebra<cr>");
+    assert_eq!(ui.ui.place(), KeyContext::Log);
+    ui.press("W");
+    let text = ui.text();
+    assert!(text.contains("1 memory of this session"), "{text}");
+    assert!(
+        ui.ui.row("claude:auth.md").contains("read, written"),
+        "{text}"
+    );
+    ui.press("<cr>");
+    assert_eq!(ui.ui.place(), KeyContext::Log);
+    assert!(ui.ui.row("▌").contains("Edit"), "{}", ui.text());
+}
+
+#[test]
+fn a_line_leads_into_the_log_that_wrote_it() {
+    let mut ui = with_writing_session();
+    ui.press("/");
+    ui.press("auth.md<cr>");
+    let effects = ui.press("W");
+    let [Effect::Why(job)] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    let mut explained = Reason {
+        session: "s2".to_owned(),
+        ..match source(3).as_deref() {
+            Some(LineSource::Call(reason)) => reason.clone(),
+            _ => panic!("a call"),
+        }
+    };
+    explained.title = "zebra".to_owned();
+    let lines = vec![(
+        "one".to_owned(),
+        Some(Arc::new(LineSource::Call(explained))),
+    )];
+    let result = Ok(ExplainedText {
+        lines,
+        has_logs: true,
+    });
+    ui.tell(Event::Explained {
+        job: job.clone(),
+        result,
+    });
+    ui.press("<cr>");
+    assert_eq!(ui.ui.place(), KeyContext::Log);
+    assert!(ui.ui.row("▌").contains("Edit"), "{}", ui.text());
+    ui.press("<esc>");
+    assert_eq!(ui.ui.place(), KeyContext::Why);
+}

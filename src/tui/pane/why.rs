@@ -1,0 +1,322 @@
+//! Why a memory says what it says: each of its lines with the session that wrote it, and the
+//! user's words before that. Enter opens the log there.
+
+use std::sync::Arc;
+
+use ratatui::Frame;
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Margin, Position, Rect};
+use ratatui::text::{Line, Span};
+
+use super::browse::follow::cited_log;
+use super::log::{LogPane, copy_to_clipboard};
+use super::{Handled, Pane, PaneContext, Step, Toast};
+use crate::core::display::{format_age, format_ago};
+use crate::core::history::Record;
+use crate::core::review::{LineSource, Reason};
+use crate::core::store::StoreId;
+use crate::tui::action::Action;
+use crate::tui::cells::{self, escape_line};
+use crate::tui::chrome::{KeyFocus, bordered, title_span, two_ends};
+use crate::tui::effect::{Effect, WhyJob};
+use crate::tui::event::{Event, ExplainedText};
+use crate::tui::keymap::KeyContext;
+use crate::tui::layout::inside;
+use crate::tui::theme::Role;
+use crate::tui::widget::list::{Cursor, Move};
+
+/// The width of the column that names who wrote a line, and when.
+const WHO: usize = 17;
+
+/// The lines of one file, with their sources.
+#[derive(Debug)]
+pub(crate) struct WhyPane {
+    job: WhyJob,
+    text: Option<Result<ExplainedText, String>>,
+    cursor: Cursor,
+}
+
+impl WhyPane {
+    /// Opens the lines of a file, with the cursor on this one, counted from 0.
+    pub(crate) fn open(store: StoreId, path: String, line: usize) -> Vec<Step> {
+        let job = WhyJob { store, path };
+        let pane = Self {
+            job: job.clone(),
+            text: None,
+            cursor: Cursor {
+                selected: line,
+                ..Cursor::default()
+            },
+        };
+        vec![Step::Push(Box::new(pane)), Step::Effect(Effect::Why(job))]
+    }
+
+    /// The areas of the lines and of what is known about the one under the cursor.
+    fn areas(cx: &PaneContext<'_>) -> (Rect, Rect) {
+        let body = cx.areas.body;
+        let below = (body.height / 3).clamp(5, 10).min(body.height);
+        let lines = Rect {
+            height: body.height - below,
+            ..body
+        };
+        let source = Rect {
+            y: body.y + lines.height,
+            height: below,
+            ..body
+        };
+        (lines, source)
+    }
+
+    fn height(cx: &PaneContext<'_>) -> usize {
+        usize::from(inside(Self::areas(cx).0).height).max(1)
+    }
+
+    fn lines(&self) -> &[(String, Option<Arc<LineSource>>)] {
+        match &self.text {
+            Some(Ok(text)) => &text.lines,
+            _ => &[],
+        }
+    }
+
+    /// What brought the line under the cursor in.
+    fn source(&self) -> Option<&LineSource> {
+        self.lines().get(self.cursor.selected)?.1.as_deref()
+    }
+
+    /// The message that wrote the line under the cursor.
+    fn citation(&self) -> Option<String> {
+        match self.source()? {
+            LineSource::Call(reason) => Some(reason.cite(reason.line)),
+            LineSource::Change(record) => record.origin.as_ref()?.citation.clone(),
+        }
+    }
+
+    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
+        let (height, count) = (Self::height(cx), self.lines().len());
+        self.cursor.step(to, height, count);
+        Vec::new()
+    }
+
+    fn open_log(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let Some(citation) = self.citation() else {
+            return vec![Step::Toast(Toast::done(
+                "No session is known that wrote this line",
+            ))];
+        };
+        match cited_log(cx.library, &citation) {
+            Some((log, start)) => LogPane::open(log.file.clone(), log.title.clone(), start),
+            None => vec![Step::Toast(Toast::done(format!(
+                "{citation} is not among the logs shown here"
+            )))],
+        }
+    }
+
+    fn copy(&self) -> Vec<Step> {
+        self.citation().map(copy_to_clipboard).unwrap_or_default()
+    }
+
+    fn draw_lines(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let (area, _) = Self::areas(cx);
+        let block =
+            bordered(theme, KeyFocus::Here).title(title_span(theme, &escape_line(&self.job.path)));
+        frame.render_widget(block, area);
+        let rows = inside(area);
+        let lines = self.lines();
+        let window = self.cursor.window(usize::from(rows.height), lines.len());
+        let mut above: Option<&LineSource> = None;
+        for (at, y) in window.zip(rows.top()..rows.bottom()) {
+            let (text, source) = &lines[at];
+            let is_here = at == self.cursor.selected;
+            let bar = match is_here {
+                true => Span::styled("▌ ", theme.style(Role::Accent)),
+                false => Span::raw("  "),
+            };
+            let source = source.as_deref();
+            // Lines of one source are named once.
+            let who = match source {
+                Some(source) if above != Some(source) => who_and_when(source, cx.now),
+                _ => String::new(),
+            };
+            // A blank line between them does not divide them.
+            if source.is_some() || !text.trim().is_empty() {
+                above = source;
+            }
+            let who = cells::cut(&escape_line(&who), WHO);
+            let pad = " ".repeat(WHO - cells::width(&who) + 1);
+            let left = vec![
+                bar,
+                Span::styled(format!("{who}{pad}"), theme.style(Role::Muted)),
+                Span::raw(escape_line(text)),
+            ];
+            let role = if is_here { Role::Selected } else { Role::Text };
+            let line = two_ends(left, Vec::new(), usize::from(rows.width), theme.style(role));
+            frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
+        }
+    }
+
+    /// Draws what is known about the line under the cursor.
+    fn draw_source(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let (_, area) = Self::areas(cx);
+        let block = bordered(theme, KeyFocus::Elsewhere).title(title_span(theme, "why"));
+        frame.render_widget(block, area);
+        let text = inside(area).inner(Margin::new(1, 0));
+        let mut y = text.y;
+        for (said, role) in self.facts_of_line(cx) {
+            let said = escape_line(&said);
+            for row in cells::wrap(&said, usize::from(text.width)) {
+                if y < text.bottom() {
+                    let line = Line::from(Span::styled(said[row].to_owned(), theme.style(role)));
+                    frame.render_widget(line, Rect::new(text.x, y, text.width, 1));
+                    y += 1;
+                }
+            }
+        }
+    }
+
+    fn facts_of_line(&self, cx: &PaneContext<'_>) -> Vec<(String, Role)> {
+        let text = match &self.text {
+            None => return vec![("reading…".to_owned(), Role::Muted)],
+            Some(Err(problem)) => return vec![(problem.clone(), Role::Warn)],
+            Some(Ok(text)) => text,
+        };
+        match self.source() {
+            Some(LineSource::Call(reason)) => facts_of_call(reason, cx.now),
+            Some(LineSource::Change(record)) => facts_of_change(record, cx.now),
+            None if !text.has_logs => {
+                vec![("The logs are still being read…".to_owned(), Role::Muted)]
+            }
+            None => vec![(
+                "No log and no recorded change tells who wrote this line.".to_owned(),
+                Role::Muted,
+            )],
+        }
+    }
+}
+
+/// Who brought a line in, and when, in few words.
+fn who_and_when(source: &LineSource, now: i64) -> String {
+    match source {
+        LineSource::Call(reason) => {
+            let age = reason.time.map(|time| format_age(time, now));
+            format!("{} {}", reason.agent, age.unwrap_or_default())
+        }
+        LineSource::Change(record) => {
+            format!("{} {}", record.author.who, format_age(record.time, now))
+        }
+    }
+}
+
+fn facts_of_call(reason: &Reason, now: i64) -> Vec<(String, Role)> {
+    let ago = reason
+        .time
+        .map(|time| format!(", {}", format_ago(time, now)));
+    let said = format!(
+        "{} in “{}”{}, with {}",
+        reason.agent,
+        reason.title,
+        ago.unwrap_or_default(),
+        reason.tool
+    );
+    let mut facts = vec![(said, Role::Strong)];
+    if let Some((_, words)) = &reason.words {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        facts.push((format!("You had said: {}", words.join(" ")), Role::Text));
+    }
+    facts.insert(1, (reason.cite(reason.line), Role::Muted));
+    facts
+}
+
+fn facts_of_change(record: &Record, now: i64) -> Vec<(String, Role)> {
+    let said = format!(
+        "{} ({}), {}",
+        record.message,
+        record.author.who,
+        format_ago(record.time, now)
+    );
+    let mut facts = vec![(said, Role::Strong)];
+    if let Some(origin) = &record.origin {
+        let at = origin.citation.as_ref().unwrap_or(&origin.session);
+        facts.push((format!("in {at}"), Role::Muted));
+    }
+    facts
+}
+
+impl Pane for WhyPane {
+    fn key_context(&self) -> KeyContext {
+        KeyContext::Why
+    }
+
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+        Handled::Used(match action {
+            Action::Up => self.moved(Move::Up, cx),
+            Action::Down => self.moved(Move::Down, cx),
+            Action::PageUp => self.moved(Move::PageUp, cx),
+            Action::PageDown => self.moved(Move::PageDown, cx),
+            Action::Top => self.moved(Move::First, cx),
+            Action::Bottom => self.moved(Move::Last, cx),
+            Action::Open => self.open_log(cx),
+            Action::Copy => self.copy(),
+            Action::Back => vec![Step::Close],
+            _ => return Handled::Unused,
+        })
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        let rows = inside(Self::areas(cx).0);
+        let at = Position::new(mouse.column, mouse.row);
+        match mouse.kind {
+            MouseEventKind::ScrollDown => self.moved(Move::Down, cx),
+            MouseEventKind::ScrollUp => self.moved(Move::Up, cx),
+            MouseEventKind::Down(MouseButton::Left) if rows.contains(at) => {
+                let line = usize::from(at.y - rows.y);
+                let (height, count) = (Self::height(cx), self.lines().len());
+                if let Some(row) = self.cursor.row_at(line, height, count) {
+                    self.cursor.selected = row;
+                }
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {
+        if let Event::Explained { job, result } = event
+            && *job == self.job
+        {
+            self.text = Some(match result {
+                Ok(text) => Ok(text.clone()),
+                Err(error) => Err(error.to_string()),
+            });
+            self.cursor.fit(Self::height(cx), self.lines().len());
+        }
+        Vec::new()
+    }
+
+    fn resize(&mut self, cx: &PaneContext<'_>) {
+        if self.text.is_some() {
+            self.cursor.fit(Self::height(cx), self.lines().len());
+        }
+    }
+
+    fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {
+        Some(format!("why   {}", self.job.path))
+    }
+
+    fn offers(&self, action: Action) -> bool {
+        match action {
+            Action::Open | Action::Copy => self.citation().is_some(),
+            _ => true,
+        }
+    }
+
+    fn is_fullscreen(&self) -> bool {
+        true
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        self.draw_lines(frame, cx);
+        self.draw_source(frame, cx);
+    }
+}
