@@ -20,10 +20,12 @@ mod list;
 mod log;
 mod logs;
 mod mcp;
+mod merge;
 mod pick;
 mod print;
 mod read;
 mod recall;
+mod rehome;
 mod resume;
 mod review;
 mod select;
@@ -169,6 +171,9 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> CommandResult 
         Verb::Patch(args) => write::patch(args, world, printer),
         Verb::Delete(args) => write::delete(args, world, printer),
         Verb::Rename(args) => write::rename(args, world, printer),
+        Verb::Merge(args) => merge::run(args, world, printer),
+        Verb::Generalize(args) => merge::generalize(args, world, printer),
+        Verb::Rehome(args) => rehome::run(args, world, printer),
         Verb::Index(args) => index::run(args, world, printer),
         Verb::Review(args) => review::run(args, world, printer),
         Verb::Why(args) => why::run(args, world, printer),

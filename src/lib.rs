@@ -22,8 +22,9 @@
 //!   [`core::header`] parse and compose the texts; [`core::store`] opens one store;
 //!   [`core::library`] is a snapshot of all stores and logs; [`core::context`] lists what an agent
 //!   loads by itself at its start, one module for each agent.
-//! - From a request to bytes: [`core::change`] plans and writes; [`core::history`] records changes
-//!   and keeps every version; [`core::unsaved`] keeps text that is not saved yet.
+//! - From a request to bytes: [`core::change`] plans and writes; [`core::combine`] makes one text
+//!   of two; [`core::history`] records changes and keeps every version; [`core::unsaved`] keeps
+//!   text that is not saved yet.
 //! - From what others wrote to a decision: [`core::review`] records writes of agents as changes,
 //!   names the session behind them, and keeps what a person accepted.
 //! - From logs to text: [`core::log`] reads the logs, one module for each agent; [`core::corpus`]
@@ -33,6 +34,8 @@
 //!   these, their days, weeks, months and years.
 //! - From a query to hits: [`core::query`] parses, [`core::search`] finds, [`core::format`] formats
 //!   hits for agents.
+//! - From an old path to the new one: [`core::rehome`] gathers the memories of a project that
+//!   moved.
 //! - From memories to findings: [`core::curate`] checks them, one rule a file, against each other,
 //!   the index, the calendar and the project's git history; its fixes are changes.
 //! - Before text leaves the machine: [`core::secret`] masks secrets, [`core::hidden`] finds and

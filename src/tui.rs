@@ -41,7 +41,7 @@ use theme::Theme;
 use crate::core::Result;
 use crate::core::catalog::LogCatalog;
 use crate::core::change::{Author, Moment};
-use crate::core::config::{EditorKeys, Settings, Warning};
+use crate::core::config::{CurateSettings, EditorKeys, Settings, Warning};
 use crate::core::context::{AgentContext, Draft, KnownAgent};
 use crate::core::discover::{DiscoveryScope, Environment, SearchedPlace};
 use crate::core::history::History;
@@ -56,6 +56,8 @@ pub type Clock = fn() -> Moment;
 pub struct Setup {
     /// How the stores are found.
     pub source: StoreSource,
+    /// Where findings come from, apart from the stores.
+    pub curate: CurateSetup,
     /// Set to show the finder alone and print the choice.
     pub pick: Option<Pick>,
     /// What agents load by themselves.
@@ -94,6 +96,21 @@ pub struct Setup {
     pub warnings: Vec<Warning>,
     /// Whether to panic after the first frame, so that tests can check the terminal afterwards.
     pub panics: bool,
+}
+
+/// Where findings come from, apart from the stores.
+#[derive(Debug, Clone)]
+pub struct CurateSetup {
+    /// The directories of the user and of the agents.
+    pub environment: Environment,
+    /// The root of the current project.
+    pub project: Option<PathBuf>,
+    /// The program that reads git histories.
+    pub git: PathBuf,
+    /// Which rules are off, and the limits of the others.
+    pub settings: CurateSettings,
+    /// The folder of cached git histories.
+    pub cache: Option<PathBuf>,
 }
 
 /// Reads what agents load by themselves when they start here; the caller of [`run()`] supplies it,

@@ -6,7 +6,9 @@
 mod context;
 mod curate;
 mod logs;
+mod merge;
 mod pick;
+mod rehome;
 mod review;
 mod timeline;
 
@@ -20,7 +22,9 @@ use crate::core::memory::Revision;
 pub use context::ContextArgs;
 pub use curate::{CurateArgs, CurateFormat};
 pub use logs::{KeepArgs, LogArgs, LogFilter, LogsArgs, ResumeArgs, RoleArg, StatsArgs};
+pub use merge::{GeneralizeArgs, MergeArgs};
 pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
+pub use rehome::RehomeArgs;
 pub use review::{ReviewArgs, WhyArgs};
 pub use timeline::{EventsArgs, GripArgs, LevelArg, TeleportArgs, TocArgs};
 
@@ -107,6 +111,14 @@ pub enum Verb {
     Delete(DeleteArgs),
     /// Rename a memory and update links and index, or move it to STORE:PATH
     Rename(RenameArgs),
+    /// Make one memory of several: everything that they say, each thing once; links and index follow
+    Merge(MergeArgs),
+    /// Derive a principle from lessons that teach the same; they link to each other; content from
+    /// --content or standard input
+    Generalize(GeneralizeArgs),
+    /// Gather the memories that were written while the project had another path; without a path, list
+    /// them
+    Rehome(RehomeArgs),
     /// Update the index, or check it
     Index(IndexArgs),
     /// Show what agents and other programs wrote since you last accepted it; exit 1 while something

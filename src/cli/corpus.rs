@@ -90,7 +90,8 @@ impl World {
     /// Calls `read` with the updated corpus of every log that can be found, and prints what could
     /// not be read; shows progress on a terminal.
     pub(super) fn read_corpus<T>(&self, read: impl Fn(&LogCorpus<'_>) -> T) -> Result<T, Failure> {
-        self.read_corpus_of(&self.log_catalog()?, read)
+        let catalog = self.log_catalog()?;
+        Ok(self.read_logs(&catalog, &catalog.files(), read)?)
     }
 
     /// As [`World::read_corpus`], also of logs outside the named stores.
@@ -98,22 +99,24 @@ impl World {
         &self,
         read: impl Fn(&LogCorpus<'_>) -> T,
     ) -> Result<T, Failure> {
-        self.read_corpus_of(&self.whole_log_catalog()?, read)
+        let catalog = self.whole_log_catalog()?;
+        Ok(self.read_logs(&catalog, &catalog.files(), read)?)
     }
 
-    fn read_corpus_of<T>(
+    /// As [`World::read_corpus`], for the logs of a catalog.
+    pub(super) fn read_logs<T>(
         &self,
         catalog: &LogCatalog,
+        files: &[LogFile],
         read: impl Fn(&LogCorpus<'_>) -> T,
-    ) -> Result<T, Failure> {
-        let files = catalog.files();
+    ) -> crate::core::Result<T> {
         let meter = ProgressLine::new();
         let open = || {
-            let corpus = catalog.corpus(&files, &meter);
+            let corpus = catalog.corpus(files, &meter);
             meter.clear();
             Ok(LogCorpus {
                 catalog,
-                files: &files,
+                files,
                 corpus: corpus?,
             })
         };

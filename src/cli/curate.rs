@@ -2,23 +2,25 @@
 
 mod sarif;
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::args::{CurateArgs, CurateFormat};
 use super::change::{ChangeOptions, carry_out};
+use super::corpus::LogCorpus;
 use super::print::{Cell, Printer, TextStyle, print_error, print_note};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
+use crate::core::catalog::{LogCatalog, LogScope};
+use crate::core::curate::collect::{Sources, collect};
 use crate::core::curate::fix::plan_fixes;
-use crate::core::curate::git::{ProjectHistory, project_of};
+use crate::core::curate::logs::{SessionLogs, reads_logs};
+use crate::core::curate::run::{Request, findings};
 use crate::core::curate::waiver::{self, Waiver};
-use crate::core::curate::{
-    Collection, CuratedStore, Finding, RULES, Severity, check, returned, rule,
-};
+use crate::core::curate::{Finding, RULES, Severity, check, rule};
+use crate::core::log::LogFile;
 use crate::core::store::Store;
 
 /// The program that reads git histories.
@@ -37,8 +39,10 @@ pub(super) fn run(args: &CurateArgs, world: &World, printer: &mut Printer) -> Co
         )));
     }
     let stores = world.stores()?;
-    let collection = collected(world, &stores)?;
-    let mut findings = check(&collection, &args.rule);
+    if args.fix {
+        return fix_all(args, world, printer, &stores);
+    }
+    let mut findings = found(args, world, &stores)?;
     waiver::apply(&mut findings, &waiver::read(&world.data_dir)?);
     if let [id, words] = args.waive.as_slice() {
         return waive(world, printer, &findings, (id, Some(words.trim())));
@@ -46,18 +50,15 @@ pub(super) fn run(args: &CurateArgs, world: &World, printer: &mut Printer) -> Co
     if let Some(id) = &args.unwaive {
         return waive(world, printer, &findings, (id, None));
     }
-    if args.fix {
-        return fix_all(args, world, printer, (&collection, &findings));
-    }
     match args.format {
         Some(CurateFormat::Sarif) => {
             let project = world.locations.projects.last();
-            let log = sarif::log(&collection, &findings, project.map(|path| path.as_path()));
+            let log = sarif::log(&stores, &findings, project.map(|path| path.as_path()));
             printer.line(&log.to_string())?;
         }
-        Some(CurateFormat::Json) => print_json(printer, &collection, &findings)?,
-        None if printer.is_json() => print_json(printer, &collection, &findings)?,
-        _ => print_text(printer, &collection, &findings)?,
+        Some(CurateFormat::Json) => print_json(printer, &stores, &findings)?,
+        None if printer.is_json() => print_json(printer, &stores, &findings)?,
+        _ => print_text(printer, &stores, &findings)?,
     }
     let is_open = findings.iter().any(|finding| finding.waived.is_none());
     Ok(match is_open {
@@ -66,37 +67,75 @@ pub(super) fn run(args: &CurateArgs, world: &World, printer: &mut Printer) -> Co
     })
 }
 
-/// Reads the memories of the stores and the git histories of their projects.
-fn collected<'a>(world: &World, stores: &'a [Store]) -> Result<Collection<'a>, Failure> {
-    let mut curated = Vec::new();
-    let mut histories: Vec<Arc<ProjectHistory>> = Vec::new();
-    let here = world.locations.projects.last();
-    let here = here.map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
-    for store in stores {
-        let mut read = match CuratedStore::read(store) {
-            Ok(read) => read,
-            Err(error) => {
-                print_error(&error.to_string());
-                continue;
-            }
-        };
-        read.project_root = project_of(store, &world.environment, here.as_deref());
-        if let Some(root) = &read.project_root {
-            let known = histories.iter().find(|history| history.root == *root);
-            read.project = known.cloned().or_else(|| {
-                let history = Arc::new(ProjectHistory::read(Path::new(GIT), root)?);
-                histories.push(Arc::clone(&history));
-                Some(history)
-            });
-        }
-        curated.push(read);
+impl World {
+    /// The folder of cached findings and git histories.
+    pub(super) fn curate_cache(&self) -> PathBuf {
+        self.cache.with_file_name("curate")
     }
-    Ok(Collection::new(
-        curated,
-        returned::graves(&world.history)?,
-        world.moment.today,
-        world.settings.curate.clone(),
-    ))
+}
+
+/// Where findings come from, apart from the stores and the logs.
+fn sources<'a>(world: &'a World, cache: &'a Path) -> Sources<'a> {
+    Sources {
+        environment: &world.environment,
+        project: world.locations.projects.last().map(PathBuf::as_path),
+        git: Path::new(GIT),
+        history: &world.history,
+        today: world.moment.today,
+        settings: &world.settings.curate,
+        cache: Some(cache),
+    }
+}
+
+/// The findings, from the cache where nothing has changed; prints what was not looked at.
+fn found(args: &CurateArgs, world: &World, stores: &[Store]) -> Result<Vec<Finding>, Failure> {
+    let cache = world.curate_cache();
+    let logs = session_logs(args, world);
+    let request = Request {
+        only: &args.rule,
+        logs: &logs.files,
+        now: world.moment.time.as_millisecond(),
+    };
+    let curated = findings(stores, &sources(world, &cache), &request, || {
+        logs.read(world, stores)
+    })?;
+    for note in &curated.notes {
+        print_note(note);
+    }
+    Ok(curated.findings)
+}
+
+/// The logs that the rules read.
+struct Logs {
+    catalog: LogCatalog,
+    files: Vec<LogFile>,
+}
+
+/// Every log, or none where no rule that runs reads logs.
+fn session_logs(args: &CurateArgs, world: &World) -> Logs {
+    let catalog = LogCatalog {
+        locations: world.locations.clone(),
+        kept: Some(world.kept.clone()),
+        cache: world.cache.clone(),
+        scope: LogScope::All,
+    };
+    let files = match reads_logs(&world.settings.curate, &args.rule) {
+        true => catalog.files(),
+        false => Vec::new(),
+    };
+    Logs { catalog, files }
+}
+
+impl Logs {
+    /// What the logs say about the memories; nothing where there are no logs.
+    fn read(&self, world: &World, stores: &[Store]) -> crate::core::Result<Option<SessionLogs>> {
+        if self.files.is_empty() {
+            return Ok(None);
+        }
+        let (claude, kept) = (&world.environment.claude, &world.kept);
+        let read = |logs: &LogCorpus<'_>| SessionLogs::read(&logs.corpus, stores, claude, kept);
+        world.read_logs(&self.catalog, &self.files, read).map(Some)
+    }
 }
 
 fn print_rules(world: &World, printer: &mut Printer) -> CommandResult {
@@ -161,17 +200,28 @@ fn waive(
     Ok(Outcome::Done)
 }
 
+/// Corrects what needs no decision. The memories are read anew: a fix changes parts of the texts
+/// that the rules read.
 fn fix_all(
     args: &CurateArgs,
     world: &World,
     printer: &mut Printer,
-    (collection, findings): (&Collection<'_>, &[Finding]),
+    stores: &[Store],
 ) -> CommandResult {
+    let cache = world.curate_cache();
+    let logs = session_logs(args, world).read(world, stores)?;
+    let (collection, errors) = collect(stores, &sources(world, &cache))?;
+    let collection = collection.with_logs(logs);
+    for error in errors {
+        print_error(&error.to_string());
+    }
+    let mut findings = check(&collection, &args.rule);
+    waiver::apply(&mut findings, &waiver::read(&world.data_dir)?);
     let mut left = 0;
     let mut is_any = false;
     let mut changes: Vec<Value> = Vec::new();
     for (number, store) in collection.stores.iter().enumerate() {
-        let open = |finding: &&Finding| finding.store == number && finding.waived.is_none();
+        let open = |finding: &&Finding| finding.store == Some(number) && finding.waived.is_none();
         let own: Vec<&Finding> = findings.iter().filter(open).collect();
         left += own.iter().filter(|finding| finding.fix.is_none()).count();
         if own.iter().all(|finding| finding.fix.is_none()) {
@@ -183,7 +233,7 @@ fn fix_all(
             layout: Some(store.store.layout()),
             extra: Value::Null,
         };
-        let plan = || plan_fixes(store, own.iter().copied(), &world.moment);
+        let plan = || plan_fixes(&[(store.store, own.clone())], &world.moment);
         if printer.is_json() {
             // One object for all stores.
             changes.push(json!({ "store": store.store.name(), "diff": plan()?.diff() }));
@@ -216,7 +266,7 @@ fn fix_all(
 
 fn print_json(
     printer: &mut Printer,
-    collection: &Collection<'_>,
+    stores: &[Store],
     findings: &[Finding],
 ) -> Result<(), Failure> {
     let rows = findings.iter().map(|finding| {
@@ -225,7 +275,7 @@ fn print_json(
             "id": finding.id,
             "rule": finding.rule,
             "severity": finding.severity,
-            "store": collection.stores[finding.store].store.name(),
+            "store": finding.store.map(|store| stores[store].name()),
             "path": finding.path,
             "line": finding.line,
             "subject": finding.subject,
@@ -253,7 +303,7 @@ const SHOWN: usize = 4;
 
 fn print_text(
     printer: &mut Printer,
-    collection: &Collection<'_>,
+    stores: &[Store],
     findings: &[Finding],
 ) -> Result<(), Failure> {
     let open: Vec<&Finding> = findings
@@ -264,9 +314,16 @@ fn print_text(
         if number > 0 {
             printer.line("")?;
         }
-        let store = collection.stores[finding.store].store.name();
+        let store = finding
+            .store
+            .map(|store| format!("{}:", stores[store].name()));
         let line = finding.line.map(|line| format!("#L{line}"));
-        let place = format!("{store}:{}{}", finding.path, line.unwrap_or_default());
+        let place = format!(
+            "{}{}{}",
+            store.unwrap_or_default(),
+            finding.path,
+            line.unwrap_or_default()
+        );
         let role = match finding.severity {
             Severity::Error => TextStyle::Removed,
             Severity::Warning => TextStyle::Attention,

@@ -131,6 +131,7 @@ impl Report {
         let found = discover(&world.environment, &world.settings, world.scope());
         report.check_agents(world, &found);
         report.check_stores(world, memory::chosen(world, found));
+        report.look_for_former_homes(world);
         report.check_terminal();
         report
     }

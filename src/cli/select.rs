@@ -115,7 +115,7 @@ impl World {
 
     /// Opens the store with this name or at this path. A store that does not exist yet gets the
     /// layout of its `first` file.
-    fn store_named(&self, asked: &str, first: Option<&str>) -> Result<Store, Failure> {
+    pub(super) fn store_named(&self, asked: &str, first: Option<&str>) -> Result<Store, Failure> {
         let looks_like_a_path = asked.contains(['/', '\\']) || asked == "." || asked == "..";
         if !looks_like_a_path {
             let found = self.discovered()?;

@@ -12,12 +12,12 @@ use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
 use crate::core::change::{Author, Moment};
 use crate::core::config::{Color, Settings};
-use crate::core::discover::searched_places;
+use crate::core::discover::{project_folders, searched_places};
 use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::layout::Layout;
 use crate::core::sandbox::Root;
 use crate::tui::theme::{Background, ColorDepth, Terminal, Theme, ThemeFile};
-use crate::tui::{self, ClipboardCommand, Exit, NamedStore, Pick, Setup, StoreSource};
+use crate::tui::{self, ClipboardCommand, CurateSetup, Exit, NamedStore, Pick, Setup, StoreSource};
 
 /// Opens the terminal UI, at `path` if given.
 pub(super) fn run(path: Option<&Path>, world: &World) -> CommandResult {
@@ -40,6 +40,7 @@ pub(super) fn open(
     world: &World,
 ) -> Result<Exit, Failure> {
     let (source, title) = source(path, world)?;
+    let curate = curate_setup(&source, world);
     let (terminal, typed) = terminal(&world.settings);
     let theme_path = world.config_dir.join("theme.toml");
     let theme_text = read(&theme_path)?;
@@ -57,6 +58,7 @@ pub(super) fn open(
     }
     let left = tui::run(Setup {
         source,
+        curate,
         contexts: Box::new(WorldContexts(here)),
         pick,
         // Printing on standard error would corrupt the screen.
@@ -167,6 +169,21 @@ fn source(path: Option<&Path>, world: &World) -> Result<(StoreSource, String), F
         scope: world.scope(),
     };
     Ok((source, title))
+}
+
+/// Returns where findings come from in the project that the UI is about.
+fn curate_setup(source: &StoreSource, world: &World) -> CurateSetup {
+    let environment = match source {
+        StoreSource::Discover { environment, .. } => (**environment).clone(),
+        StoreSource::Named(_) => world.environment.clone(),
+    };
+    CurateSetup {
+        project: project_folders(&environment.cwd).pop(),
+        environment,
+        git: PathBuf::from("git"),
+        settings: world.settings.curate.clone(),
+        cache: Some(world.curate_cache()),
+    }
 }
 
 /// Returns the directory as a store, if it is one.

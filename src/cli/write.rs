@@ -20,7 +20,7 @@ use crate::core::memory::Revision;
 use crate::core::store::Store;
 
 impl World {
-    fn change_context(&self, expected: Option<Revision>) -> ChangeContext {
+    pub(super) fn change_context(&self, expected: Option<Revision>) -> ChangeContext {
         ChangeContext {
             moment: self.moment.clone(),
             expected,
@@ -29,7 +29,9 @@ impl World {
 }
 
 /// Rejects a reference to a part of a file: changes apply to a whole file.
-fn reject_part((store, citation): (Store, Citation)) -> Result<(Store, Citation), Failure> {
+pub(super) fn reject_part(
+    (store, citation): (Store, Citation),
+) -> Result<(Store, Citation), Failure> {
     if citation.part == CitedPart::Whole {
         return Ok((store, citation));
     }
@@ -285,7 +287,7 @@ pub(super) fn rename(args: &RenameArgs, world: &World, printer: &mut Printer) ->
     }
 }
 
-fn content(flags: &ContentFlags) -> Result<String, Failure> {
+pub(super) fn content(flags: &ContentFlags) -> Result<String, Failure> {
     match &flags.content {
         Some(content) => Ok(content.clone()),
         None => match standard_input()?.as_str() {

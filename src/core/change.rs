@@ -8,6 +8,7 @@ mod apply;
 mod commit;
 mod in_progress;
 mod lesson;
+mod merge;
 mod orphan;
 mod plan;
 mod planned;
@@ -28,7 +29,8 @@ pub use super::history::{Author, ChangeVerb, Direction};
 
 pub use apply::{CommittedChange, Reviewed, commit_reviewed, plan_and_commit};
 pub use commit::commit;
-pub use orphan::{DeadLinks, dead_links, memories_linking_to};
+pub use merge::{MemoryAt, MergeTexts, plan_merge};
+pub use orphan::memories_linking_to;
 pub use plan::{ChangeContext, ChangeRequest, plan};
 pub use planned::PlannedFiles;
 pub use recover::{interrupted, recover_interrupted};

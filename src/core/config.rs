@@ -60,6 +60,10 @@ pub struct CurateSettings {
     pub line_length: usize,
     /// After how many days something that was in progress is expected to be finished.
     pub pending_days: i64,
+    /// After how many days without being read a memory is unused.
+    pub unused_days: i64,
+    /// How many megabytes the logs of an agent may take.
+    pub logs_mb: u64,
 }
 
 impl Default for CurateSettings {
@@ -68,6 +72,8 @@ impl Default for CurateSettings {
             off: Vec::new(),
             line_length: 200,
             pending_days: 90,
+            unused_days: 60,
+            logs_mb: 2000,
         }
     }
 }
@@ -140,7 +146,7 @@ impl fmt::Display for Warning {
 }
 
 /// Every key with a single value.
-pub const KEYS: [&str; 12] = [
+pub const KEYS: [&str; 14] = [
     "color",
     "author",
     "discover.project",
@@ -152,6 +158,8 @@ pub const KEYS: [&str; 12] = [
     "curate.off",
     "curate.line_length",
     "curate.pending_days",
+    "curate.unused_days",
+    "curate.logs_mb",
     "coder.path",
 ];
 
@@ -238,6 +246,8 @@ impl Settings {
             }
             "curate.line_length" => self.curate.line_length = number(value)?,
             "curate.pending_days" => self.curate.pending_days = number(value)?,
+            "curate.unused_days" => self.curate.unused_days = number(value)?,
+            "curate.logs_mb" => self.curate.logs_mb = number(value)?,
             "coder.path" => value.clone_into(&mut self.coder_path),
             other => return Err(unknown(other)),
         }

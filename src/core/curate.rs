@@ -4,14 +4,18 @@
 //! Each rule is a file with one function from a [`Collection`] to findings. [`RULES`] lists them.
 //! Rules read only; [`fix::plan_fixes`] turns the fixes of findings into a change.
 
+pub mod collect;
 mod conflict_copy;
 mod contradiction;
 mod count;
+mod dead_name;
 mod dead_path;
 mod description;
+mod disk_use;
 mod document;
 mod duplicate;
 mod empty;
+mod empty_session;
 pub mod fix;
 pub mod git;
 mod header;
@@ -23,26 +27,33 @@ mod index_line;
 mod index_orphan;
 mod index_outdated;
 mod link;
+pub mod logs;
 mod name;
 mod orders;
+mod origin;
 mod passage;
 mod past;
+mod probe;
 pub mod returned;
+pub mod run;
 mod secret_text;
 mod soft_limit;
 mod superseded;
 mod supersession;
+mod swept;
 #[cfg(test)]
 mod tests;
 mod type_field;
+mod unused;
 pub mod waiver;
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
-use std::path::PathBuf;
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Result;
 use super::citation::{Citation, CitedPart};
@@ -54,11 +65,13 @@ use super::store::Store;
 pub use document::Document;
 use fix::Fix;
 use git::ProjectHistory;
+use logs::SessionLogs;
 use passage::Pieces;
+use probe::Probes;
 use waiver::Waiver;
 
 /// How much a finding matters. The names are those of SARIF levels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing.
@@ -81,7 +94,7 @@ impl Severity {
 }
 
 /// One piece of what proves a finding.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Evidence {
     /// The words: a line of a memory, a commit's subject, or an explanation.
     pub text: String,
@@ -133,7 +146,7 @@ impl Evidence {
 }
 
 /// Something to curate.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// Identifies the finding as long as rule, memory and subject are the same.
     pub id: String,
@@ -141,9 +154,9 @@ pub struct Finding {
     pub rule: &'static str,
     /// How much it matters.
     pub severity: Severity,
-    /// The number of the store in the collection.
-    pub store: usize,
-    /// The memory's reference.
+    /// The number of the store in the collection; `None` for a finding about logs.
+    pub store: Option<usize>,
+    /// The memory's reference; for a finding about logs, the name of their agent.
     pub path: String,
     /// The line that it is about, from 1.
     pub line: Option<usize>,
@@ -156,6 +169,7 @@ pub struct Finding {
     /// A change that corrects it.
     pub fix: Option<Fix>,
     /// Why a person has waived it, if so.
+    #[serde(skip)]
     pub waived: Option<Waiver>,
 }
 
@@ -203,11 +217,19 @@ impl<'a> CuratedStore<'a> {
             documents.push(Document::new(memory, text));
         }
         Ok(Self {
-            store,
             documents,
+            ..Self::empty(store)
+        })
+    }
+
+    /// A store of which nothing could be read.
+    fn empty(store: &'a Store) -> Self {
+        Self {
+            store,
+            documents: Vec::new(),
             project: None,
             project_root: None,
-        })
+        }
     }
 
     /// The memories, without the index.
@@ -234,6 +256,10 @@ pub struct Collection<'a> {
     pub today: jiff::civil::Date,
     /// The limits.
     pub settings: CurateSettings,
+    /// What the logs of sessions say; `None` where they are not read.
+    pub logs: Option<SessionLogs>,
+    /// The files of the projects that the rules looked at.
+    probes: Probes,
     /// What the memories share, computed for the first rule that asks.
     pieces: OnceCell<Pieces>,
 }
@@ -251,8 +277,22 @@ impl<'a> Collection<'a> {
             graves,
             today,
             settings,
+            logs: None,
+            probes: Probes::default(),
             pieces: OnceCell::new(),
         }
+    }
+
+    /// Adds what the logs of sessions say.
+    pub fn with_logs(mut self, logs: Option<SessionLogs>) -> Self {
+        self.logs = logs;
+        self
+    }
+
+    /// Adds what the memories share.
+    fn with_pieces(self, pieces: Option<Pieces>) -> Self {
+        let pieces = pieces.map_or_else(OnceCell::new, OnceCell::from);
+        Self { pieces, ..self }
     }
 
     fn pieces(&self) -> &Pieces {
@@ -283,6 +323,9 @@ pub static RULES: &[Rule] = &[
     duplicate::RULE,
     contradiction::RULE,
     returned::RULE,
+    unused::RULE,
+    origin::RULE,
+    swept::RULE,
     conflict_copy::RULE,
     index_dangling::RULE,
     index_orphan::RULE,
@@ -295,11 +338,21 @@ pub static RULES: &[Rule] = &[
     type_field::RULE,
     description::RULE,
     soft_limit::RULE,
+    empty_session::RULE,
+    disk_use::RULE,
 ];
 
 /// Returns the rule with this id.
 pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id)
+}
+
+/// Whether a rule runs: one of those asked for, or any that is not off.
+fn is_chosen(rule: &str, settings: &CurateSettings, only: &[String]) -> bool {
+    match only {
+        [] => !settings.off.iter().any(|id| id == rule),
+        ids => ids.iter().any(|id| id == rule),
+    }
 }
 
 /// Collects the findings of one rule.
@@ -323,11 +376,20 @@ impl Report<'_> {
     /// Adds a finding about a memory of the store with this number. The same subject is reported
     /// once for a memory.
     fn add(&mut self, store: usize, path: &str, found: Found) {
-        let root = self.stores[store].store.root().path();
+        self.push(Some(store), path, found);
+    }
+
+    /// Adds a finding about the logs of an agent.
+    fn add_logs(&mut self, agent: &str, found: Found) {
+        self.push(None, agent, found);
+    }
+
+    fn push(&mut self, store: Option<usize>, path: &str, found: Found) {
+        let root = store.map(|store| self.stores[store].store.root().path());
         let key = format!(
             "{}\0{}\0{path}\0{}",
             self.rule.id,
-            root.display(),
+            root.unwrap_or(Path::new("")).display(),
             found.subject
         );
         let id = Revision::of(key.as_bytes()).to_string()[..10].to_owned();
@@ -353,23 +415,87 @@ impl Report<'_> {
 /// Runs the rules with these ids, or all that are not off, and returns what they find, worst first.
 pub fn check(collection: &Collection<'_>, only: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for rule in RULES {
-        let is_chosen = match only {
-            [] => !collection.settings.off.iter().any(|id| id == rule.id),
-            ids => ids.iter().any(|id| id == rule.id),
-        };
-        if is_chosen {
-            let mut report = Report {
-                rule,
-                stores: &collection.stores,
-                findings: Vec::new(),
-                ids: HashSet::new(),
-            };
-            (rule.check)(collection, &mut report);
-            findings.extend(report.findings);
-        }
-    }
+    check_each(collection, only, |found| {
+        findings.extend(found);
+        ControlFlow::Continue(())
+    });
     // Stable: within a severity the order of the rules stays.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings
+}
+
+/// What some rules find in one store, without a project, a history and logs.
+pub fn check_store(store: &Store, only: &[&str], today: jiff::civil::Date) -> Result<Vec<Finding>> {
+    let stores = vec![CuratedStore::read(store)?];
+    let only: Vec<String> = only.iter().map(|id| (*id).to_owned()).collect();
+    let collection = Collection::new(stores, Vec::new(), today, CurateSettings::default());
+    Ok(check(&collection, &only))
+}
+
+/// Returns what the links of a store lead to in vain.
+#[cfg(test)]
+pub(crate) fn broken_links(store: &Store) -> Vec<String> {
+    let rules = ["broken-link", "index-dangling"];
+    let found = check_store(store, &rules, jiff::civil::date(2026, 1, 1));
+    let found = found.expect("the store can be read").into_iter();
+    found.map(|finding| finding.subject).collect()
+}
+
+/// Runs the same rules one after the other and passes what each finds to `each`, until that breaks.
+pub fn check_each(
+    collection: &Collection<'_>,
+    only: &[String],
+    mut each: impl FnMut(Vec<Finding>) -> ControlFlow<()>,
+) {
+    let mut texts = TextRevisions::default();
+    for rule in chosen(collection, only) {
+        let mut report = Report {
+            rule,
+            stores: &collection.stores,
+            findings: Vec::new(),
+            ids: HashSet::new(),
+        };
+        (rule.check)(collection, &mut report);
+        let mut findings = report.findings;
+        for finding in &mut findings {
+            texts.note(collection, finding);
+        }
+        if each(findings).is_break() {
+            return;
+        }
+    }
+}
+
+/// The rules with these ids, or all that are not off.
+pub fn chosen<'a>(
+    collection: &'a Collection<'_>,
+    only: &'a [String],
+) -> impl Iterator<Item = &'static Rule> + 'a {
+    let settings = &collection.settings;
+    RULES
+        .iter()
+        .filter(|rule| is_chosen(rule.id, settings, only))
+}
+
+/// The revisions of the texts that fixes are about, each computed once.
+#[derive(Default)]
+struct TextRevisions<'a> {
+    /// The texts of each store, by their paths.
+    texts: HashMap<usize, HashMap<&'a str, &'a str>>,
+}
+
+impl<'a> TextRevisions<'a> {
+    /// Notes in the fix of a finding which text it was made for.
+    fn note(&mut self, collection: &'a Collection<'_>, finding: &mut Finding) {
+        let (Some(fix), Some(store)) = (&mut finding.fix, finding.store) else {
+            return;
+        };
+        let texts = self.texts.entry(store).or_insert_with(|| {
+            let documents = collection.stores[store].documents.iter();
+            documents
+                .map(|document| (document.memory.path.as_str(), document.text.as_str()))
+                .collect()
+        });
+        fix.note_revision(|path| Some(Revision::of(texts.get(path)?.as_bytes())));
+    }
 }

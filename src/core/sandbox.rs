@@ -30,7 +30,7 @@ pub use write::{Attributes, Displaced};
 pub const LARGEST_MEMORY: u64 = 16 << 20;
 
 /// A directory to which all access is confined.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Root {
     path: PathBuf,
 }

@@ -12,7 +12,7 @@ use super::sandbox::{FoundFile, Root, check};
 use super::{Error, Result};
 
 /// A root and its layout, opened for reading. Writing is done by [`crate::core::change`].
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Store {
     name: String,
     id: StoreId,

@@ -47,6 +47,8 @@ pub(crate) enum Action {
     New,
     Rename,
     Duplicate,
+    Merge,
+    Generalize,
     Move,
     Delete,
     Discard,
@@ -57,6 +59,11 @@ pub(crate) enum Action {
     Restore,
     AllChanges,
     Review,
+    Curate,
+    Fix,
+    Waive,
+    Pin,
+    ShowWaived,
     Accept,
     AcceptSession,
     Revert,
@@ -69,6 +76,7 @@ pub(crate) enum Action {
     TakeMine,
     TakeTheirs,
     TakeBoth,
+    TakeNeither,
     Copy,
     CopyText,
     Resume,
@@ -109,6 +117,8 @@ impl Action {
             Self::New => "create add memory",
             Self::Rename => "mv name title",
             Self::Duplicate => "clone copy",
+            Self::Merge => "join combine unite",
+            Self::Generalize => "lesson derive semantic",
             Self::Move => "mv store transfer",
             Self::Delete => "remove rm prune trash",
             Self::Discard => "abandon revert drop",
@@ -117,6 +127,10 @@ impl Action {
             Self::History => "changes log versions restore undo",
             Self::Restore => "recover version",
             Self::Review => "approve accept inbox outside pending wrote",
+            Self::Curate => "findings stale dead doubled check lint prune clean",
+            Self::Fix => "correct repair apply",
+            Self::Waive => "ignore keep accept suppress",
+            Self::Pin => "keep ignore",
             Self::Accept | Self::AcceptSession => "approve keep",
             Self::Revert => "reject undo back",
             Self::Note => "annotate comment remark",
@@ -180,6 +194,8 @@ impl Action {
             | Self::New
             | Self::Rename
             | Self::Duplicate
+            | Self::Merge
+            | Self::Generalize
             | Self::Move
             | Self::Delete
             | Self::Discard
@@ -189,6 +205,10 @@ impl Action {
             | Self::UndoThis
             | Self::Restore
             | Self::Review
+            | Self::Curate
+            | Self::Fix
+            | Self::Waive
+            | Self::Pin
             | Self::Accept
             | Self::AcceptSession
             | Self::Revert
@@ -196,6 +216,7 @@ impl Action {
             | Self::TakeMine
             | Self::TakeTheirs
             | Self::TakeBoth
+            | Self::TakeNeither
             | Self::ListInIndex => "change",
             Self::Mark
             | Self::MarkRange

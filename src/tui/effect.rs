@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Exit;
+use super::overlay::combine::MergedAway;
 use crate::core::catalog::LogScope;
 use crate::core::change::{BrokenLinks, Change, ChangeRequest};
 use crate::core::context::{AgentContext, Draft};
+use crate::core::curate::Finding;
 use crate::core::discover::DiscoveryScope;
 use crate::core::log::{Agent, LogFile, Resume};
 use crate::core::store::StoreId;
@@ -30,6 +32,8 @@ pub(crate) enum Effect {
     Transcript(TranscriptJob),
     /// For the worker that finds out who wrote what.
     Why(WhyJob),
+    /// For the worker that checks the memories.
+    Curate(CurateJob),
     /// For the loop, which owns the terminal.
     Terminal(TerminalJob),
 }
@@ -49,8 +53,9 @@ pub(crate) enum LibraryJob {
         requester: Requester,
         target: Target,
     },
-    /// Read a text for another purpose than a preview.
-    Fetch(Target),
+    /// Read a text for another purpose than a preview: to be shown from this line on, counted
+    /// from 0.
+    Fetch { target: Target, line: usize },
     /// Plan a change without writing it.
     Plan {
         generation: u64,
@@ -64,6 +69,8 @@ pub(crate) enum LibraryJob {
     Compare { id: String },
     /// Read what waits for review.
     Queue,
+    /// Read memories that are to become one; the first one stays.
+    Gather(Vec<(StoreId, String)>),
     /// Read what an agent loads; with a draft, what it would load.
     Context { agent: Agent, draft: Option<Draft> },
     /// Read the file of a piece, to be edited.
@@ -85,6 +92,16 @@ pub(crate) enum WriteJob {
     Do(Box<Request>),
     /// Decide about what waits for review.
     Review(ReviewJob),
+    /// Keep findings as they are, or take that back.
+    Waive(WaiveJob),
+}
+
+/// A decision to keep findings. It is recorded beside the history and changes no memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WaiveJob {
+    pub(crate) findings: Vec<Finding>,
+    /// Why; `None` to take it back.
+    pub(crate) words: Option<String>,
 }
 
 /// A decision about what waits for review. It changes the state of the review, no memory.
@@ -126,6 +143,12 @@ pub(crate) enum LogsJob {
     Scope(LogScope),
     /// Refresh the corpus: logs changed, or the cache was damaged.
     Refresh,
+}
+
+/// A check of all memories; a newer one supersedes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CurateJob {
+    pub(crate) generation: u64,
 }
 
 /// A search; a newer one supersedes it.
@@ -220,6 +243,27 @@ pub(crate) enum Request {
     Latest(UndoDirection),
     /// Revert the items and hunks with these ids that wait for review, store by store.
     Revert(Vec<(StoreId, Vec<String>)>),
+    /// Save an edited text and remove the memories that were merged into it.
+    Merge {
+        text: Unsaved,
+        others: Vec<MergedAway>,
+    },
+    /// Save an edited text as a principle that comes from these lessons of its store.
+    Generalize { text: Unsaved, from: Vec<String> },
+    /// Make the fixes of these findings, store by store, in one change.
+    Fix(Vec<(StoreId, Vec<Finding>)>),
+}
+
+/// What saving an edited text does to other memories.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum SaveKind {
+    /// Nothing.
+    #[default]
+    Alone,
+    /// These were merged into it and go.
+    Merge(Vec<MergedAway>),
+    /// These lessons and it link to each other.
+    Generalize(Vec<String>),
 }
 
 /// A new memory of a kind that the store's layout supports.
@@ -230,6 +274,8 @@ pub(crate) struct NewMemory {
     pub(crate) name: String,
     /// What it is about, for its description; may be empty.
     pub(crate) about: String,
+    /// The lessons that it is derived from; none for a memory of its own.
+    pub(crate) lessons: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use ratatui::crossterm::event::Event as Input;
 
 use super::action::Action;
-use super::effect::{Request, ReviewJob, Target, WhyJob};
+use super::effect::{Request, ReviewJob, SaveKind, Target, WaiveJob, WhyJob};
+use super::overlay::combine::MergeTask;
 use super::pane::browse::tree::Key;
 use super::panics::PanicReport;
 use super::widget::editor::EditorState;
@@ -17,6 +18,8 @@ use crate::core::Error;
 use crate::core::change::{Change, Edit};
 use crate::core::context::AgentContext;
 use crate::core::corpus::BuildProgress;
+use crate::core::curate::Finding;
+use crate::core::curate::waiver::Waiver;
 use crate::core::history::{Author, Origin, Record};
 use crate::core::library::{Library, LogGroup};
 use crate::core::log::{LogFile, Transcript};
@@ -59,6 +62,7 @@ pub(crate) enum Event {
     /// A fetched text, see [`LibraryJob::Fetch`](super::effect::LibraryJob::Fetch).
     Fetched {
         target: Target,
+        line: usize,
         result: Result<Document, Error>,
     },
     /// A change was planned, or planning failed.
@@ -109,6 +113,15 @@ pub(crate) enum Event {
         job: ReviewJob,
         result: Result<usize, Error>,
     },
+    /// A check of the memories made progress.
+    Curated { generation: u64, step: CurateStep },
+    /// Findings were waived, or waivers were taken back, or that failed.
+    Waived {
+        job: WaiveJob,
+        result: Result<Vec<Option<Waiver>>, Error>,
+    },
+    /// The texts of memories that are to become one.
+    Gathered(Result<MergeTask, Error>),
     /// What an agent loads, or would load with the draft of a file.
     ContextRead {
         draft: Option<PathBuf>,
@@ -180,6 +193,19 @@ pub(crate) enum Event {
     Terminated,
 }
 
+/// A part of a check of the memories.
+#[derive(Debug)]
+pub(crate) enum CurateStep {
+    /// What one rule found, and how many of how many rules are done.
+    Found {
+        findings: Vec<(Option<StoreId>, Finding)>,
+        done: usize,
+        of: usize,
+    },
+    /// All rules are done, or reading the memories failed.
+    Finished(Result<(), Error>),
+}
+
 /// How many files of each store wait for review; stores without any are left out.
 pub(crate) type ReviewCounts = BTreeMap<StoreId, usize>;
 
@@ -206,6 +232,8 @@ pub(crate) struct LeftText {
     pub(crate) text: Unsaved,
     /// Its undo steps and its cursor; `None` if it comes from another process.
     pub(crate) state: Option<EditorState>,
+    /// What saving it does to other memories.
+    pub(crate) kind: SaveKind,
 }
 
 /// Which paths changed.
@@ -222,4 +250,6 @@ pub(crate) struct NewMemoryText {
     pub(crate) store: StoreId,
     pub(crate) path: String,
     pub(crate) text: String,
+    /// The lessons that it is derived from.
+    pub(crate) lessons: Vec<String>,
 }

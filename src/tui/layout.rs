@@ -207,6 +207,17 @@ pub(crate) fn reading_area(whole: Rect) -> Rect {
     centred(whole, width, height)
 }
 
+/// Returns the area of the text in it, inside the border and its padding.
+pub(crate) fn reading_text(whole: Rect) -> Rect {
+    let area = reading_area(whole);
+    Rect {
+        x: area.x + 2.min(area.width),
+        y: area.y + 1.min(area.height),
+        width: area.width.saturating_sub(4),
+        height: area.height.saturating_sub(2),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! Dialogs: panes drawn over the others until they are closed.
 
 pub(crate) mod chooser;
+pub(crate) mod combine;
 pub(crate) mod form;
 pub(crate) mod help;
 pub(crate) mod merge;

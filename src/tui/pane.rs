@@ -6,6 +6,7 @@
 
 pub(crate) mod browse;
 pub(crate) mod context;
+pub(crate) mod curate;
 pub(crate) mod editor;
 pub(crate) mod find;
 pub(crate) mod history;
@@ -21,13 +22,15 @@ use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
 use super::action::Action;
 use super::app::UserContext;
-use super::effect::{Effect, Request};
+use super::effect::{Effect, Request, UndoDirection, WriteJob};
 use super::event::Event;
 use super::highlight::Syntaxes;
 use super::keymap::{KeyContext, Keymap};
 use super::layout::{Areas, Arrangement};
 use super::theme::Theme;
+use crate::core::layout::Layout;
 use crate::core::library::Library;
+use crate::core::store::StoreId;
 use crate::core::unsaved::Unsaved;
 
 /// What a pane can read.
@@ -102,6 +105,17 @@ impl Toast {
             tone: Tone::Trouble,
         }
     }
+}
+
+/// Whether the memories of a store can become one. Instructions are not merged away.
+pub(crate) fn can_merge(store: &StoreId) -> bool {
+    !matches!(store.layout(), Layout::Instructions | Layout::Events)
+}
+
+/// Takes the last change back, or makes it again.
+pub(crate) fn latest(which: UndoDirection) -> Vec<Step> {
+    let request = Box::new(Request::Latest(which));
+    vec![Step::Effect(Effect::Write(WriteJob::Do(request)))]
 }
 
 /// Whether a pane handled an action.

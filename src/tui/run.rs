@@ -38,6 +38,7 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
         source: setup.source,
         contexts: setup.contexts,
         catalog: setup.catalog,
+        curate: setup.curate,
         history: setup.history,
         unsaved: &setup.unsaved,
         author: setup.author,
@@ -183,6 +184,7 @@ impl Loop {
             Effect::Search(job) => self.workers.search(job),
             Effect::Transcript(job) => self.workers.read_transcript(job),
             Effect::Why(job) => self.workers.explain(job),
+            Effect::Curate(job) => self.workers.curate(job),
             Effect::Terminal(job) => return self.perform_here(job),
         }
         Ok(None)

@@ -3,11 +3,13 @@
 //! Each has a queue of jobs of its own type. The library worker reads and plans, the writer
 //! changes stores and may wait for their locks, the unsaved worker keeps unsaved texts, the
 //! corpus worker keeps the corpus of the logs up to date, the search worker searches, the
-//! transcript worker reads transcripts, and the why worker finds the sessions that wrote memories. Their results are sent to the app as events. A panic in
-//! a worker is reported as [`Event::Panicked`]; the program continues.
+//! transcript worker reads transcripts, the why worker finds the sessions that wrote memories, and
+//! the curate worker checks the memories. Their results are sent to the app as events. A panic in a
+//! worker is reported as [`Event::Panicked`]; the program continues.
 
 pub(crate) mod context;
 pub(crate) mod corpus;
+mod curate;
 mod library;
 mod lock;
 mod plan;
@@ -27,6 +29,7 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use corpus::CorpusWorker;
+use curate::CurateWorker;
 use library::LibraryWorker;
 use lock::LockWait;
 use search::SearchWorker;
@@ -36,9 +39,11 @@ use unsaved::UnsavedWorker;
 use why::WhyWorker;
 use writer::Writer;
 
-use super::effect::{LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WhyJob, WriteJob};
+use super::effect::{
+    CurateJob, LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WhyJob, WriteJob,
+};
 use super::event::{Changes, Event, ReviewCounts};
-use super::{Clock, ContextSource, StoreSource};
+use super::{Clock, ContextSource, CurateSetup, StoreSource};
 use crate::core::catalog::LogCatalog;
 use crate::core::change::Author;
 use crate::core::history::History;
@@ -53,6 +58,7 @@ pub(crate) struct WorkerContext<'a> {
     pub(crate) source: StoreSource,
     pub(crate) contexts: Box<dyn ContextSource>,
     pub(crate) catalog: LogCatalog,
+    pub(crate) curate: CurateSetup,
     pub(crate) history: History,
     pub(crate) unsaved: &'a Path,
     pub(crate) author: Author,
@@ -71,8 +77,11 @@ pub(crate) struct Workers {
     search: WorkerThread<search::Job>,
     transcripts: WorkerThread<TranscriptJob>,
     why: WorkerThread<why::Message>,
+    curate: WorkerThread<curate::Message>,
     /// The generation of the newest search.
     newest: Arc<AtomicU64>,
+    /// The generation of the newest check of the memories.
+    newest_check: Arc<AtomicU64>,
     /// Whether the program is about to end.
     leaving: Arc<AtomicBool>,
     /// Whether the writer waits for a lock.
@@ -85,6 +94,7 @@ impl Workers {
     /// Starts the workers.
     pub(crate) fn start(outside: WorkerContext<'_>, events: &Sender<Event>) -> io::Result<Self> {
         let newest = Arc::new(AtomicU64::new(0));
+        let newest_check = Arc::new(AtomicU64::new(0));
         let leaving = Arc::new(AtomicBool::new(false));
         let waiting = Arc::new(AtomicBool::new(false));
         let unfinished = Arc::new(AtomicUsize::new(0));
@@ -94,6 +104,7 @@ impl Workers {
         let logs = Queue::new();
         let searches = Queue::new();
         let whys = Queue::new();
+        let checks = Queue::new();
         let watch = watch(events, Event::Changed);
         let corpus_worker = CorpusWorker {
             catalog: outside.catalog,
@@ -122,6 +133,15 @@ impl Workers {
             review_counts: ReviewCounts::new(),
             changed_roots: Vec::new(),
             unfinished: Arc::clone(&unfinished),
+            data: outside.curate.environment.data.clone(),
+        };
+        let curate_worker = CurateWorker {
+            setup: outside.curate,
+            history: outside.history.clone(),
+            clock: outside.clock,
+            library: Arc::default(),
+            newest: Arc::clone(&newest_check),
+            events: events.clone(),
         };
         let why_worker = WhyWorker {
             history: outside.history.clone(),
@@ -145,6 +165,7 @@ impl Workers {
             corpus_worker: logs.sender(),
             search_worker: searches.sender(),
             why_worker: whys.sender(),
+            curate_worker: checks.sender(),
             offers: outside.offers,
         };
         let keeper = UnsavedWorker {
@@ -164,7 +185,9 @@ impl Workers {
             search: searches.start("search", search_worker)?,
             transcripts: Queue::new().start("transcripts", transcript_worker)?,
             why: whys.start("why", why_worker)?,
+            curate: checks.start("curate", curate_worker)?,
             newest,
+            newest_check,
             leaving,
             waiting,
             unfinished,
@@ -201,10 +224,16 @@ impl Workers {
         self.why.send(why::Message::Job(job));
     }
 
+    pub(crate) fn curate(&self, job: CurateJob) {
+        self.newest_check.store(job.generation, Ordering::Relaxed);
+        self.curate.send(curate::Message::Check(job));
+    }
+
     /// Stops the workers. Returns whether every requested change was made or refused.
     pub(crate) fn finish(self) -> bool {
         self.leaving.store(true, Ordering::Relaxed);
         self.newest.store(u64::MAX, Ordering::Relaxed);
+        self.newest_check.store(u64::MAX, Ordering::Relaxed);
         // Unsaved texts exist nowhere else, and no lock of this worker is held for long.
         self.unsaved.finish();
         // A change in progress is finished. One that waits for a lock has not begun.
@@ -222,6 +251,7 @@ impl Workers {
         self.search.stop(until, || false);
         self.transcripts.stop(until, || false);
         self.why.stop(until, || false);
+        self.curate.stop(until, || false);
         is_written
     }
 }

@@ -7,21 +7,24 @@ use serde_json::Value;
 
 use crate::support::{Home, RunOutput, not_run, tree};
 
+/// Runs git in the project; `false` if it fails.
+fn git(home: &Home, args: &[&str]) -> bool {
+    let done = Command::new("git")
+        .args(["-c", "user.name=kim", "-c", "user.email=kim@example.com"])
+        .args(args)
+        .current_dir(home.project())
+        .env("HOME", home.path())
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output();
+    done.is_ok_and(|output| output.status.success())
+}
+
 /// A project with a git history in which `lib/kit.sh` went and `src/old.rs` was renamed, and a
 /// store in it. `None` where there is no git.
 fn project() -> Option<Home> {
     let home = Home::new();
     fs::remove_dir_all(home.project().join(".git")).expect("removed");
-    let git = |args: &[&str]| {
-        let done = Command::new("git")
-            .args(["-c", "user.name=kim", "-c", "user.email=kim@example.com"])
-            .args(args)
-            .current_dir(home.project())
-            .env("HOME", home.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .output();
-        done.is_ok_and(|output| output.status.success())
-    };
+    let git = |args: &[&str]| git(&home, args);
     home.file("project/lib/kit.sh", "echo kit\n");
     home.file("project/src/old.rs", "fn main() {}\n".repeat(20));
     if !git(&["init", "-q"]) {
@@ -115,7 +118,7 @@ fn a_rule_is_chosen_by_its_id_and_switched_off_in_the_settings() {
     );
     let listed = home.ok(&["curate", "--rules"]);
     assert!(
-        listed.contains("dead-path       off      a path that"),
+        listed.contains("dead-path       off      a path, script, flag or symbol that"),
         "{listed}"
     );
 }
@@ -218,4 +221,192 @@ fn a_project_cannot_run_a_program_through_its_git_settings() {
     let (_, found) = findings(&home, &["--rule", "dead-path"]);
     assert_eq!(found.len(), 2);
     assert!(!mark.exists(), "the project's program ran");
+}
+
+/// Commits everything in the project.
+fn commit(home: &Home, subject: &str) {
+    assert!(git(home, &["add", "-A", "."]) && git(home, &["commit", "-qm", subject]));
+}
+
+#[test]
+fn scripts_flags_and_symbols_are_dead_once_git_shows_their_definition_removed() {
+    let Some(home) = project() else { return };
+    home.file(
+        "project/Makefile",
+        "build:\n\tcc\nlint-all: build\n\ttrue\n",
+    );
+    home.file(
+        "project/package.json",
+        "{\n  \"scripts\": {\n    \"dev\": \"vite\",\n    \"build:web\": \"vite build\"\n  }\n}\n",
+    );
+    home.file(
+        "project/run.sh",
+        "case $1 in\n  --dry-run-all) dry=1;;\n  --kept-flag) ;;\nesac\n",
+    );
+    home.file(
+        "project/src/lib.rs",
+        "pub fn load_all() {}\npub fn moved_name() {}\npub fn kept_name() {}\n",
+    );
+    commit(&home, "more");
+    home.file("project/Makefile", "build:\n\tcc\n");
+    home.file(
+        "project/package.json",
+        "{\n  \"scripts\": {\n    \"dev\": \"vite\"\n  }\n}\n",
+    );
+    home.file(
+        "project/run.sh",
+        "case $1 in\n  --kept-flag) ;;\nesac\ngit push --force-now\n",
+    );
+    home.file("project/src/lib.rs", "pub fn kept_name() {}\n");
+    home.file("project/src/other.rs", "pub fn moved_name() {}\n");
+    commit(&home, "drop what nobody uses");
+    let memory = |name: &str, body: &str| {
+        let path = format!("project/.memory/{name}.md");
+        let head = format!("---\nname: {name}\ndescription: d\ntype: project\n---\n\n");
+        home.file(&path, format!("{head}{body}\n"));
+    };
+    memory(
+        "uses",
+        "Run `make lint-all`, `make build`, `npm run build:web` and `npm run dev`; `run.sh \
+         --dry-run-all --kept-flag`. `git push --force-now` is fine. See `load_all()`, \
+         `moved_name`, `kept_name` and `never_there()`.",
+    );
+    memory("knows", "`load_all()` was removed; see src/lib.rs.");
+    memory("renames", "We renamed `old_setting` to `new_setting`.");
+    memory(
+        "later",
+        "On 2999-01-01 and 2026-11-30 we spoke of `kept_name`.",
+    );
+    let (_, found) = findings(&home, &["--rule", "dead-path"]);
+    let mut told: Vec<(&str, &str)> = found
+        .iter()
+        .filter(|finding| finding["path"] != "kit.md" && finding["path"] != "code.md")
+        .map(|finding| {
+            let text = |value: &'_ Value| value.as_str().map(str::to_owned);
+            assert_eq!(
+                text(&finding["evidence"][0]["text"]).as_deref(),
+                Some("drop what nobody uses")
+            );
+            assert!(finding["evidence"][0]["commit"].is_string());
+            (
+                finding["path"].as_str().expect("a path"),
+                finding["subject"].as_str().expect("a subject"),
+            )
+        })
+        .collect();
+    told.sort_unstable();
+    assert_eq!(
+        told,
+        [
+            ("uses.md", "--dry-run-all"),
+            ("uses.md", "build:web"),
+            ("uses.md", "lint-all"),
+            ("uses.md", "load_all"),
+        ]
+    );
+}
+
+/// Makes every file of the project old enough to be trusted by its time.
+fn settle(home: &Home) {
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(600);
+    for entry in walkdir::WalkDir::new(home.path()).into_iter().flatten() {
+        if entry.file_type().is_file()
+            && let Ok(file) = fs::File::options().append(true).open(entry.path())
+        {
+            file.set_modified(old).expect("a time");
+        }
+    }
+}
+
+#[test]
+fn findings_are_cached_until_something_that_they_depend_on_changes() {
+    let Some(home) = project() else { return };
+    settle(&home);
+    let (_, first) = findings(&home, &[]);
+    let saved: Vec<_> = walkdir::WalkDir::new(home.path())
+        .into_iter()
+        .flatten()
+        .filter(|entry| {
+            entry
+                .path()
+                .parent()
+                .is_some_and(|dir| dir.ends_with("curate"))
+        })
+        .filter(|entry| entry.path().extension().is_some_and(|end| end == "json"))
+        .map(walkdir::DirEntry::into_path)
+        .collect();
+    assert_eq!(saved.len(), 1, "{saved:?}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = fs::metadata(&saved[0]).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    assert_eq!(findings(&home, &[]).1, first);
+    // What is printed is what the cache says.
+    let text = fs::read_to_string(&saved[0]).expect("text");
+    fs::write(
+        &saved[0],
+        text.replace("which does not exist", "which is cached"),
+    )
+    .expect("written");
+    let is_cached = || {
+        let (_, found) = findings(&home, &[]);
+        format!("{found:?}").contains("which is cached")
+    };
+    assert!(is_cached());
+    // A file of the project that a rule looked for, a memory, a commit, the settings, damage.
+    home.file("project/lib/kit.sh", "echo untracked\n");
+    assert!(!is_cached());
+    assert!(!rules(&findings(&home, &[]).1).is_empty());
+    let spoil = || {
+        settle(&home);
+        findings(&home, &[]);
+        let text = fs::read_to_string(&saved[0]).expect("text");
+        fs::write(
+            &saved[0],
+            text.replace("which does not exist", "which is cached"),
+        )
+        .expect("written");
+        assert!(is_cached());
+    };
+    spoil();
+    home.file("project/.memory/new.md", "---\nname: new\n---\n\nnew\n");
+    assert!(!is_cached());
+    spoil();
+    commit(&home, "another");
+    assert!(!is_cached());
+    spoil();
+    home.file(".config/tome/config.toml", "[curate]\nline_length = 5\n");
+    assert!(!is_cached());
+    spoil();
+    fs::write(&saved[0], "{").expect("written");
+    assert!(!is_cached());
+}
+
+#[test]
+fn after_new_commits_only_these_are_read_and_a_damaged_log_is_read_anew() {
+    let Some(home) = project() else { return };
+    let dead = |home: &Home| {
+        let (_, found) = findings(home, &["--rule", "dead-path"]);
+        let subject = |finding: &Value| finding["subject"].as_str().map(str::to_owned);
+        found.iter().filter_map(subject).collect::<Vec<String>>()
+    };
+    home.file("project/tools/later.sh", "echo\n");
+    commit(&home, "add a tool");
+    home.file("project/.memory/tool.md", "Run tools/later.sh.\n");
+    assert_eq!(dead(&home), ["src/old.rs", "lib/kit.sh"]);
+    fs::remove_file(home.project().join("tools/later.sh")).expect("removed");
+    commit(&home, "drop the tool");
+    let all = ["src/old.rs", "lib/kit.sh", "tools/later.sh"];
+    assert_eq!(dead(&home), all);
+    let log = walkdir::WalkDir::new(home.path())
+        .into_iter()
+        .flatten()
+        .find(|entry| entry.file_name().to_string_lossy().starts_with("git-"))
+        .expect("a saved log");
+    let text = fs::read_to_string(log.path()).expect("text");
+    fs::write(log.path(), &text[..text.len() / 2]).expect("written");
+    home.file("project/.memory/tool.md", "Run tools/later.sh now.\n");
+    assert_eq!(dead(&home), all);
 }

@@ -17,6 +17,7 @@ mod indexes;
 mod layouts;
 mod logs;
 mod mcp;
+mod merge;
 mod odd_files;
 mod private;
 mod properties;

@@ -3,6 +3,7 @@
 
 mod begin;
 mod context;
+mod curate;
 mod editing;
 mod finding;
 mod review;

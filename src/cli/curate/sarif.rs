@@ -4,14 +4,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::core::curate::{Collection, Finding, RULES};
+use crate::core::curate::{Finding, RULES};
+use crate::core::store::Store;
 
 /// The log with every finding. Paths below `project` are relative to it.
-pub(super) fn log(
-    collection: &Collection<'_>,
-    findings: &[Finding],
-    project: Option<&Path>,
-) -> Value {
+pub(super) fn log(stores: &[Store], findings: &[Finding], project: Option<&Path>) -> Value {
     let rules: Vec<Value> = RULES
         .iter()
         .map(|rule| {
@@ -24,7 +21,7 @@ pub(super) fn log(
         .collect();
     let results: Vec<Value> = findings
         .iter()
-        .map(|finding| result(collection, finding, project))
+        .map(|finding| result(stores, finding, project))
         .collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -40,27 +37,29 @@ pub(super) fn log(
     })
 }
 
-fn result(collection: &Collection<'_>, finding: &Finding, project: Option<&Path>) -> Value {
-    let store = collection.stores[finding.store].store;
-    let file = store.rules().file_of(&finding.path);
-    let place = location(&store.root().absolute(&file), finding.line, project);
+fn result(stores: &[Store], finding: &Finding, project: Option<&Path>) -> Value {
+    let store = finding.store.map(|store| &stores[store]);
+    let file_of = |store: &Store, path: &str| store.root().absolute(&store.rules().file_of(path));
+    let places: Vec<Value> = store
+        .map(|store| location(&file_of(store, &finding.path), finding.line, project))
+        .into_iter()
+        .collect();
     let related: Vec<Value> = finding
         .evidence
         .iter()
-        .filter(|piece| piece.path.is_some() && piece.commit.is_none())
-        .map(|piece| {
-            let path = piece.path.as_deref().unwrap_or_default();
-            let file = store.root().absolute(&store.rules().file_of(path));
+        .filter(|piece| piece.commit.is_none())
+        .filter_map(|piece| {
+            let file = file_of(store?, piece.path.as_deref()?);
             let mut place = location(&file, piece.line, project);
             place["message"] = json!({ "text": piece.text });
-            place
+            Some(place)
         })
         .collect();
     let mut result = json!({
         "ruleId": finding.rule,
         "level": finding.severity.name(),
         "message": { "text": finding.message },
-        "locations": [place],
+        "locations": places,
         "relatedLocations": related,
         "partialFingerprints": { "finding/v1": finding.id },
     });

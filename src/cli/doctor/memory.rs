@@ -1,10 +1,13 @@
 //! The doctor's checks of the memories of a store: its index, and dead links.
 
+use std::collections::BTreeMap;
+
 use super::super::index::{named, unseen_in_words};
 use super::super::world::World;
 use super::Report;
-use crate::core::change::{ChangeContext, ChangeRequest, dead_links, plan};
+use crate::core::change::{ChangeContext, ChangeRequest, plan};
 use crate::core::config::expand;
+use crate::core::curate::check_store;
 use crate::core::discover::{Discovered, FoundStore, Problem};
 use crate::core::layout::{IndexUpdate, Layout, index};
 use crate::core::store::Store;
@@ -50,11 +53,33 @@ impl Report {
         }
         self.look_at_index(world, store);
         let root = store.root();
-        for memory in dead_links(store).unwrap_or_default() {
-            let place = root.absolute(&store.rules().file_of(&memory.path));
-            let what = format!("has dead links: {}", named(&memory.targets));
-            let remedy = "correct or remove the link: `e` on it in `tome` edits it";
+        let rules = ["broken-link", "index-dangling"];
+        let found = check_store(store, &rules, world.moment.today).unwrap_or_default();
+        let mut dead: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        // A memory that `[[name]]` means may be yet to be written.
+        for finding in found.into_iter().filter(|f| f.subject.ends_with(".md")) {
+            dead.entry(finding.path).or_default().push(finding.subject);
+        }
+        for (path, targets) in dead {
+            let place = root.absolute(&store.rules().file_of(&path));
+            let what = format!("has dead links: {}", named(&targets));
+            let remedy = "correct or remove the link: `e` on it in `tome` edits it, `tome curate` \
+                          shows where it is";
             self.trouble(world.short_path(&place), &what, remedy);
+        }
+    }
+
+    /// Reports memories that no session reads because the project has moved.
+    pub(super) fn look_for_former_homes(&mut self, world: &World) {
+        let homes = world.former_homes().into_iter();
+        for home in homes.filter(|home| !home.is_there) {
+            let former = world.short_path(&home.project);
+            let what = format!(
+                "has {} memories of this project from when it was {former} ({}); no session reads them",
+                home.memories, home.proof
+            );
+            let remedy = format!("tome rehome {former} gathers them");
+            self.trouble(world.short_path(&home.root), &what, remedy);
         }
     }
 

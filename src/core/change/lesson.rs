@@ -55,8 +55,11 @@ impl Planner<'_> {
                 "a principle comes from two or more lessons; name them",
             ));
         }
-        let title = principle.fields.name.as_deref().map(one_line);
-        let title = title.unwrap_or_else(|| stem(&file).to_owned());
+        let own = entries(principle.content);
+        let named = principle.fields.name.as_deref().map(one_line);
+        let named = named.or_else(|| own.first().map(|entry| one_line(&entry.title)));
+        let named = named.filter(|title| !title.is_empty());
+        let title = named.unwrap_or_else(|| stem(&file).to_owned());
         let mut links: Vec<String> = Vec::new();
         for lesson in from {
             let found = self.lesson(planned, lesson)?;
@@ -79,11 +82,18 @@ impl Planner<'_> {
             planned.set(&found.file, Some(text.into_bytes()))?;
         }
         let old = self.read_expected(planned, &file)?;
-        let content = format!(
-            "{}\n\nFrom {}.",
-            principle.content.trim_end(),
-            links.join(", ")
-        );
+        let from = format!("From {}.", links.join(", "));
+        let content = match own.first() {
+            Some(entry) => {
+                let more = EntryAddition {
+                    content: &from,
+                    description: None,
+                    tags: &[],
+                };
+                extend_entry(principle.content, entry, more)
+            }
+            None => format!("{}\n\n{from}", principle.content.trim_end()),
+        };
         let input = WriteInput {
             file: &file,
             content: &content,

@@ -1,6 +1,4 @@
-//! Finds dead links, and links that would be dead once memories are deleted.
-
-use std::collections::HashSet;
+//! Finds links that would be dead once memories are deleted.
 
 use crate::core::link::{self, LinkSyntax};
 use crate::core::memory::{Memory, stem};
@@ -47,55 +45,6 @@ pub fn memories_linking_to(store: &Store, paths: &[String]) -> Result<Vec<String
     Ok(found)
 }
 
-/// A memory with links to missing files.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeadLinks {
-    /// The memory that contains the links.
-    pub path: String,
-    /// The targets as written, each once.
-    pub targets: Vec<String>,
-}
-
-/// The links of the store's memories to missing Markdown files. A `[[name]]` without a memory is
-/// not reported: that memory may be yet to be written.
-pub fn dead_links(store: &Store) -> Result<Vec<DeadLinks>> {
-    let rules = store.rules();
-    let mut found = Vec::new();
-    for memory in store.list()? {
-        let file = rules.file_of(&memory.path);
-        // Files that cannot be read are reported by the listing.
-        let Ok(Some(text)) = store.text(&file) else {
-            continue;
-        };
-        let mut targets: Vec<String> = Vec::new();
-        let mut seen: HashSet<String> = HashSet::new();
-        for found in link::links(&text) {
-            let target = &*found.target;
-            let Some(meant) =
-                link::resolve_target(&file, target).filter(|meant| meant.ends_with(".md"))
-            else {
-                continue;
-            };
-            let is_reference = || {
-                store
-                    .locate(target)
-                    .is_ok_and(|file| store.root().has(&file))
-            };
-            let is_new = found.form == LinkSyntax::Inline && seen.insert(target.to_owned());
-            if is_new && !store.root().has(&meant) && !is_reference() {
-                targets.push(target.to_owned());
-            }
-        }
-        if !targets.is_empty() {
-            found.push(DeadLinks {
-                path: memory.path,
-                targets,
-            });
-        }
-    }
-    Ok(found)
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -136,24 +85,5 @@ mod tests {
         let paths = ["old.md".to_owned(), "older.md".to_owned()];
         let found = memories_linking_to(&store, &paths).expect("reads");
         assert_eq!(found, ["inline.md", "wiki.md"]);
-    }
-
-    #[test]
-    fn links_to_files_that_are_not_there_are_dead() {
-        let temp = tempfile::tempdir().expect("a temporary directory");
-        let root = temp.path().join("working-memory/detail");
-        fs::create_dir_all(&root).expect("folders");
-        let text = "[a](b.md) [gone](gone.md#L1) [again](gone.md) [r](detail/b.md) [w](https://x/y.md) [out](../../../z.md) [[maybe]] [src](main.rs)";
-        fs::write(root.join("a.md"), text).expect("writes");
-        fs::write(root.join("b.md"), "[self](b.md)").expect("writes");
-        let store = Store::open("s", temp.path(), Some(Layout::Session)).expect("opens");
-        let found = dead_links(&store).expect("reads");
-        assert_eq!(
-            found,
-            [DeadLinks {
-                path: "detail/a.md".to_owned(),
-                targets: vec!["gone.md".to_owned()]
-            }]
-        );
     }
 }

@@ -4,7 +4,8 @@ use super::plan::{ChangeContext, Planner};
 use super::{Change, ChangeVerb, PlannedFiles};
 use crate::core::header::replaced;
 use crate::core::layout::{Fields, Layout, Operation, WriteInput, index};
-use crate::core::link::{self, LinkSyntax};
+use crate::core::link::{self, Link, LinkSyntax};
+use crate::core::memory::stem;
 use crate::core::store::Store;
 use crate::core::{Error, Result};
 
@@ -107,6 +108,8 @@ struct Departure<'a> {
 struct MovedFile {
     old: String,
     new: String,
+    /// Whether the other store did not have it.
+    is_new: bool,
 }
 
 impl Departure<'_> {
@@ -126,15 +129,22 @@ impl Departure<'_> {
         };
         let old = leaving.target(Operation::Delete, transfer.path)?;
         let new = arriving.target(Operation::Write, &transfer.place)?;
-        if come.contains(&new) {
-            return Err(Error::refused(
-                &transfer.place,
-                "there is a memory of that name already",
-            ));
-        }
         leaving.check(&self.gone, &old)?;
         let bytes = self.gone.bytes(&old)?;
         let bytes = bytes.ok_or_else(|| Error::not_found(transfer.path))?;
+        if come.contains(&new) {
+            if come.bytes(&new)?.as_ref() != Some(&bytes) {
+                return Err(Error::refused(
+                    &transfer.place,
+                    "there is a memory of that name already",
+                ));
+            }
+            // The same memory is there: it is not doubled.
+            self.gone.set(&old, None)?;
+            let is_new = false;
+            self.moved.push(MovedFile { old, new, is_new });
+            return Ok(());
+        }
         let bytes = match self.store.layout() == target.layout() {
             true => bytes,
             false => {
@@ -145,7 +155,8 @@ impl Departure<'_> {
         self.gone.set(&old, None)?;
         come.set(&new, Some(bytes))?;
         come.keep_attributes(&new, self.store.root().attributes(&old));
-        self.moved.push(MovedFile { old, new });
+        let is_new = true;
+        self.moved.push(MovedFile { old, new, is_new });
         Ok(())
     }
 
@@ -159,7 +170,8 @@ impl Departure<'_> {
             let Ok(Some(text)) = self.gone.text(&file) else {
                 continue;
             };
-            let linked = relinked(&text, |to| {
+            let linked = relinked(&text, |link| {
+                let to = inline_target(link)?;
                 let to = self.led_to(&file, to)?;
                 let moved = self.moved.iter().find(|moved| moved.old == to)?;
                 Some(between((self.store, &file), (target, &moved.new)))
@@ -169,11 +181,14 @@ impl Departure<'_> {
                 self.gone.set(&file, Some(linked.into_bytes()))?;
             }
         }
-        for moved in &self.moved {
+        for moved in self.moved.iter().filter(|moved| moved.is_new) {
             let Ok(Some(text)) = come.text(&moved.new) else {
                 continue;
             };
-            let linked = relinked(&text, |to| {
+            let linked = relinked(&text, |link| {
+                let Some(to) = inline_target(link) else {
+                    return self.renamed_stem(&link.target);
+                };
                 let to = self.led_to(&moved.old, to)?;
                 match self.moved.iter().find(|other| other.old == to) {
                     Some(other) => Some(link::relative_target(&moved.new, &other.new)),
@@ -189,6 +204,14 @@ impl Departure<'_> {
         Ok(())
     }
 
+    /// The name that a `[[name]]` of a moved file has now, if it names a file that was renamed.
+    fn renamed_stem(&self, name: &str) -> Option<String> {
+        let is_named = |moved: &&MovedFile| stem(&moved.old) == name;
+        let moved = self.moved.iter().find(is_named)?;
+        let title = self.gone.memory_before(&moved.old).ok()?.title;
+        (title != name).then(|| stem(&moved.new).to_owned())
+    }
+
     /// The file of this store that a link in `file` leads to, if it is there before the move.
     fn led_to(&self, file: &str, to: &str) -> Option<String> {
         let is_there = |file: &String| self.store.root().has(file);
@@ -198,20 +221,24 @@ impl Departure<'_> {
 }
 
 /// A text whose links lead to new targets; `None` keeps one as it is.
-fn relinked(text: &str, new_target: impl Fn(&str) -> Option<String>) -> String {
+fn relinked(text: &str, new_target: impl Fn(&Link<'_>) -> Option<String>) -> String {
     let edits: Vec<_> = link::links(text)
         .iter()
-        .filter(|found| found.form == LinkSyntax::Inline)
         .filter_map(|found| {
-            let target = new_target(&found.target)?;
+            let target = new_target(found)?;
             (target != found.target).then(|| found.pointed_at(&target))
         })
         .collect();
     replaced(text, &edits)
 }
 
+/// The target of a link with a path; `None` for a `[[name]]`.
+fn inline_target<'a>(link: &'a Link<'_>) -> Option<&'a str> {
+    (link.form == LinkSyntax::Inline).then_some(&*link.target)
+}
+
 /// The path of a file of one store relative to a file of another.
-fn between((from, file): (&Store, &str), (to, target): (&Store, &str)) -> String {
+pub(super) fn between((from, file): (&Store, &str), (to, target): (&Store, &str)) -> String {
     let place = |store: &Store, file: &str| store.root().absolute(file).display().to_string();
     link::relative_target(&place(from, file), &place(to, target))
 }

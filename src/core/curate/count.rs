@@ -69,7 +69,11 @@ pub(super) fn by_file(
     files.sort_unstable();
     files.dedup();
     for file in files.into_iter().take(MOST_FILES) {
-        for (word, now) in counted.of(project.root.join(file)) {
+        let place = project.root.join(file);
+        if !collection.probes.exists(&place) {
+            continue;
+        }
+        for (word, now) in counted.of(place) {
             let Some(values) = said.get(word) else {
                 continue;
             };

@@ -13,23 +13,25 @@ use super::document::Document;
 use super::fix::Fix;
 use super::git::{GonePath, ProjectHistory};
 use super::past::is_past;
+use super::probe::Probes;
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "dead-path",
     severity: Severity::Warning,
-    about: "a path that the project had and has no longer",
+    about: "a path, script, flag or symbol that the project had and has no longer",
     check,
 };
 
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     for (number, store) in collection.stores.iter().enumerate() {
         for document in &store.documents {
-            for found in dead_paths(store, document) {
+            for found in dead_paths(&collection.probes, store, document) {
                 report.add(number, &document.memory.path, found);
             }
         }
     }
+    super::dead_name::check(collection, report);
 }
 
 /// The places where a document names one gone path.
@@ -39,7 +41,7 @@ struct Mentions<'a> {
     says_so: bool,
 }
 
-fn dead_paths(store: &CuratedStore<'_>, document: &Document) -> Vec<Found> {
+fn dead_paths(probes: &Probes, store: &CuratedStore<'_>, document: &Document) -> Vec<Found> {
     let mut found = Vec::new();
     let mut named: BTreeMap<&str, Mentions<'_>> = BTreeMap::new();
     for token in tokens(&document.text) {
@@ -47,13 +49,13 @@ fn dead_paths(store: &CuratedStore<'_>, document: &Document) -> Vec<Found> {
         if let Some(root) = &store.project_root
             && text.starts_with('/')
         {
-            found.extend(dead_absolute(root, document, &token));
+            found.extend(dead_absolute((probes, root), document, &token));
             continue;
         }
         let Some(project) = &store.project else {
             continue;
         };
-        if let Some(gone) = gone_path(project, store, text) {
+        if let Some(gone) = gone_path((probes, project), store, text) {
             let mentions = named.entry(gone.path.as_str()).or_insert(Mentions {
                 gone,
                 tokens: Vec::new(),
@@ -117,13 +119,20 @@ fn found_by_git(
 }
 
 /// An absolute path below the project that is not there, although its folder is.
-fn dead_absolute(root: &Path, document: &Document, token: &Range<usize>) -> Option<Found> {
+fn dead_absolute(
+    (probes, root): (&Probes, &Path),
+    document: &Document,
+    token: &Range<usize>,
+) -> Option<Found> {
     let text = &document.text[token.clone()];
     let path = Path::new(text);
     let below = path.strip_prefix(root).ok()?;
     let is_certain = below.components().count() > 0
+        && !probes.exists(path)
         && path.symlink_metadata().is_err()
-        && path.parent().is_some_and(Path::is_dir)
+        && path
+            .parent()
+            .is_some_and(|folder| probes.exists(folder) && folder.is_dir())
         && text
             .rsplit('/')
             .next()
@@ -144,15 +153,15 @@ fn dead_absolute(root: &Path, document: &Document, token: &Range<usize>) -> Opti
 
 /// The path that the token names, if the project had it and has no longer.
 fn gone_path<'a>(
-    project: &'a ProjectHistory,
+    (probes, project): (&Probes, &'a ProjectHistory),
     store: &CuratedStore<'_>,
     token: &str,
 ) -> Option<&'a GonePath> {
     let path = token.trim_start_matches("./").trim_end_matches('/');
     let gone = project.gone(path)?;
     let is_there = project.has(path)
-        || project.root.join(path).exists()
-        || project.root.join(&gone.path).exists()
+        || probes.exists(&project.root.join(path))
+        || probes.exists(&project.root.join(&gone.path))
         || store.store.root().has(path);
     (!is_there).then_some(gone)
 }

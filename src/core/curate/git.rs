@@ -1,19 +1,25 @@
 //! The git history of a project: which files it has, and which it had, with the commit in which
 //! each went and the name that it has now.
 //!
-//! Git is read with the `git` program at a path that the caller gives, in two calls. A project's
+//! Git is read with the `git` program at a path that the caller gives, in a few calls. A project's
 //! own git settings can name programs to run; every setting that these calls would follow is
 //! switched off.
+
+pub mod removed;
+mod saved;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use crate::core::discover::{Environment, claude_slug};
 use crate::core::layout::Layout;
 use crate::core::store::Store;
 use crate::core::trust::real_path;
+use removed::{LostDefinition, ProjectName};
+use saved::SavedLog;
 
 /// A commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +54,8 @@ pub struct GonePath {
 pub struct ProjectHistory {
     /// The root of the work tree.
     pub root: PathBuf,
+    /// The program; `None` for a history that was not read from a repository.
+    git: Option<PathBuf>,
     commits: Vec<Commit>,
     /// The tracked files, by their names without folders.
     live: HashMap<String, Vec<String>>,
@@ -58,6 +66,8 @@ pub struct ProjectHistory {
     gone: HashMap<String, Vec<GonePath>>,
     /// The folders of which no file is left, by their last names.
     gone_folders: HashMap<String, Vec<GonePath>>,
+    /// The definitions that the newest commits removed, once they were looked for.
+    lost: OnceLock<HashMap<ProjectName, LostDefinition>>,
 }
 
 /// The settings that could run programs, wait for a person or write.
@@ -83,23 +93,14 @@ const MARK: char = '\u{1}';
 
 impl ProjectHistory {
     /// Reads the history of the work tree at `root` with the program at `git`. `None` if there is
-    /// no such program, no repository or no commit.
-    pub fn read(git: &Path, root: &Path) -> Option<Self> {
+    /// no such program, no repository or no commit. What `cache` has of it is not read again.
+    pub fn read(git: &Path, root: &Path, cache: Option<&Path>) -> Option<Self> {
+        let (head, _) = head_of(git, root)?;
         let files = run(git, root, &["ls-files", "-z"])?;
-        let format = "--format=%x01%h%x00%cs%x00%s";
-        let log = [
-            "log",
-            "-z",
-            "--name-status",
-            "-M",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-            format,
-        ];
-        let log = run(git, root, &log)?;
+        let log = SavedLog::at(cache, root).updated(git, root, &head)?;
         let mut history = Self::parse(&files, &log);
         history.root = root.to_owned();
+        history.git = Some(git.to_owned());
         Some(history)
     }
 
@@ -107,12 +108,14 @@ impl ProjectHistory {
     pub(super) fn parse(files: &str, log: &str) -> Self {
         let mut history = Self {
             root: PathBuf::new(),
+            git: None,
             commits: Vec::new(),
             live: HashMap::new(),
             live_folders: HashSet::new(),
             changed: HashMap::new(),
             gone: HashMap::new(),
             gone_folders: HashMap::new(),
+            lost: OnceLock::new(),
         };
         let tracked: HashSet<&str> = files.split('\0').filter(|path| !path.is_empty()).collect();
         for path in &tracked {
@@ -302,9 +305,10 @@ fn folders_of(path: &str) -> impl Iterator<Item = &str> {
         .map(|(folder, _)| folder)
 }
 
-/// The output of git; `None` if it fails.
-fn run(git: &Path, root: &Path, args: &[&str]) -> Option<String> {
-    let output = Command::new(git)
+/// A call of git that runs no other program, asks nobody and writes nothing.
+fn command(git: &Path, root: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(git);
+    command
         .arg("-C")
         .arg(root)
         .args(SAFE)
@@ -314,11 +318,23 @@ fn run(git: &Path, root: &Path, args: &[&str]) -> Option<String> {
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output()
-        .ok()?;
+        .stderr(Stdio::null());
+    command
+}
+
+/// The output of git; `None` if it fails.
+pub(crate) fn run(git: &Path, root: &Path, args: &[&str]) -> Option<String> {
+    let output = command(git, root, args).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     (output.status.success() && !text.is_empty()).then_some(text)
+}
+
+/// The commit of a work tree, and the file that lists what git tracks in it.
+pub(super) fn head_of(git: &Path, root: &Path) -> Option<(String, PathBuf)> {
+    let told = run(git, root, &["rev-parse", "HEAD", "--git-path", "index"])?;
+    let mut lines = told.lines();
+    let (head, index) = (lines.next()?, lines.next()?);
+    Some((head.to_owned(), root.join(index)))
 }
 
 #[cfg(test)]

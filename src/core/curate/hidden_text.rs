@@ -64,9 +64,30 @@ fn is_unwanted(document: &Document, at: usize, c: char) -> bool {
     if !is_hidden(c) || matches!(c, '\n' | '\r' | '\t') || at == 0 && c == '\u{feff}' {
         return false;
     }
+    if is_in_flag(&document.text, at, c) {
+        return false;
+    }
     let is_mark = matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}');
     let mut line = document.line_text(document.line_at(at)).chars();
     !is_mark || !line.any(is_right_to_left_letter)
+}
+
+/// Whether a tag character is a part of the flag of a region, such as Scotland's: a black flag,
+/// the tags of a short code, and the end tag.
+fn is_in_flag(text: &str, at: usize, c: char) -> bool {
+    /// The most letters of a region's code.
+    const LONGEST: usize = 6;
+    let is_tag = |c: char| matches!(c, '\u{e0020}'..='\u{e007f}');
+    if !is_tag(c) {
+        return false;
+    }
+    let before = text[..at].chars().rev().take(LONGEST + 1);
+    let is_after_flag = before.clone().find(|c| !is_tag(*c)) == Some('\u{1f3f4}');
+    let mut after = text[at..]
+        .chars()
+        .take(LONGEST + 1)
+        .take_while(|c| is_tag(*c));
+    is_after_flag && after.any(|c| c == '\u{e007f}')
 }
 
 /// A letter of Hebrew, Arabic, Syriac, Thaana or N'Ko.

@@ -25,6 +25,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             continue;
         }
         let reached = reachable(store, index);
+        let count = store.memories().count();
         for document in store.memories().filter(|d| has_header(&d.memory)) {
             let path = &document.memory.path;
             let is_named = || index.text.contains(path.as_str());
@@ -41,9 +42,8 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
                 subject: path.clone(),
                 message: format!("neither {INDEX} nor a memory that it leads to links to {path}"),
                 evidence: vec![Evidence::words(format!(
-                    "{} of {} memories are reached from {INDEX}",
+                    "{} of {count} memories are reached from {INDEX}",
                     reached.len(),
-                    store.memories().count(),
                 ))],
                 fix,
             };

@@ -4,12 +4,18 @@
 //! Memories are full of instructions ("never push to main"); those are what they are for. What is
 //! reported takes the agent away from its user. Text that speaks about such attacks is not one.
 
-use std::sync::LazyLock;
+mod patterns;
 
-use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
+
+use aho_corasick::AhoCorasick;
+use regex::{Regex, RegexBuilder};
 
 use super::document::Document;
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
+use patterns::PATTERNS;
 
 pub(super) const RULE: Rule = Rule {
     id: "orders",
@@ -17,87 +23,6 @@ pub(super) const RULE: Rule = Rule {
     about: "text that reads like orders to the agent against its user",
     check,
 };
-
-/// Each pattern with what it does to the agent. `_` stands for blanks, `~` for a few words of the
-/// same sentence; after a backslash and in a class they stand for themselves.
-const PATTERNS: &[(&str, &str)] = &[
-    (
-        "tells the agent to ignore its instructions",
-        r"\b(?:ignore|disregard|forget|override|bypass|neglect|skip|set_aside|discard)_(?:~)?(?:previous|prior|above|earlier|preceding|existing|original|system|safety|all|any|your|every|other|user's|users'|developer's)_(?:~)?(?:instructions?|prompts?|rules|directives?|guidelines|guardrails|polic(?:y|ies)|constraints|restrictions|commands)\b",
-    ),
-    (
-        "tells the agent to ignore its instructions",
-        r"\b(?:your|the|all|prior|previous|earlier)_(?:~)?(?:instructions?|rules|guidelines|restrictions|constraints)_(?:~)?(?:no_longer_apply|do_not_apply|are_(?:now_)?(?:void|suspended|lifted|revoked|disabled))\b",
-    ),
-    (
-        "tells the agent to ignore its instructions",
-        r"\b(?:ignoriere|ignorieren_sie|vergiss|vergessen_sie|missachte)\b~(?:anweisung|anleitung|regel|vorgabe)\w*|\b(?:ignore[zr]?|oublie[zr]?)\b~(?:instructions|consignes|règles)_~?(?:précédentes|antérieures|ci-dessus)|\b(?:ignora|olvida|descarta|ignore|esqueça|esquece|dimentica)\b~(?:instrucciones|instruções|istruzioni|reglas|regras|regole)\b|(?:игнорируй|забудь|проигнорируй)\S*~(?:инструкци|указани|правил)\S*|\b(?:negeer|vergeet)\b~(?:instructies|regels)\b|\b(?:zignoruj|zapomnij)\b~(?:instrukcj|polece)\w*|(?:önceki|tüm)~(?:talimat|komut)\S*~(?:yok_say|görmezden|unut)",
-    ),
-    (
-        "tells the agent to ignore its instructions",
-        r"(?:忽略|无视|無視|忘记|忘記)[^。\n]{0,16}(?:指令|指示|提示|规则|規則|说明)|(?:指示|命令|ルール|プロンプト)[^。\n]{0,8}(?:無視|忘れ)|(?:지시|명령|규칙|프롬프트)[^.\n]{0,10}(?:무시|잊어)",
-    ),
-    (
-        "makes the agent someone else",
-        r"\b(?:you_are_now|from_now_on,?_you(?:_are|_will|_must|'re)|you_will_now_act|pretend_(?:to_be|that_you|you)|act_as_(?:if_you|an_unrestricted|a_jailbroken|DAN)|enter_(?:developer|god|jailbreak|unrestricted|debug)_mode|developer_mode_(?:enabled|on)|jailbreak_mode)\b",
-    ),
-    (
-        "hides something from the user",
-        r"\b(?:do_not|don't|don’t|never|without|avoid)_(?:~)?(?:tell(?:ing)?|inform(?:ing)?|mention(?:ing)?|notify(?:ing)?|alert(?:ing)?|reveal(?:ing)?|disclos(?:e|ing)|ask(?:ing)?|show(?:ing)?|report(?:ing)?_(?:this|it|that)_to|warn(?:ing)?|let(?:ting)?)_(?:~)?(?:the_)?(?:user|human|person|developer|operator|owner|anyone)\b(?:_(?:about_(?:this|it|that|these)|of_this|that|know|first|for_(?:permission|confirmation|approval)|what|when|why)|:)|\b(?:never|do_not|don't|don’t)_(?:reveal|mention|disclose|show|admit|report)_(?:this|these|it|that)_~?to_(?:the_)?(?:user|human|developer|operator|owner|anyone)\b",
-    ),
-    (
-        "hides something from the user",
-        r"\b(?:keep|do)_(?:this|it|that)_(?:a_)?(?:secret|hidden|quiet(?:ly)?|silent(?:ly)?|secretly|covertly)(?:_from_(?:the_)?(?:user|human|developer|owner))?\b|\b(?:hide|conceal)_(?:~)?from_(?:the_)?(?:user|human|developer|reviewer|owner|operator)\b|\b(?:silently|secretly|quietly|covertly)_(?:send|upload|post|copy|exfiltrate|add|insert|append|include|run|execute|push|forward|commit|install|download|grant|disable|approve)\b",
-    ),
-    (
-        "sends data away",
-        r"\b(?:exfiltrat\w+|(?:send|post|upload|forward|transmit|leak|copy|email|report)_(?:~)?(?:secrets?|credentials?|passwords?|(?:(?:api|ssh|private|access|signing|deploy)[ _-]?)?(?:keys?|tokens?)|\.env|env(?:ironment)?_(?:file|variables?)|ssh_keys?|cookies|conversation|chat_history|source_code|code_?base|contents?_of|system_prompt|memory|session)\b~?\b(?:to|at|via|into)_~?(?:https?://|\S+@\S+\.\w+|webhook|\S+\.(?:com|net|org|io|xyz|ru|site|dev|app)\b|(?:this|an|the|our)_(?:external|remote)))",
-    ),
-    (
-        "sends data away",
-        r"\b(?:curl|wget|nc|invoke-webrequest|fetch)\b[^\n]{0,90}(?:-d|--data\S*|--post-file|-F|--upload-file|-T|\?\w+=)[^\n]{0,60}(?:\$\(|`|@\~?/?|\$\{?)[^\n]{0,40}(?:\.env|\.ssh|id\_rsa|id\_ed25519|secret|token|password|credentials|\.aws|api\_key|/etc/passwd|printenv|\benv\b)",
-    ),
-    (
-        "sends data away",
-        r"(?:cat|base64|tar|zip)\b[^\n|]{0,60}(?:\.env\b|\.ssh\b|id\_rsa|id\_ed25519|credentials|\.aws\b|\.netrc|\.npmrc)[^\n]{0,80}\|[^\n]{0,60}(?:curl|wget|nc|ncat|openssl_s_client)\b",
-    ),
-    (
-        "sends data away",
-        r"!\[[^\]\n]{0,80}\]\(https?://[^)\s]{0,90}(?:\{\{|\$\{|\{|=)(?:secret|token|key|data|env|conversation|password|history|prompt|api\_key)\b",
-    ),
-    (
-        "runs what it downloads",
-        r"\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n|]{0,90}\|_{0,1}(?:sudo_)?(?:ba|z|da)?sh\b~?(?:before|first|at_the_start|every|each|always|on_startup|then_continue|silently|whenever)|(?:before|at_the_start_of|whenever|every_time|each_time|always|first|on_startup)\b~?(?:run|execute|pipe)?~?[`'\x22]?(?:curl|wget|iwr)\b[^\n|]{0,90}\|_{0,1}(?:sudo_)?(?:ba|z|da)?sh\b",
-    ),
-    (
-        "runs what it downloads",
-        r"\b(?:echo|printf)_\S{16,}_?\|_?base64_(?:-d|-D|--decode)\S*_?\|_?(?:sudo_)?(?:ba|z|da)?sh\b|\beval_['\x22]?\$\((?:curl|wget|echo_\S{16,}_?\|_?base64)|bash_-[ic]_['\x22>]?[^\n]{0,30}/dev/tcp/|powershell\S*_[^\n]{0,40}-e(?:nc|ncodedcommand)?_[A-Za-z0-9+/=]{20,}",
-    ),
-    (
-        "takes protection away",
-        r"\b(?:disable|turn_off|switch_off|remove|bypass|weaken|circumvent|skip)_(?:~)?(?:security_(?:check|scan|control|warning|polic|review|feature)\w*|permission_(?:check|prompt)s?|safety_(?:check|filter|guard|feature|measure|protocol)\w*|guardrails|sandbox(?:ing)?_(?:checks?|restrictions?)|content_filters?|approval_(?:step|prompt|check)s?|authentication_checks?)\b~?\b(?:without|silently|quietly|and_do_not|and_don't|so_that_the_user|whenever|for_(?:all|every)|permanently|in_(?:all|every))",
-    ),
-    (
-        "takes protection away",
-        r"\b(?:auto(?:matically)?[ -]?(?:approve|accept|confirm)|always_(?:approve|accept|say_yes|answer_yes|grant|allow))_(?:~)?(?:every|all|any|each)_(?:~)?(?:requests?|commands?|permissions?|prompts?|tool_calls?|actions?|changes?)\b",
-    ),
-    (
-        "takes protection away",
-        r"\b(?:add|insert|append|include|plant|inject|leave|introduce|hide|create)_(?:a_|an_|the_)?(?:hidden_|subtle_|small_)?(?:backdoors?|malware|keylogger|reverse_shell|malicious\s\w+|vulnerabilit(?:y|ies))\b",
-    ),
-    (
-        "asks for what the agent was told",
-        r"\b(?:reveal|print|repeat|output|show|disclose|dump|leak|share)_(?:~)?(?:your|the|its)_(?:~)?(?:system|hidden|initial|original|secret)_(?:prompt|instructions?|message)\b",
-    ),
-    (
-        "speaks as the system",
-        r"(?m)^\s*(?:<\|?(?:system|im\_start|im\_end|assistant|endoftext)\|?>|\[/?INST\]|<<SYS>>|<system(?:-|_)?(?:prompt|message|override|instruction)s?>|\[?(?:system|admin|developer)_(?:override|instruction|directive)s?\]?\s*[:>\]]|###_?(?:system|new_instructions?|admin)\b_?:)",
-    ),
-    (
-        "speaks as the system",
-        r"\b(?:new|updated|revised|additional|secret|hidden|important_new)_(?:system_)?(?:instructions?|directives?|orders)_(?:for_(?:the_)?(?:ai|assistant|agent|model|claude|llm|copilot|codex|gemini))\b|(?:<!--|\[//\]:)\s*(?:ai|assistant|agent|claude|llm|model|copilot|codex|system|instructions?)\b[^\n]{0,12}[:,]|\b(?:attention|note_to|message_to|to|dear|hey|instructions?_(?:for|to)|important(?:_for)?)_(?:all_)?(?:ai|llm|language_model)s?(?:_(?:assistants?|agents?|models?))?\s*:",
-    ),
-];
 
 /// How many words `~` stands for: a few of one sentence.
 const FEW: &str = r"(?:[ \t\r\n]*(?:[^\s!?;]*[^\s.!?;][ \t\r\n]+){0,6}?)";
@@ -123,35 +48,95 @@ fn expanded(pattern: &str) -> String {
     out
 }
 
-static SET: LazyLock<RegexSet> = LazyLock::new(|| {
-    let patterns = PATTERNS.iter().map(|(_, pattern)| expanded(pattern));
-    RegexSetBuilder::new(patterns)
-        .case_insensitive(true)
-        .size_limit(64 << 20)
-        .dfa_size_limit(64 << 20)
-        .build()
-        .expect("valid patterns")
-});
+/// Each pattern, compiled when one of its words is seen for the first time.
+static EACH: [OnceLock<Regex>; PATTERNS.len()] = [const { OnceLock::new() }; PATTERNS.len()];
 
-static EACH: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let build = |(_, pattern): &(&str, &str)| {
-        RegexBuilder::new(&expanded(pattern))
+fn compiled(number: usize) -> &'static Regex {
+    EACH[number].get_or_init(|| {
+        RegexBuilder::new(&expanded(PATTERNS[number].pattern))
             .case_insensitive(true)
             .size_limit(64 << 20)
             .build()
             .expect("a valid pattern")
-    };
-    PATTERNS.iter().map(build).collect()
+    })
+}
+
+/// The words of all patterns, and the numbers of the patterns of each.
+struct Words {
+    finder: AhoCorasick,
+    patterns: Vec<Vec<usize>>,
+}
+
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
+    let mut patterns: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (number, pattern) in PATTERNS.iter().enumerate() {
+        for word in pattern.words {
+            patterns.entry(word).or_default().push(number);
+        }
+    }
+    Words {
+        finder: AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .build(patterns.keys())
+            .expect("a few hundred short words make an automaton"),
+        patterns: patterns.into_values().collect(),
+    }
 });
+
+/// How far an order reaches on each side of one of its words, in bytes.
+const REACH: usize = 300;
+
+/// The parts of a text in which each pattern may find something, by its number.
+fn windows(text: &str) -> BTreeMap<usize, Vec<Range<usize>>> {
+    let mut found: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
+    for word in WORDS.finder.find_overlapping_iter(text) {
+        let mut start = word.start().saturating_sub(REACH);
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
+        let mut end = (word.end() + REACH).min(text.len());
+        while !text.is_char_boundary(end) {
+            end += 1;
+        }
+        for number in &WORDS.patterns[word.pattern().as_usize()] {
+            let known = found.entry(*number).or_default();
+            match known.last_mut() {
+                Some(last) if start <= last.end => {
+                    *last = last.start.min(start)..last.end.max(end);
+                }
+                _ => known.push(start..end),
+            }
+        }
+    }
+    found
+}
 
 /// Words of text that speaks about attacks instead of being one.
 static ABOUT: LazyLock<Regex> = LazyLock::new(|| {
     RegexBuilder::new(
-        r"\b(?:prompt[ -]?injections?|jailbreaks?|attack(?:s|er|ers)?|malicious|adversar\w+|phishing|red[ -]team\w*|payloads?|exploits?|untrusted|sanitiz\w+|detect(?:s|ed|ion|ing)?|scanner|blocklist|refus(?:e|es|ed)|reject(?:s|ed)?|poison(?:ed|ing)?|threat|owasp|such as|for example|e\.g\.|test(?:s|ed|ing)? (?:case|that|for)|fixture|regex|pattern)\b|注入|攻击|인젝션|공격|インジェクション|攻撃",
+        r"\b(?:prompt[ -]?injections?|jailbreaks?|attack(?:s|er|ers)?|malicious|adversar\w+|phishing|red[ -]team\w*|payloads?|exploits?|untrusted|sanitiz\w+|detect(?:s|ed|ion|ing)?|scanner|blocklist|refus(?:e|es|ed|al|als)|evaluat(?:es?|ion)|filters?|flag(?:s|ged)|must be blocked|injected|threat|reject(?:s|ed)?|poison(?:ed|ing)?|owasp|such as|for example|e\.g\.|test(?:s|ed|ing)? (?:case|that|for)|fixture|regex|pattern)\b|注入|攻击|인젝션|공격|インジェクション|攻撃",
     )
     .case_insensitive(true)
     .build()
     .expect("a valid pattern")
+});
+
+/// A word that turns "without asking" into its opposite: "never push without asking".
+static NEGATED: LazyLock<Regex> = LazyLock::new(|| {
+    RegexBuilder::new(
+        r"\b(?:never|not|don't|don’t|no|nothing|nobody|avoid|nie|niemals|nicht|kein\w*|jamais|pas|nunca|mai|non|não|nooit|niet|nigdy)\b|不|勿",
+    )
+    .case_insensitive(true)
+    .build()
+    .expect("a valid pattern")
+});
+
+/// "Without" in the languages of the patterns.
+static WITHOUT: LazyLock<Regex> = LazyLock::new(|| {
+    RegexBuilder::new(r"^(?:without|ohne|sans|sin|senza|sem|zonder|bez)\b")
+        .case_insensitive(true)
+        .build()
+        .expect("a valid pattern")
 });
 
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
@@ -176,29 +161,43 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
 fn orders(document: &Document) -> Vec<(&'static str, usize)> {
     let text = &document.text;
     let mut found: Vec<(&'static str, usize)> = Vec::new();
-    for number in SET.matches(text) {
-        let what = PATTERNS[number].0;
-        let order = EACH[number].find_iter(text).find(|order| {
-            let sentence = document.sentence(&order.range());
-            let quoted = is_quoted(text, order.start()) || document.is_code(order.start());
-            let is_about = ABOUT.is_match(sentence);
+    for (number, parts) in windows(text) {
+        let what = PATTERNS[number].does;
+        let mut orders = parts.iter().flat_map(|part| {
+            let found = compiled(number).find_iter(&text[part.clone()]);
+            found.map(|order| part.start + order.start()..part.start + order.end())
+        });
+        let order = orders.find(|order| {
+            let sentence = document.sentence(order);
+            let quoted = is_quoted(text, order.start) || document.is_code(order.start);
+            let at = order.start.saturating_sub(document.offset_of(sentence));
+            let before = sentence.get(..at).unwrap_or_default();
             // A quotation needs the words near it; plain text that speaks of attacks names them
             // before the order.
-            let named_before = || {
-                let at = order.start().saturating_sub(document.offset_of(sentence));
-                sentence
-                    .get(..at)
-                    .is_some_and(|before| ABOUT.is_match(before))
-            };
-            !(is_about && (quoted || named_before()))
+            let is_about = ABOUT.is_match(before)
+                || quoted && (ABOUT.is_match(sentence) || ABOUT.is_match(lead(text, order.start)));
+            let is_negated = WITHOUT.is_match(&text[order.clone()]) && NEGATED.is_match(before);
+            !is_about && !is_negated
         });
         if let Some(order) = order
             && !found.iter().any(|(known, _)| *known == what)
         {
-            found.push((what, order.start()));
+            found.push((what, order.start));
         }
     }
     found
+}
+
+/// How far before a quotation the words may be that say what it is, in bytes.
+const LEAD: usize = 240;
+
+/// The text before the byte `at` that may introduce a quotation.
+fn lead(text: &str, at: usize) -> &str {
+    let mut start = at.saturating_sub(LEAD);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..at]
 }
 
 /// Whether a quotation mark precedes the byte `at` on its line.

@@ -21,7 +21,8 @@ pub(super) struct Piece {
     pub(super) is_instruction: bool,
     head: Vec<(u32, f64)>,
     all: Vec<(u32, f64)>,
-    pairs: HashSet<(u32, u32)>,
+    /// Every two words that follow each other, as one number, sorted.
+    pairs: Vec<u64>,
 }
 
 /// Two pieces and how much they have in common.
@@ -38,8 +39,8 @@ pub(super) struct Pieces {
     pub(super) all: Vec<Piece>,
     /// The pairs of pieces that share rare pairs of words, best first.
     pub(super) alike: Vec<Likeness>,
-    /// In how many memories each pair of words occurs.
-    frequency: HashMap<(u32, u32), u32>,
+    /// In how many memories each rare pair of words occurs that two pieces share.
+    frequency: HashMap<u64, u32>,
     size: f64,
 }
 
@@ -102,76 +103,67 @@ impl Pieces {
     }
 
     fn weighted(raw: Vec<RawPiece>, words: usize) -> Self {
-        let mut in_pieces: Vec<u32> = vec![0; words];
-        let mut frequency: HashMap<(u32, u32), u32> = HashMap::new();
-        let paired = |words: &[u32]| -> HashSet<(u32, u32)> {
-            words.windows(2).map(|two| (two[0], two[1])).collect()
-        };
-        let mut pairs: Vec<HashSet<(u32, u32)>> = Vec::with_capacity(raw.len());
         // What is rare is rare among memories: instruction files are often copies of each other.
-        for piece in &raw {
-            let own = paired(&piece.words);
-            if !piece.is_instruction {
-                let distinct: HashSet<u32> = piece.words.iter().copied().collect();
-                distinct
-                    .iter()
-                    .for_each(|word| in_pieces[*word as usize] += 1);
-                own.iter()
-                    .for_each(|pair| *frequency.entry(*pair).or_default() += 1);
+        let mut in_pieces: Vec<u32> = vec![0; words];
+        let mut distinct: Vec<u32> = Vec::new();
+        for piece in raw.iter().filter(|piece| !piece.is_instruction) {
+            distinct.clone_from(&piece.words);
+            distinct.sort_unstable();
+            distinct.dedup();
+            for word in &distinct {
+                in_pieces[*word as usize] += 1;
             }
-            pairs.push(own);
         }
         let memories = raw.iter().filter(|piece| !piece.is_instruction).count();
         let size = memories.max(SMALLEST) as f64;
-        let weigh = |words: &[u32]| {
-            let mut counts: HashMap<u32, u32> = HashMap::new();
-            words
-                .iter()
-                .for_each(|word| *counts.entry(*word).or_default() += 1);
-            let mut weights: Vec<(u32, f64)> = counts
-                .into_iter()
-                .map(|(word, count)| {
-                    let rarity = (1.0 + size / f64::from(in_pieces[word as usize].max(1))).ln();
-                    (word, (1.0 + f64::from(count).ln()) * rarity)
-                })
-                .collect();
+        let weigh = |mut words: Vec<u32>| {
+            words.sort_unstable();
+            let weight = |same: &[u32]| {
+                let word = same[0];
+                let rarity = (1.0 + size / f64::from(in_pieces[word as usize].max(1))).ln();
+                (word, (1.0 + (same.len() as f64).ln()) * rarity)
+            };
+            let mut weights: Vec<(u32, f64)> = words.chunk_by(|a, b| a == b).map(weight).collect();
             let length: f64 = weights.iter().map(|(_, w)| w * w).sum::<f64>().sqrt();
             weights.iter_mut().for_each(|(_, w)| *w /= length);
-            weights.sort_unstable_by_key(|(word, _)| *word);
             weights
         };
-        let all = raw.into_iter().zip(pairs).map(|(raw, pairs)| Piece {
+        let all = raw.into_iter().map(|raw| Piece {
             store: raw.store,
             document: raw.document,
             range: raw.range,
             is_instruction: raw.is_instruction,
-            head: weigh(&raw.head),
-            all: weigh(&raw.words),
-            pairs,
+            pairs: pairs(&raw.words),
+            head: weigh(raw.head),
+            all: weigh(raw.words),
         });
         let mut pieces = Self {
             all: all.collect(),
             alike: Vec::new(),
-            frequency,
+            frequency: HashMap::new(),
             size,
         };
         pieces.alike = pieces.likenesses();
         pieces
     }
 
-    fn likenesses(&self) -> Vec<Likeness> {
-        let mut holders: HashMap<(u32, u32), Vec<usize>> = HashMap::new();
-        for (number, piece) in self.all.iter().enumerate() {
-            for pair in &piece.pairs {
-                if self.frequency.get(pair).is_some_and(|count| *count <= RARE) {
-                    holders.entry(*pair).or_default().push(number);
-                }
-            }
-        }
+    /// Finds the rare pairs of words that pieces share, and the pieces that share enough of them.
+    fn likenesses(&mut self) -> Vec<Likeness> {
+        let pieces = self.all.iter().enumerate();
+        let mut holders: Vec<(u64, usize)> = pieces
+            .flat_map(|(number, piece)| piece.pairs.iter().map(move |pair| (*pair, number)))
+            .collect();
+        holders.sort_unstable();
         let mut shared: HashMap<(usize, usize), usize> = HashMap::new();
-        for pieces in holders.values() {
-            for (at, a) in pieces.iter().enumerate() {
-                for b in &pieces[at + 1..] {
+        for same in holders.chunk_by(|a, b| a.0 == b.0) {
+            let is_memory = |(_, piece): &&(u64, usize)| !self.all[*piece].is_instruction;
+            let count = same.iter().filter(is_memory).count();
+            if same.len() < 2 || count == 0 || count > RARE as usize {
+                continue;
+            }
+            self.frequency.insert(same[0].0, count as u32);
+            for (at, (_, a)) in same.iter().enumerate() {
+                for (_, b) in &same[at + 1..] {
                     *shared.entry((*a, *b)).or_default() += 1;
                 }
             }
@@ -195,9 +187,13 @@ impl Pieces {
     /// How alike two pieces are: 0 for nothing in common, above 1 for nearly the same.
     fn score(&self, a: usize, b: usize) -> f64 {
         let (a, b) = (&self.all[a], &self.all[b]);
-        let rare = a.pairs.intersection(&b.pairs).filter_map(|pair| {
+        let both = a
+            .pairs
+            .iter()
+            .filter(|pair| b.pairs.binary_search(pair).is_ok());
+        let rare = both.filter_map(|pair| {
             let count = *self.frequency.get(pair)?;
-            (count <= RARE).then(|| (1.0 + self.size / f64::from(count)).ln())
+            Some((1.0 + self.size / f64::from(count)).ln())
         });
         let rare: f64 = rare.sum();
         let lengths = (a.pairs.len() as f64 * b.pairs.len() as f64)
@@ -206,6 +202,15 @@ impl Pieces {
         let scale = REFERENCE.ln() / (1.0 + self.size).ln();
         cosine(&a.all, &b.all) + 0.4 * cosine(&a.head, &b.head) + 0.5 * scale * rare / lengths
     }
+}
+
+/// Every two words that follow each other, as one number, sorted, each once.
+fn pairs(words: &[u32]) -> Vec<u64> {
+    let pair = |two: &[u32]| u64::from(two[0]) << 32 | u64::from(two[1]);
+    let mut pairs: Vec<u64> = words.windows(2).map(pair).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
 }
 
 /// The size of collection for which the weights were chosen.

@@ -16,6 +16,7 @@ static PAST: LazyLock<Regex> = LazyLock::new(|| {
         "dropped|retired|replaced|superseded|historical|historically|no longer|used to|old|gone",
         "eol|end[- ]of[- ]life|merged into|folded into|moved to|moved into|stale|dead|defunct",
         "pre-?(?:split|rewrite|rename|migration|fix)|does(?: not|n['’]t) exist",
+        "v\\d+(?:\\.\\d+)*\\b[^;]{0,160}?\\b(?:kept|had|did|used|called|ran|printed|lived|sat)",
         // German
         "früher\\w*|ehemals|ehemalige?\\w*|gelöscht\\w*|entfernt\\w*|umbenannt\\w*|veraltet\\w*",
         "alte[rnms]?|nicht mehr|ersetzt\\w*|abgelöst\\w*",
@@ -150,6 +151,7 @@ mod tests {
             "x.sh удалён.",
             "x.sh no longer exists.",
             "A legacy kit did it. The shim (`x.sh`) picked the file.",
+            "The v1 kit (`x.sh`) kept these apart.",
             "The legacy one copies by\n`cp -R a/. $W/`, then runs x.sh.",
         ] {
             assert!(says(text), "{text}");

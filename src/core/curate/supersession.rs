@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use jiff::civil::Date;
 use regex::Regex;
 
@@ -45,11 +46,32 @@ static RENAME: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a valid pattern")
 });
 
+/// The words of [`RENAME`], found faster in a text that has none of them.
+static RENAME_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .build([
+            "renam",
+            "umbenenn",
+            "umbenannt",
+            "renomm",
+            "renombr",
+            "rinomin",
+            "ереимен",
+            "改名",
+            "重命名",
+            "개명",
+            "이름 변경",
+            "リネーム",
+        ])
+        .expect("a few words make an automaton")
+});
+
 /// The renamings that a text states. An arrow is one only in a sentence or below a heading that
 /// speaks of renaming.
 pub(super) fn renamings(document: &Document) -> Vec<Renaming> {
     let text = &document.text;
-    if !RENAME.is_match(text) {
+    if !RENAME_WORDS.is_match(text) {
         return Vec::new();
     }
     let mut found: Vec<Renaming> = Vec::new();
@@ -225,6 +247,9 @@ static ANY_DATE: LazyLock<Regex> =
 pub(super) fn dated(document: &Document) -> Vec<Expired> {
     let text = &document.text;
     let mut found = Vec::new();
+    if !ANY_DATE.is_match(text) {
+        return found;
+    }
     for (pattern, kind) in [(&*UNTIL, ExpiredKind::Until), (&*AS_OF, ExpiredKind::AsOf)] {
         for parts in pattern.captures_iter(text) {
             let date = parts.get(1).or(parts.get(2));

@@ -2,6 +2,8 @@
 
 mod content;
 pub(super) mod poison;
+mod table;
+mod texts;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,6 +11,7 @@ use std::sync::Arc;
 
 use super::fix::plan_fixes;
 use super::git::ProjectHistory;
+use super::logs::SessionLogs;
 use super::{Collection, CuratedStore, Finding, RULES, check, returned};
 use crate::core::change::{Author, Direction, Moment, plan_and_commit, replay};
 use crate::core::config::CurateSettings;
@@ -22,6 +25,7 @@ struct Fixture {
     layout: Layout,
     names: Vec<&'static str>,
     project: Option<(&'static str, &'static str)>,
+    logs: Option<SessionLogs>,
 }
 
 impl Fixture {
@@ -31,6 +35,7 @@ impl Fixture {
             layout: Layout::Index,
             names: vec!["one"],
             project: None,
+            logs: None,
         };
         fs::create_dir_all(fixture.dir.path().join("project")).expect("a folder");
         fixture.write("one", files);
@@ -53,6 +58,21 @@ impl Fixture {
     fn of_project(mut self, files: &'static str, log: &'static str) -> Self {
         self.project = Some((files, log));
         self
+    }
+
+    fn with_logs(mut self, logs: SessionLogs) -> Self {
+        self.logs = Some(logs);
+        self
+    }
+
+    /// Makes a file this many days old.
+    fn set_time(&self, path: &str, days: u64) {
+        let file = fs::File::options()
+            .append(true)
+            .open(self.dir.path().join(path));
+        let time: std::time::SystemTime = moment().time.into();
+        let old = time - std::time::Duration::from_secs(days * 24 * 60 * 60);
+        file.expect("a file").set_modified(old).expect("a time");
     }
 
     fn write(&self, store: &str, files: &[(&str, &str)]) {
@@ -88,12 +108,13 @@ impl Fixture {
             project_root: Some(root.clone()),
             ..CuratedStore::read(store).expect("readable")
         });
-        act(&Collection::new(
+        let collection = Collection::new(
             curated.collect(),
             returned::graves(&self.history()).expect("readable"),
             moment().today,
             CurateSettings::default(),
-        ))
+        );
+        act(&collection.with_logs(self.logs.clone()))
     }
 
     fn findings(&self, rule: &str) -> Vec<Finding> {
@@ -146,6 +167,10 @@ impl Fixture {
         let before = self.files();
         let findings = self.findings(rule);
         assert!(findings.iter().any(|finding| finding.fix.is_some()));
+        let without = findings
+            .iter()
+            .filter(|finding| finding.fix.is_none())
+            .count();
         let root = self.dir.path().join("one").canonicalize().expect("there");
         let author = Author {
             who: "you".to_owned(),
@@ -154,12 +179,13 @@ impl Fixture {
         let (history, moment) = (self.history(), moment());
         let committed = self.with(|collection| {
             plan_and_commit(&history, &[&root], (&author, &moment), || {
-                plan_fixes(&collection.stores[0], findings.iter(), &moment)
+                let store = collection.stores[0].store;
+                plan_fixes(&[(store, findings.iter().collect())], &moment)
             })
             .expect("is fixed")
         });
         let left = self.findings(rule);
-        assert!(left.iter().all(|finding| finding.fix.is_none()), "{left:?}");
+        assert_eq!(left.len(), without, "{left:?}");
         let after = self.files();
         let record = committed.record.expect("a change");
         plan_and_commit(&history, &[&root], (&author, &moment), || {
@@ -354,6 +380,21 @@ fn broken_link_leads_nowhere_and_the_only_candidate_is_its_fix() {
         ("b.md", "x"),
     ])
     .is_silent("broken-link");
+}
+
+#[test]
+fn a_link_leads_to_a_file_beside_it_or_by_the_reference_of_a_memory() {
+    let text = "[a](b.md) [gone](gone.md#L1) [again](gone.md) [r](detail/b.md) [w](https://x/y.md) \
+        [out](../../../z.md) [src](main.rs)";
+    let fixture = Fixture::new(&[
+        ("working-memory/detail/a.md", text),
+        ("working-memory/detail/b.md", "[self](b.md)"),
+    ])
+    .with_layout(Layout::Session);
+    assert_eq!(
+        fixture.told("broken-link"),
+        [format!("detail/a.md:1 gone.md <{text}>")]
+    );
 }
 
 #[test]

@@ -67,6 +67,8 @@ pub enum ChangeVerb {
     Rename,
     /// A file was moved to another store.
     Move,
+    /// Memories became one.
+    Merge,
     /// An index was updated.
     Index,
     /// An earlier change was undone.
@@ -91,6 +93,7 @@ impl ChangeVerb {
             Self::Delete => "delete",
             Self::Rename => "rename",
             Self::Move => "move",
+            Self::Merge => "merge",
             Self::Index => "index",
             Self::Undo => "undo",
             Self::Redo => "redo",

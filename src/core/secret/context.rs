@@ -388,7 +388,10 @@ pub(super) fn password_in_words(scan: &mut Scan<'_>, end: usize) {
     let (at, place) = match verb {
         Some(verb) => (at + verb.len(), ValuePosition::Prose),
         None if is_in_netrc && at > end => (at, ValuePosition::Setting),
-        None => return,
+        None => match after_words(scan, at) {
+            Some(at) => (at, ValuePosition::Prose),
+            None => return,
+        },
     };
     let at = scan.run(at, 2, |byte| is_blank(byte) || is_quote(byte));
     let to = scan.run(at, WINDOW, |byte| {
@@ -400,4 +403,14 @@ pub(super) fn password_in_words(scan: &mut Scan<'_>, end: usize) {
     if has_digit && is_secret(value, Kind::Password, place) {
         scan.accept("password", at..at + value.len());
     }
+}
+
+/// Where a value begins after a few words and a colon: `password for the shop: …`.
+fn after_words(scan: &mut Scan<'_>, at: usize) -> Option<usize> {
+    /// The most bytes of the words.
+    const WORDS: usize = 48;
+    let is_word = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0x80 || byte == b' ';
+    let end = scan.run(at, WORDS, is_word);
+    let is_label = end > at && scan.byte(end) == Some(b':') && scan.byte(end + 1) == Some(b' ');
+    is_label.then_some(end + 2)
 }

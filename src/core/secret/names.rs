@@ -91,6 +91,16 @@ pub(super) const NAMES: &[Name] = &[
     name("password", (Password, Stands::Anyhow), ("DB_PASSWORD=", "hunter22"), "password: string"),
     name("passwd", (Password, Stands::Anyhow), ("passwd = ", "\"s3cr3t!x\""), "cat /etc/passwd: not found"),
     name("passwort", (Password, Stands::Anyhow), ("Passwort: ", "geh3im!x"), "Passwort: vergessen"),
+    name("wachtwoord", (Password, Stands::Anyhow), ("wachtwoord: ", "geh3im!x"), "wachtwoord: vergeten"),
+    name("mot de passe", (Password, Stands::Anyhow), ("Mot de passe : ", "s3cret!x"), "mot de passe : oublié"),
+    name("contraseña", (Password, Stands::Anyhow), ("contraseña: ", "cl4ve!xy"), "contraseña: olvidada"),
+    name("senha", (Password, Stands::Apart), ("senha: ", "s3gredo!x"), "senha: esquecida"),
+    name("hasło", (Password, Stands::Anyhow), ("hasło: ", "t4jne!xy"), "hasło: zapomniane"),
+    name("пароль", (Password, Stands::Anyhow), ("пароль: ", "s3kret!x"), "пароль: строка"),
+    name("密码", (Password, Stands::Anyhow), ("密码：", "m1ma!xyz"), "密码：必填"),
+    name("密碼", (Password, Stands::Anyhow), ("密碼: ", "m1ma!xyz"), "密碼: 必填"),
+    name("パスワード", (Password, Stands::Anyhow), ("パスワード：", "h1mitsu!x"), "パスワード：必須"),
+    name("비밀번호", (Password, Stands::Anyhow), ("비밀번호: ", "b1mil!xy"), "비밀번호: 필수"),
     name("passphrase", (Password, Stands::Anyhow), ("KEY_PASSPHRASE=", "correct-horse-battery"), "passphrase: optional"),
     name("pass", (Password, Stands::Apart), ("SMTP_PASS=", "m4il(er"), "bypass=enabled compass: north12"),
     name("pwd", (Password, Stands::AfterSomething), ("DB_PWD=", "x9,y8::z7"), "PWD=/home/kim/shop"),
@@ -105,6 +115,9 @@ pub(super) const NAMES: &[Name] = &[
     name("signature", (Token, Stands::After(&["amz", "goog"])), ("X-Amz-Signature=", "9e1c55f0a7b34d2288c1f6"), "signature: f1(a, b)"),
     name("auth", (Pair, Stands::Apart), ("\"auth\": ", "\"a2ltOmh1bnRlcjIy\""), "auth: required"),
 ];
+
+/// The colon of Chinese and Japanese texts.
+const WIDE_COLON: &str = "：";
 
 /// The number of bytes of a value that decide whether it is a secret.
 const WINDOW: usize = 96;
@@ -127,7 +140,7 @@ impl Name {
         let follows = scan
             .byte(end)
             .is_some_and(|byte| byte.is_ascii_digit() || b"\"'`\\] \t:=_>".contains(&byte));
-        if !follows {
+        if !follows && !scan.has(end, WIDE_COLON) {
             return;
         }
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.$".contains(&byte);
@@ -162,7 +175,8 @@ impl Name {
             }
             (None, Sign::Equals) => ValuePosition::Code,
         };
-        let end = value_end(scan, at, quote, WINDOW);
+        let is_label = place == ValuePosition::Label;
+        let end = value_end(scan, at, (quote, is_label), WINDOW);
         // `<password>` alone is a placeholder.
         if sign == Sign::Tag && quote.is_none() && !scan.has(end, "</") {
             return;
@@ -170,7 +184,7 @@ impl Name {
         let value = scan.slice(at..end);
         if is_secret(value, self.kind, place) {
             let end = match end - at {
-                WINDOW.. => value_end(scan, at, quote, usize::MAX),
+                WINDOW.. => value_end(scan, at, (quote, is_label), usize::MAX),
                 _ => end,
             };
             let rule = match self.kind {
@@ -252,6 +266,7 @@ fn sign(
     let at = scan.run(closed, 8, is_blank);
     let has_blank = at > closed;
     let (after, sign) = match (scan.byte(at)?, scan.byte(at + 1)) {
+        _ if scan.has(at, WIDE_COLON) => (at + WIDE_COLON.len(), Sign::Colon),
         (b':', Some(b':')) => return None,
         (b':', Some(b'=')) => (at + 2, Sign::Equals),
         (b':', _) => (at + 1, Sign::Colon),
@@ -289,8 +304,14 @@ fn opened(scan: &mut Scan<'_>, at: usize) -> (usize, Option<Quote>) {
     }
 }
 
-/// Returns the end of a value, at most `most` bytes from its beginning.
-fn value_end(scan: &mut Scan<'_>, at: usize, quote: Option<Quote>, most: usize) -> usize {
+/// Returns the end of a value, at most `most` bytes from its beginning. After a label an `&` is a
+/// part of it; elsewhere it may separate the fields of a query.
+fn value_end(
+    scan: &mut Scan<'_>,
+    at: usize,
+    (quote, is_label): (Option<Quote>, bool),
+    most: usize,
+) -> usize {
     match quote {
         Some((_, true)) => scan.run(at, most, |byte| !b"\\\n".contains(&byte) && !is_quote(byte)),
         Some((quote, false)) => {
@@ -303,7 +324,8 @@ fn value_end(scan: &mut Scan<'_>, at: usize, quote: Option<Quote>, most: usize) 
         }
         None => {
             let end = scan.run(at, most, |byte| {
-                !byte.is_ascii_whitespace() && !is_quote(byte) && !b";&<>|\\".contains(&byte)
+                let is_end = b";<>|\\".contains(&byte) || byte == b'&' && !is_label;
+                !byte.is_ascii_whitespace() && !is_quote(byte) && !is_end
             });
             let value = scan.slice(at..end);
             at + unfinished(value).len()

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::App;
 use crate::core::change::{Change, ChangeRequest};
+use crate::core::curate::waiver::Waiver;
 use crate::core::diff::merge;
 use crate::core::display::format_size;
 use crate::core::error::Conflict;
@@ -14,9 +15,13 @@ use crate::core::unsaved::Unsaved;
 use crate::core::{Error, Result};
 use crate::tui::action::Action;
 use crate::tui::cells;
-use crate::tui::effect::{Effect, Request, ReviewJob, Target, UndoDirection, UnsavedJob};
+use crate::tui::chrome::count;
+use crate::tui::effect::{
+    Effect, Request, ReviewJob, SaveKind, Target, UndoDirection, UnsavedJob, WaiveJob,
+};
 use crate::tui::event::{Event, NewMemoryText, ReviewCounts};
 use crate::tui::keymap::KeyContext;
+use crate::tui::overlay::combine::CombineDialog;
 use crate::tui::overlay::merge::MergeDialog;
 use crate::tui::overlay::recover::RecoverDialog;
 use crate::tui::overlay::review::ReviewDialog;
@@ -47,7 +52,13 @@ impl App {
                 steps
             }
             Event::Composed(result) => self.composed(result),
-            Event::Fetched { target, result } => self.fetched(target, result),
+            Event::Gathered(Ok(task)) => vec![Step::Push(Box::new(CombineDialog::new(task)))],
+            Event::Gathered(Err(error)) => vec![error_toast(&error)],
+            Event::Fetched {
+                target,
+                line,
+                result,
+            } => self.fetched(target, line, result),
             Event::EditedOutside {
                 subject,
                 written,
@@ -75,6 +86,7 @@ impl App {
                 let undo = self.keymap.key(KeyContext::Queue, Action::Undo);
                 vec![Step::Toast(reviewed(&job, result, undo))]
             }
+            Event::Waived { job, result } => vec![Step::Toast(self.waived(&job, result))],
             Event::Failed(message) => vec![Step::Toast(Toast::trouble(message))],
             // The same problems are reported once, however often the library is read.
             Event::Indexed(library) if library.problems != self.problems => {
@@ -178,6 +190,18 @@ impl App {
         vec![Step::Toast(Toast::done(format!("Copied {what}{by}")))]
     }
 
+    /// Says what was waived, and which key undoes that.
+    fn waived(&self, job: &WaiveJob, result: Result<Vec<Option<Waiver>>>) -> Toast {
+        let things = count(job.findings.len(), "finding", "findings");
+        let key = self.keymap.key(KeyContext::Curate, Action::Undo);
+        let undo = key.map_or_else(String::new, |key| format!(" · {key} undoes it"));
+        match (result, &job.words) {
+            (Err(error), _) => Toast::trouble(error.to_string()),
+            (Ok(_), Some(_)) => Toast::done(format!("{things} waived{undo}")),
+            (Ok(_), None) => Toast::done(format!("{things} open again{undo}")),
+        }
+    }
+
     fn composed(&mut self, result: Result<NewMemoryText>) -> Vec<Step> {
         let fresh = match result {
             Ok(fresh) => fresh,
@@ -194,11 +218,15 @@ impl App {
             text: fresh.text,
             time: self.now,
         };
-        let editor = EditorPane::open(text, 0, &self.pane_context());
+        let kind = match fresh.lessons.is_empty() {
+            true => SaveKind::Alone,
+            false => SaveKind::Generalize(fresh.lessons),
+        };
+        let editor = EditorPane::open(text, 0, &self.pane_context()).saving(kind);
         vec![Step::Push(Box::new(editor))]
     }
 
-    fn fetched(&mut self, target: Target, result: Result<Document>) -> Vec<Step> {
+    fn fetched(&mut self, target: Target, line: usize, result: Result<Document>) -> Vec<Step> {
         let document = match result {
             Ok(document) => document,
             Err(error) => return vec![error_toast(&error)],
@@ -212,7 +240,7 @@ impl App {
                 };
                 match editable_text(snapshot, &document) {
                     Ok(text) => {
-                        let editor = EditorPane::open(text, 0, &self.pane_context());
+                        let editor = EditorPane::open(text, line, &self.pane_context());
                         vec![Step::Push(Box::new(editor))]
                     }
                     Err(why) => vec![Step::Toast(why)],

@@ -1,6 +1,7 @@
 //! Tests of the app: keys in, effects and drawn screens out.
 
 mod context;
+mod curating;
 mod finding;
 mod found;
 mod keys;
@@ -93,9 +94,13 @@ impl TestApp {
                         result,
                     }));
                 }
-                Effect::Library(LibraryJob::Fetch(target)) => {
+                Effect::Library(LibraryJob::Fetch { target, line }) => {
                     let result = self.read(&target);
-                    left.extend(self.tell(Event::Fetched { target, result }));
+                    left.extend(self.tell(Event::Fetched {
+                        target,
+                        line,
+                        result,
+                    }));
                 }
                 Effect::Library(LibraryJob::Context { agent, draft }) => {
                     let context = context::read(self.home.path(), agent, draft.as_ref());
@@ -400,6 +405,7 @@ fn rename_new_move_and_duplicate_ask_first() {
         kind: "project".to_owned(),
         name: "Tokens".to_owned(),
         about: String::new(),
+        lessons: Vec::new(),
     };
     assert_eq!(effects, [Effect::Library(LibraryJob::Compose(new))]);
 }

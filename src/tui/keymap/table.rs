@@ -4,13 +4,14 @@ use super::{Binding, KeyContext, Keymap};
 use crate::tui::action::Action;
 
 /// The contexts in the table, and their headings.
-const PLACES: [(KeyContext, &str); 7] = [
+const PLACES: [(KeyContext, &str); 8] = [
     (KeyContext::Browse, "Tree and preview"),
     (KeyContext::Tree, "Tree"),
     (KeyContext::Find, "Find"),
     (KeyContext::Log, "Log"),
     (KeyContext::History, "History"),
     (KeyContext::Queue, "Review"),
+    (KeyContext::Curate, "Curate"),
     (KeyContext::Context, "Context"),
 ];
 
@@ -48,7 +49,21 @@ const EVERYWHERE: [Action; 13] = [
     Action::CopyResume,
 ];
 
-/// Returns the keys of the main contexts as the Markdown table of the README.
+/// Actions that only the help lists.
+const UNLISTED: [Action; 9] = [
+    Action::Demo,
+    Action::Suspend,
+    Action::Repaint,
+    Action::FoldAll,
+    Action::UnfoldAll,
+    Action::MarkDown,
+    Action::MarkUp,
+    Action::ScrollDown,
+    Action::ScrollUp,
+];
+
+/// Returns the keys of the main contexts as the Markdown table of the README. A row that is the
+/// same in a later context is listed once.
 pub fn markdown() -> String {
     let keymap = Keymap::new();
     let mut table = "| key | | key | |\n| --- | --- | --- | --- |\n".to_owned();
@@ -56,14 +71,22 @@ pub fn markdown() -> String {
         let rows = keymap.rows.get(&context).map_or(&[][..], Vec::as_slice);
         rows.iter().filter(|row| !row.on.is_empty())
     };
+    let mut listed: Vec<&Binding> = Vec::new();
     for (context, name) in PLACES {
         let rows: Vec<&Binding> = own(context)
-            .filter(|row| !MOVES.contains(&row.run))
+            .filter(|row| !MOVES.contains(&row.run) && !UNLISTED.contains(&row.run))
             .filter(|row| context == KeyContext::Browse || !EVERYWHERE.contains(&row.run))
+            .filter(|row| !listed.iter().any(|known| is_same(known, row)))
             .collect();
         push(&mut table, name, &rows);
+        listed.extend(rows);
     }
     table
+}
+
+/// Whether two rows say the same; hints do not matter.
+fn is_same(one: &Binding, other: &Binding) -> bool {
+    (&one.on, one.run, &one.desc) == (&other.on, other.run, &other.desc)
 }
 
 /// Adds a heading and its rows, two per line.

@@ -2,7 +2,7 @@
 //! time from a key to the frame with its results is measured.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,9 @@ use ratatui::layout::Size;
 use super::measured_app;
 use crate::core::catalog::LogCatalog;
 use crate::core::change::Author;
+use crate::core::config::CurateSettings;
 use crate::core::context::{AgentContext, Draft, KnownAgent};
+use crate::core::discover::Environment;
 use crate::core::history::History;
 use crate::core::log::Agent;
 use crate::core::search::fuzzy::SearchState;
@@ -24,7 +26,7 @@ use crate::tui::app::App;
 use crate::tui::effect::{Effect, LibraryJob};
 use crate::tui::event::Event;
 use crate::tui::worker::{WorkerContext, Workers};
-use crate::tui::{Clock, ContextSource, StoreSource};
+use crate::tui::{Clock, ContextSource, CurateSetup, StoreSource};
 
 /// The finder shows no contexts of agents.
 #[derive(Debug)]
@@ -91,6 +93,21 @@ impl HeadlessFinder {
             clock,
             zone: TimeZone::UTC,
             offers: false,
+            curate: CurateSetup {
+                environment: Environment {
+                    cwd: data.to_owned(),
+                    home: data.to_owned(),
+                    claude: data.to_owned(),
+                    claude_project: None,
+                    codex: data.to_owned(),
+                    gemini: data.to_owned(),
+                    data: data.to_owned(),
+                },
+                project: None,
+                git: PathBuf::from("git"),
+                settings: CurateSettings::default(),
+                cache: None,
+            },
         };
         let workers = Workers::start(outside, &events)?;
         let mut app = measured_app();
@@ -189,6 +206,8 @@ impl HeadlessFinder {
                     self.workers.search(job);
                 }
                 Effect::Transcript(job) => self.workers.read_transcript(job),
+                Effect::Why(job) => self.workers.explain(job),
+                Effect::Curate(job) => self.workers.curate(job),
                 // There is no terminal.
                 Effect::Terminal(_) => {}
             }

@@ -199,6 +199,7 @@ impl NewMemoryForm {
                 true => self.about.text().trim().to_owned(),
                 false => String::new(),
             },
+            lessons: Vec::new(),
         };
         vec![
             Step::Close,

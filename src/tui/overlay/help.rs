@@ -17,7 +17,7 @@ use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::input::{Input, InputOutcome};
 
 /// The places whose keys are listed.
-const PLACES: [KeyContext; 9] = [
+const PLACES: [KeyContext; 11] = [
     KeyContext::Tree,
     KeyContext::Preview,
     KeyContext::Find,
@@ -26,6 +26,8 @@ const PLACES: [KeyContext; 9] = [
     KeyContext::History,
     KeyContext::Queue,
     KeyContext::Why,
+    KeyContext::Curate,
+    KeyContext::Combine,
     KeyContext::Context,
 ];
 

@@ -1,7 +1,6 @@
 //! The merge dialog: for every conflict between two versions, take mine, theirs, or both.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
 use ratatui::widgets::Clear;
 
 use crate::core::unsaved::Unsaved;
@@ -9,7 +8,7 @@ use crate::tui::action::Action;
 use crate::tui::chrome::dialog;
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::reading_area;
+use crate::tui::layout::{reading_area, reading_text};
 use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
 use crate::tui::widget::merge::{Choice, Merge as Widget};
 
@@ -29,17 +28,6 @@ impl MergeDialog {
             widget: Widget::new(base, &text.text, &theirs),
             text,
             theirs,
-        }
-    }
-
-    /// The area of the texts, inside the border.
-    fn inside(cx: &PaneContext<'_>) -> Rect {
-        let area = reading_area(cx.areas.whole);
-        Rect {
-            x: area.x + 2.min(area.width),
-            y: area.y + 1.min(area.height),
-            width: area.width.saturating_sub(4),
-            height: area.height.saturating_sub(2),
         }
     }
 
@@ -91,7 +79,7 @@ impl Pane for MergeDialog {
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {
-        let area = Self::inside(cx);
+        let area = reading_text(cx.areas.whole);
         self.widget.reveal(area.width, area.height);
     }
 
@@ -103,6 +91,6 @@ impl Pane for MergeDialog {
         };
         frame.render_widget(Clear, area);
         frame.render_widget(dialog(cx, &title, KeyContext::Merge), area);
-        frame.render_widget(self.widget.view(cx.theme), Self::inside(cx));
+        frame.render_widget(self.widget.view(cx.theme), reading_text(cx.areas.whole));
     }
 }

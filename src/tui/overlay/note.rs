@@ -1,14 +1,17 @@
-//! The dialog for a note about a file that waits for review.
+//! The dialog for a line of words: a note about a file that waits for review, why findings are
+//! kept, or the title of a principle.
 
 use ratatui::Frame;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
+use crate::core::curate::Finding;
 use crate::core::store::StoreId;
 use crate::tui::action::Action;
+use crate::tui::cells::{cut, escape_line};
 use crate::tui::chrome::{dialog, fit_end};
-use crate::tui::effect::{Effect, ReviewJob, WriteJob};
+use crate::tui::effect::{Effect, LibraryJob, NewMemory, ReviewJob, WaiveJob, WriteJob};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
@@ -18,40 +21,79 @@ use crate::tui::widget::input::Input;
 /// The width of the labels.
 const LABEL: u16 = 6;
 
-/// The input of a note.
+/// The input of the words.
 #[derive(Debug)]
 pub(crate) struct NotePrompt {
-    store: StoreId,
-    path: String,
-    /// The items or hunks that the note is about.
-    ids: Vec<String>,
+    /// What the words are about.
+    about: String,
+    purpose: NotePurpose,
     input: Input,
 }
 
+/// What the words are for.
+#[derive(Debug)]
+pub(crate) enum NotePurpose {
+    /// A note about the items or hunks of a file that wait for review.
+    Review { store: StoreId, ids: Vec<String> },
+    /// Why these findings are kept.
+    Waive(Vec<Finding>),
+    /// The title of a principle that comes from these lessons.
+    Principle {
+        store: StoreId,
+        lessons: Vec<String>,
+    },
+}
+
 impl NotePrompt {
-    pub(crate) fn new(store: StoreId, path: String, ids: Vec<String>) -> Self {
+    pub(crate) fn new(about: String, purpose: NotePurpose) -> Self {
         Self {
-            store,
-            path,
-            ids,
+            about,
+            purpose,
             input: Input::default(),
+        }
+    }
+
+    /// The title, and the labels of the two lines.
+    fn labels(&self) -> (&'static str, [&'static str; 2]) {
+        match self.purpose {
+            NotePurpose::Review { .. } => ("note", ["file  ", "note  "]),
+            NotePurpose::Waive(_) => ("waive", ["keep  ", "why   "]),
+            NotePurpose::Principle { .. } => ("principle", ["from  ", "title "]),
         }
     }
 
     fn go_on(&self) -> Vec<Step> {
         let text = self.input.text().trim().to_owned();
         if text.is_empty() {
-            return vec![Step::Toast(Toast::done("Type a note, or Esc"))];
+            return vec![Step::Toast(Toast::done(match self.purpose {
+                NotePurpose::Review { .. } => "Type a note, or Esc",
+                NotePurpose::Waive(_) => "Say why, or Esc",
+                NotePurpose::Principle { .. } => "Give it a title, or Esc",
+            }))];
         }
-        let job = ReviewJob::Note {
-            store: self.store.clone(),
-            ids: self.ids.clone(),
-            text,
+        let effect = match &self.purpose {
+            NotePurpose::Review { store, ids } => {
+                Effect::Write(WriteJob::Review(ReviewJob::Note {
+                    store: store.clone(),
+                    ids: ids.clone(),
+                    text,
+                }))
+            }
+            NotePurpose::Waive(findings) => Effect::Write(WriteJob::Waive(WaiveJob {
+                findings: findings.clone(),
+                words: Some(text),
+            })),
+            NotePurpose::Principle { store, lessons } => {
+                Effect::Library(LibraryJob::Compose(NewMemory {
+                    store: store.clone(),
+                    kind: "semantic".to_owned(),
+                    name: text,
+                    about: String::new(),
+                    lessons: lessons.clone(),
+                }))
+            }
         };
-        vec![
-            Step::Close,
-            Step::Effect(Effect::Write(WriteJob::Review(job))),
-        ]
+        vec![Step::Close, Step::Effect(effect)]
     }
 }
 
@@ -79,18 +121,22 @@ impl Pane for NotePrompt {
     }
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let block = dialog(cx, "note", KeyContext::Prompt);
+        let (title, [about, words]) = self.labels();
+        let block = dialog(cx, title, KeyContext::Prompt);
         let area = centred(cx.areas.whole, 64, 4);
         let inner = block.inner(area);
         let width = inner.width.saturating_sub(LABEL);
         let (typed, column) = self.input.line(cx.theme, width);
         let label = |text: &'static str| Span::styled(text, cx.theme.style(Role::Muted));
-        let mut line = vec![label("note  ")];
+        let mut line = vec![label(words)];
         line.extend(typed.spans);
         let text = vec![
             Line::from(vec![
-                label("file  "),
-                Span::raw(fit_end(&self.path, usize::from(width))),
+                label(about),
+                Span::raw(match self.purpose {
+                    NotePurpose::Review { .. } => fit_end(&self.about, usize::from(width)),
+                    _ => cut(&escape_line(&self.about), usize::from(width)),
+                }),
             ]),
             Line::from(line),
         ];

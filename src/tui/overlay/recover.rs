@@ -8,7 +8,7 @@ use crate::core::display::format_age;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::{dialog, fit_end};
-use crate::tui::effect::{Effect, UnsavedJob};
+use crate::tui::effect::{Effect, SaveKind, UnsavedJob};
 use crate::tui::event::{Event, LeftText};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
@@ -55,6 +55,7 @@ impl Pane for RecoverDialog {
                 Step::Broadcast(Box::new(Event::EditorLeft(LeftText {
                     text: self.text.clone(),
                     state: None,
+                    kind: SaveKind::Alone,
                 }))),
             ],
             _ => Vec::new(),

@@ -55,10 +55,23 @@ impl ReviewDialog {
     fn title(&self) -> String {
         let asked = self.change.edits.iter().filter(|edit| !edit.derived);
         let number = asked.count();
+        if let Some(fixed) = self.fixed() {
+            return format!("fix {}", count(fixed, "finding", "findings"));
+        }
+        if let Request::Generalize { from, .. } = &*self.request {
+            return format!(
+                "derive a principle from {}",
+                count(from.len(), "lesson", "lessons")
+            );
+        }
         match self.change.verb {
             ChangeVerb::Delete => format!("delete {}", count(number, "memory", "memories")),
             ChangeVerb::Edit | ChangeVerb::Write => {
                 format!("save {}", count(self.change.edits.len(), "file", "files"))
+            }
+            ChangeVerb::Merge => {
+                let gone = self.change.edits.iter().filter(|edit| edit.after.is_none());
+                format!("merge {}", count(gone.count() + 1, "memory", "memories"))
             }
             ChangeVerb::Move => {
                 let moved = self.change.edits.iter().filter(|edit| !edit.derived);
@@ -67,6 +80,14 @@ impl ReviewDialog {
             }
             _ if self.is_revert() => format!("revert {}", count(number, "file", "files")),
             verb => verb.name().to_owned(),
+        }
+    }
+
+    /// How many findings it fixes; `None` if it is no fix.
+    fn fixed(&self) -> Option<usize> {
+        match &*self.request {
+            Request::Fix(stores) => Some(stores.iter().map(|(_, findings)| findings.len()).sum()),
+            _ => None,
         }
     }
 
@@ -87,6 +108,8 @@ impl ReviewDialog {
     /// The name of the act, for its key.
     fn act_name(&self) -> String {
         match self.change.verb {
+            _ if self.fixed().is_some() => "fix".to_owned(),
+            _ if matches!(*self.request, Request::Generalize { .. }) => "save".to_owned(),
             ChangeVerb::Edit | ChangeVerb::Write => "save".to_owned(),
             ChangeVerb::Delete => self.title(),
             _ if self.is_revert() => "revert".to_owned(),

@@ -12,8 +12,7 @@ use ratatui::layout::{Position, Rect};
 
 use self::rows::{Row, rows};
 use self::view::PieceText;
-use super::queue::latest;
-use super::{Handled, Pane, PaneContext, Step, Toast};
+use super::{Handled, Pane, PaneContext, Step, Toast, latest};
 use crate::core::context::{AgentContext, KnownAgent, Piece};
 use crate::core::display::format_size;
 use crate::core::log::Agent;

@@ -3,6 +3,7 @@
 //! Every edit is kept in the data directory until it is saved, so that neither a crash nor
 //! leaving the editor loses it.
 
+mod check;
 mod meter;
 
 use std::path::{Path, PathBuf};
@@ -14,19 +15,19 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
+use self::check::{Check, check};
 use self::meter::ContextMeter;
 use super::why::WhyPane;
 use super::{Handled, Pane, PaneContext, Step, Toast};
 use crate::core::context::AgentContext;
-use crate::core::layout::{Layout, index};
-use crate::core::memory::Memory;
+use crate::core::layout::Layout;
 use crate::core::store::StoreId;
 use crate::core::trust::real_path;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::cells::{cut, escape_line};
 use crate::tui::chrome::{count, two_ends};
-use crate::tui::effect::{Effect, Request, TerminalJob, UnsavedJob};
+use crate::tui::effect::{Effect, Request, SaveKind, TerminalJob, UnsavedJob};
 use crate::tui::event::{Event, LeftText};
 use crate::tui::highlight::Language;
 use crate::tui::keymap::KeyContext;
@@ -34,9 +35,6 @@ use crate::tui::theme::Role;
 use crate::tui::widget::editor::{
     Caret, Editor as Widget, EditorOutcome, EditorState, TextPosition as At,
 };
-
-/// The length in characters from which a description is too long for an agent's index.
-const LONG_DESCRIPTION: usize = 160;
 
 /// The editor of one file. Only the widget holds the text.
 #[derive(Debug)]
@@ -47,6 +45,8 @@ pub(crate) struct EditorPane {
     revision: u64,
     is_modified: bool,
     check: Check,
+    /// What saving does to other memories.
+    kind: SaveKind,
     /// What an agent loads, if the file was opened as a piece of that.
     meter: Option<ContextMeter>,
 }
@@ -58,15 +58,6 @@ struct EditedFile {
     layout: Layout,
     path: String,
     base: Option<String>,
-}
-
-/// The result of checking the header.
-#[derive(Debug, Default)]
-struct Check {
-    category: Option<String>,
-    trouble: Option<String>,
-    /// The memory's line in the index.
-    index_line: Option<String>,
 }
 
 impl EditorPane {
@@ -82,13 +73,18 @@ impl EditorPane {
         editor
     }
 
+    /// The same, with what saving does to other memories.
+    pub(crate) fn saving(self, kind: SaveKind) -> Self {
+        Self { kind, ..self }
+    }
+
     /// Opens a text that was left unsaved, with its undo steps if they are known.
     pub(crate) fn reopen(left: LeftText, line: usize, cx: &PaneContext<'_>) -> Self {
         let state = left.state.filter(|state| state.text() == left.text.text);
         if state.is_none() {
-            return Self::open(left.text, line, cx);
+            return Self::open(left.text, line, cx).saving(left.kind);
         }
-        let mut editor = Self::of(left.text, state, cx);
+        let mut editor = Self::of(left.text, state, cx).saving(left.kind);
         if line > 0 {
             editor.widget.go_to(At::new(line, 0));
         }
@@ -117,6 +113,7 @@ impl EditorPane {
             widget,
             is_modified: false,
             check: Check::default(),
+            kind: SaveKind::Alone,
             meter: None,
         };
         editor.look_at(&text.text);
@@ -199,10 +196,16 @@ impl EditorPane {
     }
 
     fn save(&self, cx: &PaneContext<'_>) -> Vec<Step> {
-        if !self.is_modified {
+        if !self.is_modified && self.kind == SaveKind::Alone {
             return vec![Step::Toast(Toast::done("Nothing was changed"))];
         }
-        vec![Step::Plan(Box::new(Request::Save(self.to_unsaved(cx.now))))]
+        let text = self.to_unsaved(cx.now);
+        let request = match self.kind.clone() {
+            SaveKind::Alone => Request::Save(text),
+            SaveKind::Merge(others) => Request::Merge { text, others },
+            SaveKind::Generalize(from) => Request::Generalize { text, from },
+        };
+        vec![Step::Plan(Box::new(request))]
     }
 
     /// Closes the editor; unsaved text is kept.
@@ -219,6 +222,7 @@ impl EditorPane {
             Step::Broadcast(Box::new(Event::EditorLeft(LeftText {
                 text: self.to_unsaved(cx.now),
                 state: Some(self.widget.state()),
+                kind: self.kind.clone(),
             }))),
             Step::Toast(Toast::trouble(format!(
                 "{} is not saved; {key} goes on with it",
@@ -243,6 +247,7 @@ impl EditorPane {
             return vec![Step::Close, Step::Effect(forget)];
         }
         self.file.base = Some(saved.text.clone());
+        self.kind = SaveKind::Alone;
         self.keep(cx)
     }
 
@@ -279,45 +284,6 @@ fn first_line_of_body(subject: &Unsaved) -> usize {
     let rest = subject.text.get(body..).unwrap_or_default();
     let blank = rest.len() - rest.trim_start_matches(['\n', '\r']).len();
     head.matches('\n').count() + rest[..blank].matches('\n').count()
-}
-
-fn check(layout: Layout, memory: &Memory) -> Check {
-    if layout != Layout::Index || memory.path == index::INDEX {
-        return Check {
-            category: memory.category.clone(),
-            trouble: memory.problem.clone(),
-            index_line: None,
-        };
-    }
-    let category = memory.category.as_deref().unwrap_or_default();
-    let known = index::TYPES.iter().any(|(name, _)| *name == category);
-    let length = memory.summary.chars().count();
-    let trouble = if let Some(problem) = &memory.problem {
-        Some(problem.clone())
-    } else if !known {
-        let names: Vec<&str> = index::TYPES.iter().map(|(name, _)| *name).collect();
-        Some(match category {
-            "" => format!("no type: {}", names.join(", ")),
-            other => format!("type '{other}' is none of {}", names.join(", ")),
-        })
-    } else if memory.summary.is_empty() {
-        Some("no description: the index shows the file's name instead".to_owned())
-    } else if length > LONG_DESCRIPTION {
-        Some(format!(
-            "the description has {length} letters; over {LONG_DESCRIPTION} it crowds the index"
-        ))
-    } else {
-        None
-    };
-    let listed = index::generate_index(std::slice::from_ref(memory));
-    Check {
-        category: memory.category.clone(),
-        trouble,
-        index_line: listed
-            .lines()
-            .find(|line| line.starts_with("- ["))
-            .map(str::to_owned),
-    }
 }
 
 impl Pane for EditorPane {
@@ -381,7 +347,13 @@ impl Pane for EditorPane {
                 request,
                 result: Ok(_),
             } => match &**request {
-                Request::Save(saved) if self.is_about(saved) => self.saved(saved, cx),
+                Request::Save(saved)
+                | Request::Merge { text: saved, .. }
+                | Request::Generalize { text: saved, .. }
+                    if self.is_about(saved) =>
+                {
+                    self.saved(saved, cx)
+                }
                 _ => Vec::new(),
             },
             Event::ContextRead {
@@ -421,7 +393,12 @@ impl Pane for EditorPane {
 
     fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {
         let dot = if self.is_modified { " ●" } else { "" };
-        Some(format!("edit · {}{dot}", self.file.path))
+        let what = match self.kind {
+            SaveKind::Alone => "edit",
+            SaveKind::Merge(_) => "merge",
+            SaveKind::Generalize(_) => "principle",
+        };
+        Some(format!("{what} · {}{dot}", self.file.path))
     }
 
     fn facts(&self) -> Option<String> {

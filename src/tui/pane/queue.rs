@@ -11,9 +11,8 @@ use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-pub(super) use self::decide::latest;
 use self::rows::{Entry, Queue, Row};
-use super::{Handled, Pane, PaneContext, Step};
+use super::{Handled, Pane, PaneContext, Step, latest};
 use crate::core::library::Library;
 use crate::core::review::{Item, ItemChange};
 use crate::core::store::StoreId;

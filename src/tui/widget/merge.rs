@@ -1,4 +1,5 @@
-//! A three-way merge: mine, theirs and their base side by side, with a choice for each hunk.
+//! A three-way merge: mine, theirs and their base side by side, with a choice for each hunk. Or two
+//! memories side by side, which have no base.
 
 mod hunks;
 
@@ -12,6 +13,7 @@ use ratatui::widgets::Widget;
 pub use hunks::{ChangedBy, Choice, Hunk, MergePart, parts};
 
 use super::diff::words;
+use crate::core::combine::CombinedPart;
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 
@@ -25,6 +27,8 @@ const CONTEXT: usize = 2;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merge {
     parts: Vec<MergePart>,
+    /// The names of two memories; `None` if mine and theirs are versions of one text.
+    names: Option<[String; 2]>,
     /// The current hunk.
     at: usize,
     top: usize,
@@ -34,8 +38,18 @@ impl Merge {
     /// Creates the merge of two changed versions of `base`. Hunks that only one side changed are
     /// decided.
     pub fn new(base: &str, mine: &str, theirs: &str) -> Self {
+        Self::of(parts(base, mine, theirs), None)
+    }
+
+    /// Creates the merge of two memories with these names. What only one of them says is taken.
+    pub fn of_memories(combined: &[CombinedPart], names: [String; 2]) -> Self {
+        Self::of(hunks::of_memories(combined), Some(names))
+    }
+
+    fn of(parts: Vec<MergePart>, names: Option<[String; 2]>) -> Self {
         let mut merge = Self {
-            parts: parts(base, mine, theirs),
+            parts,
+            names,
             at: 0,
             top: 0,
         };
@@ -88,6 +102,11 @@ impl Merge {
         self.at = open(at, count).or_else(|| open(0, at)).unwrap_or(at);
     }
 
+    /// Returns what is chosen for each hunk; `None` while one is undecided.
+    pub fn choices(&self) -> Option<Vec<Choice>> {
+        self.hunks().map(|hunk| hunk.choice).collect()
+    }
+
     /// Returns the merged text; `None` while a hunk is undecided.
     pub fn result(&self) -> Option<String> {
         hunks::result(&self.parts)
@@ -126,6 +145,7 @@ impl Merge {
                     let place = format!("{}/{count}", nth + 1);
                     let drawn = HunkView {
                         hunk,
+                        names: self.names.as_ref(),
                         theme,
                         width,
                         is_current: nth == self.at,
@@ -185,8 +205,29 @@ fn same(
     lines
 }
 
+/// Says who changed a hunk of two versions, and what is chosen.
+fn version_words(words: (Option<Choice>, ChangedBy)) -> (String, Role) {
+    match words {
+        (None, _) => ("both changed this: choose".to_owned(), Role::Warn),
+        (Some(choice), ChangedBy::Mine) => (
+            format!("only mine changed → {}", choice.name()),
+            Role::Muted,
+        ),
+        (Some(choice), ChangedBy::Theirs) => (
+            format!("only theirs changed → {}", choice.name()),
+            Role::Muted,
+        ),
+        (Some(choice), ChangedBy::Alike) => (
+            format!("both changed it alike → {}", choice.name()),
+            Role::Muted,
+        ),
+        (Some(choice), ChangedBy::Both) => (format!("→ {}", choice.name()), Role::Accent),
+    }
+}
+
 struct HunkView<'a> {
     hunk: &'a Hunk,
+    names: Option<&'a [String; 2]>,
     theme: &'a Theme,
     width: usize,
     is_current: bool,
@@ -195,21 +236,10 @@ struct HunkView<'a> {
 impl HunkView<'_> {
     fn head(&self, place: &str) -> Line<'static> {
         let theme = self.theme;
-        let (what, role) = match (self.hunk.choice, self.hunk.who) {
-            (None, _) => ("both changed this: choose".to_owned(), Role::Warn),
-            (Some(choice), ChangedBy::Mine) => (
-                format!("only mine changed → {}", choice.name()),
-                Role::Muted,
-            ),
-            (Some(choice), ChangedBy::Theirs) => (
-                format!("only theirs changed → {}", choice.name()),
-                Role::Muted,
-            ),
-            (Some(choice), ChangedBy::Alike) => (
-                format!("both changed it alike → {}", choice.name()),
-                Role::Muted,
-            ),
-            (Some(choice), ChangedBy::Both) => (format!("→ {}", choice.name()), Role::Accent),
+        let words = (self.hunk.choice, self.hunk.who);
+        let (what, role) = match (words, self.names) {
+            ((choice, who), Some([left, right])) => self.memory_words(choice, who, (left, right)),
+            (words, None) => version_words(words),
         };
         let bar = if self.is_current { "▌ " } else { "  " };
         let text = format!("{place}  {what} ");
@@ -221,18 +251,47 @@ impl HunkView<'_> {
         ])
     }
 
+    /// Says what two memories have here, and what is chosen.
+    fn memory_words(
+        &self,
+        choice: Option<Choice>,
+        who: ChangedBy,
+        (left, right): (&str, &str),
+    ) -> (String, Role) {
+        let Some(choice) = choice else {
+            return ("they differ: choose".to_owned(), Role::Warn);
+        };
+        let chosen = match choice {
+            Choice::Mine => left.to_owned(),
+            Choice::Theirs => right.to_owned(),
+            Choice::Both => format!("{left}, then {right}"),
+            Choice::Base => "neither".to_owned(),
+        };
+        match who {
+            ChangedBy::Mine => (format!("only in {left} → {chosen}"), Role::Muted),
+            ChangedBy::Theirs => (format!("only in {right} → {chosen}"), Role::Muted),
+            ChangedBy::Alike | ChangedBy::Both => (format!("→ {chosen}"), Role::Accent),
+        }
+    }
+
     /// Returns for each side its name, whether it is chosen, its lines and its role in the theme.
-    fn sides(&self) -> [(&'static str, bool, &[String], Role); 3] {
+    fn sides(&self) -> Vec<(&str, bool, &[String], Role)> {
         let chosen = |side: Choice| match self.hunk.choice {
             Some(Choice::Both) => side != Choice::Base,
             choice => choice == Some(side),
         };
         let hunk = self.hunk;
-        [
-            ("mine", chosen(Choice::Mine), &hunk.mine, Role::You),
-            ("base", chosen(Choice::Base), &hunk.base, Role::Muted),
-            ("theirs", chosen(Choice::Theirs), &hunk.theirs, Role::Agent),
-        ]
+        let (mine, theirs) = match self.names {
+            Some([left, right]) => (left.as_str(), right.as_str()),
+            None => ("mine", "theirs"),
+        };
+        let mine = (mine, chosen(Choice::Mine), &*hunk.mine, Role::You);
+        let base = ("base", chosen(Choice::Base), &*hunk.base, Role::Muted);
+        let theirs = (theirs, chosen(Choice::Theirs), &*hunk.theirs, Role::Agent);
+        match self.names {
+            Some(_) => vec![mine, theirs],
+            None => vec![mine, base, theirs],
+        }
     }
 
     fn body(&self) -> Vec<Line<'static>> {
@@ -287,9 +346,12 @@ impl HunkView<'_> {
         let (line, role) = self.text(line, chosen);
         let style = self.theme.style(role);
         let is_base = std::ptr::eq(side, self.hunk.base.as_slice());
-        let others: &[&[String]] = match is_base {
-            true => &[&self.hunk.mine, &self.hunk.theirs],
-            false => &[&self.hunk.base],
+        let is_mine = std::ptr::eq(side, self.hunk.mine.as_slice());
+        let others: &[&[String]] = match (is_base, self.names) {
+            (true, _) => &[&self.hunk.mine, &self.hunk.theirs],
+            (false, None) => &[&self.hunk.base],
+            (false, Some(_)) if is_mine => &[&self.hunk.theirs],
+            (false, Some(_)) => &[&self.hunk.mine],
         };
         let mut marked: Vec<Range<usize>> = Vec::new();
         for other in others {
@@ -332,7 +394,8 @@ impl HunkView<'_> {
     }
 
     fn side_by_side(&self) -> Vec<Line<'static>> {
-        let column = (self.width.saturating_sub(2 + 2 * 3)) / 3;
+        let number = self.sides().len();
+        let column = (self.width.saturating_sub(2 + (number - 1) * 3)) / number;
         let bar = Span::styled(" │ ", self.theme.style(Role::Border));
         let mut columns: Vec<Vec<Vec<Span<'static>>>> = Vec::new();
         for (name, chosen, text, role) in self.sides() {

@@ -8,7 +8,7 @@ use std::sync::mpsc::Sender;
 use super::context::editable_piece;
 use super::plan::Planner;
 use super::thread::{JobSender, Worker};
-use super::{search, tell_unwatched, why, writer};
+use super::{curate, search, tell_unwatched, why, writer};
 use crate::core::catalog::LogScope;
 use crate::core::change::recorded_edits;
 use crate::core::discover::{Discovered, DiscoveryScope, FoundStore, Problem, discover};
@@ -40,6 +40,7 @@ pub(super) struct LibraryWorker {
     pub(super) corpus_worker: JobSender<LogsJob>,
     pub(super) search_worker: JobSender<search::Job>,
     pub(super) why_worker: JobSender<why::Message>,
+    pub(super) curate_worker: JobSender<curate::Message>,
     /// Whether unsaved texts of crashed processes are still to be offered.
     pub(super) offers: bool,
 }
@@ -106,9 +107,13 @@ impl LibraryWorker {
                     result,
                 });
             }
-            LibraryJob::Fetch(target) => {
+            LibraryJob::Fetch { target, line } => {
                 let result = self.read(&target);
-                self.send(Event::Fetched { target, result });
+                self.send(Event::Fetched {
+                    target,
+                    line,
+                    result,
+                });
             }
             LibraryJob::Plan {
                 generation,
@@ -138,6 +143,10 @@ impl LibraryWorker {
                 self.send(Event::Compared { id, result });
             }
             LibraryJob::Queue => self.read_queue(),
+            LibraryJob::Gather(memories) => {
+                let result = self.planner().gather(&memories);
+                self.send(Event::Gathered(result));
+            }
             LibraryJob::Context { agent, draft } => {
                 let context = self.contexts.read(agent, draft.as_ref());
                 self.send(Event::ContextRead {
@@ -198,6 +207,8 @@ impl LibraryWorker {
     fn send_library(&self) {
         let library = || Arc::clone(&self.library);
         self.writer.send(writer::Message::Stores(library()));
+        // Before the app learns of them: it asks for a check of what it has seen.
+        self.curate_worker.send(curate::Message::Stores(library()));
         self.send(Event::Indexed(library()));
         self.search_worker.send(search::Job::Stores(library()));
     }
@@ -290,6 +301,7 @@ impl LibraryWorker {
             store: new.store.clone(),
             path,
             text: String::from_utf8_lossy(&bytes).into_owned(),
+            lessons: new.lessons.clone(),
         })
     }
 }

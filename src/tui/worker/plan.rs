@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::core::change::{
-    self, BrokenLinks, Change, ChangeContext, ChangeRequest, ChangeVerb, Direction, Moment,
-    RestoredFile, Transfer, plan, plan_moves, replay,
+    self, BrokenLinks, Change, ChangeContext, ChangeRequest, ChangeVerb, Direction, MergeTexts,
+    Moment, RestoredFile, Transfer, plan, plan_moves, replay,
 };
+use crate::core::curate::fix::plan_fixes;
 use crate::core::error::Conflict;
 use crate::core::history::History;
+use crate::core::layout::Fields;
 use crate::core::library::Library;
 use crate::core::memory::Revision;
 use crate::core::review::{Selection, plan_reverts};
@@ -18,6 +20,7 @@ use crate::core::template::{NewWords, template};
 use crate::core::unsaved::Unsaved;
 use crate::core::{Error, Result};
 use crate::tui::effect::{NewMemory, Request, UndoDirection};
+use crate::tui::overlay::combine::{MergeTask, MergedAway};
 
 /// Plans changes to the stores of a library.
 pub(super) struct Planner<'a> {
@@ -94,6 +97,23 @@ impl<'a> Planner<'a> {
                 change::restore(self.history, &record, only, &context.moment)
             }
             Request::Latest(which) => self.plan_latest(*which, &context),
+            Request::Merge { text, others } => self.plan_merge(text, others, context),
+            Request::Generalize { text, from } => {
+                let change_request = ChangeRequest::Generalize {
+                    path: text.path.clone(),
+                    content: text.text.clone(),
+                    fields: Fields::default(),
+                    from: from.iter().filter_map(|path| path.parse().ok()).collect(),
+                };
+                plan(self.store(&text.store())?, &change_request, &context)
+            }
+            Request::Fix(chosen) => {
+                let mut stores = Vec::new();
+                for (store, findings) in chosen {
+                    stores.push((self.store(store)?, findings.iter().collect()));
+                }
+                plan_fixes(&stores, &self.moment)
+            }
             Request::Revert(chosen) => {
                 let mut stores = Vec::new();
                 for (store, _) in chosen {
@@ -133,6 +153,38 @@ impl<'a> Planner<'a> {
             fields: made.fields,
         };
         plan(store, &change_request, &self.change_context())
+    }
+
+    /// Reads memories that are to become one; the first one stays.
+    pub(super) fn gather(&self, memories: &[(StoreId, String)]) -> Result<MergeTask> {
+        let mut found = Vec::new();
+        for (store, path) in memories {
+            found.push((self.store(store)?, path.as_str()));
+        }
+        let (Some(into), [first, others @ ..]) = (found.first(), memories) else {
+            return Err(Error::refused("merge", "there is nothing to merge"));
+        };
+        Ok(MergeTask {
+            texts: MergeTexts::read(*into, &found[1..], &self.moment)?,
+            into: first.clone(),
+            others: others.to_vec(),
+        })
+    }
+
+    fn plan_merge(
+        &self,
+        text: &Unsaved,
+        others: &[MergedAway],
+        mut context: ChangeContext,
+    ) -> Result<Change> {
+        let base = text.base.as_ref();
+        context.expected = base.map(|base| Revision::of(base.as_bytes()));
+        let mut seen = Vec::new();
+        for (store, path, revision) in others {
+            seen.push(((self.store(store)?, path.as_str()), *revision));
+        }
+        let into = (self.store(&text.store())?, text.path.as_str());
+        change::plan_merge(into, &seen, &text.text, &context)
     }
 
     fn plan_save(&self, text: &Unsaved, mut context: ChangeContext) -> Result<Change> {

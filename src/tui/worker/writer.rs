@@ -14,11 +14,12 @@ use crate::core::Result;
 use crate::core::change::{
     Author, Change, Reviewed, commit_reviewed, interrupted, plan_and_commit, recover_interrupted,
 };
+use crate::core::curate::waiver::{self, Waiver};
 use crate::core::history::{History, Record};
 use crate::core::library::Library;
 use crate::core::watch::Expected;
 use crate::tui::Clock;
-use crate::tui::effect::{LibraryJob, Request, WriteJob};
+use crate::tui::effect::{LibraryJob, Request, WaiveJob, WriteJob};
 use crate::tui::event::{Event, ReviewCounts};
 
 /// Makes changes.
@@ -38,6 +39,8 @@ pub(super) struct Writer {
     pub(super) changed_roots: Vec<PathBuf>,
     /// How many jobs of the app are not finished.
     pub(super) unfinished: Arc<AtomicUsize>,
+    /// The directory of the waivers.
+    pub(super) data: PathBuf,
 }
 
 /// A message in its queue.
@@ -101,12 +104,27 @@ impl Writer {
                 self.count_again();
                 self.send(request, result);
             }
+            WriteJob::Waive(job) => {
+                let result = self.waive(&job);
+                drop(self.events.send(Event::Waived { job, result }));
+            }
             WriteJob::Review(job) => {
                 let result = self.review(&job);
                 self.lock_wait.end();
                 drop(self.events.send(Event::Reviewed { job, result }));
             }
         }
+    }
+
+    /// Records which findings are kept; returns the waivers that hold now.
+    fn waive(&self, job: &WaiveJob) -> Result<Vec<Option<Waiver>>> {
+        let by = (&self.author, (self.clock)().today);
+        for finding in &job.findings {
+            waiver::record(&self.data, finding, by, job.words.as_deref())?;
+        }
+        let mut findings = job.findings.clone();
+        waiver::apply(&mut findings, &waiver::read(&self.data)?);
+        Ok(findings.into_iter().map(|finding| finding.waived).collect())
     }
 
     pub(super) fn planner(&self) -> Planner<'_> {
@@ -284,6 +302,7 @@ mod tests {
                 review_counts: ReviewCounts::new(),
                 changed_roots: Vec::new(),
                 unfinished: Arc::new(AtomicUsize::new(1)),
+                data: home.path().join("data"),
             };
             Self {
                 home,

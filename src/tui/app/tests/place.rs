@@ -68,6 +68,7 @@ impl TestApp {
             store: self.id("claude"),
             path,
             text: format!("---\nname: {name}\ndescription: d\ntype: project\n---\n\n"),
+            lessons: Vec::new(),
         })));
         self.change("x<c-s>", "<cr>");
     }

@@ -13,22 +13,21 @@ use crate::core::store::{Document, StoreId};
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
-use crate::tui::effect::{
-    Effect, LibraryJob, Request, Target, TerminalJob, UndoDirection, WriteJob,
-};
+use crate::tui::effect::{Effect, LibraryJob, Request, Target, TerminalJob, UndoDirection};
 use crate::tui::event::LeftText;
 use crate::tui::layout::Focus;
 use crate::tui::overlay::chooser::{Chooser, ChooserOption};
 use crate::tui::overlay::form::NewMemoryForm;
 use crate::tui::overlay::prompt::{NamePrompt, Purpose};
 use crate::tui::pane::context::ContextPane;
+use crate::tui::pane::curate::CuratePane;
 use crate::tui::pane::editor::EditorPane;
 use crate::tui::pane::find::FindPane;
 use crate::tui::pane::history::HistoryPane;
 use crate::tui::pane::log::{copy_resume, copy_to_clipboard, resume};
 use crate::tui::pane::preview::PreviewContent;
 use crate::tui::pane::queue::QueuePane;
-use crate::tui::pane::{PaneContext, Step, Toast};
+use crate::tui::pane::{PaneContext, Step, Toast, latest};
 
 impl BrowsePane {
     /// Runs an action that is the same in the tree and the preview.
@@ -64,20 +63,19 @@ impl BrowsePane {
             Action::New => self.new_memory(),
             Action::Rename => self.prompt(Purpose::Rename),
             Action::Duplicate => self.prompt(Purpose::Duplicate),
+            Action::Merge => self.merge(),
+            Action::Generalize => self.generalize(),
             Action::Move => self.choose_store(),
             Action::Delete => self.delete(),
-            Action::Undo => vec![Step::Effect(Effect::Write(WriteJob::Do(Box::new(
-                Request::Latest(UndoDirection::Undo),
-            ))))],
-            Action::Redo => vec![Step::Effect(Effect::Write(WriteJob::Do(Box::new(
-                Request::Latest(UndoDirection::Redo),
-            ))))],
+            Action::Undo => latest(UndoDirection::Undo),
+            Action::Redo => latest(UndoDirection::Redo),
             Action::History => vec![
                 Step::Push(Box::new(HistoryPane::new(self.selected_memory()))),
                 Step::Effect(Effect::Library(LibraryJob::Records)),
             ],
             Action::Review => QueuePane::open(),
             Action::Why => self.explain(),
+            Action::Curate => CuratePane::open(cx),
             Action::ToggleSource => self.toggle_mode(cx),
             Action::TogglePreview => self.toggle_preview(),
             Action::Agent => {
@@ -208,12 +206,10 @@ impl BrowsePane {
         if !is_index {
             return vec![Step::Toast(Toast::done("Go to a memory to edit it"))];
         }
-        vec![Step::Effect(Effect::Library(LibraryJob::Fetch(
-            Target::File {
-                store: store.clone(),
-                path: index::INDEX.to_owned(),
-            },
-        )))]
+        vec![fetch(Target::File {
+            store: store.clone(),
+            path: index::INDEX.to_owned(),
+        })]
     }
 
     fn new_memory(&self) -> Vec<Step> {
@@ -410,6 +406,11 @@ impl BrowsePane {
             ..PreviewContent::default()
         }
     }
+}
+
+/// Reads a text, to be shown from its beginning.
+fn fetch(target: Target) -> Step {
+    Step::Effect(Effect::Library(LibraryJob::Fetch { target, line: 0 }))
 }
 
 /// Returns the rows above a log.

@@ -10,7 +10,9 @@ use crate::core::layout::Layout;
 use crate::core::library::StoreSnapshot;
 use crate::core::store::StoreId;
 use crate::tui::chrome::count;
-use crate::tui::pane::{PaneContext, Step, Toast};
+use crate::tui::effect::{Effect, LibraryJob};
+use crate::tui::overlay::note::{NotePrompt, NotePurpose};
+use crate::tui::pane::{PaneContext, Step, Toast, can_merge};
 use crate::tui::widget::list::Move;
 
 impl BrowsePane {
@@ -38,6 +40,45 @@ impl BrowsePane {
         match marked.is_empty() {
             true => self.selected_memory().into_iter().collect(),
             false => marked,
+        }
+    }
+
+    /// Merges the marked memories into the one under the cursor, or else into the first of them.
+    pub(super) fn merge(&self) -> Vec<Step> {
+        let here = self.selected_memory();
+        let mut memories = self.chosen();
+        if let Some(here) = here {
+            memories.retain(|memory| *memory != here);
+            memories.insert(0, here);
+        }
+        memories.retain(|(store, _)| can_merge(store));
+        if memories.len() < 2 {
+            return vec![Step::Toast(Toast::done(
+                "Mark the memories to merge, and go to the one that stays",
+            ))];
+        }
+        let gather = LibraryJob::Gather(memories);
+        vec![Step::Effect(Effect::Library(gather))]
+    }
+
+    /// Asks for the title of a principle that comes from the marked lessons.
+    pub(super) fn generalize(&self) -> Vec<Step> {
+        let chosen = self.chosen();
+        let is_lesson = |(store, path): &(StoreId, String)| {
+            let is_same = Some(store) == chosen.first().map(|(store, _)| store);
+            is_same && store.layout() == Layout::Coder && path.starts_with("episodic/")
+        };
+        match chosen.first() {
+            Some((store, _)) if chosen.len() > 1 && chosen.iter().all(is_lesson) => {
+                let lessons: Vec<String> = chosen.iter().map(|(_, path)| path.clone()).collect();
+                let store = store.clone();
+                let about = lessons.join(", ");
+                let purpose = NotePurpose::Principle { store, lessons };
+                vec![Step::Push(Box::new(NotePrompt::new(about, purpose)))]
+            }
+            _ => vec![Step::Toast(Toast::done(
+                "Mark two or more lessons below episodic/ of one store",
+            ))],
         }
     }
 

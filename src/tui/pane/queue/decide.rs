@@ -9,10 +9,10 @@ use crate::core::library::Library;
 use crate::core::review::{ItemChange, ReviewHunk};
 use crate::core::store::StoreId;
 use crate::tui::action::Action;
-use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, Target, UndoDirection, WriteJob};
+use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, Target, WriteJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
-use crate::tui::overlay::note::NotePrompt;
+use crate::tui::overlay::note::{NotePrompt, NotePurpose};
 use crate::tui::pane::browse::follow::cited_log;
 use crate::tui::pane::browse::tree::Key;
 use crate::tui::pane::log::LogPane;
@@ -66,7 +66,9 @@ impl QueuePane {
             return Vec::new();
         };
         let path = entry.item.path.clone();
-        let prompt = NotePrompt::new(entry.store.clone(), path, self.chosen_ids(entry));
+        let store = entry.store.clone();
+        let ids = self.chosen_ids(entry);
+        let prompt = NotePrompt::new(path, NotePurpose::Review { store, ids });
         vec![Step::Push(Box::new(prompt))]
     }
 
@@ -91,7 +93,11 @@ impl QueuePane {
                     store: entry.store.clone(),
                     path: entry.item.path.clone(),
                 };
-                vec![Step::Effect(Effect::Library(LibraryJob::Fetch(target)))]
+                let line = self.line(entry).map_or(0, |line| line - 1);
+                vec![Step::Effect(Effect::Library(LibraryJob::Fetch {
+                    target,
+                    line,
+                }))]
             }
             FileState::Gone => vec![self.gone(entry, cx)],
             FileState::Proposed => vec![self.only_proposed(entry, cx)],
@@ -175,12 +181,6 @@ impl QueuePane {
             how.unwrap_or_default()
         )))
     }
-}
-
-/// Makes or takes back the last change.
-pub(in crate::tui::pane) fn latest(which: UndoDirection) -> Vec<Step> {
-    let request = Box::new(Request::Latest(which));
-    vec![Step::Effect(Effect::Write(WriteJob::Do(request)))]
 }
 
 fn first_difference(hunk: &ReviewHunk) -> usize {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::core::combine::{Block, CombinedPart};
 use crate::core::diff::{Replacement, line_replacements};
 
 /// The chosen version of a hunk.
@@ -113,6 +114,23 @@ pub fn parts(base: &str, mine: &str, theirs: &str) -> Vec<MergePart> {
     }
     same(&base[at..], &mut parts);
     parts
+}
+
+/// Returns the parts of two memories. What only one of them says is taken.
+pub(super) fn of_memories(combined: &[CombinedPart]) -> Vec<MergePart> {
+    let lines = |blocks: &[Block]| -> Vec<String> {
+        let lines = blocks
+            .iter()
+            .flat_map(|block| block.text.split_inclusive('\n'));
+        lines.map(str::to_owned).collect()
+    };
+    let part = |part: &CombinedPart| match part {
+        CombinedPart::Same(blocks) => MergePart::Same(lines(blocks)),
+        CombinedPart::Differing { left, right } => {
+            MergePart::Hunk(hunk(&[], &lines(left), &lines(right)))
+        }
+    };
+    combined.iter().map(part).collect()
 }
 
 fn same(lines: &[String], parts: &mut Vec<MergePart>) {

@@ -1,0 +1,97 @@
+//! `tome merge`: makes one memory of several; and `tome generalize`: a principle from lessons.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::args::{GeneralizeArgs, MergeArgs};
+use super::change::{ChangeOptions, carry_out};
+use super::print::Printer;
+use super::world::World;
+use super::write::{content, reject_part};
+use super::{CommandResult, Failure};
+use crate::core::change::{ChangeRequest, MemoryAt, MergeTexts, plan, plan_merge};
+use crate::core::citation::Citation;
+use crate::core::layout::Fields;
+use crate::core::store::Store;
+
+/// Merges memories: everything that any of them says is in the one that stays.
+pub(super) fn run(args: &MergeArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let mut found: Vec<(Store, String)> = Vec::new();
+    for path in args.into.iter().chain(&args.paths) {
+        let (store, citation) = reject_part(world.store_holding(path)?)?;
+        let file = store.locate(&citation.path)?;
+        let reference = store.rules().reference_of(&file);
+        let is_known = |(known, path): &(Store, String)| {
+            known.root().path() == store.root().path() && *path == reference
+        };
+        if !found.iter().any(is_known) {
+            found.push((store, reference));
+        }
+    }
+    let memories: Vec<MemoryAt<'_>> = found
+        .iter()
+        .map(|(store, path)| (store, path.as_str()))
+        .collect();
+    let [into, others @ ..] = memories.as_slice() else {
+        return Err(Failure::Usage("name the memories to merge".to_owned()));
+    };
+    if others.is_empty() {
+        return Err(Failure::Usage(format!(
+            "{}: name another memory to merge with it",
+            into.1
+        )));
+    }
+    let mut roots: Vec<&Path> = found.iter().map(|(store, _)| store.root().path()).collect();
+    roots.sort();
+    roots.dedup();
+    let how = ChangeOptions {
+        dry_run: args.dry_run,
+        layout: Some(into.0.layout()),
+        extra: Value::Null,
+    };
+    let context = world.change_context(None);
+    carry_out(world, printer, how, &roots, || {
+        let texts = MergeTexts::read(*into, others, &context.moment)?;
+        let revisions = texts.revisions.iter().copied();
+        let seen: Vec<_> = others.iter().copied().zip(revisions).collect();
+        plan_merge(*into, &seen, &texts.text(&texts.union()), &context)
+    })
+}
+
+/// Writes a principle and links it and its lessons to each other.
+pub(super) fn generalize(
+    args: &GeneralizeArgs,
+    world: &World,
+    printer: &mut Printer,
+) -> CommandResult {
+    let (store, citation) = reject_part(world.store_for_new(&args.path)?)?;
+    let mut from: Vec<Citation> = Vec::new();
+    for lesson in &args.from {
+        let Ok(lesson) = lesson.parse::<Citation>();
+        from.push(Citation {
+            store: None,
+            ..lesson
+        });
+    }
+    let request = ChangeRequest::Generalize {
+        path: citation.path,
+        content: content(&args.content)?,
+        fields: Fields {
+            name: args.name.clone(),
+            description: args.description.clone(),
+            tags: args.tag.clone(),
+            ..Fields::default()
+        },
+        from,
+    };
+    let how = ChangeOptions {
+        dry_run: args.change.dry_run,
+        layout: Some(store.layout()),
+        extra: Value::Null,
+    };
+    let context = world.change_context(args.change.expect);
+    carry_out(world, printer, how, &[store.root().path()], || {
+        plan(&store, &request, &context)
+    })
+}

@@ -1,0 +1,128 @@
+//! `tome rehome`: the memories of a project that moved, was renamed or has another worktree.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::args::RehomeArgs;
+use super::change::{ChangeOptions, carry_out};
+use super::print::{Cell, Printer, TextStyle, print_note};
+use super::world::World;
+use super::{CommandResult, Failure, Outcome};
+use crate::core::Error;
+use crate::core::config::expand;
+use crate::core::discover::claude_memory_root;
+use crate::core::layout::Layout;
+use crate::core::rehome::{FormerHome, claude_home_of, former_homes, plan_rehome};
+use crate::core::store::Store;
+
+pub(super) fn run(args: &RehomeArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let Some(from) = &args.from else {
+        return list(&world.former_homes(), world, printer);
+    };
+    let source = world.former_store(from)?;
+    let target = match &args.to {
+        Some(to) => world.store_named(to, None)?,
+        None => {
+            let root = world.claude_root()?;
+            Store::open("claude", &root, Some(Layout::Index))?
+        }
+    };
+    let context = world.change_context(None);
+    let roots = [source.root().path(), target.root().path()];
+    let notes = plan_rehome(&source, &target, &context)?.notes;
+    let how = ChangeOptions {
+        dry_run: args.dry_run,
+        layout: Some(target.layout()),
+        extra: json!({ "notes": notes }),
+    };
+    let outcome = carry_out(world, printer, how, &roots, || {
+        plan_rehome(&source, &target, &context).map(|rehoming| rehoming.change)
+    })?;
+    if !printer.is_json() {
+        for note in &notes {
+            print_note(note);
+        }
+    }
+    Ok(outcome)
+}
+
+fn list(homes: &[FormerHome], world: &World, printer: &mut Printer) -> CommandResult {
+    if printer.is_json() {
+        let rows = homes.iter().map(|home| {
+            json!({
+                "root": home.root,
+                "project": home.project,
+                "there": home.is_there,
+                "memories": home.memories,
+                "proof": home.proof.to_string(),
+            })
+        });
+        printer.object(json!({ "former": rows.collect::<Vec<Value>>() }))?;
+    } else {
+        let rows: Vec<Vec<Cell>> = homes
+            .iter()
+            .map(|home| {
+                let memories = match home.memories {
+                    1 => "1 memory".to_owned(),
+                    number => format!("{number} memories"),
+                };
+                let state = match home.is_there {
+                    true => "another worktree or clone",
+                    false => "moved",
+                };
+                vec![
+                    Cell::new(TextStyle::Strong, world.short_path(&home.project)),
+                    Cell::plain(memories),
+                    Cell::plain(state),
+                    Cell::new(TextStyle::Quiet, home.proof.to_string()),
+                ]
+            })
+            .collect();
+        printer.table(&rows)?;
+        print_note(match homes {
+            [] => "no memories of this project below another path",
+            _ => "tome rehome PATH gathers them here",
+        });
+    }
+    Ok(match homes {
+        [] => Outcome::Nothing,
+        _ => Outcome::Done,
+    })
+}
+
+impl World {
+    /// Finds memories of this project below other paths.
+    pub(super) fn former_homes(&self) -> Vec<FormerHome> {
+        let (Some(project), Ok(current)) = (self.locations.projects.last(), self.claude_root())
+        else {
+            return Vec::new();
+        };
+        let projects = self.environment.claude.join("projects");
+        former_homes(&projects, (project, &current), Path::new("git"))
+    }
+
+    fn claude_root(&self) -> Result<PathBuf, Failure> {
+        let root = claude_memory_root(&self.environment, &self.settings);
+        root.ok_or_else(|| {
+            Failure::Usage("say where the memories go: tome rehome FROM TO".to_owned())
+        })
+    }
+
+    /// Opens the store of a project's former path, or the one in this directory.
+    fn former_store(&self, from: &str) -> Result<Store, Failure> {
+        let path = expand(from, &self.environment.home, &self.environment.cwd);
+        let projects = self.environment.claude.join("projects");
+        let home = claude_home_of(&projects, &path);
+        let root = [&home, &path].into_iter().find(|root| root.is_dir());
+        match root {
+            Some(root) => Ok(Store::open(from, root, Some(Layout::Index))?),
+            None => Err(Error::not_found(format!(
+                "memories of {} ({} is not there either)",
+                self.short_path(&path),
+                self.short_path(&home)
+            ))
+            .into()),
+        }
+    }
+}

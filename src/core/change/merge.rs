@@ -1,0 +1,386 @@
+//! Merges memories: one of them stays with the text of all, the others go, and what led to those
+//! leads to the one that stays.
+
+use std::collections::HashSet;
+
+use super::plan::{ChangeContext, Planner};
+use super::transfer::between;
+use super::{Change, ChangeVerb, Moment, PlannedFiles};
+use crate::core::combine::Combination;
+use crate::core::header::replaced;
+use crate::core::layout::{Fields, Layout, Operation, WriteInput};
+use crate::core::link::{self, Link, LinkSyntax};
+use crate::core::memory::{Memory, Revision, stem};
+use crate::core::store::Store;
+use crate::core::{Error, Result};
+
+/// A memory and the store that it is in.
+pub type MemoryAt<'a> = (&'a Store, &'a str);
+
+/// The texts of memories that are to be merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeTexts {
+    /// The layout of the store of the memory that stays.
+    pub layout: Layout,
+    /// The whole text of the memory that stays.
+    pub base: String,
+    /// The header of the result: that of the memory that stays, with a description and tags of the
+    /// others where it has none.
+    pub head: String,
+    /// The bodies, that of the memory that stays first. The links of the others are written as they
+    /// must be in its file.
+    pub bodies: Vec<String>,
+    /// The revisions of the others.
+    pub revisions: Vec<Revision>,
+}
+
+impl MergeTexts {
+    /// Reads the memories.
+    pub fn read(into: MemoryAt<'_>, others: &[MemoryAt<'_>], moment: &Moment) -> Result<Self> {
+        let kept = Source::read(into)?;
+        let mut bodies = vec![kept.body()];
+        let mut revisions = Vec::new();
+        let mut fields = Fields::default();
+        for other in others {
+            let other = Source::read(*other)?;
+            bodies.push(other.body_at(&kept));
+            revisions.push(Revision::of(other.text.as_bytes()));
+            if kept.memory.summary.is_empty() && fields.description.is_none() {
+                let given = Some(other.memory.summary.clone());
+                fields.description = given.filter(|summary| !summary.is_empty());
+            }
+            for tag in &other.memory.tags {
+                if !kept.memory.tags.contains(tag) && !fields.tags.contains(tag) {
+                    fields.tags.push(tag.clone());
+                }
+            }
+        }
+        if !fields.tags.is_empty() {
+            fields.tags.splice(0..0, kept.memory.tags.iter().cloned());
+        }
+        Ok(Self {
+            layout: kept.store.layout(),
+            head: kept.head(&fields, moment),
+            base: kept.text,
+            bodies,
+            revisions,
+        })
+    }
+
+    /// The text with this body.
+    pub fn text(&self, body: &str) -> String {
+        let gap = match self.head.is_empty() || self.head.ends_with('\n') {
+            true => "",
+            false => "\n",
+        };
+        format!("{}{gap}{body}", self.head)
+    }
+
+    /// The body with everything that any of them says, each thing once.
+    pub fn union(&self) -> String {
+        let mut bodies = self.bodies.iter();
+        let first = bodies.next().cloned().unwrap_or_default();
+        bodies.fold(first, |all, body| {
+            Combination::new(self.layout, &all, body).text(&[])
+        })
+    }
+}
+
+/// A memory that is read to be merged.
+struct Source<'a> {
+    store: &'a Store,
+    file: String,
+    text: String,
+    memory: Memory,
+}
+
+impl<'a> Source<'a> {
+    fn read((store, path): MemoryAt<'a>) -> Result<Self> {
+        let file = store.locate(path)?;
+        let text = store.text(&file)?.ok_or_else(|| Error::not_found(path))?;
+        let memory = store.rules().read(&file, &text);
+        Ok(Self {
+            store,
+            file,
+            text,
+            memory,
+        })
+    }
+
+    fn body(&self) -> String {
+        self.store.rules().body(&self.text, &self.memory)
+    }
+
+    /// The body with links that are relative to the file of another memory.
+    fn body_at(&self, kept: &Source<'_>) -> String {
+        let body = self.body();
+        let is_there = |file: &String| self.store.root().has(file);
+        let edits: Vec<_> = link::links(&body)
+            .iter()
+            .filter(|found| found.form == LinkSyntax::Inline)
+            .filter_map(|found| {
+                let to = link::resolve_target(&self.file, &found.target).filter(is_there)?;
+                let target = match self.store.id() == kept.store.id() {
+                    true => link::relative_target(&kept.file, &to),
+                    false => between((kept.store, &kept.file), (self.store, &to)),
+                };
+                (target != found.target).then(|| found.pointed_at(&target))
+            })
+            .collect();
+        replaced(&body, &edits)
+    }
+
+    /// The header with these fields; as it is if the layout cannot add them.
+    fn head(&self, fields: &Fields, moment: &Moment) -> String {
+        let body = self.body();
+        let own = || {
+            let head = self.text.strip_suffix(&body);
+            head.unwrap_or_default().to_owned()
+        };
+        if !matches!(self.store.layout(), Layout::Index | Layout::Session) {
+            return own();
+        }
+        let input = WriteInput {
+            file: &self.file,
+            content: &body,
+            fields,
+            old: Some(&self.text),
+        };
+        let planned = PlannedFiles::new(self.store, moment);
+        let composed = self.store.rules().compose(&planned, &input).ok();
+        let composed = composed.and_then(|text| {
+            if body.trim().is_empty() {
+                return Some(text);
+            }
+            let end = text.trim_end().strip_suffix(body.trim_end())?.len();
+            Some(text[..end].to_owned())
+        });
+        composed.unwrap_or_else(own)
+    }
+}
+
+/// Plans that the memory `into` gets this text and that the others go, as one change. The others
+/// must have the revisions that the caller saw.
+pub fn plan_merge(
+    into: MemoryAt<'_>,
+    others: &[(MemoryAt<'_>, Revision)],
+    text: &str,
+    context: &ChangeContext,
+) -> Result<Change> {
+    let (store, path) = into;
+    let planner = Planner { store, context };
+    let file = planner.target(Operation::Patch, path)?;
+    let mut here = PlannedFiles::new(store, &context.moment);
+    let old = planner.read_expected(&here, &file)?;
+    let old = old.ok_or_else(|| Error::not_found(path))?;
+    let normal = store.rules().normalize(Some(&old), text.to_owned());
+    here.set(&file, Some(normal.into_bytes()))?;
+    let kept = Kept {
+        store,
+        title: here.memory_after(&file)?.title,
+        file,
+    };
+    let mut stores = vec![MergedStore {
+        planned: here,
+        store,
+        gone: Vec::new(),
+    }];
+    let mut names = Vec::new();
+    for ((from, path), revision) in others {
+        let at = stores
+            .iter()
+            .position(|known| known.store.id() == from.id());
+        let at = at.unwrap_or_else(|| {
+            stores.push(MergedStore {
+                planned: PlannedFiles::new(from, &context.moment),
+                store: from,
+                gone: Vec::new(),
+            });
+            stores.len() - 1
+        });
+        stores[at].remove(path, *revision, &kept, context)?;
+        names.push(*path);
+    }
+    if names.is_empty() {
+        return Err(Error::refused(path, "name the memories to merge into it"));
+    }
+    let message = format!(
+        "{} merged into {}: {}",
+        if names.len() == 1 {
+            "Memory"
+        } else {
+            "Memories"
+        },
+        store.rules().reference_of(&kept.file),
+        names.join(", ")
+    );
+    let mut all = Change {
+        verb: ChangeVerb::Merge,
+        message,
+        edits: Vec::new(),
+        of: None,
+    };
+    for mut merged in stores {
+        merged.relink(&kept)?;
+        merged.planned.update_index()?;
+        all.edits.extend(merged.planned.into_edits());
+    }
+    // What stays is shown before what goes.
+    all.edits
+        .sort_by_key(|edit| (edit.derived, edit.after.is_none()));
+    Ok(all)
+}
+
+/// The memory that stays.
+struct Kept<'a> {
+    store: &'a Store,
+    file: String,
+    title: String,
+}
+
+/// A store that takes part in a merge.
+struct MergedStore<'a> {
+    store: &'a Store,
+    planned: PlannedFiles<'a>,
+    gone: Vec<Gone>,
+}
+
+/// A memory that goes.
+struct Gone {
+    file: String,
+    reference: String,
+    title: String,
+}
+
+impl MergedStore<'_> {
+    fn remove(
+        &mut self,
+        path: &str,
+        revision: Revision,
+        kept: &Kept<'_>,
+        context: &ChangeContext,
+    ) -> Result<()> {
+        let leaving = Planner {
+            store: self.store,
+            context,
+        };
+        if self.store.layout() == Layout::Instructions {
+            return Err(Error::refused(
+                path,
+                "instructions are not merged away; edit them",
+            ));
+        }
+        let file = leaving.target(Operation::Delete, path)?;
+        if self.store.id() == kept.store.id() && file == kept.file {
+            return Err(Error::refused(path, "a memory is not merged with itself"));
+        }
+        if self.gone.iter().any(|gone| gone.file == file) {
+            return Ok(());
+        }
+        let bytes = self.planned.bytes(&file)?;
+        let bytes = bytes.ok_or_else(|| Error::not_found(path))?;
+        if Revision::of(&bytes) != revision {
+            return Err(Error::refused(
+                path,
+                "it was changed meanwhile; merge them again",
+            ));
+        }
+        let title = self.planned.memory_before(&file)?.title;
+        self.planned.set(&file, None)?;
+        self.gone.push(Gone {
+            reference: self.store.rules().reference_of(&file),
+            file,
+            title,
+        });
+        Ok(())
+    }
+
+    /// Leads the links to what goes to what stays.
+    fn relink(&mut self, kept: &Kept<'_>) -> Result<()> {
+        if self.gone.is_empty() {
+            return Ok(());
+        }
+        let rules = self.store.rules();
+        let is_here = self.store.id() == kept.store.id();
+        let left = self.planned.memories_after()?;
+        let mut names: HashSet<&str> = HashSet::new();
+        for memory in &left {
+            names.extend([memory.title.as_str(), stem(&memory.path)]);
+        }
+        let mut changed = Vec::new();
+        for memory in &left {
+            let file = rules.file_of(&memory.path);
+            // A file that is not text has no links.
+            let Ok(Some(text)) = self.planned.text(&file) else {
+                continue;
+            };
+            let links = link::links(&text);
+            let edits = links.iter().filter_map(|found| match found.form {
+                LinkSyntax::Inline => {
+                    let target = self.inline_target((&file, found), kept, is_here)?;
+                    Some(found.pointed_at(&target))
+                }
+                LinkSyntax::Wiki if names.contains(&*found.target) => None,
+                LinkSyntax::Wiki => self.wiki_edit((&file, &text, found), kept, is_here),
+            });
+            let edits: Vec<_> = edits.collect();
+            if !edits.is_empty() {
+                changed.push((file, replaced(&text, &edits)));
+            }
+        }
+        for (file, text) in changed {
+            self.store.root().writable(&file)?;
+            self.planned.set(&file, Some(text.into_bytes()))?;
+        }
+        Ok(())
+    }
+
+    fn inline_target(
+        &self,
+        (file, found): (&str, &Link<'_>),
+        kept: &Kept<'_>,
+        is_here: bool,
+    ) -> Option<String> {
+        let resolved = link::resolve_target(file, &found.target);
+        let is_relative = |gone: &Gone| Some(&gone.file) == resolved.as_ref();
+        if self.gone.iter().any(is_relative) {
+            return Some(match is_here {
+                true => link::relative_target(file, &kept.file),
+                false => between((self.store, file), (kept.store, &kept.file)),
+            });
+        }
+        let is_named = |gone: &Gone| gone.reference == *found.target;
+        self.gone.iter().any(is_named).then(|| match is_here {
+            true => self.store.rules().reference_of(&kept.file),
+            false => between((self.store, file), (kept.store, &kept.file)),
+        })
+    }
+
+    /// The edit of a link by name. In another store the name means nothing: the link gets a path.
+    fn wiki_edit(
+        &self,
+        (file, text, found): (&str, &str, &Link<'_>),
+        kept: &Kept<'_>,
+        is_here: bool,
+    ) -> Option<(std::ops::Range<usize>, String)> {
+        let is_stem = |gone: &Gone| stem(&gone.reference) == &*found.target;
+        let is_gone = |gone: &Gone| gone.title == *found.target || is_stem(gone);
+        let gone = self.gone.iter().find(|gone| is_gone(gone))?;
+        if !is_here {
+            let target = between((self.store, file), (kept.store, &kept.file));
+            let label = &text[found.label.clone()];
+            let link = format!("[{label}]({})", link::address(&target));
+            return Some((found.start..found.end, link));
+        }
+        let by_title = gone.title == *found.target && !kept.title.contains(['[', ']', '|', '#']);
+        let reference = self.store.rules().reference_of(&kept.file);
+        let name = match by_title {
+            true => kept.title.as_str(),
+            false => stem(&reference),
+        };
+        Some(found.pointed_at(name))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! Sessions that their agent deletes soon although a memory cites them.
+
+use aho_corasick::AhoCorasick;
+
+use super::unused::{date, midnight};
+use super::{Collection, Evidence, Found, Report, Rule, Severity};
+use crate::core::log::Agent;
+
+pub(super) const RULE: Rule = Rule {
+    id: "swept-soon",
+    severity: Severity::Warning,
+    about: "a session that a memory cites and that its agent deletes soon",
+    check,
+};
+
+/// How many days before the deletion it is told.
+const AHEAD: i64 = 10;
+
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// A shorter id may stand in a text by chance.
+const SHORTEST_ID: usize = 8;
+
+fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
+    let Some(logs) = &collection.logs else {
+        return;
+    };
+    let Some(keeps) = logs.claude_keeps else {
+        return;
+    };
+    let today = midnight(collection.today);
+    let doomed: Vec<_> = logs
+        .all
+        .iter()
+        .filter(|log| log.agent == Agent::ClaudeCode && log.id.len() >= SHORTEST_ID)
+        .filter(|log| !logs.kept.contains(&log.id))
+        .filter_map(|log| Some((log, log.modified? + keeps * DAY)))
+        .filter(|(_, end)| *end <= today + AHEAD * DAY)
+        .collect();
+    let ids = doomed.iter().map(|(log, _)| &log.id);
+    let Ok(ids) = AhoCorasick::new(ids) else {
+        return;
+    };
+    if doomed.is_empty() {
+        return;
+    }
+    for (number, store) in collection.stores.iter().enumerate() {
+        for document in store.memories() {
+            for id in ids.find_iter(&document.text) {
+                let (log, end) = doomed[id.pattern().as_usize()];
+                let line = document.line_at(id.start());
+                let found = Found {
+                    line: Some(line),
+                    subject: log.citation(),
+                    message: format!(
+                        "cites the session {}, which Claude Code deletes after {keeps} days, on \
+                         {}; tome keep {} keeps it",
+                        log.id,
+                        date(end),
+                        log.id
+                    ),
+                    evidence: vec![
+                        Evidence::line(store, document, line),
+                        Evidence {
+                            text: format!("last changed on {}", date(end - keeps * DAY)),
+                            citation: Some(log.citation()),
+                            ..Evidence::default()
+                        },
+                    ],
+                    fix: None,
+                };
+                report.add(number, &document.memory.path, found);
+            }
+        }
+    }
+}

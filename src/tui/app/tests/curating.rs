@@ -1,0 +1,569 @@
+//! Tests of curating: findings with their evidence, and what is done about them.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{TestApp, moment};
+use crate::core::Error;
+use crate::core::change::{Author, Change, plan_and_commit, recorded_edits};
+use crate::core::config::CurateSettings;
+use crate::core::curate::collect::{Sources, collect};
+use crate::core::curate::fix::plan_fixes;
+use crate::core::curate::waiver::{self, Waiver};
+use crate::core::curate::{Finding, check_each};
+use crate::core::discover::Environment;
+use crate::core::history::{History, Record};
+use crate::core::store::{Store, StoreId};
+use crate::tui::effect::{
+    CurateJob, Effect, LibraryJob, Request, UndoDirection, WaiveJob, WriteJob,
+};
+use crate::tui::event::{CurateStep, Event};
+use crate::tui::keymap::KeyContext;
+use crate::tui::theme::Background;
+
+/// An app in which the findings are shown: an invisible character in `notes.md`, two lines of the
+/// index that lead nowhere, and a memory without a text.
+struct Curating {
+    ui: TestApp,
+    history: History,
+}
+
+impl Curating {
+    fn new() -> Self {
+        let mut curating = Self::closed(100, 28, Background::Dark);
+        curating.open();
+        curating
+    }
+
+    /// The same before the pane is opened.
+    fn closed(width: u16, height: u16, background: Background) -> Self {
+        let ui = TestApp::sized(width, height, background);
+        let history = History::open(&ui.home.path().join("history"));
+        let mut curating = Self { ui, history };
+        let head =
+            |name: &str| format!("---\nname: {name}\ndescription: d\ntype: project\n---\n\n");
+        let index = curating.read("MEMORY.md");
+        curating.write(
+            "notes.md",
+            &format!("{}Pay the in\u{200b}voice.\n", head("Notes")),
+        );
+        curating.write("hollow.md", &head("Hollow"));
+        let lines = "- [Notes](notes.md) - d\n- [Hollow](hollow.md) - d\n- [Gone](gone.md) - d\n- [Lost](lost.md) - d\n";
+        curating.write("MEMORY.md", &format!("{index}{lines}"));
+        curating
+    }
+
+    fn open(&mut self) {
+        let effects = self.ui.press("c");
+        self.check(&effects);
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        let root = self.ui.home.path().join("claude");
+        root.canonicalize().expect("there").join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    fn write(&mut self, name: &str, text: &str) -> Vec<Effect> {
+        fs::write(self.path(name), text).expect("writes");
+        self.refresh(&[self.path(name)])
+    }
+
+    /// Reads the store again, as the library worker does.
+    fn refresh(&mut self, paths: &[PathBuf]) -> Vec<Effect> {
+        let library = Arc::new(self.ui.library.refresh(paths));
+        self.ui.library = Arc::clone(&library);
+        self.ui.tell(Event::Indexed(library))
+    }
+
+    fn environment(&self) -> Environment {
+        let home = self.ui.home.path();
+        Environment {
+            cwd: home.to_owned(),
+            home: home.to_owned(),
+            claude: home.join(".claude"),
+            claude_project: None,
+            codex: home.join(".codex"),
+            gemini: home.join(".gemini"),
+            data: home.join("data"),
+        }
+    }
+
+    /// The findings, rule by rule.
+    fn findings(&self) -> Vec<Vec<(Option<StoreId>, Finding)>> {
+        let stores = self.ui.library.stores.iter();
+        let stores: Vec<Store> = stores.map(|snapshot| (*snapshot.store).clone()).collect();
+        let sources = Sources {
+            environment: &self.environment(),
+            project: None,
+            git: Path::new("git"),
+            history: &self.history,
+            today: moment().today,
+            settings: &CurateSettings::default(),
+            cache: None,
+        };
+        let (collection, _) = collect(&stores, &sources).expect("collects");
+        let waivers = waiver::read(&self.environment().data).expect("reads");
+        let mut all = Vec::new();
+        check_each(&collection, &[], |mut findings| {
+            waiver::apply(&mut findings, &waivers);
+            let located = findings.into_iter().map(|finding| {
+                let store = finding.store.map(|store| collection.stores[store].store);
+                (store.map(|store| store.id().clone()), finding)
+            });
+            all.push(located.collect());
+            ControlFlow::Continue(())
+        });
+        all
+    }
+
+    /// Checks the memories, as the worker does.
+    fn check(&mut self, effects: &[Effect]) {
+        let generation = generation(effects);
+        let all = self.findings();
+        let of = all.len();
+        for (number, findings) in all.into_iter().enumerate() {
+            let done = number + 1;
+            let step = CurateStep::Found { findings, done, of };
+            self.ui.tell(Event::Curated { generation, step });
+        }
+        let step = CurateStep::Finished(Ok(()));
+        self.ui.tell(Event::Curated { generation, step });
+    }
+
+    /// Plans the fixes that are asked for, as the library worker does; returns how many.
+    fn plan(&mut self, effects: &[Effect]) -> usize {
+        let [
+            Effect::Library(LibraryJob::Plan {
+                generation,
+                request,
+            }),
+        ] = effects
+        else {
+            panic!("{effects:?}");
+        };
+        let Request::Fix(chosen) = &**request else {
+            self.ui.planned(effects);
+            return 0;
+        };
+        let find =
+            |id: &StoreId| Arc::clone(&self.ui.library.store_by_id(id).expect("a store").store);
+        let stores: Vec<_> = chosen
+            .iter()
+            .map(|(id, findings)| (find(id), findings))
+            .collect();
+        let stores: Vec<_> = stores
+            .iter()
+            .map(|(store, findings)| (&**store, findings.iter().collect()))
+            .collect();
+        let result = plan_fixes(&stores, &moment());
+        let (generation, request) = (*generation, request.clone());
+        let count = chosen.iter().map(|(_, findings)| findings.len()).sum();
+        self.ui.tell(Event::Planned {
+            generation,
+            request,
+            result,
+            notes: Vec::new(),
+        });
+        count
+    }
+
+    /// Makes the change that was reviewed, as the writer does.
+    fn commit(&mut self, effects: &[Effect]) {
+        let [Effect::Write(WriteJob::Commit { request, change })] = effects else {
+            panic!("{effects:?}");
+        };
+        let record = self.made((**change).clone());
+        self.committed(request.clone(), record);
+    }
+
+    fn made(&self, change: Change) -> Record {
+        let author = Author {
+            who: "you".to_owned(),
+            door: "tui".to_owned(),
+        };
+        let roots: Vec<PathBuf> = change.roots().into_iter().map(Path::to_owned).collect();
+        let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
+        let made = plan_and_commit(&self.history, &roots, (&author, &moment()), || {
+            Ok::<_, Error>(change.clone())
+        });
+        made.expect("commits").record.expect("a change")
+    }
+
+    /// Tells of a change: the stores are read and checked again, and its edits are counted.
+    fn committed(&mut self, request: Box<Request>, record: Record) {
+        let paths = record.files.iter().map(|file| file.root.join(&file.path));
+        let check = self.refresh(&paths.collect::<Vec<_>>());
+        let result = Ok(Some(record.clone()));
+        let effects = self.ui.tell(Event::Committed { request, result });
+        let compare = LibraryJob::Compare {
+            id: record.id.clone(),
+        };
+        assert_eq!(effects, [Effect::Library(compare)]);
+        let result = recorded_edits(&self.history, &record);
+        let id = record.id;
+        self.ui.tell(Event::Compared { id, result });
+        self.check(&check);
+    }
+
+    /// Takes the last change back, as the writer does.
+    fn undo(&mut self) {
+        let effects = self.ui.press("u");
+        let latest = Box::new(Request::Latest(UndoDirection::Undo));
+        assert_eq!(effects, [Effect::Write(WriteJob::Do(latest.clone()))]);
+        let root = self.path("");
+        let record = self
+            .history
+            .undoable(&[&root])
+            .expect("reads")
+            .expect("one");
+        let direction = crate::core::change::Direction::Back;
+        let change = crate::core::change::replay(&self.history, &record, direction, &moment());
+        let record = self.made(change.expect("plans"));
+        self.committed(latest, record);
+    }
+
+    /// Waives findings, as the writer does.
+    fn waive(&mut self, effects: &[Effect]) {
+        let [Effect::Write(WriteJob::Waive(job))] = effects else {
+            panic!("{effects:?}");
+        };
+        let author = Author {
+            who: "kim".to_owned(),
+            door: "tui".to_owned(),
+        };
+        let data = self.environment().data;
+        for finding in &job.findings {
+            let by = (&author, moment().today);
+            waiver::record(&data, finding, by, job.words.as_deref()).expect("records");
+        }
+        let mut findings = job.findings.clone();
+        waiver::apply(&mut findings, &waiver::read(&data).expect("reads"));
+        let waivers: Vec<Option<Waiver>> =
+            findings.into_iter().map(|finding| finding.waived).collect();
+        let job = WaiveJob::clone(job);
+        self.ui.tell(Event::Waived {
+            job,
+            result: Ok(waivers),
+        });
+    }
+
+    /// Moves the cursor to the row with this text.
+    fn select(&mut self, text: &str) {
+        self.ui.press("g");
+        for _ in 0..40 {
+            if self.here().contains(text) {
+                return;
+            }
+            self.ui.press("j");
+        }
+        panic!("no {text} in {}", self.ui.text());
+    }
+
+    fn here(&self) -> String {
+        let text = self.ui.text();
+        let row = text.lines().find(|line| line.starts_with("│▌"));
+        let row = row.unwrap_or_default();
+        row.split('│')
+            .nth(1)
+            .unwrap_or_default()
+            .trim_end()
+            .to_owned()
+    }
+
+    fn title(&self) -> String {
+        let text = self.ui.text();
+        text.lines().next().unwrap_or_default().to_owned()
+    }
+}
+
+fn generation(effects: &[Effect]) -> u64 {
+    match effects {
+        [Effect::Curate(CurateJob { generation })] => *generation,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
+    let mut curating = Curating::closed(100, 28, Background::Dark);
+    let effects = curating.ui.press("c");
+    let generation = generation(&effects);
+    assert_eq!(curating.ui.place(), KeyContext::Curate);
+    assert!(curating.ui.text().contains("Checking the memories…"));
+    let mut all = curating.findings();
+    // What is less bad may be found first.
+    all.reverse();
+    let of = all.len();
+    for (number, findings) in all.into_iter().enumerate() {
+        let done = number + 1;
+        let step = CurateStep::Found { findings, done, of };
+        curating.ui.tell(Event::Curated { generation, step });
+    }
+    assert!(
+        curating.title().contains(&format!("{of} of {of} rules")),
+        "{}",
+        curating.title()
+    );
+    assert!(curating.here().contains("notes"), "{}", curating.here());
+    let step = CurateStep::Finished(Ok(()));
+    curating.ui.tell(Event::Curated { generation, step });
+    assert!(!curating.title().contains("rules"), "{}", curating.title());
+    // An answer to an older check is dropped.
+    let step = CurateStep::Found {
+        findings: Vec::new(),
+        done: 1,
+        of: 2,
+    };
+    let generation = generation - 1;
+    curating.ui.tell(Event::Curated { generation, step });
+    assert!(!curating.title().contains("rules"));
+}
+
+#[test]
+fn looks() {
+    for (name, size, background) in [
+        ("dark", (120, 20), Background::Dark),
+        ("light", (80, 24), Background::Light),
+    ] {
+        let mut curating = Curating::closed(size.0, size.1, background);
+        curating.open();
+        curating.ui.press("j j <space>");
+        insta::assert_snapshot!(format!("curate-{name}"), curating.ui.styled());
+    }
+}
+
+#[test]
+fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside_it() {
+    let mut curating = Curating::new();
+    let before = (curating.read("MEMORY.md"), curating.read("notes.md"));
+    curating.select("gone.md");
+    let effects = curating.ui.press("f");
+    assert_eq!(curating.plan(&effects), 1);
+    let text = curating.ui.text();
+    assert!(text.contains("fix 1 finding"), "{text}");
+    assert!(text.contains("- [Gone](gone.md)"), "{text}");
+    assert_eq!(
+        curating.read("MEMORY.md"),
+        before.0,
+        "nothing is written yet"
+    );
+    let effects = curating.ui.press("<cr>");
+    curating.commit(&effects);
+    assert!(!curating.read("MEMORY.md").contains("gone.md"));
+    assert!(curating.here().contains("lost.md"), "{}", curating.here());
+    assert!(
+        curating.title().contains("freed 1 line, "),
+        "{}",
+        curating.title()
+    );
+    curating.undo();
+    assert_eq!(curating.read("MEMORY.md"), before.0);
+    assert!(!curating.title().contains("freed"), "{}", curating.title());
+    // Several at once are one change, over all groups.
+    curating.select("index-dangling");
+    curating.ui.press("<space>");
+    curating.select("notes");
+    curating.ui.press("<space>");
+    assert!(
+        curating.ui.text().contains("3 marked"),
+        "{}",
+        curating.ui.text()
+    );
+    let effects = curating.ui.press("f");
+    assert_eq!(curating.plan(&effects), 3);
+    let effects = curating.ui.press("<cr>");
+    curating.commit(&effects);
+    assert!(curating.read("notes.md").ends_with("Pay the invoice.\n"));
+    assert!(!curating.read("MEMORY.md").contains("lost.md"));
+    assert!(!curating.ui.text().contains("marked"));
+    curating.undo();
+    assert_eq!(
+        (curating.read("MEMORY.md"), curating.read("notes.md")),
+        before
+    );
+}
+
+#[test]
+fn a_fix_of_a_file_that_was_changed_meanwhile_is_refused() {
+    let mut curating = Curating::new();
+    curating.select("gone.md");
+    let effects = curating.ui.press("f");
+    let index = curating.read("MEMORY.md");
+    fs::write(curating.path("MEMORY.md"), format!("\n{index}")).expect("writes");
+    curating.plan(&effects);
+    assert!(
+        curating.ui.text().contains("was changed meanwhile"),
+        "{}",
+        curating.ui.text()
+    );
+    assert_eq!(curating.ui.place(), KeyContext::Curate);
+}
+
+#[test]
+fn a_memory_is_edited_at_the_line_and_escape_comes_back_to_the_list_as_it_was() {
+    let mut curating = Curating::new();
+    curating.select("lost.md");
+    let here = curating.here();
+    curating.ui.press("e");
+    assert_eq!(curating.ui.place(), KeyContext::Editor);
+    assert!(curating.ui.text().contains("edit · MEMORY.md"));
+    // Typed text goes into the line of the finding.
+    curating.ui.press("X");
+    assert!(
+        curating.ui.text().contains("X- [Lost](lost.md)"),
+        "{}",
+        curating.ui.text()
+    );
+    curating.ui.press("<c-z> <esc>");
+    assert_eq!(curating.ui.place(), KeyContext::Curate);
+    assert_eq!(curating.here(), here);
+    curating.select("notes");
+    curating.ui.press("e");
+    assert!(curating.ui.text().contains("edit · notes.md"));
+    curating.ui.press("<esc>");
+    curating.ui.press("<cr>");
+    assert_eq!(curating.ui.place(), KeyContext::Preview);
+    assert!(
+        curating.ui.row("▌").contains("Notes"),
+        "{}",
+        curating.ui.text()
+    );
+    curating.ui.press("<esc>");
+    assert_eq!(curating.ui.place(), KeyContext::Curate);
+    assert!(curating.here().contains("notes"));
+}
+
+#[test]
+fn the_memories_of_the_marked_findings_are_deleted_in_one_change() {
+    let mut curating = Curating::new();
+    curating.select("hollow");
+    curating.ui.press("<space>");
+    curating.select("notes");
+    curating.ui.press("<space>");
+    let effects = curating.ui.press("d");
+    let [Effect::Library(LibraryJob::Plan { request, .. })] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    let Request::Delete(stores) = &**request else {
+        panic!("{request:?}");
+    };
+    assert_eq!(stores[0].1, ["hollow.md", "notes.md"]);
+    curating.plan(&effects);
+    let effects = curating.ui.press("y");
+    curating.commit(&effects);
+    assert!(
+        !curating.ui.text().contains("▾ empty"),
+        "{}",
+        curating.ui.text()
+    );
+    assert!(curating.title().contains("freed"), "{}", curating.title());
+    curating.undo();
+    assert!(
+        curating.ui.text().contains("▾ empty"),
+        "{}",
+        curating.ui.text()
+    );
+    // The index itself is no memory.
+    curating.select("gone.md");
+    assert_eq!(curating.ui.press("d"), []);
+    assert!(curating.ui.text().contains("The index is no memory"));
+}
+
+#[test]
+fn a_finding_is_waived_with_words_shown_on_request_and_opened_again() {
+    let mut curating = Curating::new();
+    curating.select("gone.md");
+    curating.ui.press("w");
+    assert_eq!(curating.ui.place(), KeyContext::Prompt);
+    assert_eq!(curating.ui.press("<cr>"), [], "it asks for words");
+    let effects = curating.ui.press("soon <cr>");
+    curating.waive(&effects);
+    assert!(
+        curating
+            .ui
+            .text()
+            .contains("1 finding waived · u undoes it")
+    );
+    assert!(
+        !curating.ui.text().contains("gone.md"),
+        "{}",
+        curating.ui.text()
+    );
+    assert!(curating.here().contains("lost.md"), "{}", curating.here());
+    curating.ui.press("W");
+    curating.select("gone.md");
+    assert!(curating.here().ends_with("waived"), "{}", curating.here());
+    let text = curating.ui.text();
+    assert!(text.contains("waived on 2026-02-12 by kim: soon"), "{text}");
+    // Again opens it; undo waives it again, undo of that opens it.
+    let effects = curating.ui.press("w");
+    curating.waive(&effects);
+    assert!(!curating.here().contains("waived"), "{}", curating.here());
+    let effects = curating.ui.press("u");
+    curating.waive(&effects);
+    assert!(curating.here().ends_with("waived"), "{}", curating.here());
+    let effects = curating.ui.press("u");
+    curating.waive(&effects);
+    assert!(!curating.here().contains("waived"), "{}", curating.here());
+    let effects = curating.ui.press("<c-r>");
+    curating.waive(&effects);
+    assert!(curating.here().ends_with("waived"), "{}", curating.here());
+}
+
+#[test]
+fn a_pinned_memory_has_no_open_findings() {
+    let mut curating = Curating::new();
+    curating.select("gone.md");
+    let effects = curating.ui.press("P");
+    curating.waive(&effects);
+    let text = curating.ui.text();
+    assert!(
+        !text.contains("gone.md") && !text.contains("lost.md"),
+        "{text}"
+    );
+    let effects = curating.ui.press("u");
+    curating.waive(&effects);
+    assert!(curating.ui.text().contains("lost.md"), "one undo");
+}
+
+#[test]
+fn a_change_outside_is_checked_and_keeps_the_cursor_the_marks_and_the_folds() {
+    let mut curating = Curating::new();
+    curating.select("empty");
+    curating.ui.press("h");
+    curating.select("lost.md");
+    curating.ui.press("<space> k");
+    assert!(curating.here().contains("lost.md"), "{}", curating.here());
+    let index = curating
+        .read("MEMORY.md")
+        .replace("- [Gone](gone.md) - d\n", "");
+    let effects = curating.write("MEMORY.md", &index);
+    assert!(
+        curating.ui.text().contains("gone.md"),
+        "until the check is finished"
+    );
+    curating.check(&effects);
+    let text = curating.ui.text();
+    assert!(!text.contains("gone.md"), "{text}");
+    assert!(curating.here().contains("✓ lost.md"), "{}", curating.here());
+    assert!(text.contains("▸ empty"), "{text}");
+    // The logs changed, the stores did not.
+    let library = Arc::clone(&curating.ui.library);
+    assert_eq!(curating.ui.tell(Event::Indexed(library)), []);
+}
+
+#[test]
+fn escape_takes_the_marks_away_and_then_leaves() {
+    let mut curating = Curating::new();
+    curating.ui.press("<space> <esc>");
+    assert_eq!(curating.ui.place(), KeyContext::Curate);
+    assert!(!curating.ui.text().contains("marked"));
+    curating.ui.press("<esc>");
+    assert_eq!(curating.ui.place(), KeyContext::Tree);
+}

@@ -1,0 +1,168 @@
+//! The dialog in which memories become one: where they differ, each place is taken from the one
+//! that stays, from the other, from both or from neither. The result is edited before it is saved.
+
+use ratatui::Frame;
+use ratatui::widgets::Clear;
+
+use crate::core::change::MergeTexts;
+use crate::core::combine::{Combination, Take};
+use crate::core::memory::{Revision, stem};
+use crate::core::store::StoreId;
+use crate::core::unsaved::Unsaved;
+use crate::tui::action::Action;
+use crate::tui::chrome::dialog;
+use crate::tui::effect::SaveKind;
+use crate::tui::keymap::KeyContext;
+use crate::tui::layout::{reading_area, reading_text};
+use crate::tui::pane::editor::EditorPane;
+use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
+use crate::tui::widget::merge::{Choice, Merge as Widget};
+
+/// Memories that are to become one, and their texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MergeTask {
+    /// The memory that stays.
+    pub(crate) into: (StoreId, String),
+    pub(crate) others: Vec<(StoreId, String)>,
+    pub(crate) texts: MergeTexts,
+}
+
+/// A memory that goes when the merged text is saved, as it was read.
+pub(crate) type MergedAway = (StoreId, String, Revision);
+
+impl MergeTask {
+    /// The other memories with the revisions that were read.
+    fn merged_away(&self) -> Vec<MergedAway> {
+        let revisions = self.texts.revisions.iter();
+        let others = self.others.iter().zip(revisions);
+        others
+            .map(|((store, path), revision)| (store.clone(), path.clone(), *revision))
+            .collect()
+    }
+}
+
+/// Combines the texts, one memory after the other.
+#[derive(Debug)]
+pub(crate) struct CombineDialog {
+    task: MergeTask,
+    /// The body of what was combined so far.
+    body: String,
+    /// The number of the body that is combined with it.
+    next: usize,
+    combination: Combination,
+    widget: Widget,
+}
+
+impl CombineDialog {
+    pub(crate) fn new(task: MergeTask) -> Self {
+        let body = task.texts.bodies.first().cloned().unwrap_or_default();
+        let (combination, widget) = compared(&task, &body, 1);
+        Self {
+            task,
+            body,
+            next: 1,
+            combination,
+            widget,
+        }
+    }
+
+    fn choose(&mut self, choice: Choice) -> Vec<Step> {
+        self.widget.choose(choice);
+        Vec::new()
+    }
+
+    /// Goes on with the next memory, or with the editor.
+    fn done(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let Some(choices) = self.widget.choices() else {
+            return vec![Step::Toast(Toast::done("Decide every place first"))];
+        };
+        let takes: Vec<Take> = choices.into_iter().map(take).collect();
+        self.body = self.combination.text(&takes);
+        self.next += 1;
+        if self.next < self.task.texts.bodies.len() {
+            (self.combination, self.widget) = compared(&self.task, &self.body, self.next);
+            return Vec::new();
+        }
+        let (store, path) = &self.task.into;
+        let text = Unsaved {
+            root: store.root().to_owned(),
+            layout: store.layout(),
+            path: path.clone(),
+            base: Some(self.task.texts.base.clone()),
+            text: self.task.texts.text(&self.body),
+            time: cx.now,
+        };
+        let kind = SaveKind::Merge(self.task.merged_away());
+        let editor = EditorPane::open(text, 0, cx).saving(kind);
+        vec![Step::Close, Step::Push(Box::new(editor))]
+    }
+}
+
+/// Compares a body with that of the memory with this number.
+fn compared(task: &MergeTask, body: &str, number: usize) -> (Combination, Widget) {
+    let other = task.texts.bodies.get(number).map_or("", String::as_str);
+    let combination = Combination::new(task.texts.layout, body, other);
+    let path = number.checked_sub(1).and_then(|at| task.others.get(at));
+    let path = path.map_or("", |(_, path)| path.as_str());
+    let names = [stem(&task.into.1).to_owned(), stem(path).to_owned()];
+    let widget = Widget::of_memories(combination.parts(), names);
+    (combination, widget)
+}
+
+fn take(choice: Choice) -> Take {
+    match choice {
+        Choice::Mine => Take::Left,
+        Choice::Theirs => Take::Right,
+        Choice::Both => Take::Both,
+        Choice::Base => Take::Neither,
+    }
+}
+
+impl Pane for CombineDialog {
+    fn key_context(&self) -> KeyContext {
+        KeyContext::Combine
+    }
+
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+        let steps = match action {
+            Action::Down => {
+                self.widget.next();
+                Vec::new()
+            }
+            Action::Up => {
+                self.widget.previous();
+                Vec::new()
+            }
+            Action::TakeMine => self.choose(Choice::Mine),
+            Action::TakeTheirs => self.choose(Choice::Theirs),
+            Action::TakeBoth => self.choose(Choice::Both),
+            Action::TakeNeither => self.choose(Choice::Base),
+            Action::Open => self.done(cx),
+            Action::Back => vec![Step::Close],
+            _ => Vec::new(),
+        };
+        self.resize(cx);
+        Handled::Used(steps)
+    }
+
+    fn resize(&mut self, cx: &PaneContext<'_>) {
+        let area = reading_text(cx.areas.whole);
+        self.widget.reveal(area.width, area.height);
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let area = reading_area(cx.areas.whole);
+        let which = match self.task.others.len() {
+            1 => String::new(),
+            others => format!(" {} of {others}", self.next),
+        };
+        let left = match self.widget.open() {
+            0 => "everything is decided".to_owned(),
+            open => format!("{open} to decide"),
+        };
+        let title = format!("merge{which} into {} · {left}", self.task.into.1);
+        frame.render_widget(Clear, area);
+        frame.render_widget(dialog(cx, &title, KeyContext::Combine), area);
+        frame.render_widget(self.widget.view(cx.theme), reading_text(cx.areas.whole));
+    }
+}

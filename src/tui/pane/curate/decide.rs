@@ -1,0 +1,254 @@
+//! What is done about the marked findings, or about the one under the cursor.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::rows::Located;
+use super::visit::waive;
+use super::{CuratePane, PaneContext};
+use crate::core::citation::Citation;
+use crate::core::curate::Finding;
+use crate::core::library::Library;
+use crate::core::store::StoreId;
+use crate::tui::action::Action;
+use crate::tui::effect::{Effect, LibraryJob, Request, Target};
+use crate::tui::event::Event;
+use crate::tui::overlay::note::{NotePrompt, NotePurpose};
+use crate::tui::pane::browse::tree::Key;
+use crate::tui::pane::{Step, Toast, can_merge};
+use crate::tui::widget::emphasis::MarkedWords;
+
+/// The reason of a finding that is waived because its memory is pinned.
+const PINNED: &str = "pinned: the memory stays as it is";
+
+impl CuratePane {
+    /// Plans the fixes of the chosen findings as one change.
+    pub(super) fn fix(&self) -> Vec<Step> {
+        let chosen = self.chosen();
+        let open = chosen.iter().filter(|located| located.is_open());
+        let fixable: Vec<&&Located> = open
+            .filter(|located| located.finding.fix.is_some())
+            .collect();
+        if fixable.is_empty() {
+            return vec![Step::Toast(Toast::done(
+                "This needs a decision: edit, delete or waive it",
+            ))];
+        }
+        let mut stores: BTreeMap<StoreId, Vec<Finding>> = BTreeMap::new();
+        for located in &fixable {
+            if let Some(store) = &located.store {
+                let findings = stores.entry(store.clone()).or_default();
+                findings.push(located.finding.clone());
+            }
+        }
+        let request = Request::Fix(stores.into_iter().collect());
+        vec![Step::Plan(Box::new(request))]
+    }
+
+    pub(super) fn edit(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let Some(located) = self.selected() else {
+            return vec![Step::Toast(Toast::done(
+                "Go to a finding to edit its memory",
+            ))];
+        };
+        let line = located.finding.line;
+        match memory_key(located, cx.library) {
+            Some(key) => vec![Step::Broadcast(Box::new(Event::Reveal {
+                key,
+                line,
+                then: Some(Action::Edit),
+            }))],
+            None => {
+                let Some(store) = located.store.clone() else {
+                    return vec![Step::Toast(Toast::done("This is about no memory"))];
+                };
+                let path = located.finding.path.clone();
+                let target = Target::File { store, path };
+                let line = line.map_or(0, |line| line.saturating_sub(1));
+                vec![Step::Effect(Effect::Library(LibraryJob::Fetch {
+                    target,
+                    line,
+                }))]
+            }
+        }
+    }
+
+    /// Plans the deletion of the memories of the chosen findings as one change.
+    pub(super) fn delete(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let mut stores: BTreeMap<StoreId, BTreeSet<String>> = BTreeMap::new();
+        for located in self.chosen() {
+            if let Some(Key::Memory(store, path)) = memory_key(located, cx.library) {
+                stores.entry(store).or_default().insert(path);
+            }
+        }
+        if stores.is_empty() {
+            return vec![Step::Toast(Toast::done(
+                "The index is no memory: edit or fix it",
+            ))];
+        }
+        let stores = stores.into_iter();
+        let stores = stores.map(|(store, paths)| (store, paths.into_iter().collect()));
+        vec![Step::Plan(Box::new(Request::Delete(stores.collect())))]
+    }
+
+    /// Merges the memories of the marked findings into the one under the cursor, or the memory of
+    /// the finding with the others that its evidence names.
+    pub(super) fn merge(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let mut memories: Vec<(StoreId, String)> = Vec::new();
+        let mut add = |key: Option<Key>| match key {
+            Some(Key::Memory(store, path))
+                if can_merge(&store) && !memories.contains(&(store.clone(), path.clone())) =>
+            {
+                memories.push((store, path));
+            }
+            _ => {}
+        };
+        let is_marked = |located: &&Located| self.marks.contains(&located.finding.id);
+        if let Some(here) = self.selected()
+            && (self.marks.is_empty() || is_marked(&here))
+        {
+            add(memory_key(here, cx.library));
+        }
+        for located in self.list.iter().filter(is_marked) {
+            add(memory_key(located, cx.library));
+        }
+        if let Some(here) = self.selected().filter(|_| self.marks.is_empty()) {
+            for (store, path) in others_of(here, cx.library) {
+                add(Some(Key::Memory(store, path)));
+            }
+        }
+        if memories.len() < 2 {
+            return vec![Step::Toast(Toast::done(
+                "No other memory is named here: mark the findings whose memories to merge",
+            ))];
+        }
+        let gather = LibraryJob::Gather(memories);
+        vec![Step::Effect(Effect::Library(gather))]
+    }
+
+    /// Asks why the chosen findings are kept; opens them again if all are waived.
+    pub(super) fn waive(&self) -> Vec<Step> {
+        let chosen = self.chosen();
+        let open = chosen.iter().filter(|located| located.is_open());
+        let open: Vec<Finding> = open.map(|located| located.finding.clone()).collect();
+        match open.as_slice() {
+            [] => {
+                let findings = chosen.iter().map(|located| located.finding.clone());
+                waive(findings.collect(), None)
+            }
+            [one] => self.ask(one.message.clone(), open),
+            several => self.ask(format!("{} findings", several.len()), open),
+        }
+    }
+
+    fn ask(&self, about: String, findings: Vec<Finding>) -> Vec<Step> {
+        let prompt = NotePrompt::new(about, NotePurpose::Waive(findings));
+        vec![Step::Push(Box::new(prompt))]
+    }
+
+    /// Waives everything about the memories of the chosen findings.
+    pub(super) fn pin(&self) -> Vec<Step> {
+        let chosen = self.chosen();
+        let is_pinned = |located: &&Located| {
+            located.is_open() && chosen.iter().any(|one| one.is_about_same(located))
+        };
+        let pinned = self.list.iter().filter(is_pinned);
+        let pinned: Vec<Finding> = pinned.map(|located| located.finding.clone()).collect();
+        match pinned.is_empty() {
+            true => vec![Step::Toast(Toast::done("Everything about it is waived"))],
+            false => waive(pinned, Some(PINNED.to_owned())),
+        }
+    }
+
+    /// Opens the memory in the tree at the line; leaving it comes back to the list.
+    pub(super) fn open_memory(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let Some(located) = self.selected() else {
+            return Vec::new();
+        };
+        let Some(key) = memory_key(located, cx.library) else {
+            return self.edit(cx);
+        };
+        let finding = &located.finding;
+        let opened = Event::OpenFound {
+            key,
+            line: finding.line,
+            words: MarkedWords::new([finding.subject.as_str()]),
+            then: None,
+        };
+        self.is_parked = true;
+        vec![Step::Park, Step::Broadcast(Box::new(opened))]
+    }
+
+    /// Removes what a change has corrected, before the next check is finished.
+    pub(super) fn forget(&mut self, request: &Request, cx: &PaneContext<'_>) {
+        self.is_moved = true;
+        match request {
+            Request::Fix(stores) => {
+                let findings = stores.iter().flat_map(|(_, findings)| findings);
+                let ids: BTreeSet<&str> = findings.map(|one| one.id.as_str()).collect();
+                let is_fixed = |located: &Located| ids.contains(located.finding.id.as_str());
+                self.replace(|list, shown| list.without(is_fixed, shown), cx);
+            }
+            Request::Delete(stores) => {
+                let is_deleted = |located: &Located| {
+                    stores.iter().any(|(store, paths)| {
+                        Some(store) == located.store.as_ref()
+                            && paths.contains(&located.finding.path)
+                    })
+                };
+                self.replace(|list, shown| list.without(is_deleted, shown), cx);
+            }
+            Request::Merge { others, .. } => {
+                let is_merged = |located: &Located| {
+                    others.iter().any(|(store, path, _)| {
+                        Some(store) == located.store.as_ref() && *path == located.finding.path
+                    })
+                };
+                self.replace(|list, shown| list.without(is_merged, shown), cx);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether the evidence cites more than one file.
+pub(super) fn names_another(located: &Located) -> bool {
+    let citations = citations(located);
+    let files: BTreeSet<(Option<&str>, &str)> = citations
+        .iter()
+        .map(|citation| (citation.store.as_deref(), citation.path.as_str()))
+        .collect();
+    files.len() > 1
+}
+
+fn citations(located: &Located) -> Vec<Citation> {
+    let evidence = located.finding.evidence.iter();
+    let texts = evidence.filter_map(|piece| piece.citation.as_ref());
+    texts.filter_map(|text| text.parse().ok()).collect()
+}
+
+/// The other memories that the evidence of a finding cites.
+fn others_of(located: &Located, library: &Library) -> Vec<(StoreId, String)> {
+    let mut others = Vec::new();
+    for citation in citations(located) {
+        let snapshot = citation
+            .store
+            .as_deref()
+            .and_then(|name| library.store(name));
+        let memory = snapshot.and_then(|snapshot| {
+            let memory = snapshot.memory(&citation.path)?;
+            Some((snapshot.store.id().clone(), memory.path.clone()))
+        });
+        let is_own = |(store, path): &(StoreId, String)| {
+            Some(store) == located.store.as_ref() && *path == located.finding.path
+        };
+        others.extend(memory.filter(|memory| !is_own(memory)));
+    }
+    others
+}
+
+/// The memory of a finding; `None` if it is about an index, or if the memory is gone.
+fn memory_key(located: &Located, library: &Library) -> Option<Key> {
+    let store = located.store.as_ref()?;
+    let memory = library.store_by_id(store)?.memory(&located.finding.path)?;
+    Some(Key::Memory(store.clone(), memory.path.clone()))
+}

@@ -1,0 +1,350 @@
+//! Drawing of the findings, and scrolling in the evidence.
+
+use ratatui::Frame;
+use ratatui::layout::{Margin, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::CuratePane;
+use super::decide::names_another;
+use super::rows::{Located, Row};
+use crate::core::curate::{Evidence, Severity, rule};
+use crate::core::display::format_ago;
+use crate::core::memory::stem;
+use crate::tui::action::Action;
+use crate::tui::cells::{self, escape_line};
+use crate::tui::chrome::{KeyFocus, bordered, count, title_span, two_ends};
+use crate::tui::keymap::KeyContext;
+use crate::tui::layout::inside;
+use crate::tui::pane::{PaneContext, Step};
+use crate::tui::theme::{Role, Theme};
+
+impl CuratePane {
+    pub(super) fn draw(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        if self.list.rows.is_empty() {
+            return self.draw_nothing(frame, cx);
+        }
+        if Self::list_area(cx).area() > 0 {
+            self.draw_list(frame, cx);
+        }
+        if cx.areas.preview.area() > 0 {
+            self.draw_evidence(frame, cx);
+        }
+    }
+
+    fn draw_nothing(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let block = bordered(theme, KeyFocus::Here).title(title_span(theme, "findings"));
+        frame.render_widget(block, cx.areas.body);
+        let waived = self.list.iter().count();
+        let text = match (self.is_loaded, waived) {
+            (false, _) => "Checking the memories…".to_owned(),
+            (true, 0) => {
+                let memories = self.stores.iter().map(|snapshot| snapshot.memories.len());
+                let memories = count(memories.sum(), "memory", "memories");
+                format!(
+                    "Nothing to curate: no rule found anything in {memories}. Paths that the project has no longer, what is superseded, doubled or dangerous would be listed here, with the evidence."
+                )
+            }
+            (true, waived) => {
+                let key = cx.keymap.key(KeyContext::Curate, Action::ShowWaived);
+                let shows = key.map(|key| format!("; {key} shows them"));
+                let waived = count(waived, "finding is", "findings are");
+                format!(
+                    "Nothing to curate: {waived} waived{}.",
+                    shows.unwrap_or_default()
+                )
+            }
+        };
+        let area = inside(cx.areas.body).inner(Margin::new(1, 0));
+        let rows = cells::wrap(&text, usize::from(area.width));
+        for (row, y) in rows.into_iter().zip(area.top()..area.bottom()) {
+            let line = Line::from(Span::styled(text[row].to_owned(), theme.style(Role::Muted)));
+            frame.render_widget(line, Rect::new(area.x, y, area.width, 1));
+        }
+    }
+
+    fn draw_list(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = Self::list_area(cx);
+        let mut block = bordered(theme, KeyFocus::Here).title(title_span(theme, "findings"));
+        if !self.marks.is_empty() {
+            let marked = format!(" {} marked ", self.marks.len());
+            let marked = Line::from(Span::styled(marked, theme.style(Role::Accent)));
+            block = block.title_bottom(marked.right_aligned());
+        }
+        frame.render_widget(block, area);
+        let rows = inside(area);
+        let width = usize::from(rows.width);
+        let window = self
+            .cursor
+            .window(usize::from(rows.height), self.list.rows.len());
+        for (at, y) in window.zip(rows.top()..rows.bottom()) {
+            let is_here = at == self.cursor.selected;
+            let line = match self.list.rows[at] {
+                Row::Heading { rule, count } => self.heading((rule, count), is_here, theme, width),
+                Row::Finding(number) => match self.list.get(number) {
+                    Some(located) => self.finding_line(located, is_here, cx, width),
+                    None => Line::default(),
+                },
+            };
+            frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
+        }
+    }
+
+    /// The rule of the findings below.
+    fn heading(
+        &self,
+        (id, count): (&'static str, usize),
+        is_here: bool,
+        theme: &Theme,
+        width: usize,
+    ) -> Line<'static> {
+        let fold = match self.shown.folded.contains(id) {
+            true => "▸ ",
+            false => "▾ ",
+        };
+        let severity = rule(id).map_or(Severity::Note, |rule| rule.severity);
+        let left = vec![
+            bar(is_here, theme),
+            Span::styled(fold, theme.style(Role::Muted)),
+            Span::styled(
+                id,
+                theme
+                    .style(Role::Strong)
+                    .patch(severity_style(severity, theme)),
+            ),
+        ];
+        let right = Span::styled(format!(" {count} "), theme.style(Role::Muted));
+        two_ends(left, vec![right], width, row_style(is_here, theme))
+    }
+
+    fn finding_line(
+        &self,
+        located: &Located,
+        is_here: bool,
+        cx: &PaneContext<'_>,
+        width: usize,
+    ) -> Line<'static> {
+        let theme = cx.theme;
+        let finding = &located.finding;
+        let muted = theme.style(Role::Muted);
+        let mark = match self.marks.contains(&finding.id) {
+            true => Span::styled("✓ ", theme.style(Role::Accent)),
+            false => Span::raw("  "),
+        };
+        let name = escape_line(stem(&finding.path));
+        let subject = escape_line(&finding.subject);
+        let mut left = vec![bar(is_here, theme), Span::raw(" "), mark];
+        if subject.is_empty() || subject == finding.path || subject == name {
+            left.push(Span::raw(name));
+        } else if names_another(located) {
+            // The subject is the other memory.
+            left.push(Span::raw(name));
+            let other = stem(&subject).to_owned();
+            left.push(Span::styled(format!(" × {other}"), muted));
+        } else {
+            left.push(Span::raw(subject));
+            left.push(Span::styled(format!(" · {name}"), muted));
+        }
+        if self.list.has_several_stores {
+            let snapshot = located.snapshot(cx.library);
+            let store = snapshot.map_or("", |snapshot| snapshot.store.name());
+            left.push(Span::styled(format!("  {}", escape_line(store)), muted));
+        }
+        let right = match (&finding.waived, &finding.fix) {
+            (Some(_), _) => Span::styled(" waived ", muted),
+            (None, Some(_)) => Span::styled(" fix ", theme.style(Role::Added)),
+            (None, None) => Span::raw(" "),
+        };
+        two_ends(left, vec![right], width, row_style(is_here, theme))
+    }
+
+    fn draw_evidence(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let area = cx.areas.preview;
+        let mut block = bordered(theme, KeyFocus::Elsewhere);
+        let muted = theme.style(Role::Muted);
+        let (title, right) = match (self.row(), self.selected()) {
+            (_, Some(located)) => (located.finding.rule, located.finding.path.clone()),
+            (Some(Row::Heading { rule, count }), _) => (rule, count.to_string()),
+            _ => return frame.render_widget(block, area),
+        };
+        let room = usize::from(area.width).saturating_sub(cells::width(title) + 8);
+        let right = format!(" {} ", cells::cut(&escape_line(&right), room));
+        block = block
+            .title(title_span(theme, title))
+            .title(Line::from(Span::styled(right, muted)).right_aligned());
+        let lines = self.lines(cx);
+        let text = text_area(cx);
+        if lines.len() > usize::from(text.height) {
+            let last = (self.scroll + usize::from(text.height)).min(lines.len());
+            let place = format!(" {}–{last}/{} ", self.scroll + 1, lines.len());
+            let place = Line::from(Span::styled(place, muted)).right_aligned();
+            block = block.title_bottom(place);
+        }
+        frame.render_widget(block, area);
+        let shown = lines.into_iter().skip(self.scroll);
+        for (line, y) in shown.zip(text.top()..text.bottom()) {
+            frame.render_widget(line, Rect::new(text.x, y, text.width, 1));
+        }
+    }
+
+    /// The text beside the list.
+    fn lines(&self, cx: &PaneContext<'_>) -> Vec<Line<'static>> {
+        let mut page = EvidencePage {
+            theme: cx.theme,
+            width: usize::from(text_area(cx).width),
+            lines: Vec::new(),
+        };
+        if let Some(located) = self.selected() {
+            self.finding_page(located, cx, &mut page);
+        } else if let Some(Row::Heading { rule: id, .. }) = self.row() {
+            let about = rule(id).map_or("", |rule| rule.about);
+            page.text(about, 0, |_| cx.theme.style(Role::Text));
+        }
+        page.lines
+    }
+
+    fn finding_page(&self, located: &Located, cx: &PaneContext<'_>, page: &mut EvidencePage<'_>) {
+        let theme = cx.theme;
+        let finding = &located.finding;
+        let strong = theme
+            .style(Role::Strong)
+            .patch(severity_style(finding.severity, theme));
+        page.text(&finding.message, 0, |_| strong);
+        let snapshot = located.snapshot(cx.library);
+        let memory = snapshot.and_then(|snapshot| snapshot.memory(&finding.path));
+        let store = snapshot.map_or("", |snapshot| snapshot.store.name());
+        let line = finding.line.map(|line| format!("#L{line}"));
+        let mark = if store.is_empty() { "" } else { ":" };
+        let mut place = format!("{store}{mark}{}{}", finding.path, line.unwrap_or_default());
+        if let Some(memory) = memory.filter(|memory| memory.modified > 0) {
+            place.push_str(" · changed ");
+            place.push_str(&format_ago(memory.modified, cx.now));
+        }
+        page.muted(&place);
+        for piece in &finding.evidence {
+            page.blank();
+            page.evidence(piece, &finding.subject);
+        }
+        if let Some(fix) = &finding.fix {
+            page.blank();
+            page.text(&format!("fix  {}", fix.words), 0, |_| {
+                theme.style(Role::Added)
+            });
+        }
+        if let Some(waiver) = &finding.waived {
+            page.blank();
+            let text = format!(
+                "waived on {} by {}: {}",
+                waiver.date, waiver.who, waiver.words
+            );
+            page.text(&text, 0, |_| theme.style(Role::Warn));
+        }
+    }
+
+    pub(super) fn scroll_page(&mut self, pages: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let page = isize::try_from(text_area(cx).height.saturating_sub(1).max(1)).unwrap_or(1);
+        self.scroll_by(pages * page, cx)
+    }
+
+    pub(super) fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let last = self
+            .lines(cx)
+            .len()
+            .saturating_sub(usize::from(text_area(cx).height));
+        self.scroll = self.scroll.saturating_add_signed(rows).min(last);
+        Vec::new()
+    }
+}
+
+/// Lines of evidence, wrapped.
+struct EvidencePage<'a> {
+    theme: &'a Theme,
+    width: usize,
+    lines: Vec<Line<'static>>,
+}
+
+impl EvidencePage<'_> {
+    fn blank(&mut self) {
+        self.lines.push(Line::default());
+    }
+
+    fn muted(&mut self, text: &str) {
+        let style = self.theme.style(Role::Muted);
+        self.text(text, 0, |_| style);
+    }
+
+    /// Adds a text, indented, each character in the style of its byte.
+    fn text(&mut self, text: &str, indent: usize, style_at: impl Fn(usize) -> Style) {
+        for line in text.lines() {
+            let line = escape_line(line);
+            let width = self.width.saturating_sub(indent).max(1);
+            for row in cells::styled_rows(&line, width, &style_at) {
+                let blank = Span::raw(" ".repeat(indent));
+                self.lines
+                    .push(Line::from_iter(std::iter::once(blank).chain(row)));
+            }
+        }
+    }
+
+    /// Adds where a piece of evidence is, and its words, with the subject of the finding marked.
+    fn evidence(&mut self, piece: &Evidence, subject: &str) {
+        let line = piece.line.map(|line| format!(":{line}"));
+        let path = piece.path.as_ref();
+        let path = path.map(|path| format!("{path}{}", line.unwrap_or_default()));
+        let place = match (&piece.commit, &piece.citation, &path) {
+            (Some(commit), _, Some(path)) => format!("{commit}  {path}"),
+            (Some(place), _, _) | (None, Some(place), _) | (None, None, Some(place)) => {
+                place.clone()
+            }
+            (None, None, None) => String::new(),
+        };
+        if !place.is_empty() {
+            self.muted(&place);
+        }
+        let indent = if place.is_empty() { 0 } else { 2 };
+        let (plain, found) = (
+            self.theme.style(Role::Text),
+            self.theme.style(Role::MatchLine),
+        );
+        for line in piece.text.lines() {
+            let line = escape_line(line);
+            let matches = line.match_indices(subject);
+            let starts: Vec<usize> = matches.map(|(start, _)| start).collect();
+            self.text(&line, indent, |at| {
+                let is_in = |start: &usize| (*start..start + subject.len()).contains(&at);
+                match starts.iter().any(is_in) {
+                    true => found,
+                    false => plain,
+                }
+            });
+        }
+    }
+}
+
+fn bar(is_here: bool, theme: &Theme) -> Span<'static> {
+    match is_here {
+        true => Span::styled("▌", theme.style(Role::Accent)),
+        false => Span::raw(" "),
+    }
+}
+
+fn row_style(is_here: bool, theme: &Theme) -> Style {
+    theme.style(if is_here { Role::Selected } else { Role::Text })
+}
+
+/// The style of what matters most.
+fn severity_style(severity: Severity, theme: &Theme) -> Style {
+    match severity {
+        Severity::Error => theme.style(Role::Error),
+        Severity::Warning => theme.style(Role::Warn),
+        Severity::Note => Style::new(),
+    }
+}
+
+/// The area of the text: inside the border and a margin.
+fn text_area(cx: &PaneContext<'_>) -> Rect {
+    inside(cx.areas.preview).inner(Margin::new(1, 0))
+}

@@ -1,0 +1,109 @@
+//! The curate worker: it checks the memories of all stores, rule by rule.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+
+use super::thread::Worker;
+use crate::core::curate::collect::{Sources, collect};
+use crate::core::curate::{check_each, chosen, waiver};
+use crate::core::history::History;
+use crate::core::library::{Library, StoreSnapshot};
+use crate::core::store::Store;
+use crate::core::{Error, Result};
+use crate::tui::effect::CurateJob;
+use crate::tui::event::{CurateStep, Event};
+use crate::tui::{Clock, CurateSetup};
+
+/// Checks memories.
+pub(super) struct CurateWorker {
+    pub(super) setup: CurateSetup,
+    pub(super) history: History,
+    pub(super) clock: Clock,
+    pub(super) library: Arc<Library>,
+    /// The generation of the newest check: an older one stops between two rules.
+    pub(super) newest: Arc<AtomicU64>,
+    pub(super) events: Sender<Event>,
+}
+
+/// A message in its queue.
+#[derive(Debug)]
+pub(super) enum Message {
+    /// The current stores.
+    Stores(Arc<Library>),
+    /// Check them.
+    Check(CurateJob),
+}
+
+impl Worker for CurateWorker {
+    type Job = Message;
+
+    fn perform(&mut self, message: Message) {
+        match message {
+            Message::Stores(library) => self.library = library,
+            Message::Check(CurateJob { generation }) => {
+                let result = self.check(generation);
+                self.send(generation, CurateStep::Finished(result));
+            }
+        }
+    }
+
+    fn supersedes(newer: &Message, older: &Message) -> bool {
+        matches!(
+            (newer, older),
+            (Message::Stores(_), Message::Stores(_)) | (Message::Check(_), Message::Check(_))
+        )
+    }
+}
+
+impl CurateWorker {
+    fn send(&self, generation: u64, step: CurateStep) {
+        // The receiver is gone when the program is about to end.
+        drop(self.events.send(Event::Curated { generation, step }));
+    }
+
+    fn check(&self, generation: u64) -> Result<()> {
+        // Those that could not be listed were reported when they were read.
+        let listed = |snapshot: &&Arc<StoreSnapshot>| snapshot.failure.is_none();
+        let snapshots = self.library.stores.iter().filter(listed);
+        let stores: Vec<Store> = snapshots
+            .map(|snapshot| (*snapshot.store).clone())
+            .collect();
+        let sources = Sources {
+            environment: &self.setup.environment,
+            project: self.setup.project.as_deref(),
+            git: &self.setup.git,
+            history: &self.history,
+            today: (self.clock)().today,
+            settings: &self.setup.settings,
+            cache: self.setup.cache.as_deref(),
+        };
+        let (collection, errors) = collect(&stores, &sources)?;
+        self.report(&errors);
+        let waivers = waiver::read(&self.setup.environment.data)?;
+        let of = chosen(&collection, &[]).count();
+        let mut done = 0;
+        check_each(&collection, &[], |mut findings| {
+            waiver::apply(&mut findings, &waivers);
+            done += 1;
+            let located = findings.into_iter().map(|finding| {
+                let store = finding.store.map(|store| collection.stores[store].store);
+                (store.map(|store| store.id().clone()), finding)
+            });
+            let findings = located.collect();
+            self.send(generation, CurateStep::Found { findings, done, of });
+            match self.newest.load(Ordering::Relaxed) == generation {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        });
+        Ok(())
+    }
+
+    fn report(&self, errors: &[Error]) {
+        for error in errors {
+            drop(self.events.send(Event::Failed(error.to_string())));
+        }
+    }
+}
