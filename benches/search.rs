@@ -143,6 +143,28 @@ fn first_runs(site: &BenchHome) -> io::Result<()> {
     say(&format!(
         "first run, processor time: tome {tome:.2} s{comparison}"
     ));
+    first_timeline(site, tome)
+}
+
+/// Measures the processor time of summarizing all logs for the first time, with the corpus at
+/// hand, compared with that of the corpus.
+fn first_timeline(site: &BenchHome, corpus: f64) -> io::Result<()> {
+    let timeline = |level: &str| -> io::Result<f64> {
+        let before = children_time();
+        let tome = env!("CARGO_BIN_EXE_tome");
+        let (_, peak) = site.timed(Command::new(tome).args(["--all", "toc", "--level", level]))?;
+        let time = children_time() - before;
+        say(&format!(
+            "timeline by {level}, processor time: {time:.2} s, {:.2} of the corpus, {} MB",
+            time / corpus,
+            peak / 1024
+        ));
+        Ok(time)
+    };
+    say("for the first time:");
+    timeline("year")?;
+    say("from its cache:");
+    timeline("year")?;
     Ok(())
 }
 

@@ -247,6 +247,7 @@ fn finder_keys(data: &Path) -> Result<FinderKeys, Box<dyn std::error::Error>> {
         locations: LogLocations::of_home(&logs),
         kept: None,
         cache: cache.into(),
+        timeline: tome::core::config::TimelineSettings::default(),
         scope: LogScope::All,
     };
     let corpus = catalog.corpus(&catalog.files(), &())?;

@@ -23,6 +23,7 @@ mod mcp;
 mod merge;
 mod pick;
 mod print;
+mod promote;
 mod read;
 mod recall;
 mod rehome;
@@ -194,6 +195,7 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> CommandResult 
         Verb::Events(args) => timeline::events(args, world, printer),
         Verb::Grip(args) => timeline::grip(args, world, printer),
         Verb::Teleport(args) => timeline::teleport(args, world, printer),
+        Verb::Promote(args) => promote::run(args, world, printer),
         // Unreachable: `run` handles hooks before it dispatches.
         Verb::Hook(args) => {
             hook::run(args, world);

@@ -31,7 +31,7 @@
 //!   caches their text; [`core::catalog`] selects the logs that are searched; [`core::keep`] copies
 //!   logs before their agent deletes them.
 //! - From logs to what happened: [`core::timeline`] divides them into segments and summarizes
-//!   these, their days, weeks, months and years.
+//!   these, their days, weeks, months and years; [`core::promote`] turns their lines into memories.
 //! - From a query to hits: [`core::query`] parses, [`core::search`] finds, [`core::format`] formats
 //!   hits for agents.
 //! - From an old path to the new one: [`core::rehome`] gathers the memories of a project that
@@ -42,7 +42,8 @@
 //!   removes invisible characters.
 //! - In the background: [`core::watch`] reports changes that other programs make;
 //!   [`core::fault`] records errors of tome itself.
-//! - For all of them: [`core::citation`] parses and prints references; [`core::config`] holds the
+//! - For all of them: [`core::citation`] parses and prints references; [`core::grip_comment`] finds
+//!   grips in the texts of memories; [`core::config`] holds the
 //!   settings; [`core::private`] creates tome's own files, which only their owner can access.
 //!
 //! # Words

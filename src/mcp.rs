@@ -24,6 +24,7 @@ mod resource;
 mod server;
 mod subscription;
 mod table;
+mod timeline;
 
 use std::fmt;
 use std::io;

@@ -8,6 +8,7 @@ mod curate;
 mod logs;
 mod merge;
 mod pick;
+mod promote;
 mod rehome;
 mod review;
 mod timeline;
@@ -24,6 +25,7 @@ pub use curate::{CurateArgs, CurateFormat};
 pub use logs::{KeepArgs, LogArgs, LogFilter, LogsArgs, ResumeArgs, RoleArg, StatsArgs};
 pub use merge::{GeneralizeArgs, MergeArgs};
 pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
+pub use promote::PromoteArgs;
 pub use rehome::RehomeArgs;
 pub use review::{ReviewArgs, WhyArgs};
 pub use timeline::{EventsArgs, GripArgs, LevelArg, TeleportArgs, TocArgs};
@@ -154,6 +156,8 @@ pub enum Verb {
     Grip(GripArgs),
     /// Find the parts of sessions that a question is about: ids of nodes and grips
     Teleport(TeleportArgs),
+    /// Turn lines of a log, or bullets of the timeline, into a memory that points back at them
+    Promote(PromoteArgs),
     /// Search memories and logs for a question or some words, the best hits first
     Recall(RecallArgs),
     /// Find memories and messages with the query syntax of the UI: words, "exact", 'word, !not, filters

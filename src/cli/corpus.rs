@@ -40,11 +40,12 @@ impl World {
     /// Returns the catalog of the logs in scope: with `--store`, only those of the named stores.
     pub(super) fn log_catalog(&self) -> Result<LogCatalog, Failure> {
         let is_named = !self.common.store.is_empty();
-        let stores: Vec<Store> = if is_named {
-            self.stores()?
-        } else {
-            let found = self.discovered()?.stores.into_iter();
-            found.map(|found| found.store).collect()
+        let stores: Vec<Store> = match is_named {
+            true => self.stores()?,
+            false => {
+                let found = self.discovered()?.stores.into_iter();
+                found.map(|found| found.store).collect()
+            }
         };
         let mut locations = match is_named {
             true => LogLocations::default(),
@@ -63,6 +64,7 @@ impl World {
             locations,
             kept: (!is_named).then(|| self.kept.clone()),
             cache: self.cache.clone(),
+            timeline: self.settings.timeline.clone(),
             scope: match is_named || self.scope() == DiscoveryScope::Everything {
                 true => LogScope::All,
                 false => LogScope::Project,

@@ -117,6 +117,7 @@ fn session_logs(args: &CurateArgs, world: &World) -> Logs {
         locations: world.locations.clone(),
         kept: Some(world.kept.clone()),
         cache: world.cache.clone(),
+        timeline: world.settings.timeline.clone(),
         scope: LogScope::All,
     };
     let files = match reads_logs(&world.settings.curate, &args.rule) {

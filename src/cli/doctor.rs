@@ -288,6 +288,7 @@ impl Report {
             kept: Some(world.kept.clone()),
             cache: world.cache.clone(),
             scope: LogScope::All,
+            timeline: world.settings.timeline.clone(),
         };
         let logs = catalog.files();
         for log in &logs {

@@ -1,7 +1,5 @@
 //! `tome toc`, `tome events`, `tome grip`, `tome teleport`: what happened, from years down to lines.
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 
 use super::args::{EventsArgs, GripArgs, TeleportArgs, TocArgs};
@@ -10,30 +8,39 @@ use super::print::{Printer, TextStyle as Paint};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::catalog::listings;
-use crate::core::display::{safe, safe_line};
-use crate::core::log::{Agent, MessageKind, Role};
+use crate::core::display::safe_line;
+use crate::core::promote::grip_in_memories;
+use crate::core::search::MemoryTexts;
 use crate::core::time::{self, Edge};
-use crate::core::timeline::event::Event;
-use crate::core::timeline::grip::{GripState, event_id};
+use crate::core::timeline::grip::{Grip, GripState};
+use crate::core::timeline::json::{event_json, grip_json, node_json};
 use crate::core::timeline::node::NodeId;
-use crate::core::timeline::{Node, Records, Timeline, events_between, expand, log_named};
+use crate::core::timeline::{
+    Node, Records, Timeline, directory, events_between, expand, log_named, sessions_of, summarizer,
+};
 
 impl World {
-    /// Returns the directory of the timeline's records, beside that of the corpus.
-    fn timeline_cache(&self) -> PathBuf {
-        self.cache.with_file_name("timeline")
+    /// Returns a timeline without logs, with the cache and the summarizer of the settings.
+    fn no_timeline(&self) -> Timeline {
+        let summarizer = summarizer(&self.settings.timeline);
+        Timeline::empty(&directory(&self.cache), summarizer)
     }
 
     /// Returns the timeline of the sessions in scope.
     fn timeline(&self, logs: &LogCorpus<'_>, records: Records) -> Timeline {
         let wanted = in_scope(logs);
-        Timeline::refresh(
-            &self.timeline_cache(),
-            &logs.corpus,
-            |log| wanted[log],
-            records,
-        )
+        self.no_timeline()
+            .refresh(&logs.corpus, |log| wanted[log], records)
+    }
+
+    /// Finds a grip: in the timeline of the sessions in scope, or in a memory that was promoted.
+    pub(super) fn find_grip(&self, logs: &LogCorpus<'_>, id: &str) -> Option<Grip> {
+        let in_memories = || {
+            let stores = self.memory_stores().ok()?;
+            grip_in_memories(&MemoryTexts::read(&stores).ok()?, id)
+        };
+        let in_timeline = || self.timeline(logs, Records::Use).grip(id);
+        in_memories().or_else(in_timeline)
     }
 
     /// Parses a time of the command line.
@@ -45,11 +52,11 @@ impl World {
     }
 }
 
-/// Returns for each log whether it is a session in scope: no subagent's, no older copy, not empty.
+/// Returns for each log whether it is a session in scope.
 fn in_scope(logs: &LogCorpus<'_>) -> Vec<bool> {
-    let listings = listings(&logs.corpus);
-    let own = logs.corpus.logs().zip(listings);
-    own.map(|(log, listing)| listing.unlisted.is_none() && logs.catalog.contains(&log))
+    let sessions = sessions_of(&logs.corpus);
+    let own = logs.corpus.logs().zip(sessions);
+    own.map(|(log, is_session)| is_session && logs.catalog.contains(&log))
         .collect()
 }
 
@@ -61,8 +68,8 @@ pub(super) fn toc(args: &TocArgs, world: &World, printer: &mut Printer) -> Comma
     if let Some(id) = &args.log {
         let node = world.read_corpus(|logs| {
             let number = log_named(&logs.corpus, id)?;
-            let cache = world.timeline_cache();
-            let timeline = Timeline::refresh(&cache, &logs.corpus, |log| log == number, records);
+            let none = world.no_timeline();
+            let timeline = none.refresh(&logs.corpus, |log| log == number, records);
             Ok::<_, Error>(timeline.sessions().pop())
         })??;
         return print_node(node.as_ref(), id, printer);
@@ -82,7 +89,7 @@ pub(super) fn toc(args: &TocArgs, world: &World, printer: &mut Printer) -> Comma
         }
     })?;
     if printer.is_json() {
-        let nodes: Vec<Value> = nodes.iter().map(as_json).collect();
+        let nodes: Vec<Value> = nodes.iter().map(node_json).collect();
         printer.object(json!({ "nodes": nodes }))?;
     } else {
         for (at, node) in nodes.iter().enumerate() {
@@ -100,7 +107,7 @@ pub(super) fn toc(args: &TocArgs, world: &World, printer: &mut Printer) -> Comma
 
 fn print_node(node: Option<&Node>, id: &str, printer: &mut Printer) -> CommandResult {
     match node {
-        Some(node) if printer.is_json() => printer.object(json!({ "node": as_json(node) }))?,
+        Some(node) if printer.is_json() => printer.object(json!({ "node": node_json(node) }))?,
         Some(node) => show(node, printer)?,
         None if printer.is_json() => printer.object(json!({ "node": null }))?,
         None => super::print::print_error(&safe_line(&format!("nothing happened in {id}"))),
@@ -109,46 +116,6 @@ fn print_node(node: Option<&Node>, id: &str, printer: &mut Printer) -> CommandRe
         Some(_) => Outcome::Done,
         None => Outcome::Nothing,
     })
-}
-
-fn as_json(node: &Node) -> Value {
-    let bullets: Vec<Value> = node
-        .bullets
-        .iter()
-        .map(|bullet| {
-            json!({
-                "text": bullet.text,
-                "grips": bullet.grips,
-                "citations": bullet.citations,
-            })
-        })
-        .collect();
-    let children: Vec<Value> = node
-        .children
-        .iter()
-        .map(|(id, title)| json!({ "id": id, "title": title }))
-        .collect();
-    json!({
-        "id": node.id,
-        "level": node.level,
-        "version": node.version,
-        "title": node.title,
-        "from": stamp(node.from),
-        "to": stamp(node.to),
-        "log": node.log,
-        "first_line": node.lines.map(|(first, _)| first),
-        "last_line": node.lines.map(|(_, last)| last),
-        "bullets": bullets,
-        "keywords": node.keywords,
-        "files": node.files,
-        "children": children,
-    })
-}
-
-/// Formats a time as RFC 3339.
-fn stamp(time: i64) -> Option<String> {
-    let time = jiff::Timestamp::from_millisecond(time).ok()?;
-    Some(time.to_string())
 }
 
 fn short_stamp(time: i64) -> String {
@@ -168,6 +135,9 @@ fn show(node: &Node, printer: &mut Printer) -> Result<(), Failure> {
     printer.styled_line(&printer.paint(Paint::Quiet, &place))?;
     if node.log.is_some() {
         printer.styled_line(&printer.paint(Paint::Quiet, &node.id))?;
+    }
+    if let Some(note) = &node.note {
+        printer.line(&format!("  {note}"))?;
     }
     for bullet in &node.bullets {
         // The log of a segment or a session is named above.
@@ -235,28 +205,6 @@ pub(super) fn events(args: &EventsArgs, world: &World, printer: &mut Printer) ->
     })
 }
 
-/// Formats an event as the events layout has it.
-fn event_json(agent: Agent, log: &str, event: &Event<'_>) -> Value {
-    let kind = match (event.kind, event.role) {
-        (MessageKind::ToolCall, _) => "tool_call",
-        (MessageKind::ToolResult, _) => "tool_result",
-        (_, Role::User) => "user_message",
-        (_, Role::Assistant) => "assistant_message",
-        (_, Role::Tool) => "tool_result",
-        (_, Role::System) => "notice",
-    };
-    json!({
-        "event_id": event_id(agent, log, event),
-        "session_id": event.session.unwrap_or(log),
-        "timestamp": event.time,
-        "event_type": kind,
-        "role": event.role,
-        "text": safe(&event.text),
-        "agent": agent.name(),
-        "citation": format!("{}:{log}#L{}", agent.name(), event.line),
-    })
-}
-
 /// Prints an event on a line of its own.
 fn show_events(rows: &[Value], printer: &mut Printer) -> Result<(), Failure> {
     const LONGEST: usize = 160;
@@ -275,27 +223,17 @@ fn show_events(rows: &[Value], printer: &mut Printer) -> Result<(), Failure> {
 }
 
 pub(super) fn grip(args: &GripArgs, world: &World, printer: &mut Printer) -> CommandResult {
-    let found = world.read_corpus(|logs| {
-        let timeline = world.timeline(logs, Records::Use);
-        let grip = timeline.grip(&args.id)?;
-        let expanded = expand(&logs.corpus, &grip, args.before, args.after);
-        let rows = |events: &[Event<'_>]| -> Vec<Value> {
-            let rows = events.iter();
-            rows.map(|event| event_json(grip.agent, &grip.log, event))
-                .collect()
-        };
-        Some((
-            expanded.state,
-            [&expanded.before, &expanded.excerpt, &expanded.after].map(|events| rows(events)),
-            grip,
-        ))
+    let found = world.read_whole_corpus(|logs| {
+        let grip = world.find_grip(logs, &args.id);
+        let expanded = grip.as_ref().map(|grip| {
+            let expanded = expand(&logs.corpus, grip, args.before, args.after);
+            (grip, expanded.state, grip_json(Some((grip, &expanded))))
+        });
+        expanded.map(|(grip, state, shown)| (grip.clone(), state, shown))
     })?;
-    let Some((state, [before, excerpt, after], grip)) = found else {
+    let Some((grip, state, shown)) = found else {
         if printer.is_json() {
-            let none: [Value; 0] = [];
-            printer.object(json!({
-                "grip": null, "state": "unknown", "before": none, "excerpt": none, "after": none,
-            }))?;
+            printer.object(grip_json(None))?;
         } else {
             let unknown = format!("no grip {} is known; tome toc --json lists them", args.id);
             super::print::print_error(&safe_line(&unknown));
@@ -303,16 +241,7 @@ pub(super) fn grip(args: &GripArgs, world: &World, printer: &mut Printer) -> Com
         return Ok(Outcome::Nothing);
     };
     if printer.is_json() {
-        let mut shown = json!(grip);
-        shown["citation"] = json!(grip.citation());
-        shown["source"] = json!(grip.agent.name());
-        printer.object(json!({
-            "grip": shown,
-            "state": state.name(),
-            "before": before,
-            "excerpt": excerpt,
-            "after": after,
-        }))?;
+        printer.object(shown)?;
         return Ok(Outcome::Done);
     }
     let heading = format!("{}  {}", grip.citation(), short_stamp(grip.timestamp));
@@ -331,8 +260,9 @@ pub(super) fn grip(args: &GripArgs, world: &World, printer: &mut Printer) -> Com
     }
     if state == GripState::Current {
         printer.line("")?;
-        for rows in [before, excerpt, after] {
-            show_events(&rows, printer)?;
+        for part in ["before", "excerpt", "after"] {
+            let rows = shown[part].as_array();
+            show_events(rows.map_or(&[], Vec::as_slice), printer)?;
         }
     }
     Ok(Outcome::Done)

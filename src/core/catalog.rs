@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::Result;
 use super::citation::{Citation, CitedPart};
+use super::config::TimelineSettings;
 use super::corpus::{BuildOptions, Corpus, Log, Part, Progress, WhenBusy};
 use super::discover::session_slug;
 use super::display::safe_line;
@@ -31,6 +32,8 @@ pub struct LogCatalog {
     pub cache: PathBuf,
     /// Which logs are in scope.
     pub scope: LogScope,
+    /// How they are summarized.
+    pub timeline: TimelineSettings,
 }
 
 /// Which logs are in scope.
@@ -314,6 +317,7 @@ mod tests {
             kept: None,
             cache: home.path().join("cache"),
             scope: LogScope::Project,
+            timeline: TimelineSettings::default(),
         };
         (home, catalog)
     }

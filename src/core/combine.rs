@@ -175,12 +175,11 @@ impl Combination {
         for (number, block) in blocks.iter().enumerate() {
             let last = number.checked_sub(1).map(|number| blocks[number]);
             match last {
-                _ if self.layout == Layout::Coder => {
-                    if last.is_some() {
-                        let end = text.trim_end().len();
-                        text.truncate(end);
-                        text.push_str(&format!("{newline}{newline}---{newline}{newline}"));
-                    }
+                None => {}
+                Some(_) if self.layout == Layout::Coder => {
+                    let end = text.trim_end().len();
+                    text.truncate(end);
+                    text.push_str(&format!("{newline}{newline}---{newline}{newline}"));
                 }
                 Some(last) if last.side == block.side && last.at + 1 == block.at => {}
                 Some(last) => {
@@ -193,7 +192,6 @@ impl Combination {
                         text.push_str(newline);
                     }
                 }
-                None => {}
             }
             text.push_str(&block.text);
         }

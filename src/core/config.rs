@@ -32,6 +32,8 @@ pub struct Settings {
     pub hook: HookSettings,
     /// The rules that are off, and the limits of others.
     pub curate: CurateSettings,
+    /// How the logs are summarized.
+    pub timeline: TimelineSettings,
     /// The path of the coder's lessons.
     pub coder_path: String,
     /// Stores that are listed explicitly.
@@ -64,6 +66,24 @@ pub struct CurateSettings {
     pub unused_days: i64,
     /// How many megabytes the logs of an agent may take.
     pub logs_mb: u64,
+}
+
+/// The settings of the [`timeline`](super::timeline).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimelineSettings {
+    /// The program that summarizes, and its arguments; empty to do it offline.
+    pub command: Vec<String>,
+    /// How long it may take, in seconds.
+    pub timeout: u64,
+}
+
+impl Default for TimelineSettings {
+    fn default() -> Self {
+        Self {
+            command: Vec::new(),
+            timeout: 60,
+        }
+    }
 }
 
 impl Default for CurateSettings {
@@ -123,6 +143,7 @@ impl Default for Settings {
                 reminders: true,
             },
             curate: CurateSettings::default(),
+            timeline: TimelineSettings::default(),
             coder_path: "~/.sonph-code-memory".to_owned(),
             stores: Vec::new(),
             trusted: Vec::new(),
@@ -146,7 +167,7 @@ impl fmt::Display for Warning {
 }
 
 /// Every key with a single value.
-pub const KEYS: [&str; 14] = [
+pub const KEYS: [&str; 15] = [
     "color",
     "author",
     "discover.project",
@@ -160,6 +181,7 @@ pub const KEYS: [&str; 14] = [
     "curate.pending_days",
     "curate.unused_days",
     "curate.logs_mb",
+    "timeline.timeout",
     "coder.path",
 ];
 
@@ -248,6 +270,7 @@ impl Settings {
             "curate.pending_days" => self.curate.pending_days = number(value)?,
             "curate.unused_days" => self.curate.unused_days = number(value)?,
             "curate.logs_mb" => self.curate.logs_mb = number(value)?,
+            "timeline.timeout" => self.timeline.timeout = number(value)?,
             "coder.path" => value.clone_into(&mut self.coder_path),
             other => return Err(unknown(other)),
         }
@@ -343,8 +366,21 @@ impl SettingsReader<'_> {
                         }
                     }
                 }
+                // A program is run only if a file of the user names it, so no variable does.
+                DeValue::Array(list) if name == "timeline.command" => {
+                    let words = list.iter().map(|word| match word.get_ref() {
+                        DeValue::String(word) => Some(word.to_string()),
+                        _ => None,
+                    });
+                    match words.collect() {
+                        Some(argv) => self.settings.timeline.command = argv,
+                        None => self.warn(at, format!("'{name}' takes a list of texts")),
+                    }
+                }
                 DeValue::String(text) => self.scalar(at, &name, text),
-                DeValue::Integer(number) if name.starts_with("curate.") => {
+                DeValue::Integer(number)
+                    if name.starts_with("curate.") || name.starts_with("timeline.") =>
+                {
                     self.scalar(at, &name, number.as_str());
                 }
                 DeValue::Boolean(flag) => self.scalar(at, &name, &flag.to_string()),

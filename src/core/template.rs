@@ -48,6 +48,8 @@ pub struct NewWords<'a> {
     pub name: &'a str,
     /// What it is about, for its description; may be empty.
     pub about: &'a str,
+    /// The text, if there is one already.
+    pub text: Option<&'a str>,
 }
 
 /// Returns the path of a file in the folder of `path` that is named after `name`. A name with an
@@ -99,7 +101,7 @@ pub fn with_title(text: &str, title: &str) -> String {
 pub fn template(
     store: &Store,
     kind: &str,
-    NewWords { name, about }: NewWords<'_>,
+    NewWords { name, about, text }: NewWords<'_>,
     today: jiff::civil::Date,
 ) -> Template {
     let layout = store.layout();
@@ -111,16 +113,18 @@ pub fn template(
         Layout::Index => {
             fields.category = Some(kind.to_owned());
             fields.description = Some(about.to_owned());
-            String::new()
+            text.unwrap_or_default().to_owned()
         }
-        Layout::Session => "## Decision\n\n## Why\n".to_owned(),
+        Layout::Session => text.unwrap_or("## Decision\n\n## Why\n").to_owned(),
         Layout::Facts if kind == "episodes" => {
-            format!("## {name}\n- Summary: {about}\n- Date: {today}\n- Tags: \n\n")
+            let text = text.unwrap_or_default();
+            format!("## {name}\n- Summary: {about}\n- Date: {today}\n- Tags: \n\n{text}")
         }
-        Layout::Facts => format!("> Summary: {about}\n\n- \n"),
+        Layout::Facts => format!("> Summary: {about}\n\n{}", text.unwrap_or("- \n")),
         Layout::Coder => {
             fields.description = Some(about.to_owned()).filter(|about| !about.is_empty());
-            "What happened, and what to do the next time.\n".to_owned()
+            let usual = "What happened, and what to do the next time.\n";
+            text.unwrap_or(usual).to_owned()
         }
         Layout::Instructions => format!("# {}\n\n", store.name()),
         Layout::Events => String::new(),

@@ -9,21 +9,27 @@
 //! directory ([`record`]) only save time. A grip of a log that is gone is found in them as long as
 //! the cache exists.
 
+pub mod comment;
 pub mod event;
 pub mod files;
 pub mod grip;
+pub mod json;
 pub mod node;
+pub mod outline;
 pub mod record;
 pub mod segment;
 pub mod summarize;
 mod teleport;
 mod tree;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use crate::core::catalog::{last_activity, listings};
+use crate::core::config::TimelineSettings;
 use crate::core::corpus::{Corpus, Log, Part};
 use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
@@ -32,15 +38,30 @@ use event::{Event, LogBlocks};
 use grip::{Expanded, Grip, GripState};
 use node::{Level, NodeId};
 use record::{LogRecord, Source, Stamp};
+use summarize::command::CommandSummarizer;
+use summarize::{Offline, Summarizer};
 
 pub use teleport::Teleport;
 pub use tree::{Bullet, Node};
 
 /// The timeline of some logs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Timeline {
     cache: PathBuf,
-    logs: Vec<LogRecord>,
+    summarizer: Arc<dyn Summarizer>,
+    /// The logs, in the order of the corpus.
+    logs: Vec<LogSlot>,
+}
+
+/// A log of the timeline.
+#[derive(Debug, Clone)]
+struct LogSlot {
+    /// Its index in the corpus.
+    number: usize,
+    /// The name of its record in the cache.
+    name: String,
+    /// Its record, which may be that of an earlier state; `None` if there is none yet.
+    record: Option<Arc<LogRecord>>,
 }
 
 /// What a build does with the records of earlier ones.
@@ -65,30 +86,108 @@ pub struct LogEvent<'a> {
 
 impl Timeline {
     /// Returns the timeline of those logs of the corpus that `is_wanted` selects by their indices.
-    /// `cache` is the timeline's own directory; if it cannot be written, every build starts anew.
     pub fn refresh(
-        cache: &Path,
+        &self,
         corpus: &Corpus,
         is_wanted: impl Fn(usize) -> bool,
         records: Records,
     ) -> Self {
-        // Without the directory, no record is read or written.
-        drop(private::create_dir(cache));
-        let blocks = LogBlocks::of(corpus);
-        let wanted: Vec<usize> = (0..corpus.logs().len())
-            .filter(|log| is_wanted(*log))
-            .collect();
-        let made = on_all_cores(wanted.len(), |at| {
-            record(cache, corpus, &blocks, wanted[at], records)
-        });
-        // Copies of a log have the same segments.
-        let mut known = HashSet::new();
-        let mut logs: Vec<LogRecord> = made.into_iter().flatten().collect();
-        logs.retain(|log| known.insert((log.agent, log.id.clone())));
+        let (mut timeline, mut outdated) = self.cached(corpus, is_wanted);
+        if records == Records::Rebuild {
+            outdated = timeline.logs.iter().map(|log| log.number).collect();
+            timeline.logs.iter_mut().for_each(|log| log.record = None);
+        }
+        timeline.update(corpus, &LogBlocks::of(corpus), &outdated);
+        timeline
+    }
+
+    /// Returns a timeline without logs. `cache` is its own directory; if that cannot be written,
+    /// every build starts anew.
+    pub fn empty(cache: &Path, summarizer: Arc<dyn Summarizer>) -> Self {
         Self {
             cache: cache.to_owned(),
-            logs,
+            summarizer,
+            logs: Vec::new(),
         }
+    }
+
+    /// Returns the timeline of those logs of the corpus that `is_wanted` selects, as far as records
+    /// of them are known here or in the cache; and the logs whose records are missing or out of
+    /// date, the newest first.
+    pub fn cached(&self, corpus: &Corpus, is_wanted: impl Fn(usize) -> bool) -> (Self, Vec<usize>) {
+        let known: HashMap<&str, &Arc<LogRecord>> = self
+            .logs
+            .iter()
+            .filter_map(|log| Some((log.name.as_str(), log.record.as_ref()?)))
+            .collect();
+        let summarizer = self.summarizer.name();
+        // Copies of a log have the same segments.
+        let mut seen = HashSet::new();
+        let wanted: Vec<usize> = corpus
+            .logs()
+            .enumerate()
+            .filter(|(number, log)| {
+                let is_new = |agent| seen.insert((agent, log.id().to_owned()));
+                is_wanted(*number) && log.agent().is_some_and(is_new)
+            })
+            .map(|(number, _)| number)
+            .collect();
+        let found = on_all_cores(wanted.len(), |at| {
+            let number = wanted[at];
+            let log = corpus.log(number)?;
+            let name = record_name(&log);
+            let record = match known.get(name.as_str()) {
+                Some(record) => Some(Arc::clone(record)),
+                None => LogRecord::load(&self.cache.join(&name)).map(Arc::new),
+            };
+            let is_current = record
+                .as_ref()
+                .is_some_and(|record| record.is_current(stamp(&log), &summarizer));
+            let last = last_activity(&log);
+            let outdated = (!is_current).then_some((std::cmp::Reverse(last), number));
+            let slot = LogSlot {
+                number,
+                name,
+                record,
+            };
+            Some((slot, outdated))
+        });
+        let (logs, outdated): (Vec<LogSlot>, Vec<_>) = found.into_iter().flatten().unzip();
+        let mut outdated: Vec<_> = outdated.into_iter().flatten().collect();
+        outdated.sort_unstable();
+        let outdated = outdated.into_iter().map(|(_, number)| number).collect();
+        let timeline = Self {
+            logs,
+            ..Self::empty(&self.cache, Arc::clone(&self.summarizer))
+        };
+        (timeline, outdated)
+    }
+
+    /// Makes the records of these logs, which are indices of the corpus.
+    pub fn update(&mut self, corpus: &Corpus, blocks: &LogBlocks, outdated: &[usize]) {
+        if outdated.is_empty() {
+            return;
+        }
+        // Without the directory, no record is written.
+        drop(private::create_dir(&self.cache));
+        let logs = &self.logs;
+        let made = on_all_cores(outdated.len(), |at| {
+            let number = outdated[at];
+            let slot = logs.binary_search_by_key(&number, |log| log.number).ok()?;
+            let before = logs[slot].record.as_deref();
+            let summarizer = self.summarizer.as_ref();
+            let record = record((corpus, blocks), number, summarizer, before)?;
+            record.save(&self.cache.join(&logs[slot].name));
+            Some((slot, Arc::new(record)))
+        });
+        for (slot, record) in made.into_iter().flatten() {
+            self.logs[slot].record = Some(record);
+        }
+    }
+
+    /// The records that there are, in the order of the logs.
+    fn records(&self) -> impl Iterator<Item = &Arc<LogRecord>> {
+        self.logs.iter().filter_map(|log| log.record.as_ref())
     }
 
     /// Returns the years, newest first.
@@ -98,7 +197,7 @@ impl Timeline {
 
     /// Returns the nodes of a level, newest first.
     pub fn nodes(&self, level: Level) -> Vec<Node> {
-        let tree = tree::Tree::of(&self.logs);
+        let tree = tree::Tree::of(self.records().map(Arc::as_ref));
         let ids = tree.ids(level);
         let found = ids.iter().rev().filter_map(|id| tree.node(id));
         found.collect()
@@ -106,22 +205,48 @@ impl Timeline {
 
     /// Returns a node; `None` if nothing happened in it.
     pub fn node(&self, id: &NodeId) -> Option<Node> {
-        tree::Tree::of(&self.logs).node(id)
+        tree::Tree::of(self.records().map(Arc::as_ref)).node(id)
+    }
+
+    /// Returns those of some nodes in which something happened.
+    pub fn nodes_of(&self, ids: &[NodeId]) -> Vec<Node> {
+        let tree = tree::Tree::of(self.records().map(Arc::as_ref));
+        ids.iter().filter_map(|id| tree.node(id)).collect()
     }
 
     /// Returns the nodes of the sessions, in the order of the logs.
     pub fn sessions(&self) -> Vec<Node> {
-        self.logs.iter().filter_map(tree::whole).collect()
+        self.records().filter_map(|log| tree::whole(log)).collect()
+    }
+
+    /// Returns the node of a session; `None` if it is not known or nothing happened in it.
+    pub fn session(&self, agent: Agent, id: &str) -> Option<Node> {
+        let is_it = |log: &&Arc<LogRecord>| log.agent == agent && log.id == id;
+        self.records().find(is_it).and_then(|log| tree::whole(log))
+    }
+
+    /// Returns the titles of the sessions that have none of their own in their logs.
+    pub fn titles(&self, corpus: &Corpus) -> HashMap<(Agent, String), String> {
+        let untitled = self.logs.iter().filter_map(|log| {
+            let own = corpus.log(log.number)?.title();
+            log.record.as_ref().filter(|_| own.is_none())
+        });
+        let titles = untitled.filter_map(|log| {
+            let title = &log.whole.as_ref()?.title;
+            let key = (log.agent, log.id.clone());
+            (!title.is_empty()).then(|| (key, title.clone()))
+        });
+        titles.collect()
     }
 
     /// Returns the nodes that a query is about, the best first: their ids and those of their grips.
     pub fn teleport(&self, query: &str, limit: usize) -> Vec<Teleport> {
-        teleport::teleport(&self.logs, query, limit)
+        teleport::teleport(self.records().map(Arc::as_ref), query, limit)
     }
 
     /// Returns a grip, also one of a log that is gone if the cache still has it.
     pub fn grip(&self, id: &str) -> Option<Grip> {
-        let here = self.logs.iter().find_map(|log| grip_in(log, id));
+        let here = self.records().find_map(|log| grip_in(log, id));
         here.or_else(|| {
             let files = std::fs::read_dir(&self.cache).ok()?.flatten();
             let mut paths: Vec<PathBuf> = files.map(|file| file.path()).collect();
@@ -143,8 +268,7 @@ fn grip_in(log: &LogRecord, id: &str) -> Option<Grip> {
 
 /// Returns a grip's events with so many before and behind them, from the corpus.
 pub fn expand<'a>(corpus: &'a Corpus, grip: &Grip, before: usize, after: usize) -> Expanded<'a> {
-    let is_it = |log: &Log<'_>| log.agent() == Some(grip.agent) && log.id() == grip.log;
-    match corpus.logs().position(|log| is_it(&log)) {
+    match log_named_by(corpus, grip.agent, &grip.log) {
         Some(log) => {
             let events = LogBlocks::of(corpus).events(corpus, log);
             grip.expand(&events, before, after)
@@ -189,13 +313,12 @@ pub fn events_between(
     (found, has_more)
 }
 
-/// Returns the record of a log: that of the cache, or a new one.
+/// Makes the record of a log; what `before` has of the same events is taken from it.
 fn record(
-    cache: &Path,
-    corpus: &Corpus,
-    blocks: &LogBlocks,
+    (corpus, blocks): (&Corpus, &LogBlocks),
     number: usize,
-    records: Records,
+    summarizer: &dyn Summarizer,
+    before: Option<&LogRecord>,
 ) -> Option<LogRecord> {
     let log = corpus.log(number)?;
     let source = Source {
@@ -203,21 +326,10 @@ fn record(
         id: log.id(),
         cwd: log.cwd(),
         stamp: stamp(&log),
+        summarizer,
     };
-    let path = cache.join(record_name(&log));
-    let known = match records {
-        Records::Use => LogRecord::load(&path),
-        Records::Rebuild => None,
-    };
-    if let Some(known) = &known
-        && known.is_current(source.stamp)
-    {
-        return Some(known.clone());
-    }
     let events = blocks.events(corpus, number);
-    let made = LogRecord::make(source, &events, known.as_ref());
-    made.save(&path);
-    Some(made)
+    Some(LogRecord::make(source, &events, before))
 }
 
 fn stamp(log: &Log<'_>) -> Stamp {
@@ -238,6 +350,12 @@ fn record_name(log: &Log<'_>) -> String {
     format!("{}.json", &blake3::hash(name.as_bytes()).to_hex()[..32])
 }
 
+/// Finds the log of an agent with this id.
+pub fn log_named_by(corpus: &Corpus, agent: Agent, id: &str) -> Option<usize> {
+    let is_it = |log: Log<'_>| log.agent() == Some(agent) && log.id() == id;
+    corpus.logs().position(is_it)
+}
+
 /// Finds the log with this id, or the only one whose id starts with it.
 pub fn log_named(corpus: &Corpus, id: &str) -> Result<usize> {
     if let Some(exact) = corpus.logs().position(|log| log.id() == id) {
@@ -254,6 +372,29 @@ pub fn log_named(corpus: &Corpus, id: &str) -> Result<usize> {
             "more than one log starts with this; give more of the id",
         )),
         (None, _) => Err(Error::not_found(format!("log {id}"))),
+    }
+}
+
+/// Returns for each log of a corpus whether it is a session: no subagent's, no older copy, not
+/// empty.
+pub fn sessions_of(corpus: &Corpus) -> Vec<bool> {
+    let listings = listings(corpus).into_iter();
+    listings.map(|listing| listing.unlisted.is_none()).collect()
+}
+
+/// Returns the timeline's directory, which is beside that of the corpus.
+pub fn directory(corpus_cache: &Path) -> PathBuf {
+    corpus_cache.with_file_name("timeline")
+}
+
+/// Returns the summarizer of the settings: a program, or the offline one.
+pub fn summarizer(settings: &TimelineSettings) -> Arc<dyn Summarizer> {
+    match settings.command.is_empty() {
+        true => Arc::new(Offline),
+        false => Arc::new(CommandSummarizer {
+            argv: settings.command.clone(),
+            timeout: Duration::from_secs(settings.timeout),
+        }),
     }
 }
 
@@ -282,4 +423,23 @@ fn on_all_cores<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(number, _)| *number);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+impl Timeline {
+    /// Returns the timeline of these records, in their order.
+    pub(crate) fn of_records(records: impl IntoIterator<Item = LogRecord>) -> Self {
+        let logs = records
+            .into_iter()
+            .enumerate()
+            .map(|(number, record)| LogSlot {
+                number,
+                name: record.id.clone(),
+                record: Some(Arc::new(record)),
+            });
+        Self {
+            logs: logs.collect(),
+            ..Self::empty(Path::new(""), Arc::new(Offline))
+        }
+    }
 }

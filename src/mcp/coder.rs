@@ -17,7 +17,7 @@ const DECISIONS: [&str; 4] = ["create", "merge", "update", "generalize"];
 
 pub(super) const RECALL: Tool = Tool {
     name: "coder_memory_recall",
-    about: "Recalls lessons from work on any project: the best three in full, with type, path and why they fit.",
+    about: "The best three lessons from work on any project, in full.",
     effect: ToolEffect::Reads,
     layouts: &[Layout::Coder],
     fields: &[

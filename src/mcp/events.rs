@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{Field, FieldType, Tool, ToolEffect};
+use super::timeline;
 use crate::core::display::safe;
 use crate::core::layout::Layout;
 use crate::core::layout::events::{TimeSpan, events_between};
+use crate::core::store::Store;
 use crate::core::time::{self, Edge};
 
 pub(super) const TOOL: Tool = Tool {
@@ -20,13 +22,13 @@ pub(super) const TOOL: Tool = Tool {
         Field::may(
             "from",
             FieldType::Text,
-            "2026-01-31, 2026-01-31T10:00:00Z or milliseconds since 1970",
+            "2026-01-31 or 2026-01-31T10:00:00Z",
         ),
-        Field::may("to", FieldType::Text, "Likewise; a day counts to its end"),
+        Field::may("to", FieldType::Text, ""),
         Field::may(
             "limit",
             FieldType::Number,
-            "Default 50, at most 100; if has_more, continue from the last timestamp",
+            "Default 50; go on from the last timestamp",
         ),
     ],
     run: get_events,
@@ -42,6 +44,9 @@ fn get_events(call: &Call<'_>) -> ToolResult {
         to: time(call, "to", Edge::End)?.unwrap_or(i64::MAX),
         limit: limit.min(MOST_EVENTS),
     };
+    if !has_own_store(call)? {
+        return timeline::events(call, span);
+    }
     let (events, has_more) = events_between(call.store()?, span)?;
     let rows: Vec<Value> = events
         .iter()
@@ -61,8 +66,15 @@ fn get_events(call: &Call<'_>) -> ToolResult {
     Ok(ToolAnswer::text(answer.to_string()).quoted(0))
 }
 
+/// Whether a store of events is named or served. Where there is none, the events are those of the
+/// logs.
+fn has_own_store(call: &Call<'_>) -> Result<bool, Failure> {
+    let is_events = |store: &Store| store.layout() == Layout::Events;
+    Ok(call.named_store()?.is_some() || call.store().is_ok_and(is_events))
+}
+
 /// Truncates a text, so that a long one leaves space for the others.
-fn truncate_text(text: &str) -> String {
+pub(super) fn truncate_text(text: &str) -> String {
     const LONGEST: usize = 1_000;
     let text = safe(text);
     let mut short: String = text.chars().take(LONGEST).collect();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::answer::{Failure, ToolResult};
 use super::call::Call;
-use super::table::{EXPECTED, Field, FieldType, Tool, ToolEffect};
+use super::table::{EXPECTED, EXPECTED_EXPLAINED, Field, FieldType, Tool, ToolEffect};
 use crate::core::change::ChangeRequest;
 use crate::core::layout::{Fields, Layout, Matching, Patch};
 
@@ -17,8 +17,8 @@ pub(super) const WRITE: Tool = Tool {
     effect: ToolEffect::Replaces,
     layouts: &[Layout::Index, Layout::Facts],
     fields: &[
-        Field::file("The file: user_prefs.md; in a facts store, facts/user.md or episodes/2026-02.md"),
-        Field::must("name", FieldType::Text, "A short name").only(Layout::Index),
+        Field::file("user_prefs.md; in a facts store, facts/user.md or episodes/2026-02.md"),
+        Field::must("name", FieldType::Text, "").only(Layout::Index),
         Field::must(
             "description",
             FieldType::Text,
@@ -36,7 +36,7 @@ pub(super) const WRITE: Tool = Tool {
             FieldType::Text,
             "The body, without a header; in a facts store the whole file: heading, `> Summary: …`, body",
         ),
-        EXPECTED,
+        EXPECTED_EXPLAINED,
     ],
     run: write,
 };
@@ -78,7 +78,7 @@ pub(super) const APPEND: Tool = Tool {
     fields: &[
         FILE,
         Field::must("entry", FieldType::Text, ""),
-        Field::may("summary", FieldType::Text, "The file's new summary"),
+        Field::may("summary", FieldType::Text, ""),
         EXPECTED,
     ],
     run: append,

@@ -44,7 +44,7 @@ const FARTHEST: usize = 100_000;
 
 /// How long one call reads logs. The first reading can take longer: the cache keeps what was
 /// read, and the next call continues from there.
-const READING_LIMIT: Duration = Duration::from_secs(20);
+pub(super) const READING_LIMIT: Duration = Duration::from_secs(20);
 
 fn run(call: &Call<'_>) -> ToolResult {
     let text = call.optional_text("query")?.unwrap_or_default().trim();
@@ -152,9 +152,9 @@ fn limit(call: &Call<'_>) -> Result<usize, Failure> {
 }
 
 /// Cancels reading at a time limit, or when the client no longer waits.
-struct Deadline<'a> {
-    until: Instant,
-    is_dropped: &'a AtomicBool,
+pub(super) struct Deadline<'a> {
+    pub(super) until: Instant,
+    pub(super) is_dropped: &'a AtomicBool,
 }
 
 impl Progress for Deadline<'_> {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer::ToolResult;
 use super::call::Call;
-use super::{Access, coder, events, file, memory, read, recall};
+use super::{Access, coder, events, file, memory, read, recall, timeline};
 use crate::core::layout::Layout;
 
 /// The definition of a tool.
@@ -35,7 +35,7 @@ pub(super) enum ToolEffect {
 }
 
 /// The tools, in the order in which they are listed.
-const TOOLS: [&Tool; 13] = [
+const TOOLS: [&Tool; 18] = [
     &recall::TOOL,
     &read::VIEW,
     &read::LIST,
@@ -47,6 +47,11 @@ const TOOLS: [&Tool; 13] = [
     &file::DELETE,
     &coder::RECALL,
     &coder::STORE,
+    &timeline::ROOT,
+    &timeline::NODE,
+    &timeline::BROWSE,
+    &timeline::GRIP,
+    &timeline::TELEPORT,
     &events::TOOL,
     &memory::TOOL,
 ];
@@ -79,7 +84,9 @@ impl Served {
         });
         tools.filter(|tool| {
             let is_allowed = self.access == Access::Full || tool.effect == ToolEffect::Reads;
-            is_allowed && tool.layouts.iter().any(|layout| self.uses(*layout))
+            // There are logs even where no store holds events.
+            let is_of_logs = !self.is_single && is_about_logs(tool);
+            is_allowed && (is_of_logs || tool.layouts.iter().any(|layout| self.uses(*layout)))
         })
     }
 
@@ -119,7 +126,7 @@ impl Served {
                 required.push(name);
             }
         }
-        if !self.is_single && tool.name != recall::TOOL.name {
+        if !self.is_single && !is_about_logs(tool) && tool.name != recall::TOOL.name {
             properties.insert(STORE.to_owned(), json!({ "type": "string" }));
         }
         let mut schema = Map::new();
@@ -130,6 +137,11 @@ impl Served {
         }
         Arc::new(schema)
     }
+}
+
+/// Whether a tool is about all logs, so that no store can be named.
+fn is_about_logs(tool: &Tool) -> bool {
+    timeline::NAMES.contains(&tool.name)
 }
 
 /// The name of a field that is shown as the layouts name it.
@@ -231,21 +243,23 @@ impl Field {
 }
 
 /// The field that makes a change conditional on the revision that the client read.
-pub(super) const EXPECTED: Field = Field::may(
-    "expected_revision",
-    FieldType::Text,
-    "Refuse if the file has another revision by now",
-);
+pub(super) const EXPECTED: Field = Field::may("expected_revision", FieldType::Text, "");
+
+/// The same where it is explained; once is enough, since its name is the same everywhere.
+pub(super) const EXPECTED_EXPLAINED: Field = Field {
+    about: "Refuse if the file has another revision by now",
+    ..EXPECTED
+};
 
 /// The field that makes a reading tool show the revision.
 pub(super) const REVISION: Field = Field::may(
     "revision",
     FieldType::OneOf(&["show", "hide"]),
-    "Whether to show the revision, for expected_revision",
+    "For expected_revision",
 );
 
-/// The field that continues a truncated answer.
-pub(super) const OFFSET: Field = Field::may("offset", FieldType::Number, "Where to continue");
+/// The field that continues a truncated answer, which tells its value.
+pub(super) const OFFSET: Field = Field::may("offset", FieldType::Number, "");
 
 #[cfg(test)]
 mod tests {

@@ -64,6 +64,12 @@ pub(crate) enum Action {
     Waive,
     Pin,
     ShowWaived,
+    Timeline,
+    Promote,
+    Today,
+    When,
+    NextWeek,
+    PreviousWeek,
     Accept,
     AcceptSession,
     Revert,
@@ -131,6 +137,10 @@ impl Action {
             Self::Fix => "correct repair apply",
             Self::Waive => "ignore keep accept suppress",
             Self::Pin => "keep ignore",
+            Self::Timeline => "calendar days weeks sessions happened toc",
+            Self::Promote => "memory save keep quote grip",
+            Self::When => "date day jump yesterday week month",
+            Self::Today => "now date",
             Self::Accept | Self::AcceptSession => "approve keep",
             Self::Revert => "reject undo back",
             Self::Note => "annotate comment remark",
@@ -178,6 +188,10 @@ impl Action {
             | Self::PreviousTurn
             | Self::NextHunk
             | Self::PreviousHunk
+            | Self::NextWeek
+            | Self::PreviousWeek
+            | Self::Today
+            | Self::When
             | Self::ScrollDown
             | Self::ScrollUp => "move",
             Self::Find
@@ -213,6 +227,7 @@ impl Action {
             | Self::AcceptSession
             | Self::Revert
             | Self::Note
+            | Self::Promote
             | Self::TakeMine
             | Self::TakeTheirs
             | Self::TakeBoth

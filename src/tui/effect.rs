@@ -34,6 +34,8 @@ pub(crate) enum Effect {
     Why(WhyJob),
     /// For the worker that checks the memories.
     Curate(CurateJob),
+    /// For the worker that makes the timeline.
+    Timeline(TimelineJob),
     /// For the loop, which owns the terminal.
     Terminal(TerminalJob),
 }
@@ -173,6 +175,21 @@ pub(crate) struct WhyJob {
     pub(crate) path: String,
 }
 
+/// Work on the timeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TimelineJob {
+    /// Send the nodes, and again whenever they change.
+    Show,
+    /// Stop sending the nodes.
+    Hide,
+    /// Send the node of a session.
+    Session { agent: Agent, id: String },
+    /// Propose a memory for these grips and lines of logs.
+    Propose(Vec<String>),
+    /// Send the lines of the grips with these ids.
+    Expand(Vec<String>),
+}
+
 /// Uses of the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TerminalJob {
@@ -276,6 +293,8 @@ pub(crate) struct NewMemory {
     pub(crate) about: String,
     /// The lessons that it is derived from; none for a memory of its own.
     pub(crate) lessons: Vec<String>,
+    /// The text, if there is one already.
+    pub(crate) text: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The events: everything that can change the screen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -22,9 +22,14 @@ use crate::core::curate::Finding;
 use crate::core::curate::waiver::Waiver;
 use crate::core::history::{Author, Origin, Record};
 use crate::core::library::{Library, LogGroup};
-use crate::core::log::{LogFile, Transcript};
+use crate::core::log::{Agent, LogFile, Role, Transcript};
+use crate::core::promote::Proposal;
 use crate::core::review::{Item, LineSource};
 use crate::core::store::{Document, StoreId};
+use crate::core::timeline::Node;
+use crate::core::timeline::grip::{Grip, GripState};
+use crate::core::timeline::node::NodeId;
+use crate::core::timeline::outline::Outline;
 use crate::core::unsaved::Unsaved;
 
 /// An event, handled by [`super::app::App::update`].
@@ -173,6 +178,18 @@ pub(crate) enum Event {
         words: MarkedWords,
         then: Option<Action>,
     },
+    /// The timeline was made, or has changed; `left` logs are still to be summarized.
+    TimelineMade { outline: Arc<Outline>, left: usize },
+    /// What the timeline calls the sessions that have no title of their own.
+    SessionsTitled(Arc<SessionTitles>),
+    /// The node of a session.
+    SessionSummarized(Arc<Node>),
+    /// The lines of a grip.
+    GripExpanded(Arc<GripText>),
+    /// A memory is proposed for lines of logs, or they cannot be read.
+    Proposed(Result<Box<Proposal>, Error>),
+    /// A request to show a node of the timeline.
+    GoTo(NodeId),
     /// A query was used, and is remembered.
     Queried(String),
     /// Memories were marked in another pane.
@@ -224,6 +241,31 @@ pub(crate) struct ExplainedText {
     pub(crate) lines: Vec<(String, Option<Arc<LineSource>>)>,
     /// Whether the logs were read: otherwise another answer follows.
     pub(crate) has_logs: bool,
+}
+
+/// The titles of sessions, by agent and id.
+pub(crate) type SessionTitles = HashMap<(Agent, String), String>;
+
+/// A grip with the messages of its log around it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GripText {
+    pub(crate) grip: Grip,
+    pub(crate) state: GripState,
+    pub(crate) before: Vec<GripMessage>,
+    pub(crate) excerpt: Vec<GripMessage>,
+    pub(crate) after: Vec<GripMessage>,
+}
+
+/// A message beside a grip.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GripMessage {
+    pub(crate) line: u64,
+    /// In milliseconds since 1970.
+    pub(crate) time: i64,
+    pub(crate) role: Role,
+    pub(crate) tool: Option<String>,
+    /// The text, without secrets.
+    pub(crate) text: String,
 }
 
 /// An unsaved text whose editor was closed.

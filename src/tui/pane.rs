@@ -13,6 +13,7 @@ pub(crate) mod history;
 pub(crate) mod log;
 pub(crate) mod preview;
 pub(crate) mod queue;
+pub(crate) mod timeline;
 pub(crate) mod why;
 
 use std::sync::Arc;

@@ -185,6 +185,7 @@ impl Loop {
             Effect::Transcript(job) => self.workers.read_transcript(job),
             Effect::Why(job) => self.workers.explain(job),
             Effect::Curate(job) => self.workers.curate(job),
+            Effect::Timeline(job) => self.workers.ask_timeline(job),
             Effect::Terminal(job) => return self.perform_here(job),
         }
         Ok(None)

@@ -3,9 +3,10 @@
 //! Each has a queue of jobs of its own type. The library worker reads and plans, the writer
 //! changes stores and may wait for their locks, the unsaved worker keeps unsaved texts, the
 //! corpus worker keeps the corpus of the logs up to date, the search worker searches, the
-//! transcript worker reads transcripts, the why worker finds the sessions that wrote memories, and
-//! the curate worker checks the memories. Their results are sent to the app as events. A panic in a
-//! worker is reported as [`Event::Panicked`]; the program continues.
+//! transcript worker reads transcripts, the why worker finds the sessions that wrote memories, the
+//! curate worker checks the memories, and the timeline worker makes the timeline. Their results are
+//! sent to the app as events. A panic in a worker is reported as [`Event::Panicked`]; the program
+//! continues.
 
 pub(crate) mod context;
 pub(crate) mod corpus;
@@ -16,6 +17,7 @@ mod plan;
 mod review;
 pub(crate) mod search;
 pub(crate) mod thread;
+mod timeline;
 mod transcript;
 mod unsaved;
 mod why;
@@ -34,13 +36,15 @@ use library::LibraryWorker;
 use lock::LockWait;
 use search::SearchWorker;
 use thread::{Queue, WorkerThread};
+use timeline::TimelineWorker;
 use transcript::TranscriptWorker;
 use unsaved::UnsavedWorker;
 use why::WhyWorker;
 use writer::Writer;
 
 use super::effect::{
-    CurateJob, LibraryJob, LogsJob, SearchJob, TranscriptJob, UnsavedJob, WhyJob, WriteJob,
+    CurateJob, LibraryJob, LogsJob, SearchJob, TimelineJob, TranscriptJob, UnsavedJob, WhyJob,
+    WriteJob,
 };
 use super::event::{Changes, Event, ReviewCounts};
 use super::{Clock, ContextSource, CurateSetup, StoreSource};
@@ -48,6 +52,7 @@ use crate::core::catalog::LogCatalog;
 use crate::core::change::Author;
 use crate::core::history::History;
 use crate::core::library::Library;
+use crate::core::timeline::{Timeline, directory, summarizer};
 use crate::core::unsaved::UnsavedStore;
 use crate::core::watch::{DirectoryWatcher, WatchEvent};
 
@@ -78,6 +83,7 @@ pub(crate) struct Workers {
     transcripts: WorkerThread<TranscriptJob>,
     why: WorkerThread<why::Message>,
     curate: WorkerThread<curate::Message>,
+    timeline: WorkerThread<timeline::Job>,
     /// The generation of the newest search.
     newest: Arc<AtomicU64>,
     /// The generation of the newest check of the memories.
@@ -105,12 +111,17 @@ impl Workers {
         let searches = Queue::new();
         let whys = Queue::new();
         let checks = Queue::new();
+        let timelines = Queue::new();
+        let summarizer = summarizer(&outside.catalog.timeline);
+        let no_timeline = Timeline::empty(&directory(&outside.catalog.cache), summarizer);
         let watch = watch(events, Event::Changed);
         let corpus_worker = CorpusWorker {
             catalog: outside.catalog,
             watch: self::watch(events, Event::LogsChanged),
             search_worker: searches.sender(),
             why_worker: whys.sender(),
+            // A pick shows no tree, which needs the titles.
+            timeline_worker: outside.offers.then(|| timelines.sender()),
             events: events.clone(),
             leaving: Arc::clone(&leaving),
             reported: Vec::new(),
@@ -177,6 +188,12 @@ impl Workers {
         let transcript_worker = TranscriptWorker {
             events: events.clone(),
         };
+        let timeline_worker = TimelineWorker::new(
+            events.clone(),
+            timelines.sender(),
+            Arc::clone(&leaving),
+            no_timeline,
+        );
         Ok(Self {
             library: libraries.start("library", worker)?,
             writer: writers.start("writer", writer)?,
@@ -186,6 +203,7 @@ impl Workers {
             transcripts: Queue::new().start("transcripts", transcript_worker)?,
             why: whys.start("why", why_worker)?,
             curate: checks.start("curate", curate_worker)?,
+            timeline: timelines.start("timeline", timeline_worker)?,
             newest,
             newest_check,
             leaving,
@@ -229,6 +247,10 @@ impl Workers {
         self.curate.send(curate::Message::Check(job));
     }
 
+    pub(crate) fn ask_timeline(&self, job: TimelineJob) {
+        self.timeline.send(timeline::Job::Asked(job));
+    }
+
     /// Stops the workers. Returns whether every requested change was made or refused.
     pub(crate) fn finish(self) -> bool {
         self.leaving.store(true, Ordering::Relaxed);
@@ -252,6 +274,7 @@ impl Workers {
         self.transcripts.stop(until, || false);
         self.why.stop(until, || false);
         self.curate.stop(until, || false);
+        self.timeline.stop(until, || false);
         is_written
     }
 }

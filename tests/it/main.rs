@@ -20,6 +20,7 @@ mod mcp;
 mod merge;
 mod odd_files;
 mod private;
+mod promote;
 mod properties;
 mod recall;
 mod replay;

@@ -1,5 +1,6 @@
 //! The MCP server, called over pipes as a client does.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
@@ -880,7 +881,7 @@ fn read_only_leaves_the_writing_tools_out() {
 }
 
 /// Every tool, in order.
-const TOOLS: [&str; 13] = [
+const TOOLS: [&str; 18] = [
     "recall_memory",
     "memory_view",
     "memory_list",
@@ -892,8 +893,23 @@ const TOOLS: [&str; 13] = [
     "memory_delete",
     "coder_memory_recall",
     "coder_memory_store",
+    "get_toc_root",
+    "get_node",
+    "browse_toc",
+    "expand_grip",
+    "teleport_query",
     "get_events",
     "memory",
+];
+
+/// The tools that are about all logs, so that no store can be named.
+const OF_LOGS: [&str; 6] = [
+    "recall_memory",
+    "get_toc_root",
+    "get_node",
+    "browse_toc",
+    "expand_grip",
+    "teleport_query",
 ];
 
 /// The number of characters of the list of tools.
@@ -949,7 +965,8 @@ fn the_tools_are_the_same_whatever_the_stores() {
     assert!(size <= 9_000, "{size}");
     for tool in &none {
         let takes_store = tool["inputSchema"]["properties"]["store"].is_object();
-        assert_eq!(takes_store, tool["name"] != "recall_memory", "{tool}");
+        let name = tool["name"].as_str().expect("a name");
+        assert_eq!(takes_store, !OF_LOGS.contains(&name), "{tool}");
     }
     for store in ["./.memory", "./data/memory", "../.sonph-code-memory"] {
         let mut client = Client::start(&home, &["--store", store]);
@@ -1642,4 +1659,100 @@ fn two_clients_at_once_lose_nothing() {
         home.ok(&["list", "--store", "./.memory"]).lines().count(),
         2 * ROUNDS
     );
+}
+
+#[test]
+fn the_timeline_is_walked_from_the_years_to_the_messages() {
+    let home = Home::new();
+    let id = "44444444-3333-4444-8555-666666666666";
+    let folder = home.project().display().to_string();
+    let folder = folder.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let said = [
+        ("user", "please fix the stale lock of the history"),
+        (
+            "assistant",
+            "The root cause is a lock file that nobody removes after a crash.",
+        ),
+        (
+            "user",
+            "keep the key ghp_16C7e42F292c6912E7710c838347Ae178B4a out of it",
+        ),
+    ];
+    let mut log = String::new();
+    for (number, (role, words)) in said.iter().enumerate() {
+        let record = json!({
+            "type": role, "uuid": format!("u{number}"), "sessionId": id,
+            "timestamp": format!("2026-02-03T10:0{number}:00Z"), "cwd": home.project(),
+            "message": { "role": role, "content": words },
+        });
+        log += &format!("{record}\n");
+    }
+    let log = home.file(&format!(".claude/projects/{folder}/{id}.jsonl"), log);
+    let mut client = Client::start(&home, &[]);
+    let mut ask = |tool: &str, arguments: Value| -> Value {
+        let text = client.ok(tool, arguments);
+        let start = text.find('{').expect("an object");
+        let end = text.rfind('}').expect("an object");
+        serde_json::from_str(&text[start..=end]).expect("JSON")
+    };
+    let years = ask("get_toc_root", json!({}));
+    assert_eq!(years["nodes"][0]["id"], "toc:year:2026");
+    let mut parent = "toc:year:2026".to_owned();
+    for child in [
+        "toc:month:2026:02",
+        "toc:week:2026:W06",
+        "toc:day:2026-02-03",
+    ] {
+        let parts = ask("browse_toc", json!({ "parent": parent, "limit": 1 }));
+        assert_eq!(parts["nodes"][0]["id"], child);
+        assert_eq!(parts["token"], Value::Null);
+        parent = child.to_owned();
+    }
+    let day = ask("get_node", json!({ "node_id": parent }));
+    let bullets = day["node"]["bullets"].as_array().expect("bullets");
+    let grip = bullets[0]["grips"][0].as_str().expect("a grip").to_owned();
+    assert!(!day.to_string().contains("ghp_16C7e42F"), "{day}");
+    let found = ask("teleport_query", json!({ "query": "stale lock" }));
+    let node = found["results"][0]["node"].as_str().expect("a node");
+    assert!(node.starts_with("toc:segment:2026-02-03:"), "{found}");
+    assert_eq!(
+        found["results"][0].as_object().map(serde_json::Map::len),
+        Some(2),
+        "ids only"
+    );
+    let shown = ask("expand_grip", json!({ "grip_id": grip, "after": 1 }));
+    assert_eq!(shown["state"], "current");
+    assert_eq!(shown["excerpt"].as_array().map(Vec::len), Some(1));
+    assert_eq!(shown["after"].as_array().map(Vec::len), Some(1));
+    let unknown = ask("expand_grip", json!({ "grip_id": "grip:1:none" }));
+    assert_eq!(unknown["state"], "unknown");
+    assert!(
+        unknown["message"]
+            .as_str()
+            .is_some_and(|text| text.contains("No grip"))
+    );
+    let nothing = ask("get_node", json!({ "node_id": "toc:day:2020-01-01" }));
+    assert_eq!(nothing["node"], Value::Null);
+    let events = ask("get_events", json!({ "from": "2026-02-03", "limit": 2 }));
+    assert_eq!(events["events"].as_array().map(Vec::len), Some(2));
+    assert_eq!(events["has_more"], true);
+    fs::remove_file(log).expect("the log is deleted");
+    let gone = ask("expand_grip", json!({ "grip_id": grip }));
+    assert_eq!(gone["state"], "gone");
+    assert!(
+        gone["grip"]["excerpt"]
+            .as_str()
+            .is_some_and(|text| text.contains("lock"))
+    );
+    assert!(
+        client
+            .fails("get_node", json!({ "node_id": "toc:x" }))
+            .contains("toc:year:2024")
+    );
+    assert!(
+        client
+            .fails("teleport_query", json!({}))
+            .contains("query parameter is required")
+    );
+    client.end();
 }

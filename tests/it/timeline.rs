@@ -244,6 +244,42 @@ fn an_interrupted_build_goes_on_and_a_damaged_record_is_made_anew() {
 }
 
 #[test]
+fn a_build_that_is_killed_at_any_moment_ends_the_same() {
+    const ROUNDS: u32 = 10;
+    let home = Home::new();
+    for number in 0..40 {
+        let id = format!("{number:08}-3333-4444-8555-666666666666");
+        let words = format!("the stale lock number {number}");
+        let text = session(&home).replace(ID, &id);
+        home.file(
+            &path(&home).replace(ID, &id),
+            text.replace("the stale lock", &words),
+        );
+    }
+    let args = ["toc", "--level", "segment", "--json"];
+    let began = std::time::Instant::now();
+    let whole = home.ok(&args);
+    let whole_time = began.elapsed();
+    for round in 0..ROUNDS {
+        // Every second round begins without the corpus, too.
+        let cache = home.path().join(".cache/tome");
+        let emptied = match round % 2 {
+            0 => cache.join("timeline"),
+            _ => cache.clone(),
+        };
+        fs::remove_dir_all(emptied).expect("removed");
+        let mut build = home.command(&args);
+        build.stdout(std::process::Stdio::null());
+        let mut build = build.spawn().expect("the program runs");
+        std::thread::sleep(whole_time * round / ROUNDS);
+        build.kill().expect("killed");
+        build.wait().expect("ended");
+        assert_eq!(home.ok(&args), whole, "round {round}");
+        assert_eq!(home.ok(&args), whole, "from the cache, round {round}");
+    }
+}
+
+#[test]
 fn a_grip_shows_its_words_when_the_log_is_gone() {
     let home = Home::new();
     let log = home.file(&path(&home), session(&home));

@@ -7,6 +7,7 @@ mod curate;
 mod editing;
 mod finding;
 mod review;
+mod timeline;
 mod waiting;
 
 use std::fs;

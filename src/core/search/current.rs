@@ -69,6 +69,7 @@ mod tests {
             kept: None,
             cache: home.path("cache"),
             scope: LogScope::All,
+            timeline: crate::core::config::TimelineSettings::default(),
         };
         let count = |catalog: Option<&LogCatalog>| {
             let logs = |sources: Sources<'_>| sources.corpus.map(|corpus| corpus.logs().len());

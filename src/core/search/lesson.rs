@@ -3,6 +3,7 @@
 use super::needle::{Haystack, NeedleMatch, Needles};
 use super::{MemoryText, MemoryTexts};
 use crate::core::citation::{Citation, CitedPart};
+use crate::core::grip_comment::without_grips;
 use crate::core::layout::Layout;
 use crate::core::query::Query;
 use crate::core::text::Stems;
@@ -66,7 +67,7 @@ pub fn lessons(memories: &MemoryTexts, query: &Query) -> Vec<Lesson> {
                     title => title.to_owned(),
                 },
                 why,
-                text: body(piece.text).to_owned(),
+                text: without_grips(body(piece.text)),
             };
             found.push((score, lesson));
         }

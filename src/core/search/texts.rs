@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::core::Result;
+use crate::core::grip_comment::grip_comments;
 use crate::core::header::frontmatter::Frontmatter;
 use crate::core::header::lines;
 use crate::core::header::meta::Meta;
@@ -49,6 +50,8 @@ pub struct MemoryText {
     pub text: String,
     /// The range of the header: the frontmatter or the META comment.
     head: Range<usize>,
+    /// The ranges of the comments that hold grips.
+    grips: Vec<Range<usize>>,
 }
 
 impl MemoryTexts {
@@ -144,14 +147,16 @@ impl MemoryTexts {
 impl MemoryText {
     /// Returns the lines with words, each with its number from 1 and its byte range. Lines
     /// that only give the text its structure are left out: those without letters or digits,
-    /// and fields of the header that hold no words of a person or an agent.
+    /// fields of the header that hold no words of a person or an agent, and grips.
     pub fn lines(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         lines(&self.text, 0)
             .enumerate()
             .filter(|(_, line)| {
                 let is_in_head = self.head.contains(&line.span.start);
+                let is_in_grip = |grip: &Range<usize>| grip.contains(&line.span.start);
                 line.text.contains(char::is_alphanumeric)
                     && !(is_in_head && is_plain_field(line.text))
+                    && !self.grips.iter().any(is_in_grip)
             })
             .map(|(at, line)| (at + 1, line.span))
     }
@@ -223,6 +228,7 @@ fn read_memory_text(store: &Store, memory: Memory, text: String) -> Option<Memor
         layout: store.layout(),
         memory,
         head: head_of(&text),
+        grips: grip_comments(&text),
         text,
     })
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use ulid::Ulid;
 
+use super::summarize::TextAnalysis;
 use crate::core::corpus::{Corpus, Log, Part};
 use crate::core::log::{Agent, MessageKind, Origin, Role};
 
@@ -24,6 +25,8 @@ pub struct Event<'a> {
     pub tool: Option<&'a str>,
     /// The session, in a log of several.
     pub session: Option<&'a str>,
+    /// What the summarizer knows about the text.
+    pub analysis: TextAnalysis,
 }
 
 /// Which blocks hold the messages of each log.
@@ -76,6 +79,7 @@ impl LogBlocks {
                         text,
                         tool: message.tool,
                         session: message.session,
+                        analysis: TextAnalysis::default(),
                     };
                     found.push((message.time, event));
                 }
@@ -130,7 +134,7 @@ pub fn stable_id(time: i64, name: &str) -> Ulid {
 #[cfg(test)]
 impl<'a> Event<'a> {
     /// Returns an event at the minute that is its line.
-    pub(super) fn test(line: u64, role: Role, text: &'a str) -> Self {
+    pub(crate) fn test(line: u64, role: Role, text: &'a str) -> Self {
         Self {
             line,
             time: line as i64 * 60_000,
@@ -139,11 +143,12 @@ impl<'a> Event<'a> {
             text: Cow::Borrowed(text),
             tool: None,
             session: None,
+            analysis: TextAnalysis::default(),
         }
     }
 
     /// Returns a call of a tool.
-    pub(super) fn call(line: u64, tool: &'a str, text: &'a str) -> Self {
+    pub(crate) fn call(line: u64, tool: &'a str, text: &'a str) -> Self {
         Self {
             kind: MessageKind::ToolCall,
             tool: Some(tool),

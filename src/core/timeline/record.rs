@@ -12,7 +12,7 @@ use super::event::{Event, stable_id};
 use super::grip::Grip;
 use super::node::NodeId;
 use super::segment::{Segment, segments};
-use super::summarize::{Point, SegmentWords, Summary, summarize};
+use super::summarize::{Point, SegmentWords, Summarizer, Summary, SummaryInput};
 use crate::core::foreign::read_text;
 use crate::core::log::Agent;
 use crate::core::private;
@@ -35,6 +35,9 @@ pub struct LogRecord {
     pub cwd: Option<String>,
     /// The state of the log from which it was made.
     stamp: Stamp,
+    /// The name of the summarizer that made it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    summarizer: String,
     /// The session as a whole; `None` if nothing happened in it.
     pub whole: Option<Record>,
     /// Its segments, in order.
@@ -67,6 +70,9 @@ pub struct Record {
     pub keywords: Vec<String>,
     /// The files that were changed.
     pub files: Vec<String>,
+    /// Why it is not the summary that was wanted, if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// The log of which a record is made.
@@ -80,6 +86,8 @@ pub struct Source<'a> {
     pub cwd: Option<&'a str>,
     /// Its state.
     pub stamp: Stamp,
+    /// What summarizes it.
+    pub summarizer: &'a dyn Summarizer,
 }
 
 impl LogRecord {
@@ -90,9 +98,9 @@ impl LogRecord {
         (record.format == FORMAT).then_some(record)
     }
 
-    /// Whether it was made from the log in this state.
-    pub fn is_current(&self, stamp: Stamp) -> bool {
-        self.stamp == stamp
+    /// Whether it was made from the log in this state, by this summarizer.
+    pub fn is_current(&self, stamp: Stamp, summarizer: &str) -> bool {
+        self.stamp == stamp && self.summarizer == summarizer
     }
 
     /// Writes it. A record that cannot be written is made again the next time.
@@ -108,6 +116,8 @@ impl LogRecord {
 
     /// Summarizes a log. What `before` has of the same events is taken from it.
     pub fn make(source: Source<'_>, events: &[Event<'_>], before: Option<&Self>) -> Self {
+        let summarizer = source.summarizer.name();
+        let before = before.filter(|before| before.summarizer == summarizer);
         let mut found: Vec<Record> = Vec::new();
         for session in by_session(source.agent, events) {
             let known = before.map_or(&[][..], |before| &before.segments);
@@ -126,7 +136,12 @@ impl LogRecord {
                     for segment in segments(events) {
                         words.add(&events[segment.events]);
                     }
-                    let summary = summarize((events, 0), &words, source.cwd);
+                    let summary = source.summarizer.summarize(SummaryInput {
+                        events,
+                        own: 0,
+                        seen: &words,
+                        cwd: source.cwd,
+                    });
                     Record::new(source, (events, events), digest, summary)
                 }
             }
@@ -137,6 +152,7 @@ impl LogRecord {
             id: source.id.to_owned(),
             cwd: source.cwd.map(str::to_owned),
             stamp: source.stamp,
+            summarizer,
             whole,
             segments: found,
         }
@@ -179,11 +195,12 @@ fn session_segments(source: Source<'_>, events: &[Event<'_>], known: &[Record]) 
             Some(same) => same.clone(),
             None => {
                 let with_overlap = &events[overlap.start..own.end];
-                let summary = summarize(
-                    (with_overlap, own.start - overlap.start),
-                    &words,
-                    source.cwd,
-                );
+                let summary = source.summarizer.summarize(SummaryInput {
+                    events: with_overlap,
+                    own: own.start - overlap.start,
+                    seen: &words,
+                    cwd: source.cwd,
+                });
                 Record::new(source, (with_overlap, own_events), digest, summary)
             }
         });
@@ -233,6 +250,7 @@ impl Record {
             points: points.collect(),
             keywords: summary.keywords,
             files: summary.files,
+            note: summary.note,
         }
     }
 
@@ -252,12 +270,14 @@ impl Record {
 mod tests {
     use super::*;
     use crate::core::log::Role;
+    use crate::core::timeline::summarize::Offline;
 
     const SOURCE: Source<'_> = Source {
         agent: Agent::Codex,
         id: "abc",
         cwd: Some("/w"),
         stamp: (1, None, 1, 0),
+        summarizer: &Offline,
     };
 
     fn talk(lines: u64) -> Vec<Event<'static>> {

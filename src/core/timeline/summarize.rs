@@ -5,9 +5,11 @@
 //! chosen ones cover much and repeat little. A day, week, month or year chooses in the same way
 //! among the points of its children.
 
+mod analysis;
 mod bullet;
 mod choose;
 mod clause;
+pub mod command;
 mod commit;
 mod heading;
 
@@ -20,6 +22,8 @@ use super::files::changed_files;
 use crate::core::log::{MessageKind, Role};
 use crate::core::text::Term;
 
+pub use analysis::TextAnalysis;
+use analysis::clauses_of;
 pub use bullet::{BulletText, bullets};
 pub(in crate::core) use choose::terms;
 use choose::{Candidate, Choice, Vocabulary};
@@ -70,6 +74,51 @@ pub struct Summary {
     pub keywords: Vec<String>,
     /// The files that were changed.
     pub files: Vec<String>,
+    /// Why it is not the summary that was wanted, if it is not.
+    pub note: Option<String>,
+}
+
+/// What is summarized.
+#[derive(Debug, Clone, Copy)]
+pub struct SummaryInput<'a> {
+    /// The events, with those before that are context.
+    pub events: &'a [Event<'a>],
+    /// The first of the events that are not context.
+    pub own: usize,
+    /// The words of the segments up to this one.
+    pub seen: &'a SegmentWords,
+    /// The working directory.
+    pub cwd: Option<&'a str>,
+}
+
+impl<'a> SummaryInput<'a> {
+    fn own_events(&self) -> &'a [Event<'a>] {
+        &self.events[self.own..]
+    }
+}
+
+/// Summarizes events.
+pub trait Summarizer: std::fmt::Debug + Send + Sync {
+    /// Returns what tells it from others; records that another one made are not used. Empty for
+    /// the offline one.
+    fn name(&self) -> String;
+
+    /// Summarizes a segment, or a session as a whole.
+    fn summarize(&self, input: SummaryInput<'_>) -> Summary;
+}
+
+/// The summarizer of this module.
+#[derive(Debug, Clone, Copy)]
+pub struct Offline;
+
+impl Summarizer for Offline {
+    fn name(&self) -> String {
+        String::new()
+    }
+
+    fn summarize(&self, input: SummaryInput<'_>) -> Summary {
+        summarize((input.events, input.own), input.seen, input.cwd)
+    }
 }
 
 /// The most words of all points of a summary.
@@ -150,6 +199,7 @@ fn talk(events: &[Event<'_>], seen: &SegmentWords, vocabulary: &Vocabulary) -> S
         }),
         points,
         files: Vec::new(),
+        note: None,
     }
 }
 
@@ -190,13 +240,16 @@ fn work(
         let is_first = !said[..number].iter().any(|(_, event)| is_asked(event));
         let ends_turn = said.get(number + 1).is_none_or(|(_, next)| is_asked(next));
         let is_last = number + 1 == said.len();
-        for (place_in_text, found) in clauses(&event.text).into_iter().enumerate() {
+        for (place_in_text, found) in clauses_of(event).iter().enumerate() {
+            if found.terms.len() < LEAST_TERMS {
+                continue;
+            }
             let (kind, weight) = match is_asked(event) {
                 // What a user adds to a request by the page is mostly pasted.
                 true if place_in_text >= OWN_WORDS => (PointKind::Asked, 0.3),
                 true => (PointKind::Asked, if is_first { 2.5 } else { 1.0 }),
                 false => {
-                    let (kind, weight) = clause::answer_kind(&found.text);
+                    let (kind, weight) = found.answer;
                     let is_left = last_asked.is_none_or(|asked| number > asked) && ends_turn;
                     // What was open before the last prompt is mostly not open any more.
                     let kind = match kind {
@@ -211,14 +264,11 @@ fn work(
                     (kind, weight * place)
                 }
             };
-            let weight = match found.is_question && kind != PointKind::Asked {
+            let weight = match found.clause.is_question && kind != PointKind::Asked {
                 true => weight * 0.3,
-                false => weight * clause::prose_weight(&found.text),
+                false => weight * found.prose,
             };
-            let candidate = Candidate::new(Point::new(kind, found.text), *at, weight);
-            if candidate.terms.len() >= LEAST_TERMS {
-                candidates.push(candidate);
-            }
+            candidates.push(Candidate::of_clause(found, kind, (*at, weight)));
         }
     }
     let value = |term: Term| vocabulary.frequency(term);
@@ -255,6 +305,7 @@ fn work(
         }),
         points: choice.points(),
         files: files.to_vec(),
+        note: None,
     }
 }
 

@@ -21,9 +21,13 @@ pub struct Teleport {
 }
 
 /// Ranks the segments by BM25 over their titles, points and keywords.
-pub(super) fn teleport(logs: &[LogRecord], query: &str, limit: usize) -> Vec<Teleport> {
+pub(super) fn teleport<'a>(
+    logs: impl IntoIterator<Item = &'a LogRecord>,
+    query: &str,
+    limit: usize,
+) -> Vec<Teleport> {
     let wanted = terms(query);
-    let segments: Vec<&Record> = logs.iter().flat_map(|log| &log.segments).collect();
+    let segments: Vec<&Record> = logs.into_iter().flat_map(|log| &log.segments).collect();
     let texts: Vec<HashMap<Term, usize>> = segments.iter().map(|segment| counts(segment)).collect();
     let lengths: Vec<usize> = texts.iter().map(|text| text.values().sum()).collect();
     let average = lengths.iter().sum::<usize>() as f64 / lengths.len().max(1) as f64;

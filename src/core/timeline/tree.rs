@@ -39,6 +39,8 @@ pub struct Node {
     pub files: Vec<String>,
     /// The ids and titles of its parts, in order.
     pub children: Vec<(String, String)>,
+    /// Why its summary is not the one that was wanted, if it is not.
+    pub note: Option<String>,
 }
 
 /// A bullet of a node.
@@ -67,7 +69,7 @@ struct Content<'a> {
 }
 
 impl<'a> Tree<'a> {
-    pub(super) fn of(logs: &'a [LogRecord]) -> Self {
+    pub(super) fn of(logs: impl IntoIterator<Item = &'a LogRecord>) -> Self {
         let mut tree = Self {
             segments: BTreeMap::new(),
             children: BTreeMap::new(),
@@ -93,6 +95,11 @@ impl<'a> Tree<'a> {
         let mut found: Vec<NodeId> = all.filter(|id| id.level() == level).cloned().collect();
         found.sort();
         found
+    }
+
+    /// Returns the ids of the nodes that have children.
+    pub(super) fn parents(&self) -> impl Iterator<Item = &NodeId> {
+        self.children.keys()
     }
 
     pub(super) fn node(&self, id: &NodeId) -> Option<Node> {
@@ -127,6 +134,7 @@ impl<'a> Tree<'a> {
             keywords: content.keywords.clone(),
             files: content.files.clone(),
             children: children.collect(),
+            note: None,
         }))
     }
 
@@ -202,7 +210,7 @@ pub(super) fn whole(log: &LogRecord) -> Option<Node> {
     Some(versioned(node))
 }
 
-fn of_record(log: &LogRecord, record: &Record, id: String, level: &'static str) -> Node {
+pub(super) fn of_record(log: &LogRecord, record: &Record, id: String, level: &'static str) -> Node {
     let points: Vec<(&Point, &Grip)> = record
         .points
         .iter()
@@ -221,6 +229,7 @@ fn of_record(log: &LogRecord, record: &Record, id: String, level: &'static str) 
         keywords: record.keywords.clone(),
         files: record.files.clone(),
         children: Vec::new(),
+        note: record.note.clone(),
     })
 }
 

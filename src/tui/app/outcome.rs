@@ -1,6 +1,7 @@
 //! The app's own handling of events: plans, commits, edited texts, conflicts.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::App;
 use crate::core::change::{Change, ChangeRequest};
@@ -9,6 +10,8 @@ use crate::core::diff::merge;
 use crate::core::display::format_size;
 use crate::core::error::Conflict;
 use crate::core::history::Record;
+use crate::core::library::LogGroup;
+use crate::core::promote::Proposal;
 use crate::core::review::Item;
 use crate::core::store::{Document, StoreId};
 use crate::core::unsaved::Unsaved;
@@ -19,9 +22,10 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{
     Effect, Request, ReviewJob, SaveKind, Target, UndoDirection, UnsavedJob, WaiveJob,
 };
-use crate::tui::event::{Event, NewMemoryText, ReviewCounts};
+use crate::tui::event::{Event, NewMemoryText, ReviewCounts, SessionTitles};
 use crate::tui::keymap::KeyContext;
 use crate::tui::overlay::combine::CombineDialog;
+use crate::tui::overlay::form::NewMemoryForm;
 use crate::tui::overlay::merge::MergeDialog;
 use crate::tui::overlay::recover::RecoverDialog;
 use crate::tui::overlay::review::ReviewDialog;
@@ -59,6 +63,7 @@ impl App {
                 line,
                 result,
             } => self.fetched(target, line, result),
+            Event::Proposed(result) => self.proposed(result),
             Event::EditedOutside {
                 subject,
                 written,
@@ -226,6 +231,18 @@ impl App {
         vec![Step::Push(Box::new(editor))]
     }
 
+    /// Opens the form of a memory that is proposed for lines of logs.
+    fn proposed(&mut self, result: Result<Box<Proposal>>) -> Vec<Step> {
+        let proposal = match result {
+            Ok(proposal) => proposal,
+            Err(error) => return vec![error_toast(&error)],
+        };
+        vec![match NewMemoryForm::promoting(&self.library, *proposal) {
+            Some(form) => Step::Push(Box::new(form)),
+            None => Step::Toast(Toast::trouble("No store here takes a memory")),
+        }]
+    }
+
     fn fetched(&mut self, target: Target, line: usize, result: Result<Document>) -> Vec<Step> {
         let document = match result {
             Ok(document) => document,
@@ -327,6 +344,22 @@ fn reviewed(job: &ReviewJob, result: Result<usize>, undo: Option<String>) -> Toa
         (ReviewJob::Accept(_), Ok(number)) => Toast::done(format!("Accepted {number} files{back}")),
         (ReviewJob::Note { .. }, Ok(_)) => Toast::done("Noted"),
     }
+}
+
+/// Gives the sessions that have no title of their own that of the timeline.
+pub(super) fn titled(logs: &Arc<Vec<LogGroup>>, titles: &SessionTitles) -> Arc<Vec<LogGroup>> {
+    if titles.is_empty() {
+        return Arc::clone(logs);
+    }
+    let mut groups = logs.as_ref().clone();
+    for group in &mut groups {
+        for log in &mut group.logs {
+            if let Some(title) = titles.get(&(group.agent, log.file.id.clone())) {
+                log.title.clone_from(title);
+            }
+        }
+    }
+    Arc::new(groups)
 }
 
 fn is_index_update(request: &Request) -> bool {

@@ -1,5 +1,6 @@
 //! Tests of the app: keys in, effects and drawn screens out.
 
+mod calendar;
 mod context;
 mod curating;
 mod finding;
@@ -11,6 +12,7 @@ mod pruning;
 mod reading;
 mod review;
 mod reviewed_files;
+mod timeline;
 mod unsaved;
 mod why;
 mod workers;
@@ -406,6 +408,7 @@ fn rename_new_move_and_duplicate_ask_first() {
         name: "Tokens".to_owned(),
         about: String::new(),
         lessons: Vec::new(),
+        text: None,
     };
     assert_eq!(effects, [Effect::Library(LibraryJob::Compose(new))]);
 }

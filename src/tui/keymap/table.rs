@@ -4,7 +4,7 @@ use super::{Binding, KeyContext, Keymap};
 use crate::tui::action::Action;
 
 /// The contexts in the table, and their headings.
-const PLACES: [(KeyContext, &str); 8] = [
+const PLACES: [(KeyContext, &str); 9] = [
     (KeyContext::Browse, "Tree and preview"),
     (KeyContext::Tree, "Tree"),
     (KeyContext::Find, "Find"),
@@ -12,6 +12,7 @@ const PLACES: [(KeyContext, &str); 8] = [
     (KeyContext::History, "History"),
     (KeyContext::Queue, "Review"),
     (KeyContext::Curate, "Curate"),
+    (KeyContext::Timeline, "Timeline"),
     (KeyContext::Context, "Context"),
 ];
 
@@ -50,23 +51,27 @@ const EVERYWHERE: [Action; 13] = [
 ];
 
 /// Actions that only the help lists.
-const UNLISTED: [Action; 9] = [
+const UNLISTED: [Action; 13] = [
     Action::Demo,
     Action::Suspend,
     Action::Repaint,
+    Action::Reload,
+    Action::ListInIndex,
     Action::FoldAll,
     Action::UnfoldAll,
     Action::MarkDown,
     Action::MarkUp,
-    Action::ScrollDown,
-    Action::ScrollUp,
+    Action::PreviousTurn,
+    Action::PreviousMatch,
+    Action::PreviousHunk,
+    Action::ShowWaived,
 ];
 
 /// Returns the keys of the main contexts as the Markdown table of the README. A row that is the
 /// same in a later context is listed once.
 pub fn markdown() -> String {
     let keymap = Keymap::new();
-    let mut table = "| key | | key | |\n| --- | --- | --- | --- |\n".to_owned();
+    let mut table = "| key | | key | | key | |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
     let own = |context: KeyContext| {
         let rows = keymap.rows.get(&context).map_or(&[][..], Vec::as_slice);
         rows.iter().filter(|row| !row.on.is_empty())
@@ -89,13 +94,16 @@ fn is_same(one: &Binding, other: &Binding) -> bool {
     (&one.on, one.run, &one.desc) == (&other.on, other.run, &other.desc)
 }
 
-/// Adds a heading and its rows, two per line.
+/// The number of rows per line.
+const PER_LINE: usize = 3;
+
+/// Adds a heading and its rows, three per line.
 fn push(table: &mut String, name: &str, rows: &[&Binding]) {
-    table.push_str(&format!("| **{name}** | | | |\n"));
-    for pair in rows.chunks(2) {
-        let cells: Vec<String> = pair.iter().map(|row| cell(row)).collect();
-        let second = cells.get(1).map_or("|", String::as_str);
-        table.push_str(&format!("| {} | {second} |\n", cells[0]));
+    table.push_str(&format!("| **{name}** | | | | | |\n"));
+    for line in rows.chunks(PER_LINE) {
+        let mut cells: Vec<String> = line.iter().map(|row| cell(row)).collect();
+        cells.resize(PER_LINE, "|".to_owned());
+        table.push_str(&format!("| {} |\n", cells.join(" | ")));
     }
 }
 

@@ -208,6 +208,7 @@ impl HeadlessFinder {
                 Effect::Transcript(job) => self.workers.read_transcript(job),
                 Effect::Why(job) => self.workers.explain(job),
                 Effect::Curate(job) => self.workers.curate(job),
+                Effect::Timeline(job) => self.workers.ask_timeline(job),
                 // There is no terminal.
                 Effect::Terminal(_) => {}
             }
@@ -245,6 +246,7 @@ mod tests {
             kept: None,
             cache: home.path().join("cache"),
             scope: LogScope::All,
+            timeline: crate::core::config::TimelineSettings::default(),
         };
         let clock: Clock = || Moment {
             time: jiff::Timestamp::UNIX_EPOCH,

@@ -1,4 +1,4 @@
-//! The dialog for choosing one of several changes, such as the store that memories are moved to.
+//! The dialog for choosing one of several things, such as the store that memories are moved to.
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
@@ -6,26 +6,37 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Span;
 use ratatui::widgets::Clear;
 
+use crate::core::timeline::node::NodeId;
 use crate::tui::action::Action;
 use crate::tui::cells::escape_line;
 use crate::tui::chrome::{dialog, two_ends};
 use crate::tui::effect::Request;
+use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::pane::{Handled, Pane, PaneContext, Step};
 use crate::tui::theme::Role;
 use crate::tui::widget::list::{Cursor, Move};
 
-/// A change that can be chosen.
+/// Something that can be chosen.
 #[derive(Debug)]
 pub(crate) struct ChooserOption {
     pub(crate) label: String,
     /// A remark at the end of the row.
     pub(crate) detail: String,
-    pub(crate) request: Request,
+    pub(crate) choice: Choice,
 }
 
-/// The list of changes to choose from.
+/// What a choice does.
+#[derive(Debug, Clone)]
+pub(crate) enum Choice {
+    /// Plans a change.
+    Change(Box<Request>),
+    /// Shows a node of the timeline.
+    GoTo(NodeId),
+}
+
+/// The list to choose from.
 #[derive(Debug)]
 pub(crate) struct Chooser {
     title: String,
@@ -57,7 +68,11 @@ impl Chooser {
         let Some(chosen) = self.options.get(self.cursor.selected) else {
             return Vec::new();
         };
-        vec![Step::Close, Step::Plan(Box::new(chosen.request.clone()))]
+        let step = match chosen.choice.clone() {
+            Choice::Change(request) => Step::Plan(request),
+            Choice::GoTo(node) => Step::Broadcast(Box::new(Event::GoTo(node))),
+        };
+        vec![Step::Close, step]
     }
 }
 

@@ -1,4 +1,5 @@
-//! The form of a new memory: store, kind, name, and what it is about.
+//! The form of a new memory: store, kind, name, and what it is about. For lines of a log that are
+//! promoted, all of it is proposed.
 
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use ratatui::widgets::{Clear, Paragraph};
 
 use crate::core::layout::Layout;
 use crate::core::library::{Library, StoreSnapshot};
+use crate::core::promote::Proposal;
 use crate::core::store::StoreId;
 use crate::core::template;
 use crate::tui::action::Action;
@@ -50,6 +52,8 @@ pub(crate) struct NewMemoryForm {
     name: Input,
     about: Input,
     field: Field,
+    /// What is proposed, if lines are promoted.
+    proposal: Option<Proposal>,
 }
 
 impl NewMemoryForm {
@@ -95,7 +99,36 @@ impl NewMemoryForm {
             name: Input::default(),
             about: Input::default(),
             field: Field::Name,
+            proposal: None,
         })
+    }
+
+    /// Creates a form with what is proposed for lines of a log; `None` if no store accepts a
+    /// memory.
+    pub(crate) fn promoting(library: &Arc<Library>, proposal: Proposal) -> Option<Self> {
+        let mut form = Self::new(library, None, None)?;
+        form.targets
+            .retain(|target| target.layout != Layout::Instructions);
+        let mut targets = form.targets.iter();
+        form.store = targets
+            .position(|target| target.layout == Layout::Index)
+            .unwrap_or(0);
+        form.targets.get(form.store)?;
+        form.name = Input::new(&proposal.name);
+        form.about = Input::new(&proposal.description);
+        form.proposal = Some(proposal);
+        form.propose_kind();
+        Some(form)
+    }
+
+    /// Selects the kind that is proposed for the store's layout, or the first one.
+    fn propose_kind(&mut self) {
+        let target = self.target();
+        let proposed = self.proposal.as_ref();
+        let proposed = proposed.map(|proposal| proposal.kind(target.layout));
+        let mut kinds = target.kinds.iter();
+        let kind = kinds.position(|kind| Some(kind.as_str()) == proposed);
+        self.kind = kind.unwrap_or(0);
     }
 
     fn target(&self) -> &TargetStore {
@@ -179,7 +212,7 @@ impl NewMemoryForm {
         match self.field {
             Field::Store => {
                 self.store = turned(self.store, self.targets.len());
-                self.kind = 0;
+                self.propose_kind();
             }
             Field::Kind => self.kind = turned(self.kind, self.target().kinds.len()),
             Field::Name | Field::About => {}
@@ -200,6 +233,7 @@ impl NewMemoryForm {
                 false => String::new(),
             },
             lessons: Vec::new(),
+            text: self.proposal.as_ref().map(|proposal| proposal.text.clone()),
         };
         vec![
             Step::Close,
@@ -276,7 +310,11 @@ impl Pane for NewMemoryForm {
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let area = centred(cx.areas.whole, 64, if self.has_about() { 9 } else { 8 });
-        let block = dialog(cx, "new memory", KeyContext::Prompt);
+        let title = match &self.proposal {
+            Some(_) => "promote to a memory",
+            None => "new memory",
+        };
+        let block = dialog(cx, title, KeyContext::Prompt);
         let inner = block.inner(area);
         let width = inner.width.saturating_sub(8);
         let label = |field: Option<Field>, text: &'static str| {

@@ -17,7 +17,7 @@ use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::input::{Input, InputOutcome};
 
 /// The places whose keys are listed.
-const PLACES: [KeyContext; 11] = [
+const PLACES: [KeyContext; 12] = [
     KeyContext::Tree,
     KeyContext::Preview,
     KeyContext::Find,
@@ -28,6 +28,7 @@ const PLACES: [KeyContext; 11] = [
     KeyContext::Why,
     KeyContext::Curate,
     KeyContext::Combine,
+    KeyContext::Timeline,
     KeyContext::Context,
 ];
 

@@ -89,6 +89,7 @@ impl NotePrompt {
                     kind: "semantic".to_owned(),
                     name: text,
                     about: String::new(),
+                    text: None,
                     lessons: lessons.clone(),
                 }))
             }

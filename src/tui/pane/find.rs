@@ -362,11 +362,7 @@ impl Pane for FindPane {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        let is_about_a_row = matches!(
-            action,
-            Action::Open | Action::Edit | Action::Mark | Action::Copy | Action::Resume
-        );
-        if is_about_a_row && self.answered != self.generation {
+        if choose::is_about_a_row(action) && self.answered != self.generation {
             // The rows still belong to the previous query.
             self.waiting = Some(action);
             return Handled::Used(Vec::new());
@@ -392,6 +388,7 @@ impl Pane for FindPane {
             Action::Edit => self.edit(),
             Action::Mark => self.mark(cx),
             Action::Copy => self.copy(),
+            Action::Promote => self.promote(),
             Action::Resume => match self.log(cx) {
                 Some(log) => resume(log.resume()),
                 None => vec![Step::Toast(Toast::done("That is no session"))],

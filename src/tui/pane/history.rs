@@ -21,7 +21,7 @@ use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
-use crate::tui::overlay::chooser::{Chooser, ChooserOption};
+use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
 use crate::tui::widget::list::{Cursor, Move};
@@ -133,12 +133,12 @@ impl HistoryPane {
                 let mut options = vec![ChooserOption {
                     label: format!("all {}", several.len()),
                     detail: String::new(),
-                    request: request(None),
+                    choice: Choice::Change(Box::new(request(None))),
                 }];
                 options.extend(several.iter().map(|file| ChooserOption {
                     label: file.reference(),
                     detail: store_name(file, cx),
-                    request: request(Some(file)),
+                    choice: Choice::Change(Box::new(request(Some(file)))),
                 }));
                 let chooser = Chooser::new("restore".to_owned(), options);
                 vec![Step::Push(Box::new(chooser))]

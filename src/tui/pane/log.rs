@@ -1,6 +1,7 @@
 //! The log pane: a conversation with its turns and tool calls. The log is never written.
 
 mod find;
+mod mark;
 mod subagent;
 mod touched;
 
@@ -14,14 +15,15 @@ use ratatui::text::{Line, Span};
 
 use self::find::LogSearch;
 use super::{Handled, Pane, PaneContext, Step, Toast};
-use crate::core::citation::{Citation, CitedPart};
+use crate::core::citation::CitedPart;
 use crate::core::display::format_size;
 use crate::core::library::LogSummary;
 use crate::core::log::{Head, LogFile, Resume, Transcript};
+use crate::core::timeline::Node;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, count, short_path};
-use crate::tui::effect::{Effect, Requester, TerminalJob, TranscriptJob};
+use crate::tui::effect::{Effect, Requester, TerminalJob, TimelineJob, TranscriptJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Role;
@@ -53,6 +55,10 @@ pub(crate) struct LogPane {
     search: Option<LogSearch>,
     /// Whether the memories that it touched are listed once it is read.
     lists_touched: bool,
+    /// What happened in it.
+    node: Option<Arc<Node>>,
+    /// The line at which the marked range begins.
+    marked: Option<u64>,
 }
 
 impl LogPane {
@@ -80,8 +86,18 @@ impl LogPane {
             problem: None,
             search: None,
             lists_touched,
+            node: None,
+            marked: None,
         };
-        vec![Step::Push(Box::new(pane)), Step::Effect(read)]
+        let session = Effect::Timeline(TimelineJob::Session {
+            agent: pane.file.agent,
+            id: pane.file.id.clone(),
+        });
+        vec![
+            Step::Push(Box::new(pane)),
+            Step::Effect(read),
+            Step::Effect(session),
+        ]
     }
 
     fn area(cx: &PaneContext<'_>) -> Rect {
@@ -104,6 +120,9 @@ impl LogPane {
                     zone: cx.user.zone.clone(),
                 };
                 let mut conversation = Conversation::new(info, Arc::clone(transcript));
+                if let Some(node) = &self.node {
+                    conversation.set_summary(summary(node), viewport);
+                }
                 match self.start.line {
                     Some(line) => conversation.go_to(line, self.start.words.clone(), viewport),
                     None => conversation.lay_out(viewport),
@@ -113,19 +132,21 @@ impl LogPane {
         }
     }
 
-    fn head(&self) -> Option<&Head> {
-        self.read.as_ref().map(|read| &read.head)
+    /// Shows what happened in the session above its first message.
+    fn take_node(&mut self, node: &Arc<Node>, cx: &PaneContext<'_>) {
+        if let Some(conversation) = &mut self.conversation {
+            conversation.set_summary(summary(node), Self::viewport(cx));
+        }
+        self.node = Some(Arc::clone(node));
     }
 
-    fn cite(&self) -> Vec<Step> {
-        let line = self.conversation.as_ref().and_then(|c| c.message());
-        let line = line.map(|message| usize::try_from(message.line).unwrap_or(1).max(1));
-        let citation = Citation {
-            store: Some(self.file.agent.name().to_owned()),
-            path: self.file.id.clone(),
-            part: line.map_or(CitedPart::Whole, |line| CitedPart::Lines(line..=line)),
-        };
-        copy_to_clipboard(citation.to_string())
+    fn is_of(&self, node: &Node) -> bool {
+        let own = format!("{}:{}", self.file.agent.name(), self.file.id);
+        node.log.as_deref() == Some(own.as_str())
+    }
+
+    fn head(&self) -> Option<&Head> {
+        self.read.as_ref().map(|read| &read.head)
     }
 
     fn copy_text(&self) -> Vec<Step> {
@@ -168,6 +189,12 @@ impl LogPane {
         }
         Vec::new()
     }
+}
+
+/// The title and the bullets of a session's node.
+fn summary(node: &Node) -> Vec<String> {
+    let bullets = node.bullets.iter().map(|bullet| bullet.text.clone());
+    std::iter::once(node.title.clone()).chain(bullets).collect()
 }
 
 /// Returns the viewport of a conversation in `area`.
@@ -257,11 +284,17 @@ impl Pane for LogPane {
             Action::Thinking => self.layer(Layer::Thinking, "Reasoning is", cx),
             Action::Injected => self.layer(Layer::Injected, "What the program put in is", cx),
             Action::Copy => self.cite(),
+            Action::MarkRange => self.mark(),
+            Action::Promote => self.promote(),
             Action::CopyText => self.copy_text(),
             Action::Resume => resume(self.resume_command(cx)),
             Action::CopyResume => copy_resume(self.resume_command(cx)),
             Action::Subagent => self.open_subagent(cx),
             Action::Why => self.list_touched(cx),
+            Action::Back if self.marked.is_some() => {
+                self.marked = None;
+                Vec::new()
+            }
             Action::Back => vec![Step::Close],
             _ => return Handled::Unused,
         })
@@ -323,6 +356,10 @@ impl Pane for LogPane {
                 if let Some(conversation) = &mut self.conversation {
                     conversation.go_to(*line, MarkedWords::default(), viewport);
                 }
+                Vec::new()
+            }
+            Event::SessionSummarized(node) if self.is_of(node) => {
+                self.take_node(node, cx);
                 Vec::new()
             }
             Event::Indexed(library) => {
@@ -396,6 +433,13 @@ impl Pane for LogPane {
             if self.search.is_none() && !matches.is_empty() {
                 let matches = format!(" {matches} found ·");
                 place.push(Span::styled(matches, theme.style(Role::Accent)));
+            }
+            if self.marked.is_some() {
+                let lines = self.citation().part;
+                if let CitedPart::Lines(lines) = lines {
+                    let marked = format!(" marked L{}–{} ·", lines.start(), lines.end());
+                    place.push(Span::styled(marked, theme.style(Role::Accent)));
+                }
             }
             let turn = format!(" turn {turn}/{turns} ");
             place.push(Span::styled(turn, theme.style(Role::Muted)));

@@ -77,6 +77,8 @@ pub struct Conversation {
     /// The first piece on the screen, and its first line there.
     top: (usize, usize),
     laid: BTreeMap<usize, LaidOutPiece>,
+    /// What happened in it, shown above the first piece: a title, then bullets.
+    summary: Vec<String>,
 }
 
 /// The lines of a piece.
@@ -102,6 +104,7 @@ impl Conversation {
             selected: 0,
             top: (0, 0),
             laid: BTreeMap::new(),
+            summary: Vec::new(),
         };
         conversation.split_pieces();
         conversation
@@ -185,6 +188,15 @@ impl Conversation {
         }
         let left = format_size((text.len() - end) as u64);
         format!("{}\n\n… {left} more", safe(&text[..end]))
+    }
+
+    /// Shows a title and bullets above the first piece. What is on the screen stays there.
+    pub fn set_summary(&mut self, summary: Vec<String>, viewport: Viewport<'_>) {
+        if self.summary != summary {
+            self.summary = summary;
+            self.laid.remove(&0);
+            self.lay_out(viewport);
+        }
     }
 
     /// Whether there is nothing to show.

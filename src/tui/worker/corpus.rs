@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::thread::{JobSender, Worker};
-use super::{search, tell_unwatched, why};
+use super::{search, tell_unwatched, timeline, why};
 use crate::core::catalog::{LogCatalog, ScopedCorpus, log_summaries, read_corpus};
 use crate::core::corpus::{BuildProgress, Progress};
 use crate::core::library::{Library, WatchDepth};
@@ -22,6 +22,8 @@ pub(crate) struct CorpusWorker {
     pub(crate) watch: Option<DirectoryWatcher>,
     pub(crate) search_worker: JobSender<search::Job>,
     pub(super) why_worker: JobSender<why::Message>,
+    /// `None` where no timeline is shown.
+    pub(crate) timeline_worker: Option<JobSender<timeline::Job>>,
     pub(crate) events: Sender<Event>,
     /// Set when the program is about to end.
     pub(crate) leaving: Arc<AtomicBool>,
@@ -57,6 +59,9 @@ impl CorpusWorker {
                 let corpus = Arc::new(corpus);
                 let logs = why::Message::Logs(Arc::clone(&corpus));
                 self.why_worker.send(logs);
+                if let Some(worker) = &self.timeline_worker {
+                    worker.send(timeline::Job::Logs(Arc::clone(&corpus)));
+                }
                 self.search_worker.send(search::Job::Logs(corpus));
             }
             Err(error) => self.send(Event::Failed(error.to_string())),

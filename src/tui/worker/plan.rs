@@ -139,6 +139,7 @@ impl<'a> Planner<'a> {
         let words = NewWords {
             name: &new.name,
             about: &new.about,
+            text: new.text.as_deref(),
         };
         let made = template(store, &new.kind, words, self.moment.today);
         if store

@@ -203,6 +203,7 @@ mod tests {
                 locations: LogLocations::of_home(self.temp.path()),
                 kept: None,
                 cache: self.temp.path().join("cache"),
+                timeline: crate::core::config::TimelineSettings::default(),
                 scope: LogScope::All,
             };
             Arc::new(catalog.corpus(&catalog.files(), &()).expect("reads"))

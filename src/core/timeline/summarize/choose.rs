@@ -3,18 +3,16 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::analysis::{KnownClause, terms_of};
 use super::{Point, PointKind};
 use crate::core::log::MessageKind;
 use crate::core::search::is_common;
 use crate::core::text::{Stems, Term, fold, words};
-use crate::core::timeline::event::{Event, begin};
-
-/// How much of a message counts for the frequencies of words, in bytes.
-const READ: usize = 6_000;
+use crate::core::timeline::event::Event;
 
 thread_local! {
     /// Stems of words that were met before: the same words come again and again.
-    static STEMS: RefCell<Stems> = RefCell::default();
+    pub(super) static STEMS: RefCell<Stems> = RefCell::default();
 }
 
 /// Returns the distinct terms of a text, without stop words, in a fixed order.
@@ -43,8 +41,8 @@ impl Vocabulary {
             .iter()
             .filter(|event| event.kind == MessageKind::Text)
         {
-            for term in terms(begin(&event.text, READ)) {
-                *counts.entry(term).or_default() += 1;
+            for term in terms_of(event) {
+                *counts.entry(*term).or_default() += 1;
             }
         }
         Self { counts }
@@ -75,7 +73,7 @@ impl SegmentWords {
             .iter()
             .filter(|event| event.kind == MessageKind::Text);
         let found: HashSet<Term> = said
-            .flat_map(|event| terms(begin(&event.text, READ)))
+            .flat_map(|event| terms_of(event).iter().copied())
             .collect();
         for term in found {
             *self.counts.entry(term).or_default() += 1;
@@ -114,6 +112,21 @@ impl Candidate {
         }
     }
 
+    /// Returns the candidate of a clause that says this; of its event, with its weight.
+    pub(super) fn of_clause(
+        found: &KnownClause,
+        kind: PointKind,
+        (event, weight): (usize, f64),
+    ) -> Self {
+        Self {
+            point: Point::new(kind, found.clause.text.clone()),
+            event,
+            terms: found.terms.clone(),
+            words: found.length,
+            weight,
+        }
+    }
+
     /// Returns how much it says of what is said most.
     pub(super) fn typical(&self, count: &dyn Fn(Term) -> usize) -> f64 {
         let counts = self.terms.iter().map(|term| (count(*term) as f64).ln_1p());
@@ -122,7 +135,7 @@ impl Candidate {
 }
 
 /// Returns the number of words, as they are read: a path has several, "it's" is one.
-fn length(text: &str) -> usize {
+pub(super) fn length(text: &str) -> usize {
     let is_joined = |at: usize| text[..at].ends_with(['\'', '’']);
     words(text).filter(|word| !is_joined(word.at)).count()
 }

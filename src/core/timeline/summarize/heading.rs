@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::choose::terms;
+use super::analysis::words_of;
+use super::choose::{STEMS, terms};
 use super::{Point, clause, commit};
 use crate::core::log::MessageKind;
 use crate::core::search::is_common;
-use crate::core::text::{Stems, Term, fold, words};
-use crate::core::timeline::event::{Event, begin};
+use crate::core::text::{Term, fold, words};
+use crate::core::timeline::event::Event;
 
 /// The most words of a title.
 const MOST_WORDS: usize = 10;
@@ -15,10 +16,7 @@ const MOST_WORDS: usize = 10;
 /// The most keywords.
 const MOST_KEYWORDS: usize = 7;
 
-/// How much of a message is read for keywords, in bytes.
-const READ: usize = 6_000;
-
-/// Words of nearly every session, which tell none from another.
+/// Words of nearly every session, which tell none from another, in order.
 const EVERYWHERE: [&str; 239] = [
     "above",
     "absolutely",
@@ -427,35 +425,44 @@ pub(super) fn keywords(
     covered: &HashSet<Term>,
     worth: &dyn Fn(Term, usize) -> f64,
 ) -> Vec<String> {
-    let mut stems = Stems::default();
     let mut counts: HashMap<Term, usize> = HashMap::new();
-    let mut forms: BTreeMap<String, Term> = BTreeMap::new();
+    let mut forms: BTreeMap<&str, Term> = BTreeMap::new();
     let mut known: HashSet<Term> = HashSet::new();
     for event in events
         .iter()
         .filter(|event| event.kind == MessageKind::Text)
     {
-        for word in words(begin(&event.text, READ)) {
-            let folded = fold(word.text);
-            let is_word = word.text.chars().all(char::is_alphabetic) && folded.chars().count() > 3;
-            if !is_word || is_common(&folded) || EVERYWHERE.contains(&folded.as_ref()) {
-                continue;
-            }
-            let term = stems.term(&word);
-            *counts.entry(term).or_default() += 1;
-            if !covered.contains(&term) && known.insert(term) {
-                forms.insert(folded.into_owned(), term);
+        for (term, form) in words_of(event) {
+            *counts.entry(*term).or_default() += 1;
+            if !covered.contains(term) && known.insert(*term) {
+                forms.insert(form, *term);
             }
         }
     }
-    let mut ranked: Vec<(f64, String)> = forms
+    let mut ranked: Vec<(f64, &str)> = forms
         .into_iter()
         .map(|(form, term)| (worth(term, counts.get(&term).copied().unwrap_or(0)), form))
         .filter(|(worth, _)| *worth > 0.0)
         .collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
     let ranked = ranked.into_iter().take(MOST_KEYWORDS);
-    ranked.map(|(_, form)| form).collect()
+    ranked.map(|(_, form)| form.to_owned()).collect()
+}
+
+/// Returns the words of a text that may be keywords, folded, with their terms.
+pub(super) fn telling_words(text: &str) -> Vec<(Term, String)> {
+    let telling = words(text).filter_map(|word| {
+        let folded = fold(word.text);
+        let is_word = word.text.chars().all(char::is_alphabetic) && folded.chars().count() > 3;
+        let is_said_everywhere =
+            || is_common(&folded) || EVERYWHERE.binary_search(&folded.as_ref()).is_ok();
+        (is_word && !is_said_everywhere()).then(|| (word, folded.into_owned()))
+    });
+    STEMS.with_borrow_mut(|stems| {
+        telling
+            .map(|(word, form)| (stems.term(&word), form))
+            .collect()
+    })
 }
 
 #[cfg(test)]
@@ -463,6 +470,11 @@ mod tests {
     use super::super::PointKind;
     use super::*;
     use crate::core::log::Role;
+
+    #[test]
+    fn the_words_of_every_session_are_in_order() {
+        assert!(EVERYWHERE.is_sorted());
+    }
 
     #[test]
     fn a_title_says_what_was_asked_and_what_came_of_it() {

@@ -72,6 +72,7 @@ impl TestUi {
             kept: None,
             cache: self.ui.home.path().join("cache"),
             scope: LogScope::All,
+            timeline: crate::core::config::TimelineSettings::default(),
         };
         let files = catalog.files();
         let corpus = catalog.scoped_corpus(&files, &()).expect("reads").corpus;

@@ -16,7 +16,7 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob, Request, Target, TerminalJob, UndoDirection};
 use crate::tui::event::LeftText;
 use crate::tui::layout::Focus;
-use crate::tui::overlay::chooser::{Chooser, ChooserOption};
+use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
 use crate::tui::overlay::form::NewMemoryForm;
 use crate::tui::overlay::prompt::{NamePrompt, Purpose};
 use crate::tui::pane::context::ContextPane;
@@ -27,6 +27,7 @@ use crate::tui::pane::history::HistoryPane;
 use crate::tui::pane::log::{copy_resume, copy_to_clipboard, resume};
 use crate::tui::pane::preview::PreviewContent;
 use crate::tui::pane::queue::QueuePane;
+use crate::tui::pane::timeline::TimelinePane;
 use crate::tui::pane::{PaneContext, Step, Toast, latest};
 
 impl BrowsePane {
@@ -76,6 +77,7 @@ impl BrowsePane {
             Action::Review => QueuePane::open(),
             Action::Why => self.explain(),
             Action::Curate => CuratePane::open(cx),
+            Action::Timeline => TimelinePane::open(cx),
             Action::ToggleSource => self.toggle_mode(cx),
             Action::TogglePreview => self.toggle_preview(),
             Action::Agent => {
@@ -275,11 +277,11 @@ impl BrowsePane {
                 ChooserOption {
                     label: snapshot.store.name().to_owned(),
                     detail: to.layout().name().to_owned(),
-                    request: Request::Move {
+                    choice: Choice::Change(Box::new(Request::Move {
                         memories: moved.cloned().collect(),
                         to: to.clone(),
                         links: BrokenLinks::Follow,
-                    },
+                    })),
                 }
             })
             .collect();

@@ -3,7 +3,7 @@
 use super::{FindPane, Print};
 use crate::tui::Exit;
 use crate::tui::action::Action;
-use crate::tui::effect::{Effect, TerminalJob};
+use crate::tui::effect::{Effect, TerminalJob, TimelineJob};
 use crate::tui::event::Event;
 use crate::tui::pane::browse::tree::Key;
 use crate::tui::pane::log::{LogPane, copy_to_clipboard};
@@ -82,6 +82,21 @@ impl FindPane {
             Step::Park,
             Step::Broadcast(Box::new(opened)),
         ]
+    }
+
+    /// Proposes a memory for the marked messages, or the one under the cursor.
+    pub(super) fn promote(&self) -> Vec<Step> {
+        let mut rows = self.marked();
+        if rows.is_empty() {
+            rows.extend(self.row());
+        }
+        let messages = rows.iter().filter(|row| row.store.is_none());
+        let lines: Vec<String> = messages.map(|row| row.hit.citation.to_string()).collect();
+        match (lines.is_empty(), rows.is_empty()) {
+            (false, _) => vec![Step::Effect(Effect::Timeline(TimelineJob::Propose(lines)))],
+            (true, false) => vec![Step::Toast(Toast::done("That is a memory already"))],
+            (true, true) => Vec::new(),
+        }
     }
 
     /// Prints the chosen rows and ends the program.
@@ -171,4 +186,17 @@ impl FindPane {
         };
         self.open_memory(key, row, Some(Action::Edit))
     }
+}
+
+/// Whether an action is about the row under the cursor, or the marked ones.
+pub(super) fn is_about_a_row(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Open
+            | Action::Edit
+            | Action::Mark
+            | Action::Copy
+            | Action::Promote
+            | Action::Resume
+    )
 }

@@ -55,7 +55,10 @@ impl Conversation {
                 .clamp(8, MEASURE + 12),
             ..options
         };
-        let mut lines = Vec::new();
+        let mut lines = match at {
+            0 => self.summary_lines(gutter, body),
+            _ => Vec::new(),
+        };
         if piece.starts && at > 0 {
             lines.push(Line::default());
         }
@@ -102,6 +105,33 @@ impl Conversation {
             lines.push(Line::from(spans));
         }
         LaidOutPiece { lines, above }
+    }
+
+    /// Lays out what happened in the conversation.
+    fn summary_lines(&self, gutter: usize, options: RenderOptions<'_>) -> Vec<Line<'static>> {
+        let mut lines = Vec::new();
+        for (at, text) in self.summary.iter().enumerate() {
+            let (mark, role) = match at {
+                0 => ("", Role::Heading),
+                _ => ("• ", Role::Text),
+            };
+            let room = options.width.saturating_sub(2).max(8);
+            let style = options.theme.style(role);
+            let rows = cells::styled_rows(text, room, |_| style);
+            for (row, spans) in rows.into_iter().enumerate() {
+                let mark = if row == 0 { mark } else { "  " };
+                let mut line = vec![
+                    Span::raw(" ".repeat(gutter)),
+                    Span::styled(mark, options.theme.style(Role::Marker)),
+                ];
+                line.extend(spans);
+                lines.push(Line::from(line));
+            }
+        }
+        if !lines.is_empty() {
+            lines.push(Line::default());
+        }
+        lines
     }
 
     fn body(

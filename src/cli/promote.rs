@@ -1,0 +1,114 @@
+//! `tome promote`: lines of a log become a memory that holds a grip on them.
+
+use serde_json::json;
+
+use super::args::PromoteArgs;
+use super::change::{ChangeOptions, carry_out};
+use super::print::Printer;
+use super::world::World;
+use super::{CommandResult, Failure};
+use crate::core::Error;
+use crate::core::change::{ChangeContext, ChangeRequest, plan};
+use crate::core::layout::Layout;
+use crate::core::promote::{Proposal, grips_below, propose, quotes};
+use crate::core::store::Store;
+use crate::core::template::{self, NewWords, template};
+
+pub(super) fn run(args: &PromoteArgs, world: &World, printer: &mut Printer) -> CommandResult {
+    let quoted = world.read_whole_corpus(|logs| {
+        let find_grip = |id: &str| world.find_grip(logs, id);
+        quotes(&logs.corpus, &find_grip, &args.references)
+    })??;
+    let grips: Vec<&str> = quoted.iter().map(|quote| quote.grip.id.as_str()).collect();
+    let grips = json!(grips);
+    let nothing = || Failure::Core(Error::not_found(args.references.join(" ")), None);
+    let mut proposal = propose(&quoted).ok_or_else(nothing)?;
+    if let Some(text) = &args.content {
+        proposal.text = grips_below(text, &quoted);
+    }
+    if let Some(name) = &args.name {
+        proposal.name.clone_from(name);
+    }
+    if let Some(description) = &args.description {
+        proposal.description.clone_from(description);
+    }
+    let store = world.store_for_promotion(&proposal)?;
+    let kind = kind(args, &proposal, store.layout())?;
+    let words = NewWords {
+        name: &proposal.name,
+        about: &proposal.description,
+        text: Some(&proposal.text),
+    };
+    let made = template(&store, &kind, words, world.moment.today);
+    let taken = store.locate(&made.path);
+    if taken.is_ok_and(|file| store.root().has(&file)) {
+        return Err(Failure::Core(
+            Error::refused(&made.path, "exists already; give another --name"),
+            Some(store.layout()),
+        ));
+    }
+    let path = made.path.clone();
+    let request = ChangeRequest::Write {
+        path: made.path,
+        content: made.content,
+        fields: made.fields,
+    };
+    let context = ChangeContext {
+        moment: world.moment.clone(),
+        expected: None,
+    };
+    let how = ChangeOptions {
+        dry_run: args.dry_run,
+        layout: Some(store.layout()),
+        extra: json!({ "store": store.name(), "path": path, "grips": grips }),
+    };
+    carry_out(world, printer, how, &[store.root().path()], || {
+        plan(&store, &request, &context)
+    })
+}
+
+/// Returns the kind of the memory: as given, if the layout has it, or as proposed.
+fn kind(args: &PromoteArgs, proposal: &Proposal, layout: Layout) -> Result<String, Failure> {
+    let Some(given) = &args.category else {
+        return Ok(proposal.kind(layout).to_owned());
+    };
+    let kinds = template::kinds(layout);
+    match kinds.contains(&given.as_str()) {
+        true => Ok(given.clone()),
+        false => Err(Failure::Usage(format!(
+            "'{given}' is no type of this store; use {}",
+            kinds.join(", ")
+        ))),
+    }
+}
+
+impl World {
+    /// Returns the store that a promoted memory goes to: the one that is given, the only one, the
+    /// only one with an index, or a new one.
+    fn store_for_promotion(&self, proposal: &Proposal) -> Result<Store, Failure> {
+        let mut stores = self.stores_or(|_| {})?;
+        stores.retain(|store| !matches!(store.layout(), Layout::Instructions | Layout::Events));
+        if stores.is_empty() {
+            let kind = proposal.kind(Layout::Index);
+            let path = template::path(Layout::Index, kind, &proposal.name);
+            return Ok(self.store_for_new(&path)?.0);
+        }
+        if stores.len() > 1 && stores.iter().filter(|store| is_index(store)).count() == 1 {
+            stores.retain(is_index);
+        }
+        match stores.len() {
+            1 => Ok(stores.remove(0)),
+            _ => {
+                let names: Vec<&str> = stores.iter().map(Store::name).collect();
+                Err(Failure::Usage(format!(
+                    "there is more than one store; give one of them with --store: {}",
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+}
+
+fn is_index(store: &Store) -> bool {
+    store.layout() == Layout::Index
+}

@@ -1,0 +1,390 @@
+//! Tests of the timeline: the tree of what happened, the calendar, and the way to the log.
+
+use std::sync::Arc;
+
+use super::TestApp;
+use crate::core::library::{Library, LogSummary};
+use crate::core::log::{Agent, LogFile, LogStart, Message, MessageKind, Origin, Role, Transcript};
+use crate::core::timeline::event::Event as Said;
+use crate::core::timeline::grip::GripState;
+use crate::core::timeline::outline::Outline;
+use crate::core::timeline::record::{LogRecord, Source};
+use crate::core::timeline::summarize::Offline;
+use crate::core::timeline::{Node, Timeline};
+use crate::tui::effect::{Effect, Requester, TimelineJob, TranscriptJob};
+use crate::tui::event::{Event, GripMessage, GripText};
+use crate::tui::keymap::KeyContext;
+use crate::tui::theme::Background;
+
+const MINUTE: i64 = 60_000;
+
+/// A time in milliseconds since 1970.
+fn time(text: &str) -> i64 {
+    let time: jiff::Timestamp = text.parse().expect("a time");
+    time.as_millisecond()
+}
+
+/// The messages of a session about one thing, from a time on.
+fn said(from: &str, asked: &'static str, done: &'static str) -> Vec<Said<'static>> {
+    let start = time(from);
+    let message = |at: i64, role, text| Said {
+        time: start + at * MINUTE,
+        ..Said::test(u64::try_from(at).unwrap_or(0) + 1, role, text)
+    };
+    vec![
+        message(0, Role::User, asked),
+        message(1, Role::Assistant, done),
+        message(2, Role::User, "keep a grace window of ten seconds"),
+    ]
+}
+
+fn log(id: &str, events: &[Said<'static>]) -> LogRecord {
+    let source = Source {
+        agent: Agent::Codex,
+        id,
+        cwd: Some("/home/kim/shop"),
+        stamp: (1, None, 1, 0),
+        summarizer: &Offline,
+    };
+    LogRecord::make(source, events, None)
+}
+
+fn records() -> Vec<LogRecord> {
+    vec![
+        log(
+            "rotation",
+            &said(
+                "2026-11-04T14:02:00Z",
+                "why does refresh rotation log people out on two tabs?",
+                "The root cause is a race in rotate(): both tabs present the same refresh token.",
+            ),
+        ),
+        log(
+            "release",
+            &said(
+                "2026-11-03T09:40:00Z",
+                "please release version 1.8 with a canary first",
+                "Released 1.8 after the canary of thirty minutes; all error rates stayed flat.",
+            ),
+        ),
+        log(
+            "flaky",
+            &said(
+                "2026-09-14T10:00:00Z",
+                "the checkout test is flaky since monday",
+                "Fixed the flaky checkout test by waiting for the redirect instead of the clock.",
+            ),
+        ),
+    ]
+}
+
+/// An app with the timeline open, on the day of the newest session.
+pub(super) struct Walk {
+    pub(super) ui: TestApp,
+    timeline: Timeline,
+}
+
+impl Walk {
+    pub(super) fn new() -> Self {
+        Self::sized(100, 28, Background::Dark)
+    }
+
+    fn sized(width: u16, height: u16, background: Background) -> Self {
+        let mut ui = TestApp::sized(width, height, background);
+        ui.tell(Event::Woke(time("2026-11-04T18:00:00Z")));
+        list_log(&mut ui);
+        let effects = ui.press("t");
+        assert_eq!(effects, [Effect::Timeline(TimelineJob::Show)]);
+        let timeline = Timeline::of_records(records());
+        let mut walk = Self { ui, timeline };
+        walk.tell(0);
+        walk
+    }
+
+    /// Sends the nodes, as the worker does.
+    fn tell(&mut self, left: usize) {
+        let outline = Arc::new(Outline::of(&self.timeline));
+        self.ui.tell(Event::TimelineMade { outline, left });
+    }
+
+    pub(super) fn press(&mut self, keys: &str) -> Vec<Effect> {
+        self.ui.press(keys)
+    }
+
+    /// The row under the cursor, without the calendar beside it.
+    pub(super) fn here(&self) -> String {
+        let text = self.ui.text();
+        let row = text.lines().find(|line| line.contains("│▌"));
+        let row = row.unwrap_or_else(|| panic!("no cursor in\n{text}"));
+        row.split("│▌").nth(1).unwrap_or_default().to_owned()
+    }
+
+    /// Moves the cursor down to the row with these words.
+    fn to(&mut self, words: &str) {
+        for _ in 0..30 {
+            if self.here().contains(words) {
+                return;
+            }
+            self.press("j");
+        }
+        panic!("no {words} in\n{}", self.ui.text());
+    }
+
+    pub(super) fn title(&self) -> String {
+        self.ui.text().lines().next().unwrap_or_default().to_owned()
+    }
+}
+
+/// Lists the log of the first session in the library.
+fn list_log(ui: &mut TestApp) {
+    let logs = vec![(
+        "/home/kim/shop".to_owned(),
+        LogSummary {
+            file: LogFile {
+                agent: Agent::Codex,
+                path: "/logs/rotation.jsonl".into(),
+                id: "rotation".to_owned(),
+                size: 1,
+                modified: Some(1),
+                start: LogStart::default(),
+                title: None,
+                parent: None,
+            },
+            title: "why does refresh rotation".to_owned(),
+            time: 1,
+            turns: 2,
+            cwd: None,
+            session: None,
+            below: None,
+            unlisted: None,
+            parent: None,
+        },
+    )];
+    ui.tell(Event::LogsListed(Arc::new(Library::group_logs(logs))));
+}
+
+#[test]
+fn the_timeline_opens_on_the_newest_day_with_its_bullets() {
+    let walk = Walk::new();
+    let text = walk.ui.text();
+    assert_eq!(walk.ui.place(), KeyContext::Timeline);
+    assert!(walk.here().contains("Wednesday, 4 November"), "{text}");
+    // What the open parts of a node say is not said above them again.
+    let year = text.matches("Asked: why does refresh").count();
+    assert_eq!(year, 1, "only in its segment: {text}");
+    assert!(
+        walk.title().contains("2026 ▸ November ▸ Week 45 ▸ Wed 4"),
+        "{text}"
+    );
+    assert!(text.contains("14:02"), "{text}");
+    assert!(text.contains("race in rotate()"), "{text}");
+    assert!(text.contains("codex · shop"), "{text}");
+    assert!(walk.title().contains("1 session · 1 part"), "{text}");
+}
+
+#[test]
+fn it_says_that_it_reads_until_there_is_something_and_that_there_is_nothing() {
+    let mut ui = TestApp::new();
+    ui.press("t");
+    assert!(ui.text().contains("reading…"), "{}", ui.text());
+    let outline = Arc::new(Outline::default());
+    ui.tell(Event::TimelineMade {
+        outline: Arc::clone(&outline),
+        left: 3,
+    });
+    assert!(ui.text().contains("summarizing 3 logs"), "{}", ui.text());
+    ui.tell(Event::TimelineMade { outline, left: 0 });
+    assert!(ui.text().contains("Nothing has happened here yet"));
+    assert!(ui.text().contains("A shows everything"), "{}", ui.text());
+    assert_eq!(
+        ui.press("<esc>"),
+        [Effect::Timeline(TimelineJob::Hide)],
+        "nothing is sent any more"
+    );
+    assert_eq!(ui.place(), KeyContext::Tree);
+}
+
+#[test]
+fn what_arrives_later_leaves_the_cursor_where_it_is() {
+    let mut walk = Walk::new();
+    walk.to("race in rotate()");
+    let mut records = records();
+    records.push(log(
+        "today",
+        &said(
+            "2026-11-04T17:00:00Z",
+            "please write the notes of the release",
+            "Wrote the notes of the release.",
+        ),
+    ));
+    records.push(log(
+        "older",
+        &said(
+            "2025-01-08T17:00:00Z",
+            "please start the shop",
+            "Started the shop with an empty cart.",
+        ),
+    ));
+    walk.timeline = Timeline::of_records(records);
+    walk.tell(7);
+    let text = walk.ui.text();
+    assert!(walk.here().contains("race in rotate()"), "{text}");
+    assert!(text.contains("17:00"), "{text}");
+    assert!(walk.title().contains("7 logs to read"), "{text}");
+}
+
+#[test]
+fn a_bullet_shows_its_lines_and_then_its_log_and_escape_comes_back() {
+    let mut walk = Walk::new();
+    walk.to("race in rotate()");
+    let effects = walk.press("<cr>");
+    let [Effect::Timeline(TimelineJob::Expand(ids))] = &effects[..] else {
+        panic!("{effects:?}");
+    };
+    assert!(walk.ui.text().contains("reading…"), "{}", walk.ui.text());
+    for id in ids {
+        let grip = walk.timeline.grip(id).expect("a grip");
+        let message = |line: u64, role, text: &str| GripMessage {
+            line,
+            time: time("2026-11-04T14:03:00Z"),
+            role,
+            tool: None,
+            text: text.to_owned(),
+        };
+        walk.ui.tell(Event::GripExpanded(Arc::new(GripText {
+            grip,
+            state: GripState::Current,
+            before: vec![message(1, Role::User, "why does refresh rotation log out")],
+            excerpt: vec![message(
+                2,
+                Role::Assistant,
+                "All of the answer\nin two lines",
+            )],
+            after: Vec::new(),
+        })));
+    }
+    let text = walk.ui.text();
+    assert!(text.contains("│ agent  14:03  L2"), "{text}");
+    assert!(text.contains("│ in two lines"), "{text}");
+    assert!(text.contains("│ you  why does refresh"), "{text}");
+    assert!(walk.here().contains("race in rotate()"), "{text}");
+    let effects = walk.press("<cr>");
+    assert!(
+        effects.iter().any(|effect| matches!(
+            effect,
+            Effect::Transcript(TranscriptJob { file, requester: Requester::Reader })
+                if file.id == "rotation"
+        )),
+        "{effects:?}"
+    );
+    assert_eq!(walk.ui.place(), KeyContext::Log);
+    walk.press("<esc>");
+    assert_eq!(walk.ui.place(), KeyContext::Timeline);
+    assert!(walk.here().contains("race in rotate()"));
+    walk.press("h");
+    assert!(!walk.ui.text().contains("in two lines"), "folded again");
+    walk.press("h");
+    assert!(walk.here().contains("14:02"), "{}", walk.ui.text());
+}
+
+#[test]
+fn a_log_that_is_gone_still_has_its_words_and_says_so() {
+    let mut walk = Walk::new();
+    walk.press("w");
+    walk.press("jjj<cr>");
+    walk.press("[");
+    walk.to("flaky checkout test by");
+    let effects = walk.press("<cr>");
+    let [Effect::Timeline(TimelineJob::Expand(ids))] = &effects[..] else {
+        panic!("{effects:?}");
+    };
+    let grip = walk.timeline.grip(&ids[0]).expect("a grip");
+    walk.ui.tell(Event::GripExpanded(Arc::new(GripText {
+        grip,
+        state: GripState::Gone,
+        before: Vec::new(),
+        excerpt: Vec::new(),
+        after: Vec::new(),
+    })));
+    assert!(walk.ui.text().contains("The log is gone."));
+    walk.press("<cr>");
+    assert!(walk.ui.text().contains("The log is gone; its words"));
+    assert_eq!(walk.ui.place(), KeyContext::Timeline);
+}
+
+#[test]
+fn a_session_is_headed_by_its_node_and_titled_in_the_tree() {
+    let mut ui = TestApp::new();
+    list_log(&mut ui);
+    ui.press("G l");
+    ui.press("j l j");
+    assert!(
+        ui.text().contains("why does refresh rotation"),
+        "{}",
+        ui.text()
+    );
+    let timeline = Timeline::of_records(records());
+    let node: Node = timeline.session(Agent::Codex, "rotation").expect("a node");
+    let titles = [(
+        (Agent::Codex, "rotation".to_owned()),
+        "A title made of it".to_owned(),
+    )];
+    ui.tell(Event::SessionsTitled(Arc::new(
+        titles.into_iter().collect(),
+    )));
+    assert!(ui.text().contains("A title made of it"), "{}", ui.text());
+    let effects = ui.press("<cr>");
+    let asked = Effect::Timeline(TimelineJob::Session {
+        agent: Agent::Codex,
+        id: "rotation".to_owned(),
+    });
+    assert!(effects.contains(&asked), "{effects:?}");
+    let file = effects.iter().find_map(|effect| match effect {
+        Effect::Transcript(job) => Some(job.file.clone()),
+        _ => None,
+    });
+    let message = Message {
+        line: 1,
+        role: Role::User,
+        kind: MessageKind::Text,
+        origin: Origin::Written,
+        time: Some(1),
+        text: "the first words".to_owned(),
+        id: None,
+        reply: None,
+        tool: None,
+        session: None,
+        call: None,
+        subagent: None,
+    };
+    let transcript = Transcript {
+        messages: vec![message],
+        ..Transcript::default()
+    };
+    ui.tell(Event::Opened {
+        file: file.expect("a transcript was asked for"),
+        result: Ok(Arc::new(transcript)),
+    });
+    ui.tell(Event::SessionSummarized(Arc::new(node.clone())));
+    let text = ui.text();
+    let title = text.find(&node.title[..12]).expect("its title");
+    let first = text.find("the first words").expect("its first message");
+    assert!(title < first, "{text}");
+    assert!(text.contains("• "), "{text}");
+}
+
+#[test]
+fn the_looks_of_the_timeline() {
+    for (width, height, background) in [
+        (80, 24, Background::Dark),
+        (120, 40, Background::Light),
+        (50, 16, Background::Dark),
+    ] {
+        let mut walk = Walk::sized(width, height, background);
+        walk.to("Found: The root");
+        insta::assert_snapshot!(
+            format!("timeline_{width}x{height}_{background:?}"),
+            walk.ui.styled()
+        );
+    }
+}

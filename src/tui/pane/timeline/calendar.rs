@@ -1,0 +1,166 @@
+//! The calendar: weeks as columns, days as rows, each day shaded by how much happened.
+
+use jiff::civil::{Date, Weekday};
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::core::timeline::outline::Outline;
+use crate::tui::theme::{Role, Theme};
+
+/// The names of the days, and their width with the blank behind them.
+const DAYS: [&str; 7] = ["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"];
+const NAME: u16 = 3;
+
+/// The rows: the months, then the days.
+pub(super) const HEIGHT: u16 = 8;
+
+/// The shades, from little to much.
+const SHADES: [&str; 4] = ["░", "▒", "▓", "█"];
+
+/// The days on which something happened, and the selected one.
+pub(super) struct Calendar<'a> {
+    pub(super) outline: &'a Outline,
+    pub(super) day: Date,
+    pub(super) today: Date,
+}
+
+impl Calendar<'_> {
+    /// The first and the last day that can be selected.
+    pub(super) fn bounds(&self) -> (Date, Date) {
+        let mut days = self.outline.days().map(|(day, _)| day);
+        let first = days.next().unwrap_or(self.today);
+        let last = days.next_back().unwrap_or(first);
+        (first.min(self.today), last.max(self.today))
+    }
+
+    /// The Monday of the first week that is shown in this width. The last week is shown unless
+    /// the selected one is too far from it.
+    fn first_week(&self, area: Rect) -> Date {
+        let columns = i32::from(area.width.saturating_sub(NAME).max(1));
+        let last = monday(self.bounds().1);
+        let own = monday(self.day);
+        let first = weeks_before(last, columns - 1);
+        match own >= first {
+            true => first,
+            false => weeks_before(own, columns / 2),
+        }
+    }
+
+    /// The day at a cell.
+    pub(super) fn day_at(&self, area: Rect, at: Position) -> Option<Date> {
+        let days = Rect {
+            x: area.x + NAME.min(area.width),
+            width: area.width.saturating_sub(NAME),
+            y: area.y + 1.min(area.height),
+            height: area.height.saturating_sub(1).min(7),
+        };
+        let (first, last) = self.bounds();
+        let day = days.contains(at).then(|| {
+            let days = i32::from(at.x - days.x) * 7 + i32::from(at.y - days.y);
+            self.first_week(area)
+                .checked_add(jiff::Span::new().days(days))
+        });
+        let day = day?.ok()?;
+        (first..=last).contains(&day).then_some(day)
+    }
+
+    pub(super) fn draw(&self, frame: &mut Frame<'_>, area: Rect, theme: &Theme) {
+        let monday = self.first_week(area);
+        let columns = area.width.saturating_sub(NAME);
+        let busiest = Shading::of(self.outline);
+        let muted = theme.style(Role::Muted);
+        let mut months = " ".repeat(usize::from(NAME));
+        let mut known = None;
+        for column in 0..columns {
+            // A week is in the month of its Thursday, as in the tree.
+            let Some(thursday) = days_after(monday, i32::from(column) * 7 + 3) else {
+                break;
+            };
+            let place = usize::from(NAME + column);
+            let is_new = known != Some(thursday.month());
+            let name = thursday.strftime("%b").to_string();
+            let fits = usize::from(columns - column) >= name.len();
+            if is_new && months.len() <= place && fits {
+                months.push_str(&" ".repeat(place - months.len()));
+                months.push_str(&name);
+                months.push(' ');
+            }
+            known = Some(thursday.month());
+        }
+        frame.render_widget(Span::styled(months, muted), row(area, 0));
+        let (_, last) = self.bounds();
+        for (at, name) in (0..).zip(DAYS) {
+            let mut spans = vec![Span::styled(format!("{name} "), muted)];
+            for column in 0..columns {
+                let day = days_after(monday, i32::from(column) * 7 + i32::from(at));
+                let Some(day) = day.filter(|day| *day <= last) else {
+                    break;
+                };
+                let (shade, style) = busiest.shade(day, theme);
+                let style = match day == self.day {
+                    true => style.patch(theme.style(Role::Cursor)),
+                    false => style,
+                };
+                spans.push(Span::styled(shade, style));
+            }
+            frame.render_widget(Line::from(spans), row(area, at + 1));
+        }
+    }
+}
+
+/// How much happened on each day, compared with the others.
+struct Shading<'a> {
+    outline: &'a Outline,
+    /// The numbers of segments up to which a day has each shade but the last.
+    bounds: [usize; 3],
+}
+
+impl<'a> Shading<'a> {
+    fn of(outline: &'a Outline) -> Self {
+        let mut counts: Vec<usize> = outline.days().map(|(_, day)| day.segments).collect();
+        counts.sort_unstable();
+        let quarter = |part: usize| {
+            let at = (counts.len() * part / 4).saturating_sub(1);
+            counts.get(at).copied().unwrap_or(0)
+        };
+        Self {
+            outline,
+            bounds: [quarter(1), quarter(2), quarter(3)],
+        }
+    }
+
+    fn shade(&self, day: Date, theme: &Theme) -> (&'static str, Style) {
+        let id = crate::core::timeline::node::NodeId::Day(day);
+        let number = self.outline.activity(&id).segments;
+        if number == 0 {
+            return ("·", theme.style(Role::Rule));
+        }
+        let level = self.bounds.iter().filter(|bound| number > **bound).count();
+        let role = if level < 2 { Role::Muted } else { Role::Text };
+        (SHADES[level.min(3)], theme.style(role))
+    }
+}
+
+fn row(area: Rect, at: u16) -> Rect {
+    Rect {
+        y: area.y + at.min(area.height.saturating_sub(1)),
+        height: u16::from(at < area.height),
+        ..area
+    }
+}
+
+fn monday(day: Date) -> Date {
+    let back = i32::from(day.weekday().since(Weekday::Monday));
+    day.checked_sub(jiff::Span::new().days(back)).unwrap_or(day)
+}
+
+fn weeks_before(monday: Date, weeks: i32) -> Date {
+    let span = jiff::Span::new().weeks(weeks.max(0));
+    monday.checked_sub(span).unwrap_or(monday)
+}
+
+fn days_after(monday: Date, days: i32) -> Option<Date> {
+    monday.checked_add(jiff::Span::new().days(days)).ok()
+}

@@ -1,0 +1,194 @@
+//! Drawing of the timeline: the calendar and what is known about the selected node at the left,
+//! the tree at the right.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Margin, Rect};
+use ratatui::text::{Line, Span};
+
+use super::{Part, TimelinePane, calendar};
+use crate::core::timeline::node::NodeId;
+use crate::tui::action::Action;
+use crate::tui::cells::{self, escape_line};
+use crate::tui::chrome::{KeyFocus, bordered, fit_end, title_span};
+use crate::tui::keymap::KeyContext;
+use crate::tui::layout::inside;
+use crate::tui::pane::PaneContext;
+use crate::tui::theme::Role;
+
+/// The least width for both parts side by side.
+const WIDE: u16 = 64;
+
+/// The parts of the pane; one that is hidden has an empty area.
+pub(super) struct Areas {
+    calendar: Rect,
+    tree: Rect,
+}
+
+impl Areas {
+    pub(super) fn of(part: Part, cx: &PaneContext<'_>) -> Self {
+        let body = cx.areas.body;
+        if body.width < WIDE {
+            let none = Rect::default();
+            return match part {
+                Part::Tree => Self {
+                    calendar: none,
+                    tree: body,
+                },
+                Part::Calendar => Self {
+                    calendar: body,
+                    tree: none,
+                },
+            };
+        }
+        let left = (body.width * 3 / 10).clamp(24, 62);
+        let [calendar, tree] =
+            Layout::horizontal([Constraint::Length(left), Constraint::Min(1)]).areas(body);
+        Self { calendar, tree }
+    }
+
+    /// The rows of the tree.
+    pub(super) fn rows(&self) -> Rect {
+        inside(self.tree)
+    }
+
+    pub(super) fn height(&self) -> usize {
+        usize::from(self.rows().height).max(1)
+    }
+
+    /// The months and days of the calendar.
+    pub(super) fn days(&self) -> Rect {
+        let text = self.text();
+        Rect {
+            height: calendar::HEIGHT.min(text.height),
+            ..text
+        }
+    }
+
+    fn text(&self) -> Rect {
+        inside(self.calendar).inner(Margin::new(1, 0))
+    }
+}
+
+impl TimelinePane {
+    pub(super) fn draw(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        if self.outline.is_empty() {
+            return self.draw_nothing(frame, cx);
+        }
+        let areas = Areas::of(self.part, cx);
+        if areas.calendar.area() > 0 {
+            self.draw_calendar(frame, &areas, cx);
+        }
+        if areas.tree.area() > 0 {
+            self.draw_tree(frame, &areas, cx);
+        }
+    }
+
+    fn draw_nothing(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let block = bordered(theme, KeyFocus::Here).title(title_span(theme, "timeline"));
+        frame.render_widget(block, cx.areas.body);
+        let text = match (self.left, cx.reading) {
+            (None, Some(percent)) => format!("reading logs {percent} %"),
+            (None, None) => "reading…".to_owned(),
+            (Some(0), _) => {
+                let key = cx.keymap.key(KeyContext::Timeline, Action::Scope);
+                let key = key.map(|key| format!(" {key} shows everything, not only this project."));
+                format!(
+                    "Nothing has happened here yet. Sessions of agents are listed here by year, month, week and day, with what was asked, found, decided and done.{}",
+                    key.unwrap_or_default()
+                )
+            }
+            (Some(left), _) => format!("summarizing {left} logs…"),
+        };
+        let area = inside(cx.areas.body).inner(Margin::new(1, 0));
+        let rows = cells::wrap(&text, usize::from(area.width));
+        for (row, y) in rows.into_iter().zip(area.top()..area.bottom()) {
+            let line = Line::from(Span::styled(text[row].to_owned(), theme.style(Role::Muted)));
+            frame.render_widget(line, Rect::new(area.x, y, area.width, 1));
+        }
+    }
+
+    fn keys(&self, part: Part) -> KeyFocus {
+        match self.part == part {
+            true => KeyFocus::Here,
+            false => KeyFocus::Elsewhere,
+        }
+    }
+
+    fn draw_calendar(&self, frame: &mut Frame<'_>, areas: &Areas, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let day = self.day.strftime("%-d %B %Y").to_string();
+        let block = bordered(theme, self.keys(Part::Calendar)).title(title_span(theme, &day));
+        frame.render_widget(block, areas.calendar);
+        self.calendar().draw(frame, areas.days(), theme);
+        let text = areas.text();
+        let top = text.y + calendar::HEIGHT + 1;
+        let facts = self.facts_about(usize::from(text.width), cx);
+        for (line, y) in facts.into_iter().zip(top..text.bottom()) {
+            frame.render_widget(line, Rect::new(text.x, y, text.width, 1));
+        }
+    }
+
+    /// What is known about the selected node: its title, keywords and files.
+    fn facts_about(&self, width: usize, cx: &PaneContext<'_>) -> Vec<Line<'static>> {
+        let theme = cx.theme;
+        let id = match self.part {
+            Part::Calendar => Some(NodeId::Day(self.day)),
+            Part::Tree => self.entry().map(|entry| entry.node().clone()),
+        };
+        let Some(node) = id.and_then(|id| self.outline.node(&id)) else {
+            return vec![Line::from(Span::styled(
+                "nothing happened",
+                theme.style(Role::Muted),
+            ))];
+        };
+        let mut lines = Vec::new();
+        let mut wrapped = |text: &str, role: Role| {
+            let text = escape_line(text);
+            let rows = cells::wrap(&text, width).into_iter();
+            let row = |range: std::ops::Range<usize>| text[range].trim_end().to_owned();
+            let rows = rows.map(|range| Line::from(Span::styled(row(range), theme.style(role))));
+            lines.extend(rows);
+        };
+        wrapped(&node.title, Role::Strong);
+        wrapped(&node.keywords.join(" · "), Role::Muted);
+        if !node.files.is_empty() {
+            lines.push(Line::default());
+        }
+        lines.extend(node.files.iter().map(|file| {
+            let file = fit_end(file, width);
+            Line::from(Span::styled(file, theme.style(Role::Code)))
+        }));
+        lines
+    }
+
+    fn draw_tree(&self, frame: &mut Frame<'_>, areas: &Areas, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let mut block = bordered(theme, self.keys(Part::Tree))
+            .title(title_span(theme, "what happened"))
+            .title(Line::from(Span::styled(" UTC ", theme.style(Role::Muted))).right_aligned());
+        let rows = areas.rows();
+        let count = self.rows.lines.len();
+        if count > areas.height() {
+            let last = (self.cursor.top + areas.height()).min(count);
+            let place = format!(" {}–{last}/{count} ", self.cursor.top + 1);
+            let place = Line::from(Span::styled(place, theme.style(Role::Muted)));
+            block = block.title_bottom(place.right_aligned());
+        }
+        frame.render_widget(block, areas.tree);
+        let here = self.rows.lines_of(self.cursor.selected);
+        let window = self.cursor.window(areas.height(), count);
+        for (at, y) in window.zip(rows.top()..rows.bottom()) {
+            let area = Rect::new(rows.x, y, rows.width, 1);
+            let (_, line) = &self.rows.lines[at];
+            frame.render_widget(line, area);
+            if here.contains(&at) {
+                frame
+                    .buffer_mut()
+                    .set_style(area, theme.style(Role::Selected));
+                let bar = Span::styled("▌", theme.style(Role::Accent));
+                frame.render_widget(bar, Rect::new(rows.x, y, 1, 1));
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! The timeline worker: makes the timeline of the logs from what the cache has, then brings it up
+//! to date a few logs at a time, so that what is asked for meanwhile does not wait.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use super::thread::{JobSender, Worker};
+use crate::core::Error;
+use crate::core::corpus::Corpus;
+use crate::core::display::safe;
+use crate::core::log::Agent;
+use crate::core::promote::{propose, quotes};
+use crate::core::timeline::event::{Event as LogEvent, LogBlocks};
+use crate::core::timeline::outline::Outline;
+use crate::core::timeline::{Timeline, expand, sessions_of};
+use crate::tui::effect::TimelineJob;
+use crate::tui::event::{Changes, Event, GripMessage, GripText};
+
+/// The logs that are summarized before other jobs get their turn.
+const AT_ONCE: usize = 8;
+
+/// The least time between two reports while logs are summarized.
+const EVERY: Duration = Duration::from_millis(500);
+
+/// The messages before and behind a grip.
+const AROUND: usize = 2;
+
+/// The longest text of a message beside a grip, in characters.
+const LONGEST: usize = 4_000;
+
+/// A message in its queue.
+#[derive(Debug)]
+pub(crate) enum Job {
+    /// The current corpus.
+    Logs(Arc<Corpus>),
+    /// Summarize some of the logs that have changed.
+    Fill,
+    /// What a pane asks for.
+    Asked(TimelineJob),
+}
+
+/// Makes the timeline.
+pub(crate) struct TimelineWorker {
+    events: Sender<Event>,
+    own_queue: JobSender<Job>,
+    leaving: Arc<AtomicBool>,
+    timeline: Timeline,
+    logs: Option<(Arc<Corpus>, LogBlocks)>,
+    /// The logs that are to be summarized, the newest first.
+    outdated: Vec<usize>,
+    /// Whether the timeline is on the screen.
+    is_shown: bool,
+    /// When the last report was made, and how long it took.
+    reported: (Instant, Duration),
+    /// The titles that were reported.
+    titles: HashMap<(Agent, String), String>,
+}
+
+impl TimelineWorker {
+    /// Creates a worker that knows no log yet.
+    pub(crate) fn new(
+        events: Sender<Event>,
+        own_queue: JobSender<Job>,
+        leaving: Arc<AtomicBool>,
+        no_timeline: Timeline,
+    ) -> Self {
+        Self {
+            events,
+            own_queue,
+            leaving,
+            timeline: no_timeline,
+            logs: None,
+            outdated: Vec::new(),
+            is_shown: false,
+            reported: (Instant::now(), Duration::ZERO),
+            titles: HashMap::new(),
+        }
+    }
+
+    fn take_logs(&mut self, corpus: Arc<Corpus>) {
+        let sessions = sessions_of(&corpus);
+        (self.timeline, self.outdated) = self.timeline.cached(&corpus, |log| sessions[log]);
+        let blocks = LogBlocks::of(&corpus);
+        self.logs = Some((corpus, blocks));
+        self.report();
+        self.fill_on();
+    }
+
+    fn fill_on(&self) {
+        if !self.outdated.is_empty() {
+            self.own_queue.send(Job::Fill);
+        }
+    }
+
+    fn fill(&mut self) {
+        let Some((corpus, blocks)) = &self.logs else {
+            return;
+        };
+        let next = self.outdated.len().min(AT_ONCE);
+        let next: Vec<usize> = self.outdated.drain(..next).collect();
+        self.timeline.update(corpus, blocks, &next);
+        if corpus.is_damaged() {
+            self.logs = None;
+            self.outdated.clear();
+            return self.send(Event::LogsChanged(Changes::Anywhere));
+        }
+        let (last, cost) = self.reported;
+        if self.outdated.is_empty() || last.elapsed() > EVERY.max(8 * cost) {
+            self.report();
+        }
+        self.fill_on();
+    }
+
+    /// Reports the titles of the sessions if they have changed, and the nodes if they are shown.
+    fn report(&mut self) {
+        let start = Instant::now();
+        let Some((corpus, _)) = &self.logs else {
+            return;
+        };
+        let titles = self.timeline.titles(corpus);
+        if titles != self.titles {
+            self.titles.clone_from(&titles);
+            self.send(Event::SessionsTitled(Arc::new(titles)));
+        }
+        if self.is_shown {
+            self.send(Event::TimelineMade {
+                outline: Arc::new(Outline::of(&self.timeline)),
+                left: self.outdated.len(),
+            });
+        }
+        self.reported = (Instant::now(), start.elapsed());
+    }
+
+    /// Sends the node of a session, made from its log as it is now.
+    fn summarize_session(&mut self, agent: Agent, id: &str) {
+        let Some((corpus, blocks)) = &self.logs else {
+            return;
+        };
+        let is_it = |number: &usize| {
+            let log = corpus.log(*number);
+            log.is_some_and(|log| log.agent() == Some(agent) && log.id() == id)
+        };
+        let own: Vec<usize> = self.outdated.iter().copied().filter(is_it).collect();
+        self.timeline.update(corpus, blocks, &own);
+        self.outdated.retain(|log| !own.contains(log));
+        if let Some(node) = self.timeline.session(agent, id) {
+            self.send(Event::SessionSummarized(Arc::new(node)));
+        }
+    }
+
+    fn expand(&self, ids: &[String]) {
+        for id in ids {
+            let Some(grip) = self.timeline.grip(id) else {
+                continue;
+            };
+            let Some((corpus, _)) = &self.logs else {
+                return;
+            };
+            let found = expand(corpus, &grip, AROUND, AROUND);
+            let messages = |events: &[LogEvent<'_>]| events.iter().map(message).collect();
+            self.send(Event::GripExpanded(Arc::new(GripText {
+                state: found.state,
+                before: messages(&found.before),
+                excerpt: messages(&found.excerpt),
+                after: messages(&found.after),
+                grip,
+            })));
+        }
+    }
+
+    /// Proposes a memory for grips and lines of logs.
+    fn propose(&self, references: &[String]) {
+        let Some((corpus, _)) = &self.logs else {
+            return self.send(Event::Failed("the logs are not read yet".to_owned()));
+        };
+        let find_grip = |id: &str| self.timeline.grip(id);
+        let proposed = quotes(corpus, &find_grip, references).and_then(|quotes| {
+            let nothing = || Error::not_found(references.join(" "));
+            propose(&quotes).map(Box::new).ok_or_else(nothing)
+        });
+        self.send(Event::Proposed(proposed));
+    }
+
+    fn send(&self, event: Event) {
+        // The receiver is gone when the program is about to end.
+        drop(self.events.send(event));
+    }
+}
+
+fn message(event: &LogEvent<'_>) -> GripMessage {
+    let beginning: String = event.text.chars().take(LONGEST).collect();
+    GripMessage {
+        line: event.line,
+        time: event.time,
+        role: event.role,
+        tool: event.tool.map(str::to_owned),
+        text: safe(&beginning),
+    }
+}
+
+impl Worker for TimelineWorker {
+    type Job = Job;
+
+    fn perform(&mut self, job: Job) {
+        if self.leaving.load(Ordering::Relaxed) {
+            return;
+        }
+        match job {
+            Job::Logs(corpus) => self.take_logs(corpus),
+            Job::Fill => self.fill(),
+            Job::Asked(TimelineJob::Show) => {
+                self.is_shown = true;
+                self.report();
+            }
+            Job::Asked(TimelineJob::Hide) => self.is_shown = false,
+            Job::Asked(TimelineJob::Session { agent, id }) => self.summarize_session(agent, &id),
+            Job::Asked(TimelineJob::Expand(ids)) => self.expand(&ids),
+            Job::Asked(TimelineJob::Propose(references)) => self.propose(&references),
+        }
+    }
+
+    fn supersedes(newer: &Job, older: &Job) -> bool {
+        matches!(
+            (newer, older),
+            (Job::Logs(_), Job::Logs(_) | Job::Fill) | (Job::Fill, Job::Fill)
+        )
+    }
+}
