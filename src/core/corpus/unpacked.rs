@@ -17,6 +17,9 @@ const WORDS: usize = 32 << 20;
 /// A block of a part.
 type Key = (Part, usize);
 
+/// Frames of a block that were read: which ones, and their text.
+type ReadFrames = (Key, Range<usize>, Arc<Vec<u8>>);
+
 /// Decompresses texts and keeps the last ones.
 #[derive(Debug, Default)]
 pub(super) struct Unpacked {
@@ -26,7 +29,7 @@ pub(super) struct Unpacked {
     /// Blocks of conversation text, and their bytes.
     words: Mutex<(HashMap<usize, Arc<String>>, usize)>,
     /// The frames that were read last, of which more messages may follow.
-    frames: Mutex<Option<(Key, Range<usize>, Arc<Vec<u8>>)>>,
+    frames: Mutex<Option<ReadFrames>>,
 }
 
 impl Unpacked {
