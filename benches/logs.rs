@@ -7,6 +7,7 @@
 #[path = "support/synthetic.rs"]
 mod synthetic;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -15,7 +16,6 @@ use std::{env, fs, io};
 use memchr::memmem;
 use tome::core::corpus::{BuildOptions, Corpus, Part, WhenBusy};
 use tome::core::log::{self, LogFile, LogLocations};
-use tome::core::text::{Term, stem};
 
 /// The word to search: a rare one, which some messages contain.
 const WORD: &str = "subgepagetion";
@@ -187,20 +187,17 @@ fn open(cache: &Path) -> io::Result<Corpus> {
 
 fn filter(cache: &Path) -> io::Result<String> {
     let corpus = open(cache)?;
-    let stem = Term::of(&stem(WORD));
-    let count = |part, term: Term| {
-        let all = corpus.blocks(part);
-        let length = all.len();
-        format!(
-            "{} of {length}",
-            all.filter(|block| block.may_contain(term)).count()
-        )
+    let count = |part| {
+        let mut blocks = BTreeSet::new();
+        for segment in 0..corpus.segments(part) {
+            corpus.word_occurrences((part, segment), WORD, &mut |occurrence| {
+                blocks.insert(occurrence.block);
+            });
+        }
+        format!("{} of {}", blocks.len(), corpus.blocks(part).len())
     };
-    let words = count(Part::Words, stem);
-    Ok(format!(
-        "{words} words, {} tools",
-        count(Part::Results, Term::of(WORD))
-    ))
+    let words = count(Part::Words);
+    Ok(format!("{words} words, {} tools", count(Part::Results)))
 }
 
 fn scan(cache: &Path, part: Part) -> io::Result<String> {

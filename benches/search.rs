@@ -1,9 +1,9 @@
 //! The time of recall and find, compared with ripgrep, fzf and fast-resume on the same text.
 //!
-//! `cargo bench --bench search -- [100MB|1GB]`. A recall is a process of its own that checks
-//! the logs for changes, with a warm cache; a find is the work for one keystroke, with an
-//! open corpus. Growth is relative to a tenth of the size. A program that is not installed is
-//! reported and left out.
+//! `cargo bench --bench search -- [100MB|1GB|6GB]...`, each size in turn. A recall is a process of
+//! its own that checks the logs for changes, with a warm cache; a find is the work for one
+//! keystroke, with an open corpus. Growth is that of the processor time, relative to a tenth of
+//! the size. A program that is not installed is reported and left out.
 
 #[path = "support/synthetic.rs"]
 mod synthetic;
@@ -53,9 +53,16 @@ const RECALLS: [(&str, &str); 5] = [
 
 fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).filter(|arg| arg != "--bench").collect();
-    let size = args.first().map_or("100MB", String::as_str);
-    let result = match bytes(size) {
-        Some(bytes) => recalls(bytes).and_then(|()| fuzzy()),
+    let sizes = match args.is_empty() {
+        true => vec!["100MB".to_owned()],
+        false => args,
+    };
+    let sizes: Option<Vec<u64>> = sizes.iter().map(|size| bytes(size)).collect();
+    let result = match sizes {
+        Some(sizes) => sizes
+            .into_iter()
+            .try_for_each(recalls)
+            .and_then(|()| fuzzy()),
         None => Err(io::Error::other("a size is like 100MB or 1GB")),
     };
     match result {
@@ -78,12 +85,12 @@ fn recalls(bytes: u64) -> io::Result<()> {
         bytes / 1_000_000
     ));
     say(&format!(
-        "{:<18}{:>9}{:>9}{:>10}{:>10}{:>12}{:>10}",
-        "", "ms", "MB", "rg -i ms", "rg / tome", "fast-resume", "10x: time"
+        "{:<18}{:>9}{:>9}{:>9}{:>10}{:>10}{:>12}{:>10}",
+        "", "ms", "CPU ms", "MB", "rg -i ms", "rg / tome", "fast-resume", "10x: CPU"
     ));
     for (name, query) in RECALLS {
-        let tome = middle(|| large.recall(query))?;
-        let before = middle(|| small.recall(query))?;
+        let (tome, processor) = with_processor_time(|| middle(|| large.recall(query)))?;
+        let (before, processor_before) = with_processor_time(|| middle(|| small.recall(query)))?;
         let longest = query
             .split(' ')
             .max_by_key(|word| word.len())
@@ -93,7 +100,7 @@ fn recalls(bytes: u64) -> io::Result<()> {
         let in_ms = |figure: &Measurement| figure.0.as_secs_f64() * 1e3;
         let shown = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
         say(&format!(
-            "{name:<18}{:>9.1}{:>9}{:>10}{:>10}{:>12}{:>9.1}x  memory {:.1}x",
+            "{name:<18}{:>9.1}{processor:>9.1}{:>9}{:>10}{:>10}{:>12}{:>9.1}x  memory {:.1}x",
             in_ms(&tome),
             tome.1 / 1024,
             shown(rg.as_ref().map(|rg| format!("{:.1}", in_ms(rg)))),
@@ -102,11 +109,17 @@ fn recalls(bytes: u64) -> io::Result<()> {
                     .map(|rg| format!("{:.1}x", in_ms(rg) / in_ms(&tome)))
             ),
             shown(peer.as_ref().map(|peer| format!("{:.1} ms", in_ms(peer)))),
-            in_ms(&tome) / in_ms(&before),
+            processor / processor_before,
             tome.1 as f64 / before.1.max(1) as f64,
         ));
     }
     first_runs(&large)?;
+    let cache = large.cache_bytes()?;
+    say(&format!(
+        "cache: {} MB, {:.1} % of the logs",
+        cache / 1_000_000,
+        100.0 * cache as f64 / bytes as f64
+    ));
     for (program, name) in [("rg", "ripgrep"), ("fr", "fast-resume")] {
         if Command::new(program).arg("--version").output().is_err() {
             say(&format!("{name} is not installed: left out"));
@@ -155,6 +168,15 @@ fn first_timeline(site: &BenchHome, corpus: f64) -> io::Result<()> {
     Ok(())
 }
 
+/// Measures, and returns the processor time of one run in milliseconds as well.
+fn with_processor_time(
+    measure: impl FnOnce() -> io::Result<Measurement>,
+) -> io::Result<(Measurement, f64)> {
+    let before = children_time();
+    let measured = measure()?;
+    Ok((measured, (children_time() - before) * 1e3 / RUNS as f64))
+}
+
 /// Returns the processor time of all ended children in seconds, from `/proc`.
 fn children_time() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
@@ -186,6 +208,13 @@ impl BenchHome {
         // The other program builds its index in its first run.
         drop(site.peer("fr", &["--json", "warm"]));
         Ok(site)
+    }
+
+    /// Returns the size of the cache of the logs, in bytes.
+    fn cache_bytes(&self) -> io::Result<u64> {
+        let files = fs::read_dir(self.cache.join("tome/corpus"))?;
+        let sizes = files.map(|file| Ok(file?.metadata()?.len()));
+        sizes.sum()
     }
 
     fn recall(&self, query: &str) -> io::Result<Measurement> {

@@ -119,13 +119,11 @@ fn logs_with_role(corpus: &Corpus, role: Role) -> Vec<bool> {
     let mut speaks = vec![false; corpus.logs().len()];
     for part in Part::ALL {
         for block in corpus.blocks(part) {
-            let Some(content) = block.read() else {
+            let Some(table) = block.table() else {
                 continue;
             };
-            for (_, message) in content
-                .messages()
-                .filter(|(_, message)| message.role == role)
-            {
+            let messages = (0..table.count()).filter_map(|number| table.summary(number));
+            for message in messages.filter(|message| message.role == role) {
                 if let Some(speaks) = speaks.get_mut(message.log) {
                     *speaks = true;
                 }

@@ -86,8 +86,11 @@ fn messages(corpus: &Corpus) -> Vec<u64> {
                     block.number().saturating_sub(TOGETHER)..block.number(),
                 );
             }
-            for (_, message) in block.read().iter().flat_map(|content| content.messages()) {
-                let home = message.id.map(|id| *homes.entry(id).or_insert(message.log));
+            let Some(table) = block.table() else { continue };
+            for message in (0..table.count()).filter_map(|number| table.textless(number)) {
+                let home = message
+                    .identity
+                    .map(|id| *homes.entry(id).or_insert(message.log));
                 if home.is_some_and(|home| home != message.log) {
                     continue;
                 }

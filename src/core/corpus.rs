@@ -3,13 +3,14 @@
 //! # Files
 //!
 //! The cache directory, which the caller passes, holds a small manifest that is replaced
-//! whole, and seven packs that are append-only and memory-mapped. Conversation text
+//! whole, and ten packs that are append-only and memory-mapped. Conversation text
 //! (messages, reasoning, notices), tool calls and tool results have packs of their own.
-//! Text is stored in blocks of about 64 KB, and a message is never split between blocks. The
-//! index of each block is stored in a separate pack, so that a search does not read the
-//! blocks that cannot match. Conversation text and calls are indexed by a concordance, which
-//! is about as large as the text. Results are several times as much and are searched less
-//! often, so they have only a filter. Packs that are half garbage are copied into new ones.
+//! Text is stored in blocks, and a message is never split between blocks. It is compressed in
+//! frames: small ones for conversation text and calls, of which single messages are read, and
+//! large ones for results, which are several times as much and are searched less often. Each
+//! part has an index of its words, so that a search reads only what matches: that of
+//! conversation text and calls has every message with a word, that of results only the blocks.
+//! Packs that are half garbage are copied into new ones.
 //!
 //! # Guarantees
 //!
@@ -29,8 +30,10 @@
 
 mod block;
 mod bytes;
-mod concordance;
-mod filter;
+mod frames;
+mod index;
+mod log_view;
+mod lookup;
 mod manifest;
 mod mapped;
 mod pack;
@@ -38,6 +41,7 @@ mod plan;
 mod refresh;
 mod source;
 mod state;
+mod unpacked;
 mod view;
 mod worker;
 
@@ -51,20 +55,23 @@ use crate::core::log::{HashedProjects, LogFile};
 use crate::core::{Error, Result};
 
 pub use block::{LONGEST, key};
-pub use concordance::Occurrence;
-pub use view::{Block, BlockContent, CorpusMessage, Log, MessageSummary, MessageTable};
+pub use index::{Containing, Occurrence};
+pub use log_view::Log;
+pub use lookup::FormTest;
+pub use view::{Block, BlockBytes, BlockContent, CorpusMessage, MessageSummary, MessageTable};
 
 use manifest::Manifest;
 use pack::{Maps, Pack};
+use unpacked::Unpacked;
 
 /// The kinds of text, which are stored separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// Conversation text: messages, reasoning, notices, injected text; has a concordance.
+    /// Conversation text: messages, reasoning, notices, injected text; its messages are indexed.
     Words,
-    /// Tool calls: what an agent did; has a concordance.
+    /// Tool calls: what an agent did; its messages are indexed.
     Calls,
-    /// Results of tools: what an agent read; has a filter of folded words.
+    /// Results of tools: what an agent read; its blocks are indexed.
     Results,
 }
 
@@ -125,6 +132,7 @@ pub struct Corpus {
     /// Each owner number with the index of its visible log, sorted by owner.
     owners: Vec<(u32, usize)>,
     checked: [Vec<AtomicU8>; PARTS],
+    unpacked: Unpacked,
     is_damaged: AtomicBool,
     unread: Vec<Error>,
     notes: Vec<String>,
@@ -148,8 +156,8 @@ impl Part {
         }
     }
 
-    /// Whether the blocks of this part have a concordance, so that forms of words are found
-    /// without reading the text.
+    /// Whether the index has the messages of this part, so that forms of words are counted
+    /// without reading the text; else it has only the blocks.
     pub fn has_concordance(self) -> bool {
         self != Self::Results
     }
@@ -190,6 +198,7 @@ impl Corpus {
             checked: Part::ALL.map(|part| unchecked(manifest.blocks[part.number()].len())),
             manifest,
             maps,
+            unpacked: Unpacked::default(),
             shown: Vec::new(),
             owners: Vec::new(),
             is_damaged: AtomicBool::new(false),
@@ -274,12 +283,12 @@ impl Corpus {
         else {
             return;
         };
-        let (from, to) = (first.at, last.at + last.shape.bytes());
-        let pack = Pack::Blocks(part);
-        self.maps.release(pack, from, to.saturating_sub(from));
-        let to = last.filter_at + u64::from(last.shape.filter);
-        let (pack, from) = (Pack::Filters(part), first.filter_at);
-        self.maps.release(pack, from, to.saturating_sub(from));
+        let texts = first.text_at..last.text_at + u64::from(last.shape.stored);
+        let tables = first.table_at..last.table_at + last.shape.table();
+        for (pack, range) in [(Pack::Texts(part), texts), (Pack::Tables(part), tables)] {
+            let length = range.end.saturating_sub(range.start);
+            self.maps.release(pack, range.start, length);
+        }
     }
 
     /// Returns the errors of the logs that the last refresh could not read.
@@ -345,6 +354,7 @@ impl Corpus {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::fs;
     use std::io::Write;
 
@@ -354,7 +364,7 @@ mod tests {
     use super::*;
     use crate::core::foreign::LONGEST_RECORD;
     use crate::core::log::{self, Agent};
-    use crate::core::text::{Stems, Term, words};
+    use crate::core::text::{fold, words};
 
     const WAIT: BuildOptions = BuildOptions {
         threads: 2,
@@ -443,17 +453,33 @@ mod tests {
         ) + "\n"
     }
 
-    /// Returns the messages of a part of a log, in order.
-    fn messages_of(corpus: &Corpus, log: usize, part: Part) -> Vec<CorpusMessage<'_>> {
+    /// Returns the messages of a part of a log, in order, as [`shown`].
+    fn messages_of(corpus: &Corpus, log: usize, part: Part) -> Vec<String> {
         let blocks = corpus
             .blocks(part)
             .filter(|block| block.logs().any(|one| one == log));
-        let contents = blocks.filter_map(|block| block.read());
-        let messages = contents.flat_map(|content| content.messages().collect::<Vec<_>>());
+        let mut messages = Vec::new();
+        for content in blocks.filter_map(|block| block.read()) {
+            let all = content.messages().map(|(_, message)| message);
+            messages.extend(all.filter(|message| message.log == log).map(shown));
+        }
         messages
-            .map(|(_, message)| message)
-            .filter(|message| message.log == log)
-            .collect()
+    }
+
+    /// Returns all that the corpus knows of a message.
+    fn shown(message: CorpusMessage<'_>) -> String {
+        format!("{message:?}")
+    }
+
+    /// Returns where the index has a folded word: block and message.
+    fn occurrences(corpus: &Corpus, part: Part, word: &str) -> Vec<(usize, usize)> {
+        let mut found = Vec::new();
+        for segment in 0..corpus.segments(part) {
+            corpus.word_occurrences((part, segment), word, &mut |occurrence| {
+                found.push((occurrence.block, occurrence.message));
+            });
+        }
+        found
     }
 
     /// Compares the corpus with the transcripts of the logs that can be read.
@@ -469,12 +495,13 @@ mod tests {
             let found = found.unwrap_or_default();
             for part in Part::ALL {
                 let all = transcript.messages.iter();
-                let expected: Vec<CorpusMessage<'_>> = all
+                let expected: Vec<String> = all
                     .filter(|message| Part::of(message.kind) == part)
                     .map(|message| CorpusMessage {
                         log: found,
                         ..CorpusMessage::of(message)
                     })
+                    .map(shown)
                     .collect();
                 prop_assert_eq!(messages_of(corpus, found, part), expected);
             }
@@ -485,7 +512,33 @@ mod tests {
             prop_assert_eq!(facts, Some((transcript.head, transcript.skipped)));
         }
         prop_assert_eq!(corpus.logs().len(), count);
+        check_index(corpus)?;
         prop_assert!(!corpus.is_damaged());
+        Ok(())
+    }
+
+    /// Compares the index with the words of all blocks.
+    fn check_index(corpus: &Corpus) -> Result<(), TestCaseError> {
+        for part in Part::ALL {
+            let mut expected: BTreeMap<String, BTreeSet<(usize, usize)>> = BTreeMap::new();
+            expected.insert("absent".to_owned(), BTreeSet::new());
+            for block in corpus.blocks(part) {
+                let content = block.read().expect("it is whole");
+                for number in 0..content.count() {
+                    let (_, message) = content.row(number).expect("it is whole");
+                    let number = if part.has_concordance() { number } else { 0 };
+                    for word in words(message.text) {
+                        let places = expected.entry(fold(word.text).into_owned()).or_default();
+                        places.insert((block.number(), number));
+                    }
+                }
+            }
+            for (word, places) in expected {
+                let found = occurrences(corpus, part, &word);
+                prop_assert_eq!(found.len(), places.len(), "{}", &word);
+                prop_assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), places);
+            }
+        }
         Ok(())
     }
 
@@ -590,28 +643,13 @@ mod tests {
         }
 
         #[test]
-        fn filters_never_deny_a_word_that_is_there(
+        fn the_index_has_every_word_of_any_text(
             texts in prop::collection::vec("\\PC{0,200}", 1..20),
         ) {
             let mut home = TestCache::new();
             let all: String = texts.iter().map(|text| prompt(text) + &result(text)).collect();
             let log = home.change("a.jsonl", |bytes| *bytes = all.into_bytes());
-            let corpus = home.refresh(&[log]);
-            let mut stems = Stems::default();
-            for part in Part::ALL {
-                for block in corpus.blocks(part) {
-                    let content = block.read().expect("it is whole");
-                    for (_, message) in content.messages() {
-                        for word in words(message.text) {
-                            let term = match part {
-                                Part::Words | Part::Calls => stems.term(&word),
-                                Part::Results => word.term(),
-                            };
-                            prop_assert!(block.may_contain(term), "{}", word.text);
-                        }
-                    }
-                }
-            }
+            check_index(&home.refresh(&[log]))?;
         }
 
         #[test]
@@ -642,10 +680,8 @@ mod tests {
             fs::write(path, bytes).expect("it can be written");
             if let Some(corpus) = Corpus::open(&home.cache()) {
                 for part in Part::ALL {
-                    corpus.blocks(part).for_each(|block| {
-                        block.may_contain(Term::of("answer"));
-                        messages_of(&corpus, 0, part);
-                    });
+                    occurrences(&corpus, part, "answer");
+                    messages_of(&corpus, 0, part);
                 }
                 corpus.logs().for_each(|log| drop(log.facts()));
             }
@@ -668,12 +704,10 @@ mod tests {
             bytes.extend_from_slice(prompt("the new one").as_bytes());
         });
         let corpus = home.refresh(&[log]);
-        let texts: Vec<&str> = messages_of(&corpus, 0, Part::Words)
-            .iter()
-            .map(|m| m.text)
-            .collect();
-        assert_eq!(texts.len(), 201);
-        assert_eq!((texts[99], texts[200]), ("prompt number 99", "the new one"));
+        let messages = messages_of(&corpus, 0, Part::Words);
+        assert_eq!(messages.len(), 201);
+        assert!(messages[99].contains("\"prompt number 99\""));
+        assert!(messages[200].contains("\"the new one\""));
     }
 
     #[test]
@@ -761,8 +795,10 @@ mod tests {
         let corpus = home.refresh(&logs);
         assert_right(&corpus, &logs);
         let lines = |corpus: &Corpus| {
-            let messages = messages_of(corpus, 0, Part::Words);
-            messages.iter().map(|one| one.line).collect::<Vec<_>>()
+            let content = corpus.block(Part::Words, 0).and_then(|block| block.read());
+            let content = content.expect("there is one");
+            let lines = content.messages().map(|(_, message)| message.line);
+            lines.collect::<Vec<_>>()
         };
         assert_eq!(lines(&corpus), [1, 3]);
         let skipped = |corpus: &Corpus| {
@@ -795,7 +831,7 @@ mod tests {
         let mut home = TestCache::new();
         let words = |n: usize| format!("answer number {n} {}", "padding ".repeat(400));
         let text: String = (0..400)
-            .map(|n| prompt(&words(n)) + &result(&words(n)))
+            .map(|n| reply(&words(n)) + &result(&words(n)))
             .collect();
         let log = home.change("a.jsonl", |bytes| *bytes = text.into_bytes());
         let logs = [log];
@@ -821,9 +857,7 @@ mod tests {
             let file = fs::OpenOptions::new().write(true).open(&packs[pack]);
             file.and_then(|file| file.set_len(CUT)).expect("cut");
             for part in Part::ALL {
-                corpus.blocks(part).for_each(|block| {
-                    block.may_contain(Term::of("answer"));
-                });
+                occurrences(&corpus, part, "answer");
                 messages_of(&corpus, 0, part);
             }
             corpus.logs().for_each(|log| drop(log.facts()));
@@ -1012,7 +1046,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_grows_line_by_line_leaves_few_blocks() {
+    fn a_log_that_grows_line_by_line_leaves_few_blocks_and_segments() {
         let mut home = TestCache::new();
         let mut logs = Vec::new();
         for n in 0..100 {
@@ -1023,6 +1057,7 @@ mod tests {
         let corpus = home.refresh(&logs);
         assert_right(&corpus, &logs);
         assert_eq!(corpus.blocks(Part::Words).len(), 1);
+        assert_eq!(corpus.segments(Part::Words), 1);
     }
 
     #[test]

@@ -304,33 +304,28 @@ fn with_on_all_cores<S, T: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Runs `work` for every block of a part on all cores, with a value that each thread makes
+/// Runs `work` for these blocks of a part on all cores, with a value that each thread makes
 /// once, and releases the memory of blocks that are done. Passes the results of a few blocks at a
 /// time to `take`, with a number that orders them.
 fn over_blocks<S, T: Send>(
     corpus: &Corpus,
-    part: Part,
+    (part, blocks): (Part, &[usize]),
     make: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, &Block<'_>, &mut Vec<T>) + Sync,
     take: impl Fn(usize, Vec<T>) + Sync,
 ) {
-    // Few blocks for each thread, but enough that releasing memory is not most of the work:
-    // of words all blocks are touched, of results mostly only the filters.
-    let together = match part {
-        Part::Words | Part::Calls => 8,
-        Part::Results => 32,
-    };
-    let count = corpus.blocks(part).len();
-    with_on_all_cores(count.div_ceil(together), make, |own, at| {
-        let blocks = at * together..count.min((at + 1) * together);
+    // Few blocks for each thread, but enough that releasing memory is not most of the work.
+    const TOGETHER: usize = 8;
+    let chunks: Vec<&[usize]> = blocks.chunks(TOGETHER).collect();
+    with_on_all_cores(chunks.len(), make, |own, chunk| {
         let mut found = Vec::new();
-        for block in blocks
-            .clone()
-            .filter_map(|number| corpus.block(part, number))
-        {
+        let blocks = chunks[chunk].iter();
+        for block in blocks.filter_map(|number| corpus.block(part, *number)) {
             work(own, &block, &mut found);
         }
-        corpus.release(part, blocks);
-        take(at, found);
+        if let (Some(first), Some(last)) = (chunks[chunk].first(), chunks[chunk].last()) {
+            corpus.release(part, *first..last + 1);
+        }
+        take(chunk, found);
     });
 }

@@ -19,6 +19,8 @@ pub struct Word<'a> {
     pub text: &'a str,
     /// The word and all the text behind it.
     behind: &'a [u8],
+    /// Whether there are characters beyond ASCII in it or right beside it.
+    is_wide: bool,
 }
 
 /// The words of a text, in order; see [`words`].
@@ -29,7 +31,7 @@ pub struct Words<'a> {
     marks: Marks,
 }
 
-/// The stable hash of a folded word or a stem, as it is stored in filters.
+/// The hash of a folded word or a stem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Term(pub(crate) u64);
 
@@ -86,6 +88,14 @@ pub fn next_wide(text: &str, from: usize) -> Option<usize> {
     Some(from + 8 * plain + wide)
 }
 
+fn has_folded_letters(word: &str) -> bool {
+    let mut wide = word.chars().filter(|char| !char.is_ascii());
+    wide.any(|char| {
+        let mut lower = char.to_lowercase();
+        lower.any(|char| nucleo::chars::normalize(char).is_ascii())
+    })
+}
+
 /// Returns whether the text ends with a question mark.
 pub fn is_question(text: &str) -> bool {
     text.trim_end().ends_with('?')
@@ -100,7 +110,9 @@ pub fn fold(word: &str) -> Cow<'_, str> {
         Cow::Borrowed(word)
     } else {
         let lower = word.chars().flat_map(char::to_lowercase);
-        Cow::Owned(lower.map(nucleo::chars::normalize).collect())
+        let plain = lower.map(nucleo::chars::normalize);
+        // Some characters beyond ASCII have no lower case, but are normalized to a capital.
+        Cow::Owned(plain.map(|char| char.to_ascii_lowercase()).collect())
     }
 }
 
@@ -118,6 +130,11 @@ fn stem_with<'a>(english: &Stemmer, folded: &'a str) -> Cow<'a, str> {
 }
 
 impl Word<'_> {
+    /// Returns whether it has letters or digits beyond ASCII that [`fold`] makes ASCII ones.
+    pub fn has_folded_letters(&self) -> bool {
+        self.is_wide && has_folded_letters(self.text)
+    }
+
     /// Returns the term of the folded word.
     pub fn term(&self) -> Term {
         match (self.text.len(), self.behind.first_chunk()) {
@@ -154,11 +171,19 @@ impl Default for Stems {
 impl Stems {
     /// Returns the term of a word's stem.
     pub fn term(&mut self, word: &Word<'_>) -> Term {
-        let folded = word.term();
+        self.known(word.term(), || fold(word.text))
+    }
+
+    /// Returns the term of the stem of a folded word.
+    pub fn term_of_folded(&mut self, folded: &str) -> Term {
+        self.known(Term::of(folded), || Cow::Borrowed(folded))
+    }
+
+    fn known<'a>(&mut self, folded: Term, word: impl FnOnce() -> Cow<'a, str>) -> Term {
         if let Some(known) = self.known.get(&folded) {
             return *known;
         }
-        let stem = Term::of(&stem_with(&self.english, &fold(word.text)));
+        let stem = Term::of(&stem_with(&self.english, &word()));
         if self.known.len() == KNOWN {
             self.known.clear();
         }
@@ -196,6 +221,7 @@ impl<'a> Iterator for Words<'a> {
                 at: from,
                 text: &self.text[from..to],
                 behind: &self.text.as_bytes()[from..],
+                is_wide,
             });
         }
     }
@@ -254,7 +280,7 @@ impl<'a> Words<'a> {
 /// The classes of the next 64 bytes, one bit each.
 ///
 /// Computed for eight bytes at a time, since a branch at every byte would often be
-/// mispredicted: tokenising takes most of the time of building a filter.
+/// mispredicted: tokenising takes most of the time of building an index.
 #[derive(Debug, Clone, Copy, Default)]
 struct Marks {
     /// Letters, digits and bytes beyond ASCII.
@@ -435,6 +461,10 @@ mod tests {
         assert_eq!(fold("GRÖSSE"), "grosse");
         assert_eq!(fold("ДАННЫЕ"), "данные");
         assert_eq!(fold("HTTP2"), "http2");
+        let all = (0..=u32::from(char::MAX)).filter_map(char::from_u32);
+        for char in all.map(String::from) {
+            assert_eq!(fold(&char).to_ascii_lowercase(), fold(&char));
+        }
         assert_eq!(
             words("ÜBER").next().map(|word| word.term()),
             Some(Term::of("uber"))

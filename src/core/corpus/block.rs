@@ -1,19 +1,18 @@
 //! A block: the text of consecutive messages and a table of the messages.
 //!
 //! The text of each message is followed by a newline that belongs to no message, so that a
-//! match in a block's text cannot span two messages. After the text comes a row of fixed
-//! length for each message, then the names that rows refer to. Each row has the checksum of
-//! its text, so that one message can be read without the others.
+//! match in a block's text cannot span two messages. The table is stored apart: it has a row of
+//! fixed length for each message, then the names that rows refer to. Each row has the checksum of
+//! its text, so that one message can be read without the others. The text is compressed in
+//! frames, see `frames`.
 
 use super::bytes::{ByteReader, ByteWriter, checksum, clip};
-use super::concordance::Concordance;
-use super::filter::BloomFilter;
+use super::frames::FrameWriter;
+use super::index::IndexBuilder;
 use super::{CorpusMessage, Part};
 use crate::core::log::{self, MessageKind, Origin, Role};
-use crate::core::text::{self, Stems};
+use crate::core::text;
 
-/// The size of a block's text, in bytes, at which it is sealed.
-pub(super) const BLOCK: usize = 64 * 1024;
 /// The number of messages at which a block is sealed.
 const MESSAGES: usize = 4096;
 /// The maximum size of a message's stored text, in bytes; see [`CorpusMessage::length`].
@@ -21,27 +20,26 @@ pub const LONGEST: usize = 1024 * 1024;
 /// The maximum size of a stored tool or session name, in bytes.
 const NAME: usize = 200;
 /// The size of a row, in bytes.
-pub(super) const ROW: usize = 50;
+pub(super) const ROW: usize = 42;
 
 /// A block under construction.
-#[derive(Debug)]
 pub(super) struct BlockBuilder {
     part: Part,
     text: String,
     rows: ByteWriter,
     names: Vec<String>,
     owners: Vec<u32>,
-    concordance: Concordance,
+    frames: FrameWriter,
 }
 
 /// A block ready to be written.
 #[derive(Debug)]
 pub(super) struct SealedBlock {
     pub(super) part: Part,
-    /// Text, rows and names.
-    pub(super) bytes: Vec<u8>,
-    /// A concordance, or a filter for results.
-    pub(super) filter: Vec<u8>,
+    /// The text as it is stored.
+    pub(super) text: Vec<u8>,
+    /// The rows and the names.
+    pub(super) table: Vec<u8>,
     pub(super) shape: BlockShape,
     /// The owners of its messages, each once.
     pub(super) owners: Vec<u32>,
@@ -51,10 +49,11 @@ pub(super) struct SealedBlock {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockShape {
     pub(super) text: u32,
+    /// The size of the text as it is stored: less than `text` if it is compressed.
+    pub(super) stored: u32,
     pub(super) rows: u32,
     pub(super) names: u32,
-    pub(super) filter: u32,
-    /// The checksum of rows and names; texts and filters have their own.
+    /// The checksum of rows and names; texts have their own.
     pub(super) checksum: u64,
 }
 
@@ -70,8 +69,7 @@ pub(super) struct MessageRow {
     session: u16,
     sum: u32,
     pub(super) time: Option<i64>,
-    id: u64,
-    reply: u64,
+    identity: u64,
 }
 
 impl Part {
@@ -83,17 +81,36 @@ impl Part {
             MessageKind::Text | MessageKind::Thinking | MessageKind::Notice => Self::Words,
         }
     }
+
+    /// Returns the size of a block's text, in bytes, at which it is sealed.
+    ///
+    /// Results are searched seldom, and larger blocks make their index and themselves smaller.
+    pub(super) fn block_size(self) -> usize {
+        match self {
+            Self::Words | Self::Calls => 64 * 1024,
+            Self::Results => 256 * 1024,
+        }
+    }
+
+    /// Returns how many bytes of text are compressed together; one message is read by
+    /// decompressing the frames that it is in.
+    pub(super) fn frame_size(self) -> usize {
+        match self {
+            Self::Words | Self::Calls => 16 * 1024,
+            Self::Results => 256 * 1024,
+        }
+    }
 }
 
 impl BlockBuilder {
     pub(super) fn new(part: Part) -> Self {
         Self {
             part,
-            text: String::with_capacity(BLOCK + BLOCK / 2),
+            text: String::with_capacity(part.block_size() + part.block_size() / 2),
             rows: ByteWriter::default(),
             names: Vec::new(),
             owners: Vec::new(),
-            concordance: Concordance::default(),
+            frames: FrameWriter::default(),
         }
     }
 
@@ -102,7 +119,7 @@ impl BlockBuilder {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.text.len() >= BLOCK || self.rows.0.len() >= MESSAGES * ROW
+        self.text.len() >= self.part.block_size() || self.rows.0.len() >= MESSAGES * ROW
     }
 
     /// Adds a message of the log with this owner number; returns its size in the block's text.
@@ -129,8 +146,7 @@ impl BlockBuilder {
         rows.u16(session);
         rows.u32(sum_of(text.as_bytes()));
         rows.time(message.time);
-        rows.u64(message.id.unwrap_or_default());
-        rows.u64(message.reply.unwrap_or_default());
+        rows.u64(message.identity.unwrap_or_default());
         (self.text.len() - before) as u64
     }
 
@@ -148,12 +164,19 @@ impl BlockBuilder {
         at as u16 + 1
     }
 
-    /// Seals the block with its filter; the builder is empty afterwards.
-    pub(super) fn seal(&mut self, stems: &mut Stems) -> SealedBlock {
-        let filter = self.filter(stems);
+    /// Seals the block and adds its words to the index; the builder is empty afterwards.
+    pub(super) fn seal(&mut self, index: &mut IndexBuilder) -> SealedBlock {
+        let rows = self.rows.0.chunks_exact(ROW);
+        index.add_block(&self.text, rows.clone().map(end_of), rows.len());
         let text = self.text.len();
-        let mut out = ByteWriter(std::mem::take(&mut self.text).into_bytes());
-        out.0.extend_from_slice(&self.rows.0);
+        let frames = self
+            .frames
+            .compress(self.text.as_bytes(), self.part.frame_size());
+        let stored = frames.unwrap_or_else(|| self.text.as_bytes().to_vec());
+        self.text.clear();
+        // One very long message does not keep its memory.
+        self.text.shrink_to(2 * self.part.block_size());
+        let mut out = ByteWriter(self.rows.0.clone());
         let before_names = out.0.len();
         for name in self.names.drain(..) {
             out.u16(name.len() as u16);
@@ -162,60 +185,35 @@ impl BlockBuilder {
         let shape = BlockShape {
             text: text as u32,
             rows: (self.rows.0.len() / ROW) as u32,
+            stored: stored.len() as u32,
             names: (out.0.len() - before_names) as u32,
-            filter: filter.len() as u32,
-            checksum: checksum(&out.0[text..]),
+            checksum: checksum(&out.0),
         };
         self.rows.0.clear();
         SealedBlock {
             part: self.part,
-            bytes: out.0,
-            filter,
+            text: stored,
+            table: out.0,
             shape,
             owners: std::mem::take(&mut self.owners),
         }
     }
-
-    /// Reuses the memory of a block that has been written.
-    pub(super) fn reuse(&mut self, mut sealed: SealedBlock) {
-        if self.text.is_empty() && sealed.bytes.capacity() <= 4 * BLOCK {
-            sealed.bytes.clear();
-            self.text = String::from_utf8(sealed.bytes).unwrap_or_default();
-        }
-    }
-
-    /// Returns the index of the text: a concordance, or a filter for results.
-    fn filter(&mut self, stems: &mut Stems) -> Vec<u8> {
-        let words = text::words(&self.text);
-        if !self.part.has_concordance() {
-            let mut filter = BloomFilter::for_text(self.text.len());
-            words.for_each(|word| filter.insert(word.term()));
-            return filter.into_bytes();
-        }
-        let mut ends = self.rows.0.chunks_exact(ROW).map(end_of);
-        let (mut number, mut end) = (0, ends.next().unwrap_or(usize::MAX));
-        for word in words {
-            while word.at > end {
-                number += 1;
-                end = ends.next().unwrap_or(usize::MAX);
-            }
-            self.concordance.insert(number, &word, stems);
-        }
-        self.concordance.finish()
-    }
 }
 
 impl BlockShape {
-    /// Returns the size of text, rows and names, in bytes.
-    pub(super) fn bytes(&self) -> u64 {
-        u64::from(self.text) + u64::from(self.rows) * ROW as u64 + u64::from(self.names)
+    /// Returns the size of the table, in bytes.
+    pub(super) fn table(&self) -> u64 {
+        u64::from(self.rows) * ROW as u64 + u64::from(self.names)
     }
 
-    /// Divides a block's bytes into text, rows and names; `None` if they are too few.
-    pub(super) fn divide<'a>(&self, bytes: &'a [u8]) -> Option<[&'a [u8]; 3]> {
-        let (text, rest) = bytes.split_at_checked(self.text as usize)?;
-        let (rows, names) = rest.split_at_checked(self.rows as usize * ROW)?;
-        Some([text, rows, names])
+    /// Whether the text is stored compressed.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.stored != self.text
+    }
+
+    /// Divides a table into rows and names; `None` if it is too short.
+    pub(super) fn divide<'a>(&self, table: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+        table.split_at_checked(self.rows as usize * ROW)
     }
 }
 
@@ -235,8 +233,7 @@ impl MessageRow {
             session,
             sum,
             time: row.time()?,
-            id: row.u64()?,
-            reply: row.u64()?,
+            identity: row.u64()?,
         })
     }
 
@@ -267,8 +264,7 @@ impl MessageRow {
             time: self.time,
             text,
             length: u64::from(self.length),
-            id: (self.id != 0).then_some(self.id),
-            reply: (self.reply != 0).then_some(self.reply),
+            identity: (self.identity != 0).then_some(self.identity),
             tool: name(names, self.tool),
             session: name(names, self.session),
         })
@@ -306,15 +302,26 @@ impl<'a> CorpusMessage<'a> {
             time: message.time,
             text: &message.text,
             length: message.text.len() as u64,
-            id: message.id.as_deref().map(key),
-            reply: message.reply.as_deref().map(key),
+            identity: identity_of(message),
             tool: message.tool.as_deref(),
             session: message.session.as_deref(),
         }
     }
 }
 
-/// Returns the hash of a record's or reply's id that is stored in the corpus; never 0.
+/// Returns the hash that copies of the message in other logs share; see
+/// [`CorpusMessage::identity`].
+fn identity_of(message: &log::Message) -> Option<u64> {
+    const SHORT: usize = 24;
+    let text = || {
+        let role = checksum(&[message.role as u8]);
+        let is_long = message.text.len() >= SHORT;
+        is_long.then(|| checksum(message.text.as_bytes()) ^ role)
+    };
+    message.id.as_deref().map(key).or_else(text)
+}
+
+/// Returns the hash of a record's id that is stored in the corpus; never 0.
 pub fn key(id: &str) -> u64 {
     checksum(id.as_bytes()).max(1)
 }
@@ -348,6 +355,7 @@ fn decode_flags(flags: u16) -> Option<(Role, MessageKind, Origin)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::frames::{Decompressors, Frames};
     use super::*;
 
     #[test]
@@ -384,9 +392,18 @@ mod tests {
         let mut builder = BlockBuilder::new(Part::Results);
         builder.push(7, &CorpusMessage::of(&message));
         assert!(builder.is_full());
-        let sealed = builder.seal(&mut Stems::default());
-        let [text, rows, names] = sealed.shape.divide(&sealed.bytes).expect("it is whole");
-        let text = std::str::from_utf8(text).expect("it is text");
+        let sealed = builder.seal(&mut IndexBuilder::new(Part::Results));
+        let (rows, names) = sealed.shape.divide(&sealed.table).expect("it is whole");
+        assert!(sealed.shape.stored < sealed.shape.text / 100);
+        let frames = Frames::new(
+            Part::Results.frame_size(),
+            sealed.shape.text as usize,
+            &sealed.text,
+        );
+        let text = frames
+            .read_all(&Decompressors::default())
+            .expect("it is whole");
+        let text = String::from_utf8(text).expect("it was text");
         let row = MessageRow::read(rows).expect("there is one row");
         let message = row
             .message(&text[..row.end as usize], names)

@@ -23,6 +23,15 @@ impl ByteWriter {
         self.0.extend_from_slice(&value.to_le_bytes());
     }
 
+    /// Writes a number in groups of seven bits, the lowest first.
+    pub(super) fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
     /// Writes an optional time, in milliseconds.
     pub(super) fn time(&mut self, value: Option<i64>) {
         self.u64(value.unwrap_or(i64::MIN) as u64);
@@ -52,6 +61,20 @@ impl<'a> ByteReader<'a> {
         let (taken, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(u64::from_le_bytes(*taken))
+    }
+
+    /// Reads a number in groups of seven bits; `None` if it has more than 64 bits.
+    pub(super) fn varint(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..u64::BITS).step_by(7) {
+            let (byte, rest) = self.0.split_first()?;
+            self.0 = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(value);
+            }
+        }
+        None
     }
 
     pub(super) fn time(&mut self) -> Option<Option<i64>> {

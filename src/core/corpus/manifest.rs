@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::block::BlockShape;
 use super::bytes::{ByteReader, ByteWriter, checksum};
+use super::index::SegmentRow;
 use super::pack::{Generation, HEADER, Lengths, PACKS};
 use super::{PARTS, Part};
 use crate::core::foreign::{LARGEST_WHOLE, read_capped};
@@ -16,12 +17,13 @@ use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
 
 /// Incremented when the stored format or the decoding of logs changes.
-const VERSION: u64 = 5;
+const VERSION: u64 = 7;
 const MAGIC: &[u8; 8] = b"tomecat\0";
 const NAME: &str = "catalogue";
-/// The sizes of a log's and of a block's row, in bytes.
+/// The sizes of a log's, a block's and a segment's row, in bytes.
 const LOG: usize = 192;
-const BLOCK: usize = 48;
+const BLOCK: usize = 52;
+const SEGMENT: usize = 40;
 
 /// A range of the manifest's strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -68,11 +70,14 @@ pub(super) struct ReadPosition {
     pub(super) tail_hash: u64,
 }
 
-/// One block: its offsets, its shape and the owners of its messages.
+/// One block: where it is stored, its shape and the owners of its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockRow {
-    pub(super) at: u64,
-    pub(super) filter_at: u64,
+    pub(super) text_at: u64,
+    pub(super) table_at: u64,
+    /// The segment that indexes it. What other segments say about a block of this number was
+    /// about one that this one replaced.
+    pub(super) segment: u32,
     pub(super) shape: BlockShape,
     owners: (u32, u32),
 }
@@ -87,6 +92,8 @@ pub(super) struct Manifest {
     pub(super) written: [u64; PARTS],
     pub(super) logs: Vec<LogRow>,
     pub(super) blocks: [Vec<BlockRow>; PARTS],
+    /// The segments of each part's index.
+    pub(super) segments: [Vec<SegmentRow>; PARTS],
     owners: Vec<u32>,
     strings: Vec<u8>,
 }
@@ -101,6 +108,7 @@ impl Manifest {
             written: [0; PARTS],
             logs: Vec::new(),
             blocks: Default::default(),
+            segments: Default::default(),
             owners: Vec::new(),
             strings: Vec::new(),
         }
@@ -144,17 +152,43 @@ impl Manifest {
         }
     }
 
-    /// Adds a block.
-    pub(super) fn add(&mut self, part: Part, at: (u64, u64), shape: BlockShape, owners: &[u32]) {
+    /// Adds a block, which is not indexed yet, and returns its number.
+    pub(super) fn add(
+        &mut self,
+        part: Part,
+        (text_at, table_at): (u64, u64),
+        shape: BlockShape,
+        owners: &[u32],
+    ) -> u32 {
         let from = self.owners.len() as u32;
         self.owners.extend_from_slice(owners);
         self.written[part.number()] += u64::from(shape.text);
-        self.blocks[part.number()].push(BlockRow {
-            at: at.0,
-            filter_at: at.1,
+        let blocks = &mut self.blocks[part.number()];
+        blocks.push(BlockRow {
+            text_at,
+            table_at,
+            segment: u32::MAX,
             shape,
             owners: (from, owners.len() as u32),
         });
+        blocks.len() as u32 - 1
+    }
+
+    /// Adds the segment that indexes these blocks.
+    pub(super) fn add_segment(&mut self, part: Part, segment: SegmentRow, blocks: &[u32]) {
+        let segments = &mut self.segments[part.number()];
+        for block in blocks {
+            if let Some(block) = self.blocks[part.number()].get_mut(*block as usize) {
+                block.segment = segments.len() as u32;
+            }
+        }
+        segments.push(segment);
+    }
+
+    /// Whether a segment indexes the current block of this number.
+    pub(super) fn is_indexed_by(&self, part: Part, segment: usize, block: u32) -> bool {
+        let block = self.blocks[part.number()].get(block as usize);
+        block.is_some_and(|block| block.segment as usize == segment)
     }
 
     /// Returns the owners of the messages in a block.
@@ -199,8 +233,9 @@ impl Manifest {
         self.written.iter().for_each(|bytes| out.u64(*bytes));
         out.u32(self.next_owner);
         out.u32(self.logs.len() as u32);
-        for blocks in &self.blocks {
+        for (blocks, segments) in self.blocks.iter().zip(&self.segments) {
             out.u32(blocks.len() as u32);
+            out.u32(segments.len() as u32);
         }
         out.u32(self.owners.len() as u32);
         out.u32(self.strings.len() as u32);
@@ -209,6 +244,8 @@ impl Manifest {
             .iter()
             .flatten()
             .for_each(|block| block.write(&mut out));
+        let segments = self.segments.iter().flatten();
+        segments.for_each(|segment| segment.write(&mut out));
         self.owners.iter().for_each(|owner| out.u32(*owner));
         out.0.extend_from_slice(&self.strings);
         let mut whole = ByteWriter(Vec::with_capacity(out.0.len() + 16));
@@ -238,19 +275,25 @@ impl Manifest {
         }
         new.next_owner = input.u32()?;
         let logs = input.u32()? as usize;
-        let mut blocks = [0; PARTS];
-        for count in &mut blocks {
-            *count = input.u32()? as usize;
+        let mut counts = [(0, 0); PARTS];
+        for count in &mut counts {
+            *count = (input.u32()? as usize, input.u32()? as usize);
         }
         let (owners, strings) = (input.u32()? as usize, input.u32()? as usize);
         let mut rows = ByteReader(input.bytes(logs.checked_mul(LOG)?)?);
         new.logs = (0..logs)
             .map(|_| LogRow::read(&mut rows))
             .collect::<Option<_>>()?;
-        for (part, count) in blocks.into_iter().enumerate() {
+        for (part, (count, _)) in counts.into_iter().enumerate() {
             let mut rows = ByteReader(input.bytes(count.checked_mul(BLOCK)?)?);
             new.blocks[part] = (0..count)
                 .map(|_| BlockRow::read(&mut rows))
+                .collect::<Option<_>>()?;
+        }
+        for (part, (_, count)) in counts.into_iter().enumerate() {
+            let mut rows = ByteReader(input.bytes(count.checked_mul(SEGMENT)?)?);
+            new.segments[part] = (0..count)
+                .map(|_| SegmentRow::read(&mut rows))
                 .collect::<Option<_>>()?;
         }
         let mut rows = ByteReader(input.bytes(owners.checked_mul(4)?)?);
@@ -330,14 +373,15 @@ impl LogRow {
 
 impl BlockRow {
     fn write(&self, out: &mut ByteWriter) {
-        out.u64(self.at);
-        out.u64(self.filter_at);
+        out.u64(self.text_at);
+        out.u64(self.table_at);
         let shape = &self.shape;
         for number in [
+            self.segment,
             shape.text,
+            shape.stored,
             shape.rows,
             shape.names,
-            shape.filter,
             self.owners.0,
             self.owners.1,
         ] {
@@ -348,19 +392,51 @@ impl BlockRow {
 
     fn read(from: &mut ByteReader<'_>) -> Option<Self> {
         let mut row = ByteReader(from.bytes(BLOCK)?);
-        let (at, filter_at) = (row.u64()?, row.u64()?);
-        let (text, rows, names, filter) = (row.u32()?, row.u32()?, row.u32()?, row.u32()?);
+        let (text_at, table_at, segment) = (row.u64()?, row.u64()?, row.u32()?);
+        let (text, stored, rows, names) = (row.u32()?, row.u32()?, row.u32()?, row.u32()?);
         Some(Self {
-            at,
-            filter_at,
+            text_at,
+            table_at,
+            segment,
             owners: (row.u32()?, row.u32()?),
             shape: BlockShape {
                 text,
+                stored,
                 rows,
                 names,
-                filter,
                 checksum: row.u64()?,
             },
+        })
+    }
+}
+
+impl SegmentRow {
+    fn write(&self, out: &mut ByteWriter) {
+        out.u64(self.at);
+        for number in [
+            self.blocks,
+            self.places,
+            self.words,
+            self.text,
+            self.lists,
+            self.postings,
+        ] {
+            out.u32(number);
+        }
+        out.u64(self.checksum);
+    }
+
+    fn read(from: &mut ByteReader<'_>) -> Option<Self> {
+        let mut row = ByteReader(from.bytes(SEGMENT)?);
+        Some(Self {
+            at: row.u64()?,
+            blocks: row.u32()?,
+            places: row.u32()?,
+            words: row.u32()?,
+            text: row.u32()?,
+            lists: row.u32()?,
+            postings: row.u32()?,
+            checksum: row.u64()?,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Packs: append-only, memory-mapped files that hold blocks, filters and states. If the cache
+//! Packs: append-only, memory-mapped files that hold texts, tables, indexes and states. If the cache
 //! cannot be written, packs are kept in memory.
 //!
 //! The packs of one generation belong together; a new generation has new files. Each pack
@@ -10,31 +10,35 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::Part;
 use super::mapped::Mapped;
+use super::{PARTS, Part};
 use crate::core::foreign::open_regular;
 use crate::core::{Error, Result, private};
 
 /// What a pack holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pack {
-    /// Blocks of a part.
-    Blocks(Part),
-    /// The concordances or filters of the blocks of a part: stored together, because a search
-    /// reads all of them.
-    Filters(Part),
+    /// The texts of the blocks of a part.
+    Texts(Part),
+    /// The tables of the messages in these blocks, which are read more often than the texts.
+    Tables(Part),
+    /// The index of a part.
+    Index(Part),
     /// The metadata of logs, and the states of their decoders.
     States,
 }
 
 /// All packs, in the order of their numbers.
-pub(super) const PACKS: [Pack; 7] = [
-    Pack::Blocks(Part::Words),
-    Pack::Filters(Part::Words),
-    Pack::Blocks(Part::Calls),
-    Pack::Filters(Part::Calls),
-    Pack::Blocks(Part::Results),
-    Pack::Filters(Part::Results),
+pub(super) const PACKS: [Pack; 10] = [
+    Pack::Texts(Part::Words),
+    Pack::Tables(Part::Words),
+    Pack::Index(Part::Words),
+    Pack::Texts(Part::Calls),
+    Pack::Tables(Part::Calls),
+    Pack::Index(Part::Calls),
+    Pack::Texts(Part::Results),
+    Pack::Tables(Part::Results),
+    Pack::Index(Part::Results),
     Pack::States,
 ];
 
@@ -58,24 +62,24 @@ impl Pack {
     /// Returns its index in [`PACKS`].
     pub(super) fn number(self) -> usize {
         match self {
-            Self::Blocks(Part::Words) => 0,
-            Self::Filters(Part::Words) => 1,
-            Self::Blocks(Part::Calls) => 2,
-            Self::Filters(Part::Calls) => 3,
-            Self::Blocks(Part::Results) => 4,
-            Self::Filters(Part::Results) => 5,
-            Self::States => 6,
+            Self::Texts(part) => 3 * part.number(),
+            Self::Tables(part) => 3 * part.number() + 1,
+            Self::Index(part) => 3 * part.number() + 2,
+            Self::States => 3 * PARTS,
         }
     }
 
     fn stem(self) -> &'static str {
         match self {
-            Self::Blocks(Part::Words) => "words",
-            Self::Filters(Part::Words) => "words-filters",
-            Self::Blocks(Part::Calls) => "calls",
-            Self::Filters(Part::Calls) => "calls-filters",
-            Self::Blocks(Part::Results) => "results",
-            Self::Filters(Part::Results) => "results-filters",
+            Self::Texts(Part::Words) => "words",
+            Self::Tables(Part::Words) => "words-tables",
+            Self::Index(Part::Words) => "words-index",
+            Self::Texts(Part::Calls) => "calls",
+            Self::Tables(Part::Calls) => "calls-tables",
+            Self::Index(Part::Calls) => "calls-index",
+            Self::Texts(Part::Results) => "results",
+            Self::Tables(Part::Results) => "results-tables",
+            Self::Index(Part::Results) => "results-index",
             Self::States => "states",
         }
     }

@@ -6,8 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::log_view;
 use super::manifest::Manifest;
-use super::view;
 use crate::core::log::LogFile;
 
 /// A log to read: its index in the list and its old row.
@@ -65,7 +65,7 @@ impl Plan {
             false => seen.iter().map(|(_, path, _)| *path).collect(),
         };
         for ((_, path, _), (row, _)) in &rows {
-            if !listed.contains(path) && view::path_of(path).exists() {
+            if !listed.contains(path) && log_view::path_of(path).exists() {
                 plan.keep.push(*row);
             } else {
                 plan.gone += 1;

@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use super::block::BLOCK;
+use super::index::SegmentRow;
 use super::manifest::{LogRow, Manifest};
 use super::pack::{self, Appender, Generation, Pack};
 use super::plan::Plan;
@@ -24,7 +24,9 @@ use crate::core::{Error, Result, private};
 const WORTH_A_THREAD: u64 = 4 * 1024 * 1024;
 /// Bytes of text below which a part is not compacted.
 const WORTH_COMPACTING: u64 = 1024 * 1024;
-/// Bytes of outdated states below which they are not compacted.
+/// The number of postings of a segment that is always continued.
+const FEW_POSTINGS: usize = 1 << 12;
+/// Bytes of outdated states or segments below which they are not compacted.
 const PILED_UP: u64 = 32 * 1024 * 1024;
 
 /// See [`Corpus::refresh`].
@@ -205,15 +207,24 @@ impl Build<'_> {
         Ok(Some((BuildOutput::new(appender, manifest), is_new)))
     }
 
-    /// Whether more than half of the text in a pack belongs to no log, or most states are
-    /// outdated.
+    /// Whether more than half of the text in a pack belongs to no log, or most of an index or
+    /// of the states is outdated.
     fn is_wasteful(&self, old: &Manifest) -> bool {
         let live = old.live();
         let is_garbage = |part: usize| {
             old.written[part] > WORTH_COMPACTING && live[part] < old.written[part] / 2
         };
+        let is_outdated = |part: Part| {
+            let live: usize = old.segments[part.number()]
+                .iter()
+                .map(SegmentRow::bytes)
+                .sum();
+            old.lengths[Pack::Index(part).number()] > 4 * live as u64 + PILED_UP
+        };
         let states: u64 = old.logs.iter().map(|log| log.state.1).sum();
-        (0..PARTS).any(is_garbage) || old.lengths[Pack::States.number()] > 4 * states + PILED_UP
+        (0..PARTS).any(is_garbage)
+            || Part::ALL.into_iter().any(is_outdated)
+            || old.lengths[Pack::States.number()] > 4 * states + PILED_UP
     }
 
     /// Estimates the number of bytes to read of a log.
@@ -270,7 +281,7 @@ impl Build<'_> {
             let blocks = &old.manifest.blocks[part.number()];
             let Some(last) = blocks
                 .last()
-                .filter(|last| (last.shape.text as usize) < BLOCK / 2)
+                .filter(|last| (last.shape.text as usize) < part.block_size() / 2)
             else {
                 continue;
             };
@@ -280,7 +291,30 @@ impl Build<'_> {
             }
             worker.store.lock().1.blocks[part.number()].pop();
         }
-        Ok(true)
+        Ok(self.absorb_segments(old, worker).is_some())
+    }
+
+    /// Continues the last segments of each index as long as that costs about as much as they
+    /// and what is read have already cost; `None` if one is damaged.
+    fn absorb_segments(&self, old: &Corpus, worker: &mut BuildWorker<'_>) -> Option<()> {
+        for part in Part::ALL {
+            let blocks = worker.store.lock().1.blocks[part.number()].len();
+            let segments = &old.manifest.segments[part.number()];
+            let mut postings = 0;
+            for (number, row) in segments.iter().enumerate().rev() {
+                let cost = row.postings as usize;
+                if cost > 2 * postings + FEW_POSTINGS || !worker.has_room_for(part, row) {
+                    break;
+                }
+                postings += cost;
+                worker.store.lock().1.segments[part.number()].pop();
+                let is_current = |block: u32| {
+                    (block as usize) < blocks && old.manifest.is_indexed_by(part, number, block)
+                };
+                worker.adopt(part, old.segment(part, number)?, &is_current)?;
+            }
+        }
+        Some(())
     }
 
     /// Reads the logs of the plan on `threads` threads, the largest first.

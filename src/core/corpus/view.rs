@@ -1,26 +1,17 @@
-//! Read access to the corpus: logs, blocks and their messages.
+//! Read access to the blocks of the corpus and their messages.
 
-use std::ffi::OsStr;
-use std::ops::Range;
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::block::{self, MessageRow};
 use super::bytes::checksum;
-use super::concordance::{self, Occurrence};
-use super::manifest::{self, BlockRow, LogRow};
+use super::frames::Frames;
+use super::manifest::BlockRow;
 use super::pack::Pack;
-use super::state::LogState;
-use super::{Corpus, Part, filter};
-use crate::core::log::{Agent, Head, MessageKind, Origin, Role, Skipped};
-use crate::core::text::Term;
-
-/// A log of the corpus.
-#[derive(Debug, Clone, Copy)]
-pub struct Log<'a> {
-    pub(super) corpus: &'a Corpus,
-    pub(super) row: &'a LogRow,
-}
+use super::{Corpus, Part};
+use crate::core::log::{MessageKind, Origin, Role};
 
 /// A block of the corpus; its content is read on request.
 #[derive(Debug, Clone, Copy)]
@@ -31,20 +22,56 @@ pub struct Block<'a> {
     pub(super) number: usize,
 }
 
-/// The messages of a block; their text is read on request.
+/// The messages of a block, without their text.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageTable<'a> {
     corpus: &'a Corpus,
-    text: &'a [u8],
     rows: &'a [u8],
     names: &'a [u8],
 }
 
+/// The messages of a block with their text as bytes, which are verified one by one.
+#[derive(Debug, Clone)]
+pub struct BlockBytes<'a> {
+    table: MessageTable<'a>,
+    text: Text<'a, [u8]>,
+}
+
 /// The whole text of a block and its messages.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct BlockContent<'a> {
     table: MessageTable<'a>,
-    text: &'a str,
+    text: Text<'a, str>,
+}
+
+/// The text of a block: mapped, or decompressed and shared by all that read it.
+#[derive(Debug)]
+enum Text<'a, T: ?Sized> {
+    Mapped(&'a T),
+    Unpacked(Arc<String>),
+}
+
+impl<T: ?Sized> Clone for Text<'_, T> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Mapped(text) => Self::Mapped(text),
+            Self::Unpacked(text) => Self::Unpacked(Arc::clone(text)),
+        }
+    }
+}
+
+impl<T: ?Sized> Deref for Text<'_, T>
+where
+    String: AsRef<T>,
+{
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            Self::Mapped(text) => text,
+            Self::Unpacked(text) => String::as_ref(text),
+        }
+    }
 }
 
 /// The attributes of a message, without its text.
@@ -85,10 +112,10 @@ pub struct CorpusMessage<'a> {
     pub text: &'a str,
     /// The size of the text in the log, in bytes.
     pub length: u64,
-    /// The hash of the record's id, see [`key`](super::key); copies in other logs share it.
-    pub id: Option<u64>,
-    /// The hash of the reply's id, which the records of one reply share.
-    pub reply: Option<u64>,
+    /// A hash that copies of the message in other logs share: of the record's id, or of role and
+    /// text if the record has none. A short text without an id may be said again and has no
+    /// identity.
+    pub identity: Option<u64>,
     /// The tool's name.
     pub tool: Option<&'a str>,
     /// The session it belongs to, if the log holds several.
@@ -99,74 +126,16 @@ pub struct CorpusMessage<'a> {
 const ROWS_ARE_WHOLE: u8 = 1;
 const TEXT_IS_WHOLE: u8 = 2;
 
-impl<'a> Log<'a> {
-    /// Returns the agent or layout of the log.
-    pub fn agent(&self) -> Option<Agent> {
-        Agent::all().find(|agent| *agent as u32 == self.row.agent)
-    }
-
-    /// Returns the file, or the database that holds it.
-    pub fn path(&self) -> PathBuf {
-        path_of(self.corpus.manifest.string(self.row.path))
-    }
-
-    /// Returns the session's id, from the file's name or the database's key.
-    pub fn id(&self) -> &'a str {
-        self.text(self.row.id).unwrap_or_default()
-    }
-
-    /// Returns the working directory; if the log has only its hash, that of another log with it.
-    pub fn cwd(&self) -> Option<&'a str> {
-        self.text(self.row.cwd).or_else(|| match self.agent()? {
-            agent @ Agent::Gemini => self.corpus.projects().project(agent, &self.path()),
-            _ => None,
-        })
-    }
-
-    /// Returns the title: the log's own, or that of an index beside it.
-    pub fn title(&self) -> Option<&'a str> {
-        self.text(self.row.title)
-    }
-
-    /// Returns the earliest and the latest time of any message.
-    pub fn span(&self) -> Option<(i64, i64)> {
-        self.row.first.zip(self.row.last)
-    }
-
-    /// Returns the number of prompts that the user wrote.
-    pub fn turns(&self) -> u64 {
-        u64::from(self.row.turns)
-    }
-
-    /// Returns the size and the modification time that it was listed with.
-    pub fn stamp(&self) -> (u64, Option<i64>) {
-        (self.row.size, self.row.modified)
-    }
-
-    /// Returns the size of its text in a part, in bytes.
-    pub fn text_bytes(&self, part: Part) -> u64 {
-        self.row.text[part.number()]
-    }
-
-    /// Returns the metadata of the log and the counts of skipped lines; `None` if damaged.
-    pub fn facts(&self) -> Option<(Head, Skipped)> {
-        let facts = LogState::of(self.corpus, self.row).and_then(|state| state.facts());
-        if facts.is_none() {
-            self.corpus.report_damage();
-        }
-        facts
-    }
-
-    fn text(&self, span: manifest::StringSpan) -> Option<&'a str> {
-        let text = std::str::from_utf8(self.corpus.manifest.string(span)).ok()?;
-        (!text.is_empty()).then_some(text)
-    }
-}
-
 impl<'a> Block<'a> {
     /// Returns its number among the blocks of its part.
     pub fn number(&self) -> usize {
         self.number
+    }
+
+    /// Returns the segment of the index that has its words.
+    pub fn segment(&self) -> Option<usize> {
+        let segment = self.row.segment as usize;
+        (segment < self.corpus.segments(self.part)).then_some(segment)
     }
 
     /// Returns the size of its text, in bytes.
@@ -181,62 +150,20 @@ impl<'a> Block<'a> {
         owners.filter_map(|owner| corpus.owned_by(*owner))
     }
 
-    /// Whether a message in it may contain the term: a stem, or a folded word for
-    /// results. There are no false negatives.
-    pub fn may_contain(&self, term: Term) -> bool {
-        let answer = match self.part.has_concordance() {
-            true => {
-                let mut is_there = false;
-                self.filter()
-                    .and_then(|bytes| {
-                        concordance::look_up(bytes, (term, term), &mut |_| is_there = true)
-                    })
-                    .map(|()| is_there)
-            }
-            false => self
-                .filter()
-                .and_then(|bytes| filter::may_contain(bytes, term)),
-        };
-        if answer.is_none() {
-            self.corpus.report_damage();
-        }
-        answer.unwrap_or(true)
-    }
-
-    /// Calls `take` for the messages, visible or not, that contain a word with this stem: once
-    /// for each form, in no order. `exact` is the requested form. Only for parts with a
-    /// concordance.
-    pub fn occurrences(&self, (stem, exact): (Term, Term), take: &mut dyn FnMut(Occurrence)) {
-        debug_assert!(self.part.has_concordance());
-        let found = self
-            .filter()
-            .and_then(|bytes| concordance::look_up(bytes, (stem, exact), take));
-        if found.is_none() {
-            self.corpus.report_damage();
-        }
-    }
-
-    fn filter(&self) -> Option<&'a [u8]> {
-        let length = u64::from(self.row.shape.filter);
-        let pack = Pack::Filters(self.part);
-        self.corpus.maps.get(pack, self.row.filter_at, length)
-    }
-
     /// Opens and verifies the table of its messages; `None` if it is damaged.
     pub fn table(&self) -> Option<MessageTable<'a>> {
         let shape = &self.row.shape;
-        let pack = Pack::Blocks(self.part);
-        let bytes = self.corpus.maps.get(pack, self.row.at, shape.bytes());
+        let pack = Pack::Tables(self.part);
+        let bytes = self.corpus.maps.get(pack, self.row.table_at, shape.table());
         let table = bytes.and_then(|bytes| {
-            let [text, rows, names] = shape.divide(bytes)?;
-            let is_whole = || checksum(&bytes[text.len()..]) == shape.checksum;
-            self.is_known(ROWS_ARE_WHOLE, is_whole)
-                .then_some(MessageTable {
-                    corpus: self.corpus,
-                    text,
-                    rows,
-                    names,
-                })
+            let (rows, names) = shape.divide(bytes)?;
+            let is_whole = || checksum(bytes) == shape.checksum;
+            let table = MessageTable {
+                corpus: self.corpus,
+                rows,
+                names,
+            };
+            self.is_known(ROWS_ARE_WHOLE, is_whole).then_some(table)
         });
         if table.is_none() {
             self.corpus.report_damage();
@@ -245,23 +172,80 @@ impl<'a> Block<'a> {
     }
 
     /// Opens the table and verifies all text; `None` if either is damaged.
-    pub fn scan(&self) -> Option<MessageTable<'a>> {
-        let table = self.table()?;
-        let is_whole = self.is_known(TEXT_IS_WHOLE, || table.has_all_texts());
-        if !is_whole {
+    pub fn scan(&self) -> Option<BlockBytes<'a>> {
+        let (stored, table) = (self.stored()?, self.table()?);
+        let text = match self.row.shape.is_compressed() {
+            true => self.unpacked(stored).map(Text::Unpacked),
+            false => Some(Text::Mapped(stored)),
+        };
+        let content = text
+            .map(|text| BlockBytes { table, text })
+            .filter(|content| self.is_known(TEXT_IS_WHOLE, || content.is_whole()));
+        if content.is_none() {
             self.corpus.report_damage();
         }
-        is_whole.then_some(table)
+        content
     }
 
     /// Reads and verifies the whole block; `None` if it is damaged.
     pub fn read(&self) -> Option<BlockContent<'a>> {
-        let table = self.scan()?;
-        let text = std::str::from_utf8(table.text).ok();
+        let BlockBytes { table, text } = self.scan()?;
+        let text = match text {
+            Text::Mapped(text) => std::str::from_utf8(text).ok().map(Text::Mapped),
+            Text::Unpacked(text) => Some(Text::Unpacked(text)),
+        };
         if text.is_none() {
             self.corpus.report_damage();
         }
         Some(BlockContent { table, text: text? })
+    }
+
+    /// Reads one message and as little else as possible; `None` if its log is not visible or it
+    /// is damaged.
+    pub fn message<T>(
+        &self,
+        number: usize,
+        take: impl FnOnce(&CorpusMessage<'_>) -> T,
+    ) -> Option<T> {
+        let (stored, table) = (self.stored()?, self.table()?);
+        let range = table.range(number)?;
+        if !self.row.shape.is_compressed() {
+            return table.message(number, stored.get(range)).as_ref().map(take);
+        }
+        // A log that is not visible is no reason to decompress anything.
+        table.log(number)?;
+        let key = (self.part, self.number);
+        let taken = self
+            .corpus
+            .unpacked
+            .range((key, self.frames(stored)), range, |text| {
+                Some(take(&table.message(number, Some(text))?))
+            });
+        if taken.is_none() {
+            self.corpus.report_damage();
+        }
+        taken?
+    }
+
+    /// Returns the text as it is stored.
+    fn stored(&self) -> Option<&'a [u8]> {
+        let length = u64::from(self.row.shape.stored);
+        let pack = Pack::Texts(self.part);
+        let bytes = self.corpus.maps.get(pack, self.row.text_at, length);
+        if bytes.is_none() {
+            self.corpus.report_damage();
+        }
+        bytes
+    }
+
+    /// Returns the decompressed text; `None` if it is damaged.
+    fn unpacked(&self, stored: &[u8]) -> Option<Arc<String>> {
+        let key = (self.part, self.number);
+        self.corpus.unpacked.block(key, self.frames(stored))
+    }
+
+    fn frames<'s>(&self, stored: &'s [u8]) -> Frames<'s> {
+        Frames::new(self.part.frame_size(), self.text_bytes(), stored)
     }
 
     /// Whether a section of the block is undamaged; checked until it succeeds once.
@@ -284,21 +268,6 @@ impl<'a> MessageTable<'a> {
         self.rows.len() / block::ROW
     }
 
-    /// Returns a message; `None` if its log is not visible or its text is damaged.
-    pub fn message(&self, number: usize) -> Option<CorpusMessage<'a>> {
-        let row = self.row_at(number)?;
-        let log = self.corpus.owned_by(row.owner)?;
-        let text = self.text.get(self.range(number)?);
-        let text = text
-            .filter(|text| row.matches_text(text))
-            .and_then(|text| std::str::from_utf8(text).ok());
-        if text.is_none() {
-            self.corpus.report_damage();
-        }
-        let message = row.message(text?, self.names)?;
-        Some(CorpusMessage { log, ..message })
-    }
-
     /// Returns the log of a message, if it is visible.
     pub fn log(&self, number: usize) -> Option<usize> {
         self.corpus.owned_by(self.row_at(number)?.owner)
@@ -319,9 +288,12 @@ impl<'a> MessageTable<'a> {
         })
     }
 
-    /// Returns the text of all messages, each followed by an additional newline.
-    pub fn bytes(&self) -> &'a [u8] {
-        self.text
+    /// Returns a message without its text; `None` if its log is not visible.
+    pub fn textless(&self, number: usize) -> Option<CorpusMessage<'a>> {
+        let row = self.row_at(number)?;
+        let log = self.corpus.owned_by(row.owner)?;
+        let message = row.message("", self.names)?;
+        Some(CorpusMessage { log, ..message })
     }
 
     /// Returns the number of the message that this byte of the text belongs to.
@@ -346,6 +318,23 @@ impl<'a> MessageTable<'a> {
         Some(start..block::end_of(self.row(number)?))
     }
 
+    /// Returns a message with its text; `None` if its log is not visible or its text is damaged.
+    fn message<'t>(&self, number: usize, text: Option<&'t [u8]>) -> Option<CorpusMessage<'t>>
+    where
+        'a: 't,
+    {
+        let row = self.row_at(number)?;
+        let log = self.corpus.owned_by(row.owner)?;
+        let text = text
+            .filter(|text| row.matches_text(text))
+            .and_then(|text| std::str::from_utf8(text).ok());
+        if text.is_none() {
+            self.corpus.report_damage();
+        }
+        let message = row.message(text?, self.names)?;
+        Some(CorpusMessage { log, ..message })
+    }
+
     fn row(&self, number: usize) -> Option<&'a [u8]> {
         let from = number.checked_mul(block::ROW)?;
         self.rows.get(from..from + block::ROW)
@@ -354,11 +343,43 @@ impl<'a> MessageTable<'a> {
     fn row_at(&self, number: usize) -> Option<MessageRow> {
         MessageRow::read(self.row(number)?)
     }
+}
 
-    fn has_all_texts(&self) -> bool {
+impl<'a> BlockBytes<'a> {
+    /// Returns the table of the messages.
+    pub fn table(&self) -> MessageTable<'a> {
+        self.table
+    }
+
+    /// Returns the text of all messages, each followed by an additional newline.
+    pub fn bytes(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Returns a message; `None` if its log is not visible or its text is damaged.
+    pub fn message(&self, number: usize) -> Option<CorpusMessage<'_>> {
+        let text = self.text.get(self.table.range(number)?);
+        self.table.message(number, text)
+    }
+
+    /// Returns a message apart from its text, which is copied if the block is compressed; `None`
+    /// if its log is not visible or its text is damaged.
+    pub fn message_and_text(&self, number: usize) -> Option<(CorpusMessage<'a>, Cow<'a, str>)> {
+        let text = self.message(number)?.text;
+        let text = match &self.text {
+            Text::Mapped(all) => {
+                let text = all.get(self.table.range(number)?)?;
+                Cow::Borrowed(std::str::from_utf8(text).ok()?)
+            }
+            Text::Unpacked(_) => Cow::Owned(text.to_owned()),
+        };
+        Some((self.table.textless(number)?, text))
+    }
+
+    fn is_whole(&self) -> bool {
         let mut from = 0;
-        for number in 0..self.count() {
-            let Some(row) = self.row_at(number) else {
+        for number in 0..self.table.count() {
+            let Some(row) = self.table.row_at(number) else {
                 return false;
             };
             let end = row.end as usize;
@@ -374,11 +395,16 @@ impl<'a> MessageTable<'a> {
     }
 }
 
-impl<'a> BlockContent<'a> {
+impl BlockContent<'_> {
     /// Returns the text of all messages, visible or not, each followed by an additional
     /// newline.
-    pub fn text(&self) -> &'a str {
-        self.text
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether its text is mapped, so that keeping it takes no memory of its own.
+    pub fn is_mapped(&self) -> bool {
+        matches!(self.text, Text::Mapped(_))
     }
 
     /// Returns the number of messages, visible or not.
@@ -397,20 +423,19 @@ impl<'a> BlockContent<'a> {
     }
 
     /// Returns a message; `None` if its log is not visible.
-    pub fn message(&self, number: usize) -> Option<CorpusMessage<'a>> {
+    pub fn message(&self, number: usize) -> Option<CorpusMessage<'_>> {
         let (row, message) = self.row(number)?;
         let log = self.table.corpus.owned_by(row.owner)?;
         Some(CorpusMessage { log, ..message })
     }
 
     /// Returns the messages of the visible logs, each with its number.
-    pub fn messages(&self) -> impl Iterator<Item = (usize, CorpusMessage<'a>)> + use<'a> {
-        let content = *self;
-        (0..self.count()).filter_map(move |number| Some((number, content.message(number)?)))
+    pub fn messages(&self) -> impl Iterator<Item = (usize, CorpusMessage<'_>)> {
+        (0..self.count()).filter_map(|number| Some((number, self.message(number)?)))
     }
 
     /// Returns a row and its message, visible or not.
-    pub(super) fn row(&self, number: usize) -> Option<(MessageRow, CorpusMessage<'a>)> {
+    pub(super) fn row(&self, number: usize) -> Option<(MessageRow, CorpusMessage<'_>)> {
         let row = self.table.row_at(number)?;
         let text = self.text.get(self.range(number)?)?;
         Some((row, row.message(text, self.table.names)?))
@@ -418,33 +443,8 @@ impl<'a> BlockContent<'a> {
 }
 
 impl CorpusMessage<'_> {
-    /// Returns a hash that copies of the message in other logs share: of the record's id, or of
-    /// role and text if the record has none. A short text without an id may be said again and has
-    /// no identity.
-    pub fn identity(&self) -> Option<u64> {
-        const SHORT: usize = 24;
-        let text = || {
-            let role = checksum(&[self.role as u8]);
-            (self.text.len() >= SHORT).then(|| checksum(self.text.as_bytes()) ^ role)
-        };
-        self.id.or_else(text)
-    }
-
     /// Whether the text was cut to [`LONGEST`](super::LONGEST) bytes.
     pub fn is_cut(&self) -> bool {
         self.length > self.text.len() as u64
     }
-}
-
-/// Returns the path that was stored as these bytes.
-#[cfg(unix)]
-pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    PathBuf::from(OsStr::from_bytes(bytes))
-}
-
-/// Returns the path that was stored as these bytes.
-#[cfg(not(unix))]
-pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(OsStr::new(String::from_utf8_lossy(bytes).as_ref()))
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::block::{BlockBuilder, SealedBlock};
+use super::index::{IndexBuilder, Segment, SegmentRow};
 use super::manifest::{LogRow, Manifest};
 use super::pack::{Appender, Pack};
 use super::plan::Task;
@@ -12,7 +13,6 @@ use super::source::{LineEnd, LogReader, MessageListener, ReadOutcome, ResumePoin
 use super::state::LogState;
 use super::{Corpus, CorpusMessage, PARTS, Part};
 use crate::core::log::{self, LogFile};
-use crate::core::text::Stems;
 use crate::core::{Error, Result};
 
 /// The shared output of the threads of a build.
@@ -31,7 +31,7 @@ pub(super) struct BuildWorker<'a> {
     /// The error of writing the output; a log that cannot be read is not such an error.
     pub(super) failure: Option<Error>,
     builders: [BlockBuilder; PARTS],
-    stems: Stems,
+    indexes: [IndexBuilder; PARTS],
     log: CurrentLog,
 }
 
@@ -90,12 +90,31 @@ impl BuildOutput {
         (appender, manifest)
     }
 
-    fn put(&self, sealed: &SealedBlock) -> Result<()> {
+    /// Appends a block and returns its number.
+    fn put(&self, sealed: &SealedBlock) -> Result<u32> {
         let mut guard = self.lock();
         let (appender, manifest) = &mut *guard;
-        let at = appender.append(Pack::Blocks(sealed.part), &sealed.bytes)?;
-        let filter_at = appender.append(Pack::Filters(sealed.part), &sealed.filter)?;
-        manifest.add(sealed.part, (at, filter_at), sealed.shape, &sealed.owners);
+        let text_at = appender.append(Pack::Texts(sealed.part), &sealed.text)?;
+        let table_at = appender.append(Pack::Tables(sealed.part), &sealed.table)?;
+        let place = (text_at, table_at);
+        Ok(manifest.add(sealed.part, place, sealed.shape, &sealed.owners))
+    }
+
+    /// Seals a block, appends it and adds its words to the index.
+    fn seal(&self, builder: &mut BlockBuilder, index: &mut IndexBuilder) -> Result<()> {
+        let sealed = builder.seal(index);
+        index.blocks.push(self.put(&sealed)?);
+        Ok(())
+    }
+
+    /// Appends the segment of an index; the builder is empty afterwards.
+    fn put_segment(&self, part: Part, index: &mut IndexBuilder) -> Result<()> {
+        let blocks = index.blocks.clone();
+        let (row, bytes) = index.finish();
+        let mut guard = self.lock();
+        let (appender, manifest) = &mut *guard;
+        let at = appender.append(Pack::Index(part), &bytes)?;
+        manifest.add_segment(part, SegmentRow { at, ..row }, &blocks);
         Ok(())
     }
 
@@ -135,7 +154,7 @@ impl<'a> BuildWorker<'a> {
             store,
             failure: None,
             builders: Part::ALL.map(BlockBuilder::new),
-            stems: Stems::default(),
+            indexes: Part::ALL.map(IndexBuilder::new),
             log: CurrentLog::default(),
         }
     }
@@ -151,18 +170,45 @@ impl<'a> BuildWorker<'a> {
 
     fn seal(&mut self, part: Part) {
         let builder = &mut self.builders[part.number()];
-        let sealed = builder.seal(&mut self.stems);
-        if let Err(error) = self.store.put(&sealed) {
+        let index = &mut self.indexes[part.number()];
+        let result = self.store.seal(builder, index).and_then(|()| {
+            if index.is_full() {
+                self.store.put_segment(part, index)?;
+            }
+            Ok(())
+        });
+        if let Err(error) = result {
             self.failure.get_or_insert(error);
         }
-        builder.reuse(sealed);
     }
 
-    /// Seals and writes the blocks under construction.
+    /// Whether the index can take over a segment.
+    pub(super) fn has_room_for(&self, part: Part, row: &SegmentRow) -> bool {
+        self.indexes[part.number()].has_room_for(row)
+    }
+
+    /// Adds to the index what a segment of the old index says, so that there are few segments;
+    /// `None` if it is damaged.
+    pub(super) fn adopt(
+        &mut self,
+        part: Part,
+        segment: Segment<'_>,
+        is_current: &dyn Fn(u32) -> bool,
+    ) -> Option<()> {
+        self.indexes[part.number()].adopt(segment, is_current)
+    }
+
+    /// Seals and writes the blocks under construction, and the index of all blocks.
     pub(super) fn flush(&mut self) {
         for part in Part::ALL {
             if !self.builders[part.number()].is_empty() {
                 self.seal(part);
+            }
+            let index = &mut self.indexes[part.number()];
+            if !index.is_empty()
+                && let Err(error) = self.store.put_segment(part, index)
+            {
+                self.failure.get_or_insert(error);
             }
         }
     }

@@ -109,7 +109,7 @@ fn calls(
             for touch in file_touches(tool, message.text) {
                 for path in meant(&touch, cwd) {
                     let is_new = message
-                        .identity()
+                        .identity
                         .is_none_or(|id| seen.insert((id, path.clone())));
                     if is_new {
                         found.push(TouchingCall {

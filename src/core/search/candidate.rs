@@ -128,11 +128,26 @@ pub(super) fn both_sources_first(candidates: &mut [HitCandidate]) {
     }
 }
 
+impl HitCandidate {
+    /// Sets what was found in its text: the offset of the match, and whether it stands alone.
+    pub(super) fn read(&mut self, found: Option<(usize, bool)>) {
+        if let Some((offset, is_whole)) = found {
+            self.offset = Some(offset);
+            self.tier = is_whole;
+            self.score = score_of(is_whole);
+        }
+    }
+}
+
+fn score_of(is_whole: bool) -> f32 {
+    if is_whole { 2.0 } else { 1.0 }
+}
+
 pub(super) fn candidate_of(exact_match: ExactMatch, holder: Holder) -> HitCandidate {
     HitCandidate {
         is_in_pool: true,
         tier: exact_match.is_whole,
-        score: if exact_match.is_whole { 2.0 } else { 1.0 },
+        score: score_of(exact_match.is_whole),
         source: match holder {
             Holder::Memory(_) => HitSource::Detail,
             Holder::Log(..) => HitSource::Messages,
@@ -142,7 +157,7 @@ pub(super) fn candidate_of(exact_match: ExactMatch, holder: Holder) -> HitCandid
         line: exact_match.line,
         copy: exact_match.copy,
         copies: 0,
-        offset: Some(exact_match.offset),
+        offset: exact_match.offset,
     }
 }
 

@@ -2,9 +2,10 @@
 
 use regex::bytes::Regex;
 
+use super::needle::MOST;
 use super::walker::MessagePosition;
-use super::{Sources, over_blocks};
-use crate::core::corpus::{Block, Corpus, CorpusMessage, Part};
+use super::{Sources, on_all_cores, over_blocks, with_on_all_cores};
+use crate::core::corpus::{Block, Containing, Corpus, CorpusMessage, Part};
 use crate::core::log::MessageKind;
 
 /// A line or a message that contains the text.
@@ -18,18 +19,19 @@ pub(super) struct ExactMatch {
     pub(super) line: u64,
     /// The key that copies of a message share.
     pub(super) copy: Option<CopyKey>,
-    /// The byte offset of the match in the line or the message.
-    pub(super) offset: usize,
-    /// Whether the match is at word boundaries on both sides.
+    /// The byte offset of the match in the line or the message; `None` if that was not read.
+    pub(super) offset: Option<usize>,
+    /// Whether the match is at word boundaries on both sides. If the text was not read, it may
+    /// turn out that it is not.
     pub(super) is_whole: bool,
 }
 
 /// The key that copies of a message in several logs share: identity, kind and length.
-pub(super) type CopyKey = (u64, MessageKind, usize);
+pub(super) type CopyKey = (u64, MessageKind, u64);
 
 /// Returns the key that copies of the message share; `None` if it has no identity.
 pub(super) fn copy_key(message: &CorpusMessage<'_>) -> Option<CopyKey> {
-    Some((message.identity()?, message.kind, message.text.len()))
+    Some((message.identity?, message.kind, message.length))
 }
 
 /// The predicate that selects the messages to search.
@@ -59,7 +61,7 @@ pub(super) fn in_memories(
                         holder: *number,
                         line: line as u64,
                         copy: None,
-                        offset,
+                        offset: Some(offset),
                         is_whole,
                     });
                 }
@@ -70,21 +72,118 @@ pub(super) fn in_memories(
     (matches, lines)
 }
 
-/// Finds the messages of a part that are allowed and contain the text; passes those of a few
-/// blocks at a time to `take`.
+/// Finds the messages of a part that are allowed and contain the text, which `literal` searches;
+/// passes those of a few blocks at a time to `take`.
 pub(super) fn in_logs(
     corpus: &Corpus,
-    literal: &Regex,
+    (text, literal): (&str, &Regex),
     (part, allows): (Part, MessageFilter<'_>),
     take: &(dyn Fn(Vec<ExactMatch>) + Sync),
 ) {
     // Threads that share a regex contend for its scratch space.
     let own = || literal.clone();
+    if part.has_concordance() && text.len() >= SHORTEST && is_run(text) {
+        let run = text.to_ascii_lowercase();
+        with_on_all_cores(corpus.segments(part), own, |literal, segment| {
+            take(in_segment(corpus, (part, segment), (&run, literal, allows)));
+        });
+        return;
+    }
+    let blocks = candidate_blocks(corpus, part, text);
     let work = |literal: &mut Regex, block: &Block<'_>, matches: &mut Vec<ExactMatch>| {
         // A damaged block is recorded by the corpus.
         let _ = in_block(block, literal, (allows, matches));
     };
-    over_blocks(corpus, part, own, work, |_, found| take(found));
+    over_blocks(corpus, (part, &blocks), own, work, |_, found| take(found));
+}
+
+/// Shorter texts are inside so many words that reading all text is faster.
+const SHORTEST: usize = 3;
+
+/// Whether the text is inside one word of each message that contains it.
+fn is_run(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Finds the messages of a segment that contain the text by its index. They are not read, except
+/// those in which a word of the index may be another than the one that is written.
+fn in_segment(
+    corpus: &Corpus,
+    (part, segment): (Part, usize),
+    (run, literal, allows): (&str, &Regex, MessageFilter<'_>),
+) -> Vec<ExactMatch> {
+    let mut found: Vec<(MessagePosition, Containing)> = Vec::new();
+    corpus.text_occurrences((part, segment), run, &mut |containing, occurrence| {
+        found.push(((occurrence.block, occurrence.message), containing));
+    });
+    found.sort_unstable();
+    let mut matches = Vec::new();
+    for same_block in found.chunk_by(|a, b| a.0.0 == b.0.0) {
+        let Some(block) = corpus.block(part, same_block[0].0.0) else {
+            continue;
+        };
+        // A damaged block is recorded by the corpus.
+        let Some(table) = block.logs().next().and_then(|_| block.table()) else {
+            continue;
+        };
+        for same in same_block.chunk_by(|a, b| a.0 == b.0) {
+            let at = same[0].0;
+            let Some(message) = table.textless(at.1) else {
+                continue;
+            };
+            if !allows(&message) {
+                continue;
+            }
+            let has = |wanted| same.iter().any(|(_, containing)| *containing == wanted);
+            let (offset, is_whole) = match has(Containing::Folded) {
+                // Where the text is only a part of words, it does not stand alone.
+                false => (None, has(Containing::Whole)),
+                true => match block.message(at.1, |message| first(literal, message.text)) {
+                    Some(Some((offset, is_whole))) => (Some(offset), is_whole),
+                    _ => continue,
+                },
+            };
+            matches.push(ExactMatch {
+                at,
+                holder: message.log,
+                line: message.line,
+                copy: copy_key(&message),
+                offset,
+                is_whole,
+            });
+        }
+    }
+    matches
+}
+
+/// Returns the blocks that may contain the text, in order.
+///
+/// A run of ASCII letters and digits of the text is inside one word of each message that
+/// contains it, so only blocks with such words are searched.
+fn candidate_blocks(corpus: &Corpus, part: Part, text: &str) -> Vec<usize> {
+    let mut may_match = vec![true; corpus.blocks(part).len()];
+    let runs = text.split(|char: char| !char.is_ascii_alphanumeric());
+    for run in runs.filter(|run| run.len() >= SHORTEST).take(MOST) {
+        let run = run.to_ascii_lowercase();
+        let found = on_all_cores(corpus.segments(part), |segment| {
+            let mut blocks = Vec::new();
+            corpus.text_occurrences((part, segment), &run, &mut |_, occurrence| {
+                blocks.push(occurrence.block);
+            });
+            blocks
+        });
+        let mut has_run = vec![false; may_match.len()];
+        for block in found.into_iter().flatten() {
+            has_run[block] = true;
+        }
+        for (may_match, has_run) in may_match.iter_mut().zip(has_run) {
+            *may_match &= has_run;
+        }
+    }
+    let blocks = may_match.into_iter().enumerate();
+    blocks
+        .filter_map(|(number, may_match)| may_match.then_some(number))
+        .collect()
 }
 
 fn in_block(
@@ -93,13 +192,13 @@ fn in_block(
     (allows, matches): (MessageFilter<'_>, &mut Vec<ExactMatch>),
 ) -> Option<()> {
     block.logs().next()?;
-    let table = block.scan()?;
-    let bytes = table.bytes();
+    let content = block.scan()?;
+    let (table, bytes) = (content.table(), content.bytes());
     let mut from = 0;
     while let Some(found) = literal.find_at(bytes, from) {
         let number = table.at(found.start());
         from = table.range(number)?.end.max(found.start()) + 1;
-        let message = table.message(number).filter(|message| allows(message));
+        let message = content.message(number).filter(|message| allows(message));
         // A match of a phrase with a line break could extend into the next message.
         if let Some(message) = message
             && let Some((offset, is_whole)) = first(literal, message.text)
@@ -109,7 +208,7 @@ fn in_block(
                 holder: message.log,
                 line: message.line,
                 copy: copy_key(&message),
-                offset,
+                offset: Some(offset),
                 is_whole,
             });
         }
@@ -140,6 +239,19 @@ pub(super) fn first(literal: &Regex, text: &str) -> Option<(usize, bool)> {
 mod tests {
     use super::super::needle::literal;
     use super::*;
+    use crate::core::text::fold;
+
+    #[test]
+    fn what_equals_a_letter_ignoring_case_is_folded_to_it() {
+        for letter in 'a'..='z' {
+            let literal = literal(&letter.to_string()).expect("short");
+            let all = (0..=u32::from(char::MAX)).filter_map(char::from_u32);
+            for same in all.filter(|char| literal.is_match(char.to_string().as_bytes())) {
+                assert!(same.is_alphanumeric());
+                assert_eq!(fold(&same.to_string()), letter.to_string(), "{same}");
+            }
+        }
+    }
 
     #[test]
     fn a_place_where_it_stands_alone_is_preferred() {

@@ -2,8 +2,7 @@
 //!
 //! Three kinds of matches, each searched only if those before it leave room: the words as they
 //! are typed ([`term`]), the words with a slip of the keyboard ([`slip`]), and the letters of
-//! the words in their order ([`matcher`], ranked by nucleo). Lines are not copied: they are
-//! read from the mapped corpus.
+//! the words in their order ([`matcher`], ranked by nucleo).
 //!
 //! Blocks are searched in waves. After each wave the watcher receives the matches so far, and
 //! may cancel the search. A query that narrows the last one searches only the messages that
@@ -16,6 +15,7 @@ mod scan;
 mod slip;
 mod term;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -216,21 +216,25 @@ impl<'a> LineReader<'a> {
         }
     }
 
-    fn line(&self, spot: MatchSpot) -> Option<&'a str> {
+    fn line(&self, spot: MatchSpot) -> Option<Cow<'a, str>> {
         match spot {
             MatchSpot::Title(memory_text) => {
-                Some(&self.sources.memories.texts.get(memory_text)?.memory.title)
+                let title = &self.sources.memories.texts.get(memory_text)?.memory.title;
+                Some(Cow::Borrowed(title))
             }
             MatchSpot::Line(memory_text, line) => {
                 let memory_text = self.sources.memories.texts.get(memory_text)?;
-                memory_text.text.lines().nth(line.checked_sub(1)?)
+                let line = memory_text.text.lines().nth(line.checked_sub(1)?);
+                line.map(Cow::Borrowed)
             }
-            MatchSpot::Message { .. } => line_of(&self.message(spot)?, spot),
+            MatchSpot::Message { .. } => self.message(spot, |message| {
+                line_of(message, spot).map(|line| Cow::Owned(line.to_owned()))
+            })?,
         }
     }
 
-    /// Returns the message of a match in a log.
-    fn message(&self, spot: MatchSpot) -> Option<CorpusMessage<'a>> {
+    /// Passes the message of a match in a log to `take`.
+    fn message<T>(&self, spot: MatchSpot, take: impl FnOnce(&CorpusMessage<'_>) -> T) -> Option<T> {
         let MatchSpot::Message {
             part,
             block,
@@ -240,7 +244,8 @@ impl<'a> LineReader<'a> {
         else {
             return None;
         };
-        self.pages.message(part, (block as usize, number as usize))
+        let at = (block as usize, number as usize);
+        self.pages.message(part, at, take)
     }
 }
 
@@ -293,10 +298,10 @@ impl Matches {
         let whole = reader.line(found.spot)?;
         // The text begins at the start of the line, unless the match is further behind.
         let at = match whole.len() > snippet::LONGEST {
-            true => self.offset(found.closeness, whole),
+            true => self.offset(found.closeness, &whole),
             false => 0,
         };
-        let text = (snippet::around(whole, at), found.score as f32);
+        let text = (snippet::around(&whole, at), found.score as f32);
         match found.spot {
             MatchSpot::Title(memory_text) => {
                 Some(sources.line(sources.memories.texts.get(memory_text)?, 1, text))
@@ -305,9 +310,11 @@ impl Matches {
                 Some(sources.line(sources.memories.texts.get(memory_text)?, line, text))
             }
             MatchSpot::Message { .. } => {
-                let message = reader.message(found.spot)?;
-                let log = sources.corpus?.log(message.log)?;
-                Some(sources.message(log, &message, text))
+                let corpus = sources.corpus?;
+                reader.message(found.spot, |message| {
+                    let log = corpus.log(message.log)?;
+                    Some(sources.message(log, message, text))
+                })?
             }
         }
     }

@@ -5,7 +5,7 @@ use super::limits::Limits;
 use super::needle::Needles;
 use super::occurrence::{LogMatches, Lookup, Matches};
 use super::ranked::{Best, Holder, Ranked};
-use super::score::{Conversations, PassageGroup, Rarity};
+use super::score::{Conversations, PassageGroup, Rarity, SESSION};
 use super::walker::{Grouping, LogWalker, TermOccurrence};
 use crate::core::corpus::{Corpus, Part};
 
@@ -28,7 +28,7 @@ impl LogScoring<'_> {
         lookup: &mut Lookup,
     ) -> Vec<Ranked> {
         /// How many messages of each log are returned.
-        const OF_EACH: usize = 3;
+        const OF_EACH: usize = SESSION.len();
         let mut talks = Conversations::default();
         let mut held: Option<Vec<PassageGroup>> = Some(Vec::new());
         let mut passages = 0;

@@ -1,7 +1,7 @@
 //! The words of a ranked query, and the positions of their forms in a text.
 //!
-//! For the words of logs the corpus knows the positions, see [`Block::occurrences`]; this
-//! module is for all other text. Forms of a word share its stem, and nearly all of the stem is
+//! For the words of logs the index of the corpus knows the messages, see [`Needle::look_up`];
+//! for all other text, positions are searched. Forms of a word share its stem, and nearly all of the stem is
 //! a prefix of each form. So candidates are found by literal search for that prefix, and only
 //! they are stemmed and compared. Words with characters beyond ASCII are compared one by one:
 //! they are few, and folding changes their bytes.
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::core::corpus::{Block, Part};
+use crate::core::corpus::{Corpus, Occurrence, Part};
 use crate::core::query::{MatchMode, Query};
 use crate::core::text::{self, Stems, Term, Word, fold, stem, word_at, words};
 
@@ -98,13 +98,6 @@ impl Needles {
         self.all.is_empty()
     }
 
-    /// Returns which needles a block of results may contain, one bit each.
-    pub(super) fn may_be_in(&self, block: &Block<'_>) -> u32 {
-        let all = self.all.iter().enumerate();
-        all.map(|(number, needle)| u32::from(block.may_contain(needle.exact)) << number)
-            .fold(0, |may_hold, bit| may_hold | bit)
-    }
-
     /// Returns whether the text contains every phrase of the query.
     pub(super) fn has_phrases(&self, text: &str) -> bool {
         self.phrases
@@ -187,6 +180,42 @@ impl Needle {
         }
     }
 
+    /// Calls `take` for each form of the needle in a segment of the index, with whether it is
+    /// written as in the query, and with a message that contains it. In results only exact
+    /// words count, and only their blocks are known.
+    pub(super) fn look_up(
+        &self,
+        corpus: &Corpus,
+        (part, segment): (Part, usize),
+        (stems, take): (&mut Stems, &mut dyn FnMut(bool, Occurrence)),
+    ) {
+        if !part.has_concordance() {
+            let take = &mut |occurrence| take(true, occurrence);
+            return corpus.word_occurrences((part, segment), &self.word, take);
+        }
+        let stemmed = stem(&self.word);
+        let is_wide = !stemmed.is_ascii();
+        let mut is_form = |word: &str| {
+            // The stem of an ASCII word is ASCII.
+            if is_wide && word.is_ascii() {
+                return None;
+            }
+            let is_exact = word == self.word;
+            (is_exact || stems.term_of_folded(word) == self.stem).then_some(is_exact)
+        };
+        let prefixes = match stemmed.is_ascii() && self.word.is_ascii() {
+            true => beginnings_of(&stemmed),
+            false => vec![String::new()],
+        };
+        for (at, prefix) in prefixes.iter().enumerate() {
+            // What begins with this one was found with the one before.
+            let mut before = prefixes[..at].iter();
+            if !before.any(|before| prefix.starts_with(before.as_str())) {
+                corpus.form_occurrences((part, segment), (prefix, &mut is_form), take);
+            }
+        }
+    }
+
     fn beginning(&self) -> Option<&Regex> {
         let made = self.beginning.get_or_init(|| {
             let stemmed = stem(&self.word);
@@ -197,7 +226,7 @@ impl Needle {
     }
 
     /// Returns `None` if the word is no form of this needle, otherwise whether it is written
-    /// as in the query. In results only exact words count, since their filters have no stems.
+    /// as in the query. In results only exact words count, so that one lookup finds them.
     fn is(&self, word: &Word<'_>, part: Part, stems: &mut Stems) -> Option<bool> {
         let is_exact = word.term() == self.exact;
         let is_form = is_exact || (part.has_concordance() && stems.term(word) == self.stem);

@@ -1,10 +1,13 @@
 //! The words of a query in the blocks of the logs, before their messages are scored.
 
+use std::collections::VecDeque;
+
 use super::limits::Limits;
 use super::needle::{Haystack, NeedleMatch, Needles};
 use super::score::counted;
 use super::walker::TermOccurrence;
-use crate::core::corpus::{Block, Corpus, Part};
+use super::{over_blocks, with_on_all_cores};
+use crate::core::corpus::{Block, Corpus, Occurrence, Part};
 use crate::core::text::Stems;
 
 /// The matches in one part of one log, in the order of the log.
@@ -72,6 +75,10 @@ pub(super) fn by_log(
     for (log, occurrence) in held.into_iter().flat_map(|(_, found)| found) {
         logs[log as usize].push(occurrence);
     }
+    for found in &mut logs {
+        // Segments of the index that were built at the same time have blocks in between.
+        found.sort_by_key(TermOccurrence::order);
+    }
     let logs = logs.into_iter().enumerate();
     logs.filter(|(_, found)| !found.is_empty())
         .map(move |(log, found)| LogOccurrences { log, part, found })
@@ -90,12 +97,14 @@ impl Matches<'_> {
     }
 }
 
-/// The matches of the block that was looked up last, which mostly is the next one, too.
+/// The matches of the block that was looked up last, which mostly is the next one, too, and what
+/// the index says about the segments of the last blocks.
 #[derive(Default)]
 pub(super) struct Lookup {
     stems: Stems,
     of: Option<(Part, usize)>,
     found: Vec<Found>,
+    segments: VecDeque<((Part, usize), Vec<TermOccurrence>)>,
 }
 
 impl Lookup {
@@ -103,56 +112,161 @@ impl Lookup {
     pub(super) fn look_up(
         &mut self,
         (corpus, needles): (&Corpus, &Needles),
-        (part, block): (Part, usize),
+        (part, number): (Part, usize),
     ) -> &[Found] {
-        if self.of == Some((part, block)) {
+        if self.of == Some((part, number)) {
             return &self.found;
         }
-        self.of = Some((part, block));
+        self.of = Some((part, number));
         self.found.clear();
-        if let Some(block) = corpus.block(part, block) {
+        if let Some(block) = corpus.block(part, number)
+            && let Some(segment) = block.segment()
+        {
+            self.hold_segment((corpus, needles), (part, segment));
+            let held = self.segments.iter().find(|(of, _)| *of == (part, segment));
+            let indexed = held.map_or(&[][..], |(_, indexed)| indexed);
+            let is_before = |found: &TermOccurrence| (found.block as usize) < number;
+            let mine = &indexed[indexed.partition_point(is_before)..];
+            let mine = &mine[..mine.partition_point(|found| found.block as usize == number)];
             // A damaged block is recorded by the corpus.
             let to = (&mut self.stems, &mut self.found);
-            let _ = search_block((part, &block), needles, to);
+            let _ = search_block((part, &block), (needles, mine), to);
         }
         &self.found
     }
+
+    /// Looks up the needles in a segment, unless it is one of the last.
+    fn hold_segment(
+        &mut self,
+        (corpus, needles): (&Corpus, &Needles),
+        (part, segment): (Part, usize),
+    ) {
+        /// As many as there are parts, and threads that built the corpus.
+        const MOST: usize = 6;
+        if !self.segments.iter().any(|(of, _)| *of == (part, segment)) {
+            let indexed = look_up(corpus, needles, (part, segment, &mut self.stems));
+            self.segments.truncate(MOST - 1);
+            self.segments.push_front(((part, segment), indexed));
+        }
+    }
 }
 
-/// Finds the needles in a block of a part; appends log and occurrence, in order.
-pub(super) fn search_block(
-    (part, block): (Part, &Block<'_>),
+/// Finds the needles in a part of the logs; passes logs and occurrences in a few blocks at a time
+/// to `take`, with a number that orders them.
+pub(super) fn search_part(
+    (corpus, part): (&Corpus, Part),
     needles: &Needles,
+    take: &(dyn Fn(usize, Vec<Found>) + Sync),
+) {
+    match part.has_concordance() {
+        true => search_messages((corpus, part), needles, take),
+        false => search_results((corpus, part), needles, take),
+    }
+}
+
+/// Finds the needles in a part whose messages are indexed.
+fn search_messages(
+    (corpus, part): (&Corpus, Part),
+    needles: &Needles,
+    take: &(dyn Fn(usize, Vec<Found>) + Sync),
+) {
+    /// How many blocks are read before their memory is released.
+    const TOGETHER: usize = 64;
+    with_on_all_cores(corpus.segments(part), Stems::default, |stems, segment| {
+        let indexed = look_up(corpus, needles, (part, segment, stems));
+        let blocks: Vec<&[TermOccurrence]> = indexed.chunk_by(|a, b| a.block == b.block).collect();
+        let mut found = Vec::with_capacity(indexed.len());
+        for blocks in blocks.chunks(TOGETHER) {
+            let number = |indexed: &[TermOccurrence]| indexed[0].block as usize;
+            for indexed in blocks {
+                // A damaged block is recorded by the corpus.
+                if let Some(block) = corpus.block(part, number(indexed)) {
+                    let _ = add_indexed(&block, indexed, &mut found);
+                }
+            }
+            if let (Some(first), Some(last)) = (blocks.first(), blocks.last()) {
+                corpus.release(part, number(first)..number(last) + 1);
+            }
+        }
+        take(segment, found);
+    });
+}
+
+/// Finds the needles in a part whose blocks are indexed.
+fn search_results(
+    (corpus, part): (&Corpus, Part),
+    needles: &Needles,
+    take: &(dyn Fn(usize, Vec<Found>) + Sync),
+) {
+    let mut may_hold = vec![0u32; corpus.blocks(part).len()];
+    for segment in 0..corpus.segments(part) {
+        for found in look_up(corpus, needles, (part, segment, &mut Stems::default())) {
+            may_hold[found.block as usize] |= 1 << found.needle;
+        }
+    }
+    let blocks = (0..may_hold.len()).filter(|block| may_hold[*block] != 0);
+    let blocks: Vec<usize> = blocks.collect();
+    // Threads that share a regex contend for its scratch space.
+    let own = || (Stems::default(), needles.clone());
+    type Own = (Stems, Needles);
+    let work = |(stems, needles): &mut Own, block: &Block<'_>, found: &mut _| {
+        // A damaged block is recorded by the corpus.
+        let may_hold = may_hold[block.number()];
+        let _ = search_text((part, block), (needles, may_hold), (stems, found));
+    };
+    over_blocks(corpus, (part, &blocks), own, work, take);
+}
+
+/// Looks the needles up in a segment of the index; returns what it says, by block.
+fn look_up(
+    corpus: &Corpus,
+    needles: &Needles,
+    (part, segment, stems): (Part, usize, &mut Stems),
+) -> Vec<TermOccurrence> {
+    let mut found = Vec::new();
+    for (number, needle) in needles.all.iter().enumerate() {
+        let take = &mut |is_exact, occurrence: Occurrence| {
+            found.push(TermOccurrence {
+                block: occurrence.block as u32,
+                message: occurrence.message as u16,
+                needle: number as u8,
+                is_exact,
+                times: occurrence.times,
+            });
+        };
+        needle.look_up(corpus, (part, segment), (stems, take));
+    }
+    // The index has the places of each word in order, so this merges a few sorted lists.
+    found.sort_by_key(TermOccurrence::order);
+    found
+}
+
+/// Finds the needles in a block, about which the index says `indexed`; appends log and occurrence,
+/// in order.
+fn search_block(
+    (part, block): (Part, &Block<'_>),
+    (needles, indexed): (&Needles, &[TermOccurrence]),
     (stems, found): (&mut Stems, &mut Vec<Found>),
 ) -> Option<()> {
-    match part.has_concordance() {
-        true => look_up_block(block, needles, found),
-        false => search_results(block, needles, (stems, found)),
-    }
-}
-
-/// Looks the needles up in the concordance of a block; appends log and occurrence, in order.
-fn look_up_block(block: &Block<'_>, needles: &Needles, found: &mut Vec<Found>) -> Option<()> {
-    block.logs().next()?;
-    let number = u32::try_from(block.number()).ok()?;
-    let mut occurrences: Vec<TermOccurrence> = Vec::new();
-    for (at, needle) in needles.all.iter().enumerate() {
-        block.occurrences((needle.stem, needle.exact), &mut |sighting| {
-            occurrences.push(TermOccurrence {
-                block: number,
-                message: sighting.message as u16,
-                needle: at as u8,
-                is_exact: sighting.is_exact,
-                times: sighting.times,
-            });
-        });
-    }
-    if occurrences.is_empty() {
+    if indexed.is_empty() {
         return Some(());
     }
-    occurrences.sort_unstable();
+    if part.has_concordance() {
+        return add_indexed(block, indexed, found);
+    }
+    let may_hold = indexed.iter().fold(0, |all, found| all | 1 << found.needle);
+    search_text((part, block), (needles, may_hold), (stems, found))
+}
+
+/// Adds what the index says about a block, in the order of its messages: log and occurrence.
+fn add_indexed(
+    block: &Block<'_>,
+    indexed: &[TermOccurrence],
+    found: &mut Vec<Found>,
+) -> Option<()> {
+    block.logs().next()?;
     let table = block.table()?;
-    for forms in occurrences.chunk_by(|a, b| (a.message, a.needle) == (b.message, b.needle)) {
+    for forms in indexed.chunk_by(|a, b| (a.message, a.needle) == (b.message, b.needle)) {
         if let Some(log) = table.log(usize::from(forms[0].message)) {
             let whole = TermOccurrence {
                 is_exact: forms.iter().any(|form| form.is_exact),
@@ -165,22 +279,19 @@ fn look_up_block(block: &Block<'_>, needles: &Needles, found: &mut Vec<Found>) -
     Some(())
 }
 
-/// Searches the needles in a block of results, unless its filter excludes all of them.
-fn search_results(
-    block: &Block<'_>,
-    needles: &Needles,
+/// Searches the text of a block for the needles that may be in it; appends log and occurrence, in
+/// order.
+fn search_text(
+    (part, block): (Part, &Block<'_>),
+    (needles, may_hold): (&Needles, u32),
     (stems, found): (&mut Stems, &mut Vec<Found>),
 ) -> Option<()> {
-    let may_hold = needles.may_be_in(block);
-    if may_hold == 0 {
-        return Some(());
-    }
     block.logs().next()?;
     let content = block.read()?;
     let mut places: Vec<NeedleMatch> = Vec::new();
     let haystack = Haystack {
         text: content.text(),
-        part: Part::Results,
+        part,
         may_hold,
     };
     needles.find(haystack, stems, &mut places);

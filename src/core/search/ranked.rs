@@ -6,13 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use super::limits::Limits;
 use super::log_scoring::LogScoring;
 use super::needle::{Haystack, Needles};
-use super::occurrence::{
-    FoundInPart, LogMatches, LogOccurrences, Lookup, Matches, by_log, search_block,
-};
+use super::occurrence::{self, FoundInPart, LogMatches, LogOccurrences, Lookup, Matches, by_log};
 use super::score::{Conversations, Passage, PassageGroup, Rarity, counted, worth};
 use super::walker::{MessagePosition, blocks_of_logs};
-use super::{MemoryText, Sources, on_all_cores, over_blocks, with_on_all_cores};
-use crate::core::corpus::{Block, Corpus, Part};
+use super::{MemoryText, Sources, on_all_cores, with_on_all_cores};
+use crate::core::corpus::{Corpus, Part};
 use crate::core::text::Stems;
 
 /// A line of a memory or a message, with its score.
@@ -119,13 +117,6 @@ impl<'a> Occurrences<'a> {
 
     /// Adds the needles in one part of the logs.
     pub(super) fn search_logs(&mut self, corpus: &Corpus, part: Part) {
-        // Threads that share a regex contend for its scratch space.
-        let own = || (Stems::default(), self.needles.clone());
-        type Own = (Stems, Needles);
-        let work = |(stems, needles): &mut Own, block: &Block<'_>, found: &mut _| {
-            // A damaged block is recorded by the corpus.
-            let _ = search_block((part, block), needles, (stems, found));
-        };
         let logs = self.logs.iter().flatten();
         let before: usize = logs.map(|log| log.found.len()).sum();
         let all = Mutex::new(FoundInPart {
@@ -134,7 +125,7 @@ impl<'a> Occurrences<'a> {
             messages: 0,
             with: vec![0; self.with.len()],
         });
-        over_blocks(corpus, part, own, work, |at, found| {
+        occurrence::search_part((corpus, part), self.needles, &|at, found| {
             let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
             all.take((at, found), self.limits);
         });

@@ -9,21 +9,15 @@
 
 #[cfg(test)]
 mod limited;
+mod literal;
 mod pool;
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
 
-use regex::bytes::Regex;
-
-use super::candidate::{
-    HitCandidate, OrderedScore, both_sources_first, by_session, candidate_of, distinct, key,
-};
-use super::collected::Collected;
-use super::exact::{self, CopyKey};
+use super::candidate::{HitCandidate, OrderedScore, both_sources_first, by_session, distinct, key};
 use super::limits::Limits;
-use super::needle::{Haystack, Needles, literal};
+use super::needle::{Haystack, Needles};
 use super::ranked::Holder;
 use super::score::session_scores;
 use super::walker::MessagePosition;
@@ -195,95 +189,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn exact(&self, text: &str) -> RecallResult {
-        let Some(literal) = literal(text) else {
-            return RecallResult::default();
-        };
-        let (memories, lines) = exact::in_memories(self.sources, &literal, &self.texts);
-        let memories = memories
-            .into_iter()
-            .map(|exact_match| candidate_of(exact_match, Holder::Memory(exact_match.holder)));
-        let mut candidates: Vec<HitCandidate> = memories.collect();
-        let mut total = candidates.len();
-        let mut is_cut = false;
-        let mut parts: Vec<Part> = Vec::new();
-        if let Some(corpus) = self.corpus() {
-            let collected = Mutex::new(Collected::new(&self.limits, self.limit));
-            let count = || {
-                let collected = collected.lock();
-                collected.unwrap_or_else(PoisonError::into_inner).count()
-            };
-            let ranks = || self.log_ranks(corpus);
-            let mut look = |part: Part| {
-                parts.push(part);
-                let allows = |message: &CorpusMessage<'_>| self.allows_message(message);
-                exact::in_logs(corpus, &literal, (part, &allows), &|found| {
-                    let found = found.into_iter().map(|exact_match| {
-                        candidate_of(exact_match, Holder::Log(exact_match.holder, part))
-                    });
-                    let collected = collected.lock();
-                    let mut collected = collected.unwrap_or_else(PoisonError::into_inner);
-                    collected.take(found, &ranks);
-                });
-            };
-            let (first, then) = self.parts();
-            first.iter().for_each(|part| look(*part));
-            if lines + count() < FEW {
-                then.iter().for_each(|part| look(*part));
-            }
-            let collected = collected.into_inner();
-            let collected = collected.unwrap_or_else(PoisonError::into_inner);
-            total += collected.count();
-            is_cut = collected.is_cut();
-            candidates.extend(collected.finish());
-        }
-        let (distinct, mut best) = self.best(candidates);
-        if let Some(corpus) = self.corpus().filter(|_| is_cut) {
-            self.count_copies((corpus, &literal), &parts, &mut best);
-        }
-        RecallResult {
-            // Copies are known only if all candidates are.
-            total: if is_cut { total } else { distinct },
-            hits: self.hits(&best, &|_| 0),
-        }
-    }
-
-    /// Counts the copies of messages in other logs.
-    fn count_copies(
-        &self,
-        (corpus, literal): (&Corpus, &Regex),
-        parts: &[Part],
-        candidates: &mut [HitCandidate],
-    ) {
-        let copies = candidates.iter().filter_map(|candidate| candidate.copy);
-        let wanted: HashSet<CopyKey> = copies.collect();
-        if wanted.is_empty() {
-            return;
-        }
-        let is_wanted =
-            |message: &CorpusMessage<'_>| exact::copy_key(message).filter(|c| wanted.contains(c));
-        let allows = |message: &CorpusMessage<'_>| {
-            is_wanted(message).is_some() && self.allows_message(message)
-        };
-        let logs: Mutex<HashMap<CopyKey, HashSet<usize>>> = Mutex::default();
-        for part in parts {
-            exact::in_logs(corpus, literal, (*part, &allows), &|found| {
-                let mut logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
-                for exact_match in found {
-                    if let Some(copy) = exact_match.copy {
-                        logs.entry(copy).or_default().insert(exact_match.holder);
-                    }
-                }
-            });
-        }
-        let logs = logs.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for candidate in candidates {
-            if let Some(logs) = candidate.copy.and_then(|copy| logs.get(&copy)) {
-                candidate.copies = logs.len().saturating_sub(1);
-            }
-        }
-    }
-
     fn allows(&self, log: usize, (role, time): (Role, Option<i64>)) -> bool {
         self.logs.get(log).copied().unwrap_or(false)
             && self.filters.allows_role(role)
@@ -355,36 +260,37 @@ impl<'a> Search<'a> {
         hits.collect()
     }
 
-    fn message(&self, part: Part, (block, number): MessagePosition) -> Option<CorpusMessage<'a>> {
+    /// Passes a message to `take`; `None` if it is not visible or damaged.
+    fn message<T>(
+        &self,
+        part: Part,
+        (block, number): MessagePosition,
+        take: impl FnOnce(&CorpusMessage<'_>) -> T,
+    ) -> Option<T> {
         self.sources
             .corpus?
             .block(part, block)?
-            .table()?
-            .message(number)
+            .message(number, take)
     }
 
-    /// Returns the text of a candidate.
-    fn text(&self, candidate: &HitCandidate) -> &'a str {
-        match candidate.holder {
-            Holder::Memory(number) => {
-                let memory_text = &self.sources.memories.texts[number];
-                let line = memory_text
-                    .lines()
-                    .find(|(line, _)| *line == candidate.at.1);
-                line.map_or("", |(_, span)| &memory_text.text[span])
-            }
-            Holder::Log(_, part) => {
-                let message = self.message(part, candidate.at);
-                message.map_or("", |message| message.text)
-            }
-        }
+    /// Returns a line of a memory text.
+    fn memory_line(&self, memory_text: usize, line: usize) -> &'a str {
+        let memory_text = &self.sources.memories.texts[memory_text];
+        let mut lines = memory_text.lines();
+        let found = lines.find(|(number, _)| *number == line);
+        found.map_or("", |(_, span)| &memory_text.text[span])
     }
 
     /// Sorts the candidates, and removes duplicates and all but one line of each memory. Returns
     /// how many are left, and the first ones.
     fn best(&self, mut candidates: Vec<HitCandidate>) -> (usize, Vec<HitCandidate>) {
         self.sort(&mut candidates);
-        let mut candidates = distinct(candidates);
+        self.first(candidates)
+    }
+
+    /// Returns how many of the sorted candidates are distinct, and the first of those.
+    fn first(&self, sorted: Vec<HitCandidate>) -> (usize, Vec<HitCandidate>) {
+        let mut candidates = distinct(sorted);
         let total = candidates.len();
         both_sources_first(&mut candidates);
         candidates.truncate(self.limit);
@@ -446,20 +352,23 @@ impl<'a> Search<'a> {
     }
 
     fn to_hit(&self, candidate: &HitCandidate, offset: &dyn Fn(&str) -> usize) -> Option<Hit> {
-        let text = self.text(candidate);
-        let at = candidate.offset.unwrap_or_else(|| offset(text));
-        let text = (snippet::around(text, at), candidate.score);
+        let shown = |text: &str| {
+            let at = candidate.offset.unwrap_or_else(|| offset(text));
+            (snippet::around(text, at), candidate.score)
+        };
         match candidate.holder {
             Holder::Memory(number) => {
+                let text = shown(self.memory_line(number, candidate.at.1));
                 let memory_text = &self.sources.memories.texts[number];
                 Some(self.sources.line(memory_text, candidate.at.1, text))
             }
             Holder::Log(log, part) => {
-                let message = self.message(part, candidate.at)?;
                 let log = self.sources.corpus?.log(log)?;
-                let mut hit = self.sources.message(log, &message, text);
-                hit.copies = candidate.copies;
-                Some(hit)
+                self.message(part, candidate.at, |message| {
+                    let mut hit = self.sources.message(log, message, shown(message.text));
+                    hit.copies = candidate.copies;
+                    hit
+                })
             }
         }
     }
@@ -491,6 +400,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::exact;
     use super::super::fixture::{TestHome, conversation};
     use super::super::needle;
     use super::super::score::{Conversations, PassageGroup, Rarity};
@@ -832,8 +742,7 @@ mod tests {
                     time: message.time,
                     text: &message.text,
                     length: message.text.len() as u64,
-                    id: None,
-                    reply: None,
+                    identity: None,
                     tool: None,
                     session: None,
                 };
@@ -881,6 +790,48 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn a_word_is_found_where_reading_everything_finds_it(
+            logs in proptest::collection::vec(
+                proptest::collection::vec("(auth|AUTH|my_auth|auths|[aá]uth|author|mauth|K|ſkin|[a-z]{1,5}|—|数)( (auth|auth_2|[áa]uthor|[a-z]{1,5}|é))?", 0..40),
+                1..4,
+            ),
+            padding in 0usize..3,
+            word in "auth|Auth|uth|author|áuth|skin|kin|thor|zzz",
+            limit in 1usize..30,
+        ) {
+            let logs: Vec<Vec<String>> = logs
+                .into_iter()
+                .map(|mut log| {
+                    // Enough for some logs to span several blocks.
+                    for text in log.iter_mut().step_by(3) {
+                        text.push_str(&" lorem ipsum".repeat(padding * 400));
+                    }
+                    log
+                })
+                .collect();
+            let literal = needle::literal(&word).expect("it is short");
+            let mut expected = Vec::new();
+            for (number, log) in logs.iter().enumerate() {
+                for (at, text) in log.iter().enumerate() {
+                    if let Some((_, is_whole)) = exact::first(&literal, text) {
+                        expected.push((!is_whole, format!("s{number}"), at as u64 + 1));
+                    }
+                }
+            }
+            expected.sort();
+            let home = TestHome::new(&[], &logs);
+            let answer = request(&home, &word, (Scope::Messages, limit));
+            prop_assert_eq!(answer.total, expected.len());
+            let found: Vec<(bool, String, u64)> = answer
+                .hits
+                .into_iter()
+                .map(|hit| (hit.score < 2.0, hit.session.expect("a message has one"), hit.line))
+                .collect();
+            expected.truncate(limit);
+            prop_assert_eq!(found, expected);
+        }
 
         #[test]
         fn filters_and_literal_search_give_what_reading_everything_gives(

@@ -35,8 +35,9 @@ const OTHER_FORM: f32 = 0.85;
 const RARE: f32 = 0.9;
 /// The weight of a question, since answers are more useful.
 const QUESTION: f32 = 0.8;
-/// The weights of a session's best message and of the two after it.
-const SESSION: [f32; 3] = [1.0, 0.8, 0.6];
+/// The weights of a session's best message and of those after it: what was done in a session is
+/// seldom said in one message.
+pub(super) const SESSION: [f32; 8] = [1.0, 0.9, 0.9, 0.8, 0.8, 0.7, 0.7, 0.6];
 /// How much less each further message of a session counts, so that the first hits are not all
 /// of one session.
 const FURTHER: f32 = 0.9;

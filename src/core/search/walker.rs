@@ -24,6 +24,11 @@ impl TermOccurrence {
     pub(super) fn at(&self) -> MessagePosition {
         (self.block as usize, usize::from(self.message))
     }
+
+    /// Returns a number that orders occurrences by block, message and needle.
+    pub(super) fn order(&self) -> u64 {
+        u64::from(self.block) << 32 | u64::from(self.message) << 8 | u64::from(self.needle)
+    }
 }
 
 /// A log's messages of one part, in order.

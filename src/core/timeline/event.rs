@@ -61,12 +61,13 @@ impl LogBlocks {
         let mut found: Vec<(Option<i64>, Event<'a>)> = Vec::new();
         for (part, numbers) in Part::ALL.into_iter().zip(blocks) {
             for number in numbers {
-                let table = corpus.block(part, *number).and_then(|block| block.table());
-                let Some(table) = table else { continue };
+                let content = corpus.block(part, *number).and_then(|block| block.scan());
+                let Some(content) = content else { continue };
+                let table = content.table();
                 let messages = (0..table.count())
                     .filter(|at| table.log(*at) == Some(log))
-                    .filter_map(|at| table.message(at));
-                for message in messages {
+                    .filter_map(|at| content.message_and_text(at));
+                for (message, text) in messages {
                     if message.origin == Origin::Injected || message.kind == MessageKind::Thinking {
                         continue;
                     }
@@ -75,7 +76,7 @@ impl LogBlocks {
                         time: 0,
                         role: message.role,
                         kind: message.kind,
-                        text: Cow::Borrowed(message.text),
+                        text,
                         tool: message.tool,
                         session: message.session,
                         analysis: TextAnalysis::default(),

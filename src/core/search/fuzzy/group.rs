@@ -31,7 +31,7 @@ impl Matches {
         // Lines of one message are not copies of each other, so the place in it is compared, too.
         let key = |(found, _): &(Match, usize)| match found.spot {
             MatchSpot::Message { offset, .. } => {
-                Some((copy_key(&reader.message(found.spot)?)?, offset))
+                Some((reader.message(found.spot, copy_key)??, offset))
             }
             _ => None,
         };
@@ -43,25 +43,28 @@ impl Matches {
     pub fn groups(&self, reader: &LineReader<'_>) -> Vec<MatchGroup> {
         let mut groups: Vec<MatchGroup> = Vec::new();
         let mut places: HashMap<Place, usize> = HashMap::new();
-        let mut lines: HashMap<(Role, &str), usize> = HashMap::new();
+        let mut lines: HashMap<(Role, String), usize> = HashMap::new();
         // For each log that has copies of other logs' lines, the group of the first one.
         let mut copied: HashMap<usize, usize> = HashMap::new();
         for found in &self.matches {
             let place = match found.spot {
                 MatchSpot::Title(number) | MatchSpot::Line(number, _) => Place::Memory(number),
                 MatchSpot::Message { .. } => {
-                    let Some(message) = reader.message(found.spot) else {
+                    let about = reader.message(found.spot, |message| {
+                        let line = line_of(message, found.spot).unwrap_or_default();
+                        (message.log, message.role, line.trim().to_owned())
+                    });
+                    let Some((log, role, line)) = about else {
                         continue;
                     };
-                    let line = line_of(&message, found.spot).unwrap_or_default().trim();
-                    let next = places.get(&Place::Log(message.log));
+                    let next = places.get(&Place::Log(log));
                     let next = next.copied().unwrap_or(groups.len());
-                    let known = *lines.entry((message.role, line)).or_insert(next);
+                    let known = *lines.entry((role, line)).or_insert(next);
                     if known != next {
-                        copied.entry(message.log).or_insert(known);
+                        copied.entry(log).or_insert(known);
                         continue;
                     }
-                    Place::Log(message.log)
+                    Place::Log(log)
                 }
             };
             let count = groups.len();

@@ -1,5 +1,6 @@
 //! The order of the matches: the most promising lines are read again and scored in full.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use nucleo::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
@@ -39,12 +40,15 @@ impl Search<'_> {
             let reader = LineReader::new(self.sources);
             let mut chars = Vec::new();
             let scored = chunks[at].iter().filter_map(|(quick, spot)| {
-                let message = reader.message(*spot);
-                let text = match &message {
-                    Some(message) => line_of(message, *spot)?,
-                    None => reader.line(*spot)?,
+                let about = reader.message(*spot, |message| {
+                    let line = line_of(message, *spot).map(str::to_owned);
+                    (message.time, line)
+                });
+                let (time, text) = match about {
+                    Some((time, line)) => (time, Cow::Owned(line?)),
+                    None => (None, reader.line(*spot)?),
                 };
-                let text = snippet::begin(text, SHOWN);
+                let text = snippet::begin(&text, SHOWN);
                 let score = match matcher {
                     // A match behind the ranked part of the line counts for little.
                     TextMatcher::Terms(terms) => {
@@ -58,7 +62,6 @@ impl Search<'_> {
                         scores.sum()
                     }
                 };
-                let time = message.and_then(|message| message.time);
                 let found = Match {
                     closeness: self.closeness,
                     score,

@@ -8,7 +8,7 @@ use super::{
     Closeness, FindRequest, Match, MatchSpot, Matches, MessageAt, SearchState, SearchWatcher,
     wanted,
 };
-use crate::core::corpus::{Corpus, CorpusMessage, MessageTable, Part};
+use crate::core::corpus::{BlockBytes, Corpus, CorpusMessage, Part};
 use crate::core::query::SearchArea;
 use crate::core::search::{Sources, allowed_logs, allows_memory, on_all_cores};
 
@@ -287,17 +287,21 @@ impl<'a> Search<'a> {
         let chunks: Vec<&[MessageAt]> = messages.chunks(TOGETHER).collect();
         let matches = on_all_cores(chunks.len(), |at| {
             let mut matches = BlockMatches::default();
-            let mut open: Option<((Part, u32), Option<MessageTable<'_>>)> = None;
+            let mut open: Option<((Part, u32), Option<BlockBytes<'_>>)> = None;
             for (part, block, number) in chunks[at] {
-                if open.is_none_or(|(key, _)| key != (*part, *block)) {
+                let is_open = open
+                    .as_ref()
+                    .is_some_and(|(key, _)| *key == (*part, *block));
+                if !is_open {
                     if self.watch.is_stale() {
                         break;
                     }
                     let read = || corpus.block(*part, *block as usize)?.scan();
                     open = Some(((*part, *block), read()));
                 }
-                let table = open.and_then(|(_, table)| table);
-                if let Some(message) = table.and_then(|table| table.message(*number as usize)) {
+                let content = open.as_ref().and_then(|(_, content)| content.as_ref());
+                if let Some(message) = content.and_then(|content| content.message(*number as usize))
+                {
                     self.message((*part, *block, *number), &message, (matcher, &mut matches));
                 }
             }
@@ -326,17 +330,17 @@ impl<'a> Search<'a> {
                 }
             }
             TextMatcher::Terms(terms) => {
-                let Some(table) = block.scan() else {
+                let Some(content) = block.scan() else {
                     return matches;
                 };
-                let bytes = table.bytes();
+                let (table, bytes) = (content.table(), content.bytes());
                 let mut from = 0;
                 while from <= bytes.len()
                     && let Some(found) = terms.next_candidate(bytes, from)
                 {
                     let at = table.at(found);
                     let Some(range) = table.range(at) else { break };
-                    if let Some(message) = table.message(at) {
+                    if let Some(message) = content.message(at) {
                         self.message(place(at), &message, (matcher, &mut matches));
                     }
                     from = range.end.max(found) + 1;

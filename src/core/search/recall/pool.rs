@@ -22,7 +22,7 @@ use crate::core::text::Stems;
 /// words.
 const POOL: usize = 300;
 /// How many sessions have their best messages among these, at least.
-pub(super) const POOL_SESSIONS: usize = 50;
+pub(super) const POOL_SESSIONS: usize = 30;
 /// The weight of the nearness of words.
 pub(super) const PROXIMITY: f32 = 0.2;
 
@@ -167,17 +167,21 @@ impl Search<'_> {
         let mut since = None;
         let mut count = 0;
         candidates.retain_mut(|candidate| {
-            let Holder::Log(_, part) = candidate.holder else {
-                let text = self.text(candidate);
-                return keeps(candidate, text, worth(text));
+            let part = match candidate.holder {
+                Holder::Memory(number) => {
+                    let text = self.memory_line(number, candidate.at.1);
+                    return keeps(candidate, text, worth(text));
+                }
+                Holder::Log(_, part) => part,
             };
-            let Some(message) = self.message(part, candidate.at) else {
+            let is_kept = self.message(part, candidate.at, |message| {
+                candidate.line = message.line;
+                candidate.copy = exact::copy_key(message);
+                !self.is_left_out(message) && keeps(candidate, message.text, message_worth(message))
+            });
+            let Some(is_kept) = is_kept else {
                 return false;
             };
-            candidate.line = message.line;
-            candidate.copy = exact::copy_key(&message);
-            let is_kept = !self.is_left_out(&message)
-                && keeps(candidate, message.text, message_worth(&message));
             let first = *since.get_or_insert(candidate.at.0);
             count += 1;
             if count % TOGETHER == 0

@@ -1,0 +1,429 @@
+//! Builds segments of the index.
+//!
+//! Looking up each word of a text in one large table would take longer than all else, since
+//! that table is not near the processor. So the words of a block are counted in a small table,
+//! and the postings of all blocks are sorted by the hash of their word when the segment is
+//! finished.
+
+use memchr::memchr;
+
+use super::super::Part;
+use super::super::bytes::{ByteWriter, checksum};
+use super::{FOLDED, GROUP, PAGE, PlaceList, Segment, SegmentBlocks, SegmentRow};
+use crate::core::text::{Term, fold, words};
+
+/// The limits at which a segment is finished: postings, bytes of words, and places. They bound
+/// the memory of a build, and what the bits of a posting must hold.
+const FULL: usize = 1 << 19;
+const FULL_TEXT: usize = 1 << 25;
+const FULL_PLACES: u32 = 1 << 21;
+/// The number of bits of a posting for the word's offset and for how often it occurs.
+const WORD_BITS: u32 = 26;
+const TIMES_BITS: u32 = 16;
+const TIMES: u64 = (1 << TIMES_BITS) - 1;
+/// The size of the table of a block's words, which grows for a block with more.
+const SLOTS: usize = 1 << 13;
+/// The number of bits of a hash by which postings are divided before they are sorted.
+const BUCKET_BITS: u32 = 10;
+
+/// A segment under construction.
+#[derive(Debug)]
+pub(in super::super) struct IndexBuilder {
+    has_messages: bool,
+    /// For each word of the current block, one more than the index of its last posting.
+    slots: Vec<u32>,
+    /// How many words the current block has.
+    known: usize,
+    /// The words of each block, each followed by a newline.
+    text: String,
+    postings: Vec<Posting>,
+    /// The numbers of the blocks that are indexed.
+    pub(in super::super) blocks: Vec<u32>,
+    /// The first place of each block, and of the next one.
+    firsts: Vec<u32>,
+    next: u32,
+}
+
+/// A place that contains a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Posting {
+    /// The hash of the word.
+    term: Term,
+    /// The place, the offset of the word, and how often it occurs.
+    rest: u64,
+}
+
+/// A word of a segment that is being finished.
+#[derive(Debug, Clone, Copy)]
+struct IndexedWord {
+    /// The first eight bytes of the word, in the order in which words are compared.
+    start: u64,
+    /// The offset of the word.
+    at: u32,
+    /// The range of its postings.
+    postings: (u32, u32),
+}
+
+impl Posting {
+    fn new(term: Term, place: u32, word: usize, times: u32) -> Self {
+        let times = u64::from(times).min(TIMES);
+        Self {
+            term,
+            rest: u64::from(place) << (WORD_BITS + TIMES_BITS)
+                | (word as u64) << TIMES_BITS
+                | times,
+        }
+    }
+
+    fn place(self) -> u32 {
+        (self.rest >> (WORD_BITS + TIMES_BITS)) as u32
+    }
+
+    fn word(self) -> usize {
+        (self.rest >> TIMES_BITS) as usize & ((1 << WORD_BITS) - 1)
+    }
+
+    fn times(self) -> u32 {
+        (self.rest & TIMES) as u32
+    }
+
+    /// Counts one more occurrence; so many that they do not fit are not told apart.
+    fn repeat(&mut self) {
+        self.rest += u64::from(self.rest & TIMES < TIMES);
+    }
+}
+
+impl IndexBuilder {
+    pub(in super::super) fn new(part: Part) -> Self {
+        Self {
+            has_messages: part.has_concordance(),
+            slots: vec![0; SLOTS],
+            known: 0,
+            text: String::new(),
+            postings: Vec::new(),
+            blocks: Vec::new(),
+            firsts: Vec::new(),
+            next: 0,
+        }
+    }
+
+    pub(in super::super) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    pub(in super::super) fn is_full(&self) -> bool {
+        self.postings.len() >= FULL || self.text.len() >= FULL_TEXT || self.next >= FULL_PLACES
+    }
+
+    /// Whether it has room for all of a segment, and still some afterwards.
+    pub(in super::super) fn has_room_for(&self, row: &SegmentRow) -> bool {
+        self.postings.len() + row.postings as usize <= FULL / 2
+            && self.text.len() + row.text as usize <= FULL_TEXT
+            && self.next.saturating_add(row.places) <= FULL_PLACES
+    }
+
+    /// Adds the words of the next block, whose number is appended to `blocks` afterwards.
+    /// `ends` are the ends of its `count` messages.
+    pub(in super::super) fn add_block(
+        &mut self,
+        text: &str,
+        mut ends: impl Iterator<Item = usize>,
+        count: usize,
+    ) {
+        let from = self.postings.len();
+        let mut place = self.begin_block(count);
+        let mut end = match self.has_messages {
+            true => ends.next().unwrap_or(usize::MAX),
+            false => usize::MAX,
+        };
+        self.known = 0;
+        for word in words(text) {
+            while word.at > end {
+                place += 1;
+                end = ends.next().unwrap_or(usize::MAX);
+            }
+            self.count((word.term(), word.text), place, from);
+            if self.has_messages && word.has_folded_letters() {
+                let marked = format!("{}{FOLDED}", fold(word.text));
+                self.count((Term::of(&marked), &marked), place, from);
+            }
+        }
+        self.slots.truncate(SLOTS);
+        self.slots.fill(0);
+    }
+
+    /// Counts a word at a place of the block whose postings begin at `from`.
+    fn count(&mut self, (term, word): (Term, &str), place: u32, from: usize) {
+        let slot = self.slot(term);
+        match self.slots[slot].checked_sub(1) {
+            Some(last) => {
+                let last = &mut self.postings[last as usize];
+                if last.place() == place {
+                    last.repeat();
+                    return;
+                }
+                let word = last.word();
+                self.postings.push(Posting::new(term, place, word, 1));
+            }
+            None => {
+                let at = self.push_word(word);
+                self.postings.push(Posting::new(term, place, at, 1));
+                self.known += 1;
+            }
+        }
+        self.slots[slot] = self.postings.len() as u32;
+        if 2 * self.known > self.slots.len() {
+            self.grow(from);
+        }
+    }
+
+    /// Begins a block of this many messages and returns its first place.
+    fn begin_block(&mut self, messages: usize) -> u32 {
+        let first = self.next;
+        self.firsts.push(first);
+        self.next += match self.has_messages {
+            true => messages as u32,
+            false => 1,
+        };
+        first
+    }
+
+    /// Returns the slot of a word: the one that has it, or the free one that gets it.
+    fn slot(&self, term: Term) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = (term.0 >> 32) as usize & mask;
+        while let Some(last) = self.slots[at].checked_sub(1) {
+            if self.postings[last as usize].term == term {
+                break;
+            }
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    /// Doubles the table of the words of the block whose postings begin at `from`.
+    fn grow(&mut self, from: usize) {
+        self.slots = vec![0; 2 * self.slots.len()];
+        for at in from..self.postings.len() {
+            let slot = self.slot(self.postings[at].term);
+            self.slots[slot] = at as u32 + 1;
+        }
+    }
+
+    /// Adds a word in its folded form and returns its offset.
+    fn push_word(&mut self, word: &str) -> usize {
+        let at = self.text.len();
+        match word.is_ascii() {
+            true => {
+                self.text.push_str(word);
+                self.text[at..].make_ascii_lowercase();
+            }
+            false => self.text.push_str(&fold(word)),
+        }
+        self.text.push('\n');
+        at
+    }
+
+    /// Adds what a segment says about the blocks that `is_current` accepts; `None` if the
+    /// segment is damaged.
+    pub(in super::super) fn adopt(
+        &mut self,
+        segment: Segment<'_>,
+        is_current: &dyn Fn(u32) -> bool,
+    ) -> Option<()> {
+        let old = segment.blocks()?;
+        let mut firsts = Vec::with_capacity(old.entries.len());
+        for (at, (number, first)) in old.entries.iter().enumerate() {
+            let is_current = is_current(*number);
+            let next = old.entries.get(at + 1).map(|(_, next)| *next);
+            let count = next.unwrap_or(segment.row.places).checked_sub(*first)?;
+            firsts.push(is_current.then(|| self.begin_block(count as usize)));
+            if is_current {
+                self.blocks.push(*number);
+            }
+        }
+        let mut is_sound = true;
+        segment.each_from(b"", &mut |word, list| {
+            let Ok(word) = std::str::from_utf8(word) else {
+                is_sound = false;
+                return false;
+            };
+            let (term, at) = (Term::of(word), self.push_word(word));
+            let list = (&old, firsts.as_slice(), list);
+            is_sound = self.adopt_list(segment, list, (term, at)).is_some();
+            is_sound
+        })?;
+        is_sound.then_some(())
+    }
+
+    /// Adds the places of a word: `old` and `firsts` are the blocks of their segment, and the new
+    /// first place of each that is current.
+    fn adopt_list(
+        &mut self,
+        segment: Segment<'_>,
+        (old, firsts, list): (&SegmentBlocks, &[Option<u32>], PlaceList<'_>),
+        (term, word): (Term, usize),
+    ) -> Option<()> {
+        let mut near = 0;
+        let mut is_sound = true;
+        segment.each_place(list, &mut |place, times| {
+            let Some((block, message)) = old.find(place, near) else {
+                is_sound = false;
+                return;
+            };
+            near = block;
+            if let Some(Some(first)) = firsts.get(block) {
+                let posting = Posting::new(term, first + message, word, times);
+                self.postings.push(posting);
+            }
+        })?;
+        is_sound.then_some(())
+    }
+
+    /// Returns the segment in its stored form; `self` is empty afterwards.
+    pub(in super::super) fn finish(&mut self) -> (SegmentRow, Vec<u8>) {
+        let postings = sorted(&self.postings);
+        let words = self.words(&postings);
+        let (mut groups, mut text, mut lists) =
+            (ByteWriter::default(), Vec::new(), ByteWriter::default());
+        let mut list = ByteWriter::default();
+        for group in words.chunks(GROUP) {
+            for word in group {
+                match word.start.to_be_bytes() {
+                    // The whole word: none contains a zero.
+                    short @ [.., 0] => text.extend(short.iter().take_while(|byte| **byte != 0)),
+                    _ => text.extend_from_slice(self.word(word.at as usize)),
+                }
+                text.push(b'\n');
+                let (from, to) = word.postings;
+                list.0.clear();
+                let has_bits = self.write_list(&postings[from as usize..to as usize], &mut list);
+                lists.varint((list.0.len() as u64) << 1 | u64::from(has_bits));
+                lists.0.extend_from_slice(&list.0);
+            }
+            groups.u32(text.len() as u32);
+            groups.u32(lists.0.len() as u32);
+        }
+        let mut row = SegmentRow {
+            at: 0,
+            blocks: self.blocks.len() as u32,
+            places: self.next,
+            words: words.len() as u32,
+            text: text.len() as u32,
+            lists: lists.0.len() as u32,
+            postings: postings.len() as u32,
+            checksum: 0,
+        };
+        let mut out = ByteWriter(Vec::with_capacity(row.bytes()));
+        for (number, first) in self.blocks.iter().zip(&self.firsts) {
+            out.u32(*number);
+            out.u32(*first);
+        }
+        for section in [&groups.0, &text, &lists.0] {
+            out.0.extend_from_slice(section);
+        }
+        let sums: Vec<u64> = out.0.chunks(PAGE).map(checksum).collect();
+        let from = out.0.len();
+        sums.iter().for_each(|sum| out.u64(*sum));
+        row.checksum = checksum(&out.0[from..]);
+        self.text.clear();
+        self.postings.clear();
+        self.blocks.clear();
+        self.firsts.clear();
+        self.next = 0;
+        (row, out.0)
+    }
+
+    /// Returns the words in order; `postings` are sorted by word.
+    fn words(&self, postings: &[Posting]) -> Vec<IndexedWord> {
+        let mut words = Vec::new();
+        let mut from = 0;
+        for same in postings.chunk_by(|a, b| a.term == b.term) {
+            let at = same[0].word();
+            let to = from + same.len() as u32;
+            words.push(IndexedWord {
+                start: start_of(self.word(at)),
+                at: at as u32,
+                postings: (from, to),
+            });
+            from = to;
+        }
+        words.sort_unstable_by(|a, b| {
+            let by_text = || self.word(a.at as usize).cmp(self.word(b.at as usize));
+            a.start.cmp(&b.start).then_with(by_text)
+        });
+        words
+    }
+
+    /// Returns the word at this offset.
+    fn word(&self, at: usize) -> &[u8] {
+        let text = &self.text.as_bytes()[at..];
+        &text[..memchr(b'\n', text).unwrap_or(text.len())]
+    }
+
+    /// Writes the places of one word; returns whether they are bits.
+    fn write_list(&self, postings: &[Posting], out: &mut ByteWriter) -> bool {
+        let mut before = 0;
+        for posting in postings {
+            let distance = u64::from(posting.place() - before);
+            before = posting.place();
+            if !self.has_messages {
+                out.varint(distance);
+                continue;
+            }
+            let is_repeated = posting.times() > 1;
+            out.varint(distance << 1 | u64::from(is_repeated));
+            if is_repeated {
+                out.varint(u64::from(posting.times()));
+            }
+        }
+        let bits = (self.next as usize).div_ceil(8);
+        if self.has_messages || out.0.len() <= bits {
+            return false;
+        }
+        out.0.clear();
+        out.0.resize(bits, 0);
+        for posting in postings {
+            out.0[posting.place() as usize / 8] |= 1 << (posting.place() % 8);
+        }
+        true
+    }
+}
+
+/// Returns the postings by word, and those of a word by place.
+fn sorted(postings: &[Posting]) -> Vec<Posting> {
+    let bucket = |posting: &Posting| (posting.term.0 >> (u64::BITS - BUCKET_BITS)) as usize;
+    let mut ends = vec![0; 1 << BUCKET_BITS];
+    for posting in postings {
+        ends[bucket(posting)] += 1;
+    }
+    let mut sum = 0;
+    for end in &mut ends {
+        let count = std::mem::replace(end, sum);
+        sum += count;
+    }
+    let nothing = Posting {
+        term: Term(0),
+        rest: 0,
+    };
+    let mut sorted = vec![nothing; postings.len()];
+    for posting in postings {
+        let end = &mut ends[bucket(posting)];
+        sorted[*end] = *posting;
+        *end += 1;
+    }
+    let mut from = 0;
+    for end in ends {
+        sorted[from..end].sort_unstable();
+        from = end;
+    }
+    sorted
+}
+
+/// Returns the first eight bytes of a word as a number, in the order in which words are compared.
+fn start_of(word: &[u8]) -> u64 {
+    let mut eight = [0; 8];
+    let length = word.len().min(8);
+    eight[..length].copy_from_slice(&word[..length]);
+    u64::from_be_bytes(eight)
+}
