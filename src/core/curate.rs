@@ -42,7 +42,7 @@ mod superseded;
 mod supersession;
 mod swept;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod type_field;
 mod unused;
 pub mod waiver;
@@ -430,15 +430,6 @@ pub fn check_store(store: &Store, only: &[&str], today: jiff::civil::Date) -> Re
     let only: Vec<String> = only.iter().map(|id| (*id).to_owned()).collect();
     let collection = Collection::new(stores, Vec::new(), today, CurateSettings::default());
     Ok(check(&collection, &only))
-}
-
-/// Returns what the links of a store lead to in vain.
-#[cfg(test)]
-pub(crate) fn broken_links(store: &Store) -> Vec<String> {
-    let rules = ["broken-link", "index-dangling"];
-    let found = check_store(store, &rules, jiff::civil::date(2026, 1, 1));
-    let found = found.expect("the store can be read").into_iter();
-    found.map(|finding| finding.subject).collect()
 }
 
 /// Runs the same rules one after the other and passes what each finds to `each`, until that breaks.

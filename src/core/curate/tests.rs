@@ -488,3 +488,11 @@ fn soft_limits_of_facts_and_lessons_are_notes() {
         "the lesson \"T\" has 1 sentences instead of 3 to 5 and no tag #success or #failure"
     );
 }
+
+/// Returns what the links of a store lead to in vain.
+pub(crate) fn broken_links(store: &crate::core::store::Store) -> Vec<String> {
+    let rules = ["broken-link", "index-dangling"];
+    let found = super::check_store(store, &rules, jiff::civil::date(2026, 1, 1));
+    let found = found.expect("the store can be read").into_iter();
+    found.map(|finding| finding.subject).collect()
+}

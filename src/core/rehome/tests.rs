@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::*;
 use crate::core::change::{Author, Direction, Moment, plan_and_commit, replay};
-use crate::core::curate::broken_links;
+use crate::core::curate::tests::broken_links;
 use crate::core::history::History;
 use crate::core::layout::Layout;
 

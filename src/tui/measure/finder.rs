@@ -122,8 +122,12 @@ impl HeadlessFinder {
             generation: 0,
         };
         finder.workers.read(LibraryJob::Load);
-        finder.until(|event| matches!(event, Event::SearchSourcesChanged))?;
-        finder.until(|event| matches!(event, Event::SearchSourcesChanged))?;
+        // One is for the stores, one for the logs; both may come at once.
+        let mut changed = 0;
+        while changed < 2 {
+            let is_changed = |event: &Event| matches!(event, Event::SearchSourcesChanged);
+            changed += finder.next(|event| is_changed(event).then_some(()))?.len();
+        }
         finder.press(KeyCode::Char('/'))?;
         Ok(finder)
     }
@@ -169,12 +173,6 @@ impl HeadlessFinder {
             words: words.unwrap_or(now),
             complete: complete.unwrap_or(now),
         })
-    }
-
-    /// Handles events until one is met.
-    fn until(&mut self, is_met: impl Fn(&Event) -> bool) -> io::Result<()> {
-        while self.next(|event| is_met(event).then_some(()))?.is_empty() {}
-        Ok(())
     }
 
     /// Waits for events, handles all that there are, and draws; returns what `see` makes of them.

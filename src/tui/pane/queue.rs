@@ -11,7 +11,7 @@ use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use self::rows::{Entry, Queue, Row};
+use self::rows::{Entry, Queue, Row, RowKey};
 use super::{Handled, Pane, PaneContext, Step, latest};
 use crate::core::library::Library;
 use crate::core::review::{Item, ItemChange};
@@ -116,15 +116,13 @@ impl QueuePane {
     }
 
     /// Places the cursor after the rows have changed.
-    fn follow(&mut self, before: &[(rows::Source, Option<String>)], cx: &PaneContext<'_>) {
-        let id = |key: Option<&(rows::Source, Option<String>)>| key.and_then(|key| key.1.clone());
-        let was = id(before.get(self.cursor.selected));
+    fn follow(&mut self, before: &[RowKey], cx: &PaneContext<'_>) {
+        let was = before.get(self.cursor.selected).cloned();
         let after = self.queue.keys();
         self.cursor.follow(before, &after);
         self.leave_heading(Move::Down);
         self.cursor.fit(Self::height(cx), self.queue.rows.len());
-        let is = id(after.get(self.cursor.selected));
-        if was.is_none() || was != is {
+        if was.as_ref() != after.get(self.cursor.selected) || was.is_none() {
             self.hunk = 0;
             self.scroll = 0;
         }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::core::change::{Author, Direction, plan_and_commit, replay};
-use crate::core::curate::broken_links;
+use crate::core::curate::tests::broken_links;
 use crate::core::history::History;
 
 fn context() -> ChangeContext {

@@ -170,10 +170,10 @@ fn a_session_lists_the_memories_that_it_touched_and_goes_to_the_call() {
 fn a_line_leads_into_the_log_that_wrote_it() {
     let mut ui = with_writing_session();
     ui.press("/");
-    ui.press("auth.md<cr>");
+    ui.press("migration<cr>");
     let effects = ui.press("W");
     let [Effect::Why(job)] = effects.as_slice() else {
-        panic!("{effects:?}");
+        panic!("{effects:?}: {}", ui.text());
     };
     let mut explained = Reason {
         session: "s2".to_owned(),

@@ -66,6 +66,15 @@ pub(super) enum Row {
     Entry(usize),
 }
 
+/// What identifies a row.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum RowKey {
+    /// The source of the entries below.
+    Heading(Source),
+    /// The id of the item.
+    Item(String),
+}
+
 /// What waits, grouped by its source; the newest first.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
@@ -158,14 +167,11 @@ impl Queue {
             .filter(move |other| other.source() == source)
     }
 
-    /// What stays the same about each row when the queue is read again.
-    pub(super) fn keys(&self) -> Vec<(Source, Option<String>)> {
+    /// What stays the same about each row when the queue is read again or grouped anew.
+    pub(super) fn keys(&self) -> Vec<RowKey> {
         let key = |row: &Row| match *row {
-            Row::Heading { first, .. } => (self.entries[first].source(), None),
-            Row::Entry(at) => {
-                let entry = &self.entries[at];
-                (entry.source(), Some(entry.item.id.clone()))
-            }
+            Row::Heading { first, .. } => RowKey::Heading(self.entries[first].source()),
+            Row::Entry(at) => RowKey::Item(self.entries[at].item.id.clone()),
         };
         self.rows.iter().map(key).collect()
     }
