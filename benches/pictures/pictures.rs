@@ -16,12 +16,12 @@ mod font;
 mod paint;
 mod place;
 mod shape;
+#[allow(dead_code)] // some of it is for the soak
 mod stage;
 
 use std::error::Error;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use font::Fonts;
 use paint::{Colours, DARK, LIGHT};
@@ -124,7 +124,7 @@ impl<'a> Painter<'a> {
         Ok(Self {
             folder,
             fonts: Fonts::find()?,
-            program: built()?,
+            program: stage::built("pictures")?,
         })
     }
 
@@ -141,24 +141,6 @@ impl<'a> Painter<'a> {
         std::fs::write(&path, &png)?;
         say(&format!("{} ({} KB)", path.display(), png.len() / 1024));
         Ok(())
-    }
-}
-
-/// Builds the program beside this one, and returns its path.
-fn built() -> Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    let folder = own.ancestors().nth(2).ok_or("no folder of programs")?;
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // With the example, so that shared dependencies have the same features and are not rebuilt.
-    cargo.args(["build", "--quiet", "--bin", "tome", "--example", "pictures"]);
-    if folder.ends_with("release") {
-        cargo.arg("--release");
-    }
-    let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status()?;
-    let program = folder.join(format!("tome{}", std::env::consts::EXE_SUFFIX));
-    match built.success() && program.is_file() {
-        true => Ok(program),
-        false => Err(format!("{}: the program could not be built", program.display()).into()),
     }
 }
 

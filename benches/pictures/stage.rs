@@ -1,9 +1,10 @@
-//! Runs the program in a pseudo-terminal, on the unpacked sample.
+//! Builds the program and runs it in a pseudo-terminal, on the unpacked sample.
 
 use std::fs;
 use std::io::{self, Read as _, Write};
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -42,8 +43,19 @@ struct Output {
 
 impl TerminalSession {
     /// Starts the program on the sample, in a terminal with this `COLORFGBG` and size.
-    pub(crate) fn open(program: &Path, colours: &str, (columns, rows): Size) -> Result<Self> {
+    pub(crate) fn open(program: &Path, colours: &str, size: Size) -> Result<Self> {
+        Self::prepare(program, colours, size, |_| Ok(()))
+    }
+
+    /// As [`TerminalSession::open`], after something was done with the sample.
+    pub(crate) fn prepare(
+        program: &Path,
+        colours: &str,
+        (columns, rows): Size,
+        prepare: impl FnOnce(&Demo) -> Result<()>,
+    ) -> Result<Self> {
         let demo = unpacked()?;
+        prepare(&demo)?;
         let pty = native_pty_system().openpty(PtySize {
             rows,
             cols: columns,
@@ -90,6 +102,24 @@ impl TerminalSession {
             seen,
             demo,
         })
+    }
+
+    /// The unpacked sample.
+    pub(crate) fn demo(&self) -> &Demo {
+        &self.demo
+    }
+
+    /// Whether the program has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.seen.0.lock().expect("nobody panics with it").ended
+    }
+
+    /// The resident memory of the program in KB, where the system tells it.
+    pub(crate) fn resident(&self) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.process_id()?));
+        let status = status.ok()?;
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+        line.split_whitespace().nth(1)?.parse().ok()
     }
 
     /// Sends keys.
@@ -184,4 +214,22 @@ fn unpacked() -> Result<Demo> {
         today: now.date(),
     };
     Ok(unpack(&root(), &moment)?)
+}
+
+/// Builds the program beside the example of this name, and returns its path.
+pub(crate) fn built(example: &str) -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let folder = own.ancestors().nth(2).ok_or("no folder of programs")?;
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    // With the example, so that shared dependencies have the same features and are not rebuilt.
+    cargo.args(["build", "--quiet", "--bin", "tome", "--example", example]);
+    if folder.ends_with("release") {
+        cargo.arg("--release");
+    }
+    let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status()?;
+    let program = folder.join(format!("tome{}", std::env::consts::EXE_SUFFIX));
+    match built.success() && program.is_file() {
+        true => Ok(program),
+        false => Err(format!("{}: the program could not be built", program.display()).into()),
+    }
 }
