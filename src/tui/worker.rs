@@ -115,6 +115,7 @@ impl Workers {
         let summarizer = summarizer(&outside.catalog.timeline);
         let no_timeline = Timeline::empty(&directory(&outside.catalog.cache), summarizer);
         let watch = watch(events, Event::Changed);
+        let curated_logs = outside.catalog.clone();
         let corpus_worker = CorpusWorker {
             catalog: outside.catalog,
             watch: self::watch(events, Event::LogsChanged),
@@ -148,6 +149,7 @@ impl Workers {
         };
         let curate_worker = CurateWorker {
             setup: outside.curate,
+            catalog: curated_logs,
             history: outside.history.clone(),
             clock: outside.clock,
             library: Arc::default(),

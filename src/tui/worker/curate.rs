@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
 use super::thread::Worker;
+use crate::core::catalog::{LogCatalog, LogScope, read_corpus};
 use crate::core::curate::collect::{Sources, collect};
+use crate::core::curate::logs::{SessionLogs, reads_logs};
 use crate::core::curate::{check_each, chosen, waiver};
 use crate::core::history::History;
 use crate::core::library::{Library, StoreSnapshot};
@@ -19,6 +21,7 @@ use crate::tui::{Clock, CurateSetup};
 /// Checks memories.
 pub(super) struct CurateWorker {
     pub(super) setup: CurateSetup,
+    pub(super) catalog: LogCatalog,
     pub(super) history: History,
     pub(super) clock: Clock,
     pub(super) library: Arc<Library>,
@@ -81,6 +84,7 @@ impl CurateWorker {
         };
         let (collection, errors) = collect(&stores, &sources)?;
         self.report(&errors);
+        let collection = collection.with_logs(self.session_logs(&stores));
         let waivers = waiver::read(&self.setup.environment.data)?;
         let of = chosen(&collection, &[]).count();
         let mut done = 0;
@@ -99,6 +103,36 @@ impl CurateWorker {
             }
         });
         Ok(())
+    }
+
+    /// What the logs of all projects say about the memories; nothing where no rule reads logs, or
+    /// they cannot be read.
+    fn session_logs(&self, stores: &[Store]) -> Option<SessionLogs> {
+        if !reads_logs(&self.setup.settings, &[]) {
+            return None;
+        }
+        let catalog = LogCatalog {
+            scope: LogScope::All,
+            ..self.catalog.clone()
+        };
+        let files = catalog.files();
+        // Without logs nothing is known about what sessions read.
+        if files.is_empty() {
+            return None;
+        }
+        let claude = &self.setup.environment.claude;
+        let copies = catalog.kept.clone().unwrap_or_default();
+        let read = read_corpus(
+            || catalog.scoped_corpus(&files, &()),
+            |scoped| SessionLogs::read(&scoped.corpus, stores, claude, &copies),
+        );
+        match read {
+            Ok((_, logs)) => Some(logs),
+            Err(error) => {
+                self.report(&[error]);
+                None
+            }
+        }
     }
 
     fn report(&self, errors: &[Error]) {
