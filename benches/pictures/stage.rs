@@ -28,7 +28,7 @@ const STILL: Duration = Duration::from_millis(400);
 pub(crate) struct TerminalSession {
     child: Box<dyn Child + Send + Sync>,
     _master: Box<dyn MasterPty + Send>,
-    keys: Box<dyn Write + Send>,
+    keys: Arc<Mutex<Box<dyn Write + Send>>>,
     seen: Arc<(Mutex<Output>, Condvar)>,
     /// The unpacked sample.
     demo: Demo,
@@ -73,7 +73,7 @@ impl TerminalSession {
         let child = pty.slave.spawn_command(command)?;
         drop(pty.slave);
         let mut output = pty.master.try_clone_reader()?;
-        let keys = pty.master.take_writer()?;
+        let keys = Arc::new(Mutex::new(pty.master.take_writer()?));
         let cells = |number| NonZeroU16::new(number).ok_or("a terminal has cells");
         let seen = Arc::new((
             Mutex::new(Output {
@@ -83,10 +83,15 @@ impl TerminalSession {
             }),
             Condvar::new(),
         ));
-        let shared = Arc::clone(&seen);
+        let (shared, answers) = (Arc::clone(&seen), Arc::clone(&keys));
         std::thread::spawn(move || {
             let mut bytes = [0; 8192];
             while let Ok(read @ 1..) = output.read(&mut bytes) {
+                // A program that takes the terminal back asks where the cursor is.
+                if bytes[..read].windows(4).any(|window| window == b"\x1b[6n") {
+                    let mut keys = answers.lock().expect("nobody panics with it");
+                    drop(keys.write_all(b"\x1b[1;1R"));
+                }
                 let mut seen = shared.0.lock().expect("nobody panics with it");
                 seen.parser.process(&bytes[..read]);
                 seen.last = Instant::now();
@@ -124,8 +129,9 @@ impl TerminalSession {
 
     /// Sends keys.
     pub(crate) fn send(&mut self, keys: &str) -> Result<()> {
-        self.keys.write_all(keys.as_bytes())?;
-        Ok(self.keys.flush()?)
+        let mut writer = self.keys.lock().expect("nobody panics with it");
+        writer.write_all(keys.as_bytes())?;
+        Ok(writer.flush()?)
     }
 
     /// Sends keys, and waits for a text on the screen.

@@ -32,6 +32,9 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// The terminals, and how many memories are added to those of the sample.
 const SCENES: [(Size, usize); 3] = [((80, 24), 0), ((120, 40), 300), ((200, 60), 3_000)];
 
+/// The store whose memories are written and counted.
+const STORE: &str = ".memory";
+
 /// How long keys are pressed between two looks at the files.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(20);
 
@@ -200,23 +203,29 @@ impl<'a> Soak<'a> {
             self.stage.send("\u{1b}")?;
             std::thread::sleep(Duration::from_millis(60));
         }
+        // Out of the one list of all stores, which has three orders.
+        for _ in 0..4 {
+            if self.stage.still().contents().contains("all stores,") {
+                self.stage.send("S")?;
+            }
+        }
+        // Everything is read again and folded, so that each store is a row with its number.
         self.stage.send("\u{1b}[15~")?;
+        self.stage.send("Zg")?;
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             let screen = self.stage.still().contents();
             if self.stage.has_ended() {
                 return Err(self.failure("the program has ended"));
             }
-            let shown = number_before(&screen, " memor");
-            let project = self.count(&[])?;
-            let everything = self.count(&["--all"])?;
-            if shown.is_some_and(|shown| shown == project || shown == everything) {
+            let shown = shown_count(&screen);
+            let listed = self.listed_count()?;
+            if shown == Some(listed) {
                 break;
             }
             if Instant::now() > deadline {
-                let counts = format!(
-                    "the screen says {shown:?} memories, the files {project} or {everything}"
-                );
+                let counts =
+                    format!("the screen says {shown:?} memories of {STORE}, the files {listed}");
                 return Err(self.failure(&counts));
             }
         }
@@ -224,11 +233,15 @@ impl<'a> Soak<'a> {
         Ok(())
     }
 
-    /// The number of memories that the command line lists.
-    fn count(&self, args: &[&str]) -> Result<usize> {
-        let listed = self.command(&[&["list", "--json"], args].concat())?;
+    /// The number of memories of the store that the command line lists.
+    fn listed_count(&self) -> Result<usize> {
+        let listed = self.command(&["list", "--json"])?;
         let listed: serde_json::Value = serde_json::from_slice(&listed.stdout)?;
-        Ok(listed["memories"].as_array().map_or(0, Vec::len))
+        let memories = listed["memories"].as_array().ok_or("no list")?;
+        Ok(memories
+            .iter()
+            .filter(|memory| memory["store"] == STORE)
+            .count())
     }
 
     fn command(&self, args: &[&str]) -> Result<std::process::Output> {
@@ -261,14 +274,13 @@ impl<'a> Soak<'a> {
     }
 }
 
-/// The last number before a word on the first line that has one.
-fn number_before(screen: &str, word: &str) -> Option<usize> {
-    let line = screen.lines().find(|line| line.contains(word))?;
-    let before = &line[..line.find(word)?];
-    let digits = before
-        .rsplit(|c: char| !c.is_ascii_digit() && c != ',')
-        .next()?;
-    digits.replace(',', "").parse().ok()
+/// The number at the end of the store's row in the tree.
+fn shown_count(screen: &str) -> Option<usize> {
+    let row = screen
+        .lines()
+        .find(|row| row.contains(&format!("▸ {STORE} ")))?;
+    let tree = row.trim_start_matches('│').split('│').next()?;
+    tree.split_whitespace().last()?.parse().ok()
 }
 
 /// Another program that writes memories and logs, with and without care.

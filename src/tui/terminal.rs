@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend as _, ClearType, CrosstermBackend};
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{
     DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
@@ -62,8 +62,13 @@ impl Screen {
     }
 
     /// Draws everything again in the next frame, also what something else drew over.
+    ///
+    /// `Terminal::clear` would ask the terminal for its cursor, and fail if the answer comes late.
     pub(crate) fn repaint(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        self.terminal.backend_mut().clear_region(ClearType::All)?;
+        // So that the next frame is compared with an empty one.
+        self.terminal.swap_buffers();
+        Ok(())
     }
 
     /// Restores the terminal for another program.
@@ -74,7 +79,7 @@ impl Screen {
     /// Takes the terminal again and redraws everything in the next frame.
     pub(crate) fn enter(&mut self) -> io::Result<()> {
         take()?;
-        self.terminal.clear()
+        self.repaint()
     }
 }
 

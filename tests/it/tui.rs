@@ -626,3 +626,19 @@ fn with_nothing_found_it_says_where_it_looked_and_opens_the_sample() {
         "nothing is left of the sample"
     );
 }
+
+#[test]
+fn a_repaint_asks_the_terminal_nothing() {
+    let home = shop();
+    let tty = Tty::open(&home, &[]);
+    tty.see("4 memories");
+    tty.send("\u{c}");
+    tty.press("/", "find ❯");
+    tty.send(ESCAPE);
+    tty.gone("find ❯");
+    tty.send("q");
+    let (status, raw) = tty.end();
+    assert!(status.success());
+    // An answer that comes late would end the program.
+    assert!(!raw.contains("\u{1b}[6n"));
+}
