@@ -38,7 +38,7 @@ const STORE: &str = ".memory";
 /// How long keys are pressed between two looks at the files.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(20);
 
-/// What a person does, and how often. Nothing here leaves the program.
+/// What a person does, and how often. Nothing here leaves the program, or the tree with its stores.
 const ACTIONS: &[(usize, &str)] = &[
     (30, "j"),
     (20, "k"),
@@ -74,7 +74,6 @@ const ACTIONS: &[(usize, &str)] = &[
     (2, "fpay\r"),
     (1, "f\u{15}\r"),
     (2, "s"),
-    (1, "S"),
     (3, "R"),
     (2, "a"),
     (1, "A"),
@@ -202,12 +201,6 @@ impl<'a> Soak<'a> {
         for _ in 0..12 {
             self.stage.send("\u{1b}")?;
             std::thread::sleep(Duration::from_millis(60));
-        }
-        // Out of the one list of all stores, which has three orders.
-        for _ in 0..4 {
-            if self.stage.still().contents().contains("all stores,") {
-                self.stage.send("S")?;
-            }
         }
         // Everything is read again and folded, so that each store is a row with its number.
         self.stage.send("\u{1b}[15~")?;
