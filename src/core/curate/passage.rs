@@ -298,7 +298,8 @@ fn is_spaceless(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
 }
 
-/// The two sentences, one of each text, that share the most, by their ranges.
+/// The sentences, one of each text, that share the most: where in each the line begins that shares
+/// the most with the other.
 pub(super) fn shared_passages(
     (a, in_a): (&Document, &Range<usize>),
     (b, in_b): (&Document, &Range<usize>),
@@ -306,7 +307,7 @@ pub(super) fn shared_passages(
     let mut known = HashMap::new();
     let sentences =
         |document: &Document, range: &Range<usize>, known: &mut HashMap<String, u32>| {
-            let mut found: Vec<(usize, HashSet<u32>)> = Vec::new();
+            let mut found: Vec<(Range<usize>, HashSet<u32>)> = Vec::new();
             let mut at = range.start.max(document.memory.body.start.min(range.end));
             while at < range.end && found.len() < MOST_SENTENCES {
                 let text = sentence(&document.text[..range.end], &(at..at));
@@ -314,7 +315,7 @@ pub(super) fn shared_passages(
                 let end = (start + text.len()).max(at + 1);
                 let words: HashSet<u32> = terms(text, known).into_iter().collect();
                 if words.len() >= 5 {
-                    found.push((start, words));
+                    found.push((start..start + text.len(), words));
                 }
                 at = end;
                 while at < range.end && !document.text.is_char_boundary(at) {
@@ -326,12 +327,12 @@ pub(super) fn shared_passages(
     let of_a = sentences(a, in_a, &mut known);
     let of_b = sentences(b, in_b, &mut known);
     let mut best: Vec<(f64, usize, usize)> = Vec::new();
-    for (start_a, words_a) in &of_a {
-        for (start_b, words_b) in &of_b {
+    for (at_a, (_, words_a)) in of_a.iter().enumerate() {
+        for (at_b, (_, words_b)) in of_b.iter().enumerate() {
             let shared = words_a.intersection(words_b).count() as f64;
             let score = shared / (words_a.len() as f64 * words_b.len() as f64).sqrt();
             if shared >= 4.0 && score > 0.3 {
-                best.push((score * shared.sqrt(), *start_a, *start_b));
+                best.push((score * shared.sqrt(), at_a, at_b));
             }
         }
     }
@@ -342,7 +343,31 @@ pub(super) fn shared_passages(
             told.push((x, y));
         }
     }
-    told
+    let lines = |(x, y): (usize, usize)| {
+        let ((in_a, words_a), (in_b, words_b)) = (&of_a[x], &of_b[y]);
+        let line_a = sharing_line((a, in_a), words_b, &mut known);
+        (line_a, sharing_line((b, in_b), words_a, &mut known))
+    };
+    told.into_iter().map(lines).collect()
+}
+
+/// Where the line of a sentence begins that has the most of these words; the first of several.
+fn sharing_line(
+    (document, sentence): (&Document, &Range<usize>),
+    words: &HashSet<u32>,
+    known: &mut HashMap<String, u32>,
+) -> usize {
+    let mut best = (0, sentence.start);
+    let mut start = sentence.start;
+    for line in document.text[sentence.clone()].split_inclusive('\n') {
+        let own: HashSet<u32> = terms(line, known).into_iter().collect();
+        let shared = own.intersection(words).count();
+        if shared > best.0 {
+            best = (shared, start);
+        }
+        start += line.len();
+    }
+    best.1
 }
 
 /// How many sentences of a text are compared.

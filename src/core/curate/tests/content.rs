@@ -78,6 +78,24 @@ fn duplicates_are_found_in_a_store_across_stores_and_in_instructions() {
 }
 
 #[test]
+fn the_evidence_of_a_duplicate_is_the_line_that_both_share() {
+    let shared =
+        "make ship-staging, wait for the healthy canary, promote the release, make rollback-last";
+    let in_code = format!("```sh\necho begin\n{shared}\n```");
+    let fixture = Fixture::new(&[
+        ("deploy.md", &memory("deploy", &in_code)),
+        (
+            "shipping.md",
+            &memory("shipping", &format!("To deploy: {shared}.")),
+        ),
+    ]);
+    let found = fixture.findings("duplicate");
+    assert_eq!(found.len(), 1, "{found:?}");
+    let shows = |evidence: &super::super::Evidence| evidence.text.contains("ship-staging");
+    assert!(found[0].evidence.iter().all(shows), "{found:?}");
+}
+
+#[test]
 fn superseded_by_a_statement_a_rename_a_date_or_a_file() {
     let fixture = Fixture::new(&[
         (
