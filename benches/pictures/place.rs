@@ -18,7 +18,7 @@ const fn place(name: &'static str, play: fn(&mut TerminalSession) -> Result<()>)
     Place { name, play }
 }
 
-pub(crate) const PLACES: [Place; 21] = [
+pub(crate) const PLACES: [Place; 25] = [
     place("browse", browse),
     place("preview", preview),
     place("filter", filter),
@@ -34,6 +34,10 @@ pub(crate) const PLACES: [Place; 21] = [
     place("delete", delete),
     place("prune", prune),
     place("review", review),
+    place("why", why),
+    place("curate", curate),
+    place("timeline", timeline),
+    place("context", context),
     place("palette", palette),
     place("help", help),
     place("rename", rename),
@@ -187,6 +191,33 @@ fn review(stage: &mut TerminalSession) -> Result<()> {
     })?;
     stage.see("2 to review")?;
     stage.press("R", "30 days, rotated on use")
+}
+
+/// The session behind each line of a memory.
+fn why(stage: &mut TerminalSession) -> Result<()> {
+    browse(stage)?;
+    stage.press("W", "why")
+}
+
+/// What the rules found.
+fn curate(stage: &mut TerminalSession) -> Result<()> {
+    stage.see("memories")?;
+    stage.press("c", "broken-link")?;
+    stage.gone(" rules")
+}
+
+/// What happened, and a calendar of it.
+fn timeline(stage: &mut TerminalSession) -> Result<()> {
+    stage.see("memories")?;
+    stage.press("t", "what happened")?;
+    stage.see("Asked")
+}
+
+/// What an agent loads at its start.
+fn context(stage: &mut TerminalSession) -> Result<()> {
+    stage.see("memories")?;
+    stage.press("a", "CLAUDE.md")?;
+    stage.see("tokens")
 }
 
 fn palette(stage: &mut TerminalSession) -> Result<()> {
