@@ -7,7 +7,6 @@
 mod blocks;
 mod candidate;
 mod collected;
-mod copies;
 mod current;
 mod exact;
 #[cfg(test)]
@@ -22,6 +21,7 @@ mod proximity;
 mod ranked;
 pub mod recall;
 mod recent;
+mod runs;
 mod score;
 mod snippet;
 mod texts;
