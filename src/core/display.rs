@@ -1,5 +1,7 @@
 //! Formats values for output, the same for all interfaces.
 
+use std::borrow::Cow;
+
 use super::hidden::is_hidden;
 use super::log::clean;
 use super::memory::one_line;
@@ -28,7 +30,10 @@ pub fn safe_line(text: &str) -> String {
 
 /// Returns JSON with hidden characters escaped as `\uXXXX`, so that a reader sees them. Such
 /// characters occur in strings only.
-pub fn visible_json(json: &str) -> String {
+pub fn visible_json(json: &str) -> Cow<'_, str> {
+    if json.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(json);
+    }
     let mut out = String::with_capacity(json.len());
     let mut units = [0; 2];
     for c in json.chars() {
@@ -42,7 +47,7 @@ pub fn visible_json(json: &str) -> String {
             c => out.push(c),
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 /// Replaces control characters by visible ones, so that none of them affects a terminal;
