@@ -126,7 +126,8 @@ mod tests {
     #[test]
     fn hidden_characters_are_seen_in_json_and_are_the_same_when_it_is_read() {
         let text = "a\u{202e}b\u{e0041}c\u{7f}\u{ad}é";
-        let json = visible_json(&serde_json::to_string(text).expect("JSON"));
+        let json = serde_json::to_string(text).expect("JSON");
+        let json = visible_json(&json);
         assert_eq!(json, "\"a\\u202eb\\udb40\\udc41c\\u007f\\u00adé\"");
         assert_eq!(serde_json::from_str::<String>(&json).expect("JSON"), text);
     }

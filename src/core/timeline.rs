@@ -509,7 +509,7 @@ mod tests {
     #[test]
     fn any_of_the_events_of_a_log_can_be_read_without_the_rest() {
         let said: Vec<String> = (0..40).map(|at| format!("message {at}")).collect();
-        let home = TestHome::new(&[], &[said.clone()]);
+        let home = TestHome::new(&[], std::slice::from_ref(&said));
         let corpus = home.corpus();
         let events = LogBlocks::of(&corpus).events(&corpus, 0);
         assert_eq!(events.count(), said.len());
