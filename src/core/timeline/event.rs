@@ -100,9 +100,13 @@ impl LogBlocks {
         };
         if let Some((blocks, own)) = self.by_log.get(log).zip(corpus.log(log)) {
             for (part, numbers) in Part::ALL.into_iter().zip(blocks) {
+                // Blocks of small logs are shared, and read again for the next one.
+                let is_large = numbers.len() > FEW_BLOCKS;
                 for number in numbers {
                     found.add_block(part, *number, log);
-                    corpus.release(part, *number..*number + 1);
+                    if is_large {
+                        corpus.release(part, *number..*number + 1);
+                    }
                 }
             }
             found.sort(&own);
@@ -132,6 +136,9 @@ struct Entry {
     message: u32,
 }
 
+/// The memory of a log with more blocks of a part is released while it is read.
+const FEW_BLOCKS: usize = 16;
+
 /// The time of a message that has none, until it gets that of the one before it.
 const NO_TIME: i64 = i64::MIN;
 
@@ -150,7 +157,8 @@ impl LogEvents<'_> {
         self.messages = after;
         self.blocks.push((part, number, first));
         for (at, message) in (0..table.count()).zip(first..after) {
-            let Some(found) = table.textless(at).filter(|found| found.log == log) else {
+            let is_own = table.log(at) == Some(log);
+            let Some(found) = is_own.then(|| table.textless(at)).flatten() else {
                 continue;
             };
             if found.origin != Origin::Injected && found.kind != MessageKind::Thinking {
