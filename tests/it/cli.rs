@@ -392,6 +392,30 @@ fn the_mode_of_a_file_is_kept() {
     assert_eq!(mode(), 0o640);
 }
 
+#[test]
+fn key_bindings_are_printed_for_the_shells_that_have_them() {
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = home.ok(&["completions", shell, "--keys"]);
+        assert!(script.contains("tome pick"), "{shell}: {script}");
+        let plain = home.ok(&["completions", shell]);
+        assert!(
+            !plain.contains("tome pick"),
+            "{shell}: only where they are asked for"
+        );
+    }
+    assert!(home.ok(&["completions", "tmux"]).contains("tome pick"));
+    for shell in ["elvish", "powershell"] {
+        assert!(home.ok(&["completions", shell]).contains("tome"), "{shell}");
+        let refused = home.run(&["completions", shell, "--keys"]);
+        assert_eq!(refused.code, 2, "{shell}");
+        assert!(
+            refused.err.contains("bash, zsh, fish and tmux"),
+            "{refused:?}"
+        );
+    }
+}
+
 /// A text without the columns' padding, and with one word for every age in days, which depends on
 /// the time of day.
 fn without_ages(line: &str) -> Vec<&str> {

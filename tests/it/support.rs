@@ -147,6 +147,8 @@ impl Home {
             other.args(args).current_dir(self.project()).env_clear();
             other.env("HOME", self.path()).env("TZ", "UTC");
             other.uid(NOBODY).gid(NOBODY);
+            // That user cannot write where coverage goes, and nothing else may appear here.
+            other.envs(coverage().map(|(name, _)| (name, "/dev/null")));
             command = other;
         }
         RunOutput::of(&command.output().expect("the program runs"))
