@@ -397,14 +397,17 @@ fn key_bindings_are_printed_for_the_shells_that_have_them() {
     let home = Home::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = home.ok(&["completions", shell, "--keys"]);
-        assert!(script.contains("tome pick"), "{shell}: {script}");
+        assert!(script.contains("__tome_pick"), "{shell}: {script}");
         let plain = home.ok(&["completions", shell]);
         assert!(
-            !plain.contains("tome pick"),
+            !plain.contains("__tome_pick"),
             "{shell}: only where they are asked for"
         );
     }
-    assert!(home.ok(&["completions", "tmux"]).contains("tome pick"));
+    assert!(
+        home.ok(&["completions", "tmux"])
+            .contains("picked=$(tome pick")
+    );
     for shell in ["elvish", "powershell"] {
         assert!(home.ok(&["completions", shell]).contains("tome"), "{shell}");
         let refused = home.run(&["completions", shell, "--keys"]);

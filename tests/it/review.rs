@@ -113,7 +113,10 @@ fn why_names_the_message_and_the_words_before_it() {
     let touched = format!("write  ~/project/.memory/deploy.md  {cited}\n");
     assert_eq!(shown, touched);
     let unknown = home.run(&["why", "--session", "bbbb"]);
-    assert_eq!(unknown.code, 1, "{unknown:?}");
+    assert_eq!(
+        (unknown.code, unknown.err.as_str()),
+        (2, "tome: session bbbb not found\n")
+    );
     // Without the log, the history tells who wrote it.
     fs::remove_dir_all(home.path().join(".claude")).expect("removed");
     home.run(&["review"]);

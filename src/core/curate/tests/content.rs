@@ -307,7 +307,7 @@ fn superseded_by_a_commit_that_renames_a_heading_above_arrows_and_an_old_state()
         told,
         [
             "home.md:7 names.md <- `APP_HOME` → `SHIP_HOME`|Set APP_HOME first.>",
-            "kit.md:7 c2 2026-05-01 <c2 2026-05-01 build_kit|Call build_kit before a release.>",
+            "kit.md:7 c2 2026-05-01 <c2 2026-05-01 rename build_kit to ship_kit|Call build_kit before a release.>",
             "workers.md:7 as of 2026-01-05 <As of 2026-01-05 there are two workers.|c2 2026-05-01 rename build_kit to ship_kit>",
         ]
     );
