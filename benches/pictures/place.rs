@@ -3,10 +3,10 @@
 use crate::Result;
 use crate::stage::TerminalSession;
 
-const ENTER: &str = "\r";
-const ESCAPE: &str = "\u{1b}";
-const SAVE: &str = "\u{13}";
-const END_OF_LINE: &str = "\u{1b}[F";
+pub(crate) const ENTER: &str = "\r";
+pub(crate) const ESCAPE: &str = "\u{1b}";
+pub(crate) const SAVE: &str = "\u{13}";
+pub(crate) const END_OF_LINE: &str = "\u{1b}[F";
 
 /// A place: its name, and the keys that lead to it.
 pub(crate) struct Place {
@@ -66,7 +66,7 @@ fn go_to(stage: &mut TerminalSession, name: &str, then: &str) -> Result<()> {
 
 const AUTH: &str = "Use JWT with refresh token rotation.";
 
-fn browse(stage: &mut TerminalSession) -> Result<()> {
+pub(crate) fn browse(stage: &mut TerminalSession) -> Result<()> {
     stage.see("9 sessions")?;
     // Row by row, so that the top of the tree stays visible.
     stage.press(&"j".repeat(16), AUTH)
@@ -113,7 +113,7 @@ fn log(stage: &mut TerminalSession) -> Result<()> {
     stage.see("9 sessions")?;
     stage.press("/", "find ❯")?;
     stage.press("two tabs agent:claude-code", "log people out on two tabs")?;
-    stage.press(ENTER, "Fix refresh rotation")?;
+    stage.press(ENTER, "J turn")?;
     stage.press("g", "why does refresh rotation")
 }
 
@@ -165,8 +165,8 @@ fn find_nothing(stage: &mut TerminalSession) -> Result<()> {
 
 fn log_find(stage: &mut TerminalSession) -> Result<()> {
     log(stage)?;
-    stage.press("/", "find ❯")?;
-    stage.press("token", "token")
+    stage.press("/", "Enter go on")?;
+    stage.press("token", "1/5")
 }
 
 fn delete(stage: &mut TerminalSession) -> Result<()> {
@@ -196,13 +196,16 @@ fn review(stage: &mut TerminalSession) -> Result<()> {
 /// The session behind each line of a memory.
 fn why(stage: &mut TerminalSession) -> Result<()> {
     browse(stage)?;
-    stage.press("W", "why")
+    stage.press("W", "claude-code 11d")?;
+    // On to the line that the session wrote.
+    stage.press("jjjjjj", "Fix refresh rotation")
 }
 
 /// What the rules found.
 fn curate(stage: &mut TerminalSession) -> Result<()> {
     stage.see("memories")?;
-    stage.press("c", "broken-link")?;
+    stage.press("c", "dead-path")?;
+    stage.see("broken-link")?;
     stage.gone(" rules")
 }
 

@@ -10,7 +10,7 @@ mod collected;
 mod current;
 mod exact;
 #[cfg(test)]
-mod fixture;
+pub(in crate::core) mod fixture;
 pub mod fuzzy;
 pub mod lesson;
 mod limits;
