@@ -113,7 +113,7 @@ fn log(stage: &mut TerminalSession) -> Result<()> {
     stage.see("9 sessions")?;
     stage.press("/", "find ❯")?;
     stage.press("two tabs agent:claude-code", "log people out on two tabs")?;
-    stage.press(ENTER, "Fix refresh rotation")?;
+    stage.press(ENTER, "J turn")?;
     stage.press("g", "why does refresh rotation")
 }
 
@@ -165,8 +165,8 @@ fn find_nothing(stage: &mut TerminalSession) -> Result<()> {
 
 fn log_find(stage: &mut TerminalSession) -> Result<()> {
     log(stage)?;
-    stage.press("/", "find ❯")?;
-    stage.press("token", "token")
+    stage.press("/", "Enter go on")?;
+    stage.press("token", "1/5")
 }
 
 fn delete(stage: &mut TerminalSession) -> Result<()> {
@@ -196,13 +196,16 @@ fn review(stage: &mut TerminalSession) -> Result<()> {
 /// The session behind each line of a memory.
 fn why(stage: &mut TerminalSession) -> Result<()> {
     browse(stage)?;
-    stage.press("W", "why")
+    stage.press("W", "claude-code 11d")?;
+    // On to the line that the session wrote.
+    stage.press("jjjjjj", "Fix refresh rotation")
 }
 
 /// What the rules found.
 fn curate(stage: &mut TerminalSession) -> Result<()> {
     stage.see("memories")?;
-    stage.press("c", "broken-link")?;
+    stage.press("c", "dead-path")?;
+    stage.see("broken-link")?;
     stage.gone(" rules")
 }
 

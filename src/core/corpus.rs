@@ -148,7 +148,7 @@ impl Part {
     /// All parts.
     pub const ALL: [Self; 3] = [Self::Words, Self::Calls, Self::Results];
 
-    fn number(self) -> usize {
+    pub(in crate::core) fn number(self) -> usize {
         match self {
             Self::Words => 0,
             Self::Calls => 1,

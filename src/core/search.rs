@@ -11,7 +11,7 @@ mod copies;
 mod current;
 mod exact;
 #[cfg(test)]
-mod fixture;
+pub(in crate::core) mod fixture;
 pub mod fuzzy;
 pub mod lesson;
 mod limits;

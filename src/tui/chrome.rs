@@ -3,7 +3,7 @@
 use std::path::{Component, Path};
 
 use ratatui::Frame;
-use ratatui::layout::{Margin, Rect};
+use ratatui::layout::{Margin, Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Clear, Padding};
@@ -50,26 +50,13 @@ fn readable(style: Style) -> Style {
 
 /// Returns the border of a dialog, with the title at the top and the keys at the bottom.
 pub(crate) fn dialog(cx: &PaneContext<'_>, title: &str, context: KeyContext) -> Block<'static> {
-    let hints = Hint::of_context(cx.keymap, context, cx.areas.whole.width, &|_| true);
-    framed(cx, title, Hint::line(&hints, cx.theme))
+    dialog_with(cx, title, &Hint::of_dialog(cx, context))
 }
 
-/// Returns the border of a dialog in which an action has a name of its own.
-pub(crate) fn dialog_with(
-    cx: &PaneContext<'_>,
-    title: &str,
-    context: KeyContext,
-    named: (Action, &str),
-) -> Block<'static> {
-    let mut hints = Hint::of_context(cx.keymap, context, cx.areas.whole.width, &|_| true);
-    for hint in hints.iter_mut().filter(|hint| hint.action == Some(named.0)) {
-        hint.word = named.1.to_owned();
-    }
-    framed(cx, title, Hint::line(&hints, cx.theme))
-}
-
-fn framed(cx: &PaneContext<'_>, title: &str, mut keys: Line<'static>) -> Block<'static> {
+/// Returns the border of a dialog with hints of its own.
+pub(crate) fn dialog_with(cx: &PaneContext<'_>, title: &str, hints: &[Hint]) -> Block<'static> {
     let theme = cx.theme;
+    let mut keys = Hint::line(hints, theme);
     keys.spans.insert(0, Span::raw(" "));
     if let Some(last) = keys.spans.last_mut() {
         // The border goes on right behind the last word.
@@ -131,10 +118,17 @@ pub(crate) fn two_ends<'a>(
     let wide = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>();
     let right_width = wide(&right).min(width);
     let room = width - right_width;
+    // What is cut does not touch the other text.
+    let is_apart = right_width == 0 || right.iter().any(|span| span.content.starts_with(' '));
+    let gap = usize::from(!is_apart);
+    let most = match wide(&left) > room {
+        true => room.saturating_sub(gap),
+        false => room,
+    };
     let mut spans = Vec::with_capacity(left.len() + right.len() + 1);
     let mut used = 0;
     for span in left {
-        let left_over = room.saturating_sub(used);
+        let left_over = most.saturating_sub(used);
         if span.width() <= left_over {
             used += span.width();
             spans.push(span);
@@ -191,6 +185,19 @@ impl Hint {
         hints
     }
 
+    /// Returns the keys of a dialog.
+    pub(crate) fn of_dialog(cx: &PaneContext<'_>, context: KeyContext) -> Vec<Self> {
+        Self::of_context(cx.keymap, context, cx.areas.whole.width, &|_| true)
+    }
+
+    /// Returns the action of the hint at a cell of a dialog's border.
+    pub(crate) fn action_on_border(hints: &[Self], area: Rect, at: Position) -> Option<Action> {
+        let is_bottom = at.y + 1 == area.bottom() && at.x + 1 < area.right();
+        // Behind the corner and a blank.
+        let column = at.x.checked_sub(area.x + 2).filter(|_| is_bottom)?;
+        Self::action_at(hints, usize::from(column))
+    }
+
     /// Adds keys that are not in the keymap, as far as they fit.
     pub(crate) fn add_own(hints: &mut Vec<Self>, own: &[(&str, &str)], width: u16) {
         for (key, word) in own {
@@ -210,7 +217,7 @@ impl Hint {
     }
 
     /// The width with the blanks behind it.
-    fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         cells::width(&self.key) + 1 + cells::width(&self.word) + HINT_GAP
     }
 
@@ -327,7 +334,7 @@ mod tests {
             10,
             Style::new(),
         );
-        assert_eq!(line.to_string(), "a long…12d");
+        assert_eq!(line.to_string(), "a lon… 12d");
         let line = two_ends(vec![Span::raw("ab")], vec![Span::raw("1")], 6, Style::new());
         assert_eq!(line.to_string(), "ab   1");
     }

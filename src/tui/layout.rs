@@ -182,14 +182,20 @@ pub(crate) fn inside(area: Rect) -> Rect {
 }
 
 /// Returns a centred area of this size, or smaller if the screen is too small. It is as wide as
-/// the screen if only strips of the panes behind it would be left at its sides.
+/// the screen if only strips of the panes behind it would be left at its sides, and then as high
+/// if only such strips would be left above and below it.
 pub(crate) fn centred(whole: Rect, width: u16, height: u16) -> Rect {
     const STRIP: u16 = 5;
+    const ROWS: u16 = 2;
     let width = match width.saturating_add(2 * STRIP) >= whole.width {
         true => whole.width,
         false => width,
     };
-    let height = height.min(whole.height.saturating_sub(2));
+    let most = whole.height.saturating_sub(2);
+    let height = match height.saturating_add(2 * ROWS) >= most {
+        true if width == whole.width && height > most / 2 => most,
+        _ => height.min(most),
+    };
     Rect {
         x: whole.x + (whole.width - width) / 2,
         y: whole.y + (whole.height - height) / 2,
@@ -205,17 +211,6 @@ pub(crate) fn reading_area(whole: Rect) -> Rect {
         .height
         .saturating_sub(if whole.height > 30 { 6 } else { 2 });
     centred(whole, width, height)
-}
-
-/// Returns the area of the text in it, inside the border and its padding.
-pub(crate) fn reading_text(whole: Rect) -> Rect {
-    let area = reading_area(whole);
-    Rect {
-        x: area.x + 2.min(area.width),
-        y: area.y + 1.min(area.height),
-        width: area.width.saturating_sub(4),
-        height: area.height.saturating_sub(2),
-    }
 }
 
 #[cfg(test)]
@@ -274,5 +269,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_dialog_leaves_no_strips_above_and_below_it() {
+        let small = Rect::new(0, 0, 80, 24);
+        assert_eq!(
+            centred(small, 72, 20),
+            Rect::new(0, 1, 80, 22),
+            "nearly all"
+        );
+        assert_eq!(centred(small, 72, 6), Rect::new(0, 9, 80, 6), "a few rows");
+        assert_eq!(
+            centred(small, 60, 20),
+            Rect::new(10, 2, 60, 20),
+            "room beside it"
+        );
+        let large = Rect::new(0, 0, 200, 60);
+        assert_eq!(centred(large, 104, 20), Rect::new(48, 20, 104, 20));
     }
 }

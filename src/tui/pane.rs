@@ -10,6 +10,7 @@ pub(crate) mod curate;
 pub(crate) mod editor;
 pub(crate) mod find;
 pub(crate) mod history;
+mod list_text;
 pub(crate) mod log;
 pub(crate) mod preview;
 pub(crate) mod queue;
@@ -20,9 +21,11 @@ use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::layout::Rect;
 
 use super::action::Action;
 use super::app::UserContext;
+use super::chrome::Hint;
 use super::effect::{Effect, Request, UndoDirection, WriteJob};
 use super::event::Event;
 use super::highlight::Syntaxes;
@@ -195,6 +198,16 @@ pub(crate) trait Pane: std::fmt::Debug {
     /// Whether it hides everything below it.
     fn is_fullscreen(&self) -> bool {
         false
+    }
+
+    /// The area of a dialog, with its border; `None` for a pane that fills the screen.
+    fn dialog_area(&self, _cx: &PaneContext<'_>) -> Option<Rect> {
+        None
+    }
+
+    /// The hints on the border of a dialog.
+    fn dialog_hints(&self, cx: &PaneContext<'_>) -> Vec<Hint> {
+        Hint::of_dialog(cx, self.key_context())
     }
 
     /// Draws the pane.

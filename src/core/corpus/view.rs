@@ -1,6 +1,5 @@
 //! Read access to the blocks of the corpus and their messages.
 
-use std::borrow::Cow;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -360,20 +359,6 @@ impl<'a> BlockBytes<'a> {
     pub fn message(&self, number: usize) -> Option<CorpusMessage<'_>> {
         let text = self.text.get(self.table.range(number)?);
         self.table.message(number, text)
-    }
-
-    /// Returns a message apart from its text, which is copied if the block is compressed; `None`
-    /// if its log is not visible or its text is damaged.
-    pub fn message_and_text(&self, number: usize) -> Option<(CorpusMessage<'a>, Cow<'a, str>)> {
-        let text = self.message(number)?.text;
-        let text = match &self.text {
-            Text::Mapped(all) => {
-                let text = all.get(self.table.range(number)?)?;
-                Cow::Borrowed(std::str::from_utf8(text).ok()?)
-            }
-            Text::Unpacked(_) => Cow::Owned(text.to_owned()),
-        };
-        Some((self.table.textless(number)?, text))
     }
 
     fn is_whole(&self) -> bool {

@@ -7,6 +7,7 @@ mod finding;
 mod found;
 mod keys;
 mod looks;
+mod mouse;
 mod place;
 mod pruning;
 mod reading;

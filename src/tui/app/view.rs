@@ -75,14 +75,20 @@ impl App {
         }
     }
 
-    /// The action of what the mouse is pressed on: a hint, or the number of files to review.
+    /// The action of what the mouse is pressed on: a hint in the status line or on the border of
+    /// a dialog, or the number of files to review.
     pub(super) fn action_at(&self, mouse: MouseEvent) -> Option<Action> {
         if mouse.kind != MouseEventKind::Down(MouseButton::Left) {
             return None;
         }
         let at = Position::new(mouse.column, mouse.row);
         let (title, status) = (self.areas.title, self.areas.status);
-        if title.contains(at) && self.panes.last().is_some_and(|pane| pane.is_fullscreen()) {
+        let cx = self.pane_context();
+        let top = self.panes.last()?;
+        if let Some(area) = top.dialog_area(&cx) {
+            return Hint::action_on_border(&top.dialog_hints(&cx), area, at);
+        }
+        if title.contains(at) && top.is_fullscreen() {
             let (to_review, facts) = self.title_ends();
             let end = usize::from(title.right()).saturating_sub(cells::width(&facts));
             let start = end.saturating_sub(cells::width(&to_review));
@@ -132,11 +138,25 @@ impl App {
         let width = self.areas.status.width.saturating_sub(1);
         let offers = |action| top.offers(action);
         let context = top.key_context();
+        let zoom = self.zoom_hint(context);
+        let taken = zoom.as_ref().map_or(0, Hint::width);
+        let width = width.saturating_sub(u16::try_from(taken).unwrap_or(0));
         let mut hints = Hint::of_context(&self.keymap, context, width, &offers);
+        hints.splice(0..0, zoom);
         if context == KeyContext::Editor {
             Hint::add_own(&mut hints, editor_hints(self.user.editor_keys), width);
         }
         hints
+    }
+
+    /// How both panes are shown again while one has the whole screen.
+    fn zoom_hint(&self, context: KeyContext) -> Option<Hint> {
+        let key = self.keymap.key(context, Action::Zoom);
+        key.filter(|_| self.zoom.is_some()).map(|key| Hint {
+            key,
+            word: "both panes".to_owned(),
+            action: Some(Action::Zoom),
+        })
     }
 
     fn view_status(&self, frame: &mut Frame<'_>, area: Rect) {

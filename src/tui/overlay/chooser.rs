@@ -6,6 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Span;
 use ratatui::widgets::Clear;
 
+use crate::core::log::LogFile;
 use crate::core::timeline::node::NodeId;
 use crate::tui::action::Action;
 use crate::tui::cells::escape_line;
@@ -34,6 +35,8 @@ pub(crate) enum Choice {
     Change(Box<Request>),
     /// Shows a node of the timeline.
     GoTo(NodeId),
+    /// Shows the message at a line of a log.
+    Message(LogFile, u64),
 }
 
 /// The list to choose from.
@@ -42,7 +45,11 @@ pub(crate) struct Chooser {
     title: String,
     options: Vec<ChooserOption>,
     cursor: Cursor,
+    width: u16,
 }
+
+/// The width, unless another is asked for.
+const WIDTH: u16 = 64;
 
 impl Chooser {
     pub(crate) fn new(title: String, options: Vec<ChooserOption>) -> Self {
@@ -50,12 +57,18 @@ impl Chooser {
             title,
             options,
             cursor: Cursor::default(),
+            width: WIDTH,
         }
+    }
+
+    /// Makes it wider or narrower.
+    pub(crate) fn with_width(self, width: u16) -> Self {
+        Self { width, ..self }
     }
 
     fn area(&self, cx: &PaneContext<'_>) -> Rect {
         let rows = u16::try_from(self.options.len()).unwrap_or(u16::MAX);
-        centred(cx.areas.whole, 64, rows.saturating_add(2))
+        centred(cx.areas.whole, self.width, rows.saturating_add(2))
     }
 
     fn step(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -71,6 +84,9 @@ impl Chooser {
         let step = match chosen.choice.clone() {
             Choice::Change(request) => Step::Plan(request),
             Choice::GoTo(node) => Step::Broadcast(Box::new(Event::GoTo(node))),
+            Choice::Message(log, line) => {
+                Step::Broadcast(Box::new(Event::ShowMessage { log, line }))
+            }
         };
         vec![Step::Close, step]
     }
@@ -104,21 +120,29 @@ impl Pane for Chooser {
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         let area = self.area(cx);
-        if mouse.kind != MouseEventKind::Down(MouseButton::Left) {
-            return Vec::new();
+        match mouse.kind {
+            MouseEventKind::ScrollDown => return self.step(Move::Down, cx),
+            MouseEventKind::ScrollUp => return self.step(Move::Up, cx),
+            MouseEventKind::Down(MouseButton::Left) => {}
+            _ => return Vec::new(),
         }
         if !area.contains(Position::new(mouse.column, mouse.row)) {
             return vec![Step::Close];
         }
-        let line = usize::from(mouse.row.saturating_sub(area.y + 1));
+        let line = usize::from(mouse.row).checked_sub(usize::from(area.y) + 1);
         let height = usize::from(area.height.saturating_sub(2));
-        match self.cursor.row_at(line, height, self.options.len()) {
+        let row = line.and_then(|line| self.cursor.row_at(line, height, self.options.len()));
+        match row {
             Some(row) => {
                 self.cursor.selected = row;
                 self.chosen()
             }
             None => Vec::new(),
         }
+    }
+
+    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
+        Some(self.area(cx))
     }
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {

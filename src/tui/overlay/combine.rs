@@ -2,20 +2,19 @@
 //! that stays, from the other, from both or from neither. The result is edited before it is saved.
 
 use ratatui::Frame;
-use ratatui::widgets::Clear;
+use ratatui::layout::Rect;
 
+use super::merge::{MergePlaces, undecided};
 use crate::core::change::MergeTexts;
 use crate::core::combine::{Combination, Take};
 use crate::core::memory::{Revision, stem};
 use crate::core::store::StoreId;
 use crate::core::unsaved::Unsaved;
 use crate::tui::action::Action;
-use crate::tui::chrome::dialog;
 use crate::tui::effect::SaveKind;
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::{reading_area, reading_text};
 use crate::tui::pane::editor::EditorPane;
-use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
+use crate::tui::pane::{Handled, Pane, PaneContext, Step};
 use crate::tui::widget::merge::{Choice, Merge as Widget};
 
 /// Memories that are to become one, and their texts.
@@ -50,37 +49,32 @@ pub(crate) struct CombineDialog {
     /// The number of the body that is combined with it.
     next: usize,
     combination: Combination,
-    widget: Widget,
+    places: MergePlaces,
 }
 
 impl CombineDialog {
     pub(crate) fn new(task: MergeTask) -> Self {
         let body = task.texts.bodies.first().cloned().unwrap_or_default();
-        let (combination, widget) = compared(&task, &body, 1);
+        let (combination, places) = compared(&task, &body, 1);
         Self {
             task,
             body,
             next: 1,
             combination,
-            widget,
+            places,
         }
-    }
-
-    fn choose(&mut self, choice: Choice) -> Vec<Step> {
-        self.widget.choose(choice);
-        Vec::new()
     }
 
     /// Goes on with the next memory, or with the editor.
     fn done(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some(choices) = self.widget.choices() else {
-            return vec![Step::Toast(Toast::done("Decide every place first"))];
+        let Some(choices) = self.places.widget.choices() else {
+            return undecided();
         };
         let takes: Vec<Take> = choices.into_iter().map(take).collect();
         self.body = self.combination.text(&takes);
         self.next += 1;
         if self.next < self.task.texts.bodies.len() {
-            (self.combination, self.widget) = compared(&self.task, &self.body, self.next);
+            (self.combination, self.places) = compared(&self.task, &self.body, self.next);
             return Vec::new();
         }
         let (store, path) = &self.task.into;
@@ -99,14 +93,14 @@ impl CombineDialog {
 }
 
 /// Compares a body with that of the memory with this number.
-fn compared(task: &MergeTask, body: &str, number: usize) -> (Combination, Widget) {
+fn compared(task: &MergeTask, body: &str, number: usize) -> (Combination, MergePlaces) {
     let other = task.texts.bodies.get(number).map_or("", String::as_str);
     let combination = Combination::new(task.texts.layout, body, other);
     let path = number.checked_sub(1).and_then(|at| task.others.get(at));
     let path = path.map_or("", |(_, path)| path.as_str());
     let names = [stem(&task.into.1).to_owned(), stem(path).to_owned()];
     let widget = Widget::of_memories(combination.parts(), names);
-    (combination, widget)
+    (combination, MergePlaces::new(widget, KeyContext::Combine))
 }
 
 fn take(choice: Choice) -> Take {
@@ -124,45 +118,34 @@ impl Pane for CombineDialog {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+        self.places.act(action);
         let steps = match action {
-            Action::Down => {
-                self.widget.next();
-                Vec::new()
-            }
-            Action::Up => {
-                self.widget.previous();
-                Vec::new()
-            }
-            Action::TakeMine => self.choose(Choice::Mine),
-            Action::TakeTheirs => self.choose(Choice::Theirs),
-            Action::TakeBoth => self.choose(Choice::Both),
-            Action::TakeNeither => self.choose(Choice::Base),
             Action::Open => self.done(cx),
             Action::Back => vec![Step::Close],
             _ => Vec::new(),
         };
-        self.resize(cx);
+        self.places.reveal(cx);
         Handled::Used(steps)
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {
-        let area = reading_text(cx.areas.whole);
-        self.widget.reveal(area.width, area.height);
+        self.places.reveal(cx);
+    }
+
+    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
+        Some(self.places.area(cx))
     }
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let area = reading_area(cx.areas.whole);
         let which = match self.task.others.len() {
             1 => String::new(),
             others => format!(" {} of {others}", self.next),
         };
-        let left = match self.widget.open() {
+        let left = match self.places.widget.open() {
             0 => "everything is decided".to_owned(),
             open => format!("{open} to decide"),
         };
         let title = format!("merge{which} into {} · {left}", self.task.into.1);
-        frame.render_widget(Clear, area);
-        frame.render_widget(dialog(cx, &title, KeyContext::Combine), area);
-        frame.render_widget(self.widget.view(cx.theme), reading_text(cx.areas.whole));
+        self.places.draw(frame, &title, cx);
     }
 }

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyCode, KeyEvent};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
@@ -167,6 +168,10 @@ impl NewMemoryForm {
         fields
     }
 
+    fn area(&self, cx: &PaneContext<'_>) -> Rect {
+        centred(cx.areas.whole, 64, if self.has_about() { 9 } else { 8 })
+    }
+
     /// How to go on in this field: the keys that choose in it, and that lead to the others.
     fn field_hint(&self, cx: &PaneContext<'_>) -> String {
         let key = |action| {
@@ -300,6 +305,23 @@ impl Pane for NewMemoryForm {
         Vec::new()
     }
 
+    /// A click goes to a field; on one that is chosen in, it takes the next one.
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        let area = self.area(cx);
+        let at = Position::new(mouse.column, mouse.row);
+        if mouse.kind != MouseEventKind::Down(MouseButton::Left) || !area.contains(at) {
+            return Vec::new();
+        }
+        let row = usize::from(at.y - area.y).checked_sub(1);
+        if let Some(field) = row.and_then(|row| self.fields().get(row).copied()) {
+            match field == self.field {
+                true => self.turn(Forward::Yes),
+                false => self.field = field,
+            }
+        }
+        Vec::new()
+    }
+
     fn paste(&mut self, text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
         if let Some(input) = self.typed() {
             input.paste(text);
@@ -307,9 +329,13 @@ impl Pane for NewMemoryForm {
         Vec::new()
     }
 
+    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
+        Some(self.area(cx))
+    }
+
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
-        let area = centred(cx.areas.whole, 64, if self.has_about() { 9 } else { 8 });
+        let area = self.area(cx);
         let title = match &self.proposal {
             Some(_) => "promote to a memory",
             None => "new memory",

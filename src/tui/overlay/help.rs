@@ -136,12 +136,18 @@ impl HelpDialog {
             for row in rows {
                 let taken = cells::width(&row.keys);
                 let gap = COLUMN.saturating_sub(taken) + GAP;
-                let room = width.saturating_sub(taken + gap);
-                lines.push(Line::from(vec![
-                    Span::styled(row.keys.clone(), theme.style(Role::KeyHint)),
-                    Span::raw(" ".repeat(gap)),
-                    Span::raw(cells::cut(&row.desc, room)),
-                ]));
+                let room = width.saturating_sub(taken + gap).max(8);
+                let mut keys = row.keys.as_str();
+                for part in cells::wrap(&row.desc, room) {
+                    // Further lines of it are below the first.
+                    let blank = taken + gap - cells::width(keys);
+                    lines.push(Line::from(vec![
+                        Span::styled(keys.to_owned(), theme.style(Role::KeyHint)),
+                        Span::raw(" ".repeat(blank)),
+                        Span::raw(row.desc[part].trim_end().to_owned()),
+                    ]));
+                    keys = "";
+                }
             }
         }
         if lines.is_empty() {
@@ -265,6 +271,10 @@ impl Pane for HelpDialog {
         }
     }
 
+    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
+        Some(Self::area(cx))
+    }
+
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let area = Self::area(cx);
@@ -331,6 +341,21 @@ mod tests {
                 line.find(words).map(|at| line[..at].chars().count()),
                 Some(19)
             );
+        }
+    }
+
+    #[test]
+    fn nothing_is_cut_on_a_screen_of_eighty_columns() {
+        let words = |help: &HelpDialog, width: usize| {
+            let lines = help.lines(&Theme::default(), width);
+            let lines: Vec<String> = lines.iter().map(Line::to_string).collect();
+            assert!(lines.iter().all(|line| cells::width(line) <= width));
+            let words = lines.iter().flat_map(|line| line.split_whitespace());
+            words.map(str::to_owned).collect::<Vec<String>>()
+        };
+        for keys in [EditorKeys::Readline, EditorKeys::Vi] {
+            let help = HelpDialog::new(&Keymap::new(), KeyContext::Tree, keys);
+            assert_eq!(words(&help, 76), words(&help, 200));
         }
     }
 

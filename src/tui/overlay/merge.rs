@@ -1,6 +1,8 @@
-//! The merge dialog: for every conflict between two versions, take mine, theirs, or both.
+//! The merge dialog: for every conflict between two versions, take mine, theirs, or both. The
+//! places of a merge are also those of the dialog that combines memories.
 
 use ratatui::Frame;
+use ratatui::layout::Rect;
 use ratatui::widgets::Clear;
 
 use crate::core::unsaved::Unsaved;
@@ -8,37 +10,93 @@ use crate::tui::action::Action;
 use crate::tui::chrome::dialog;
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::{reading_area, reading_text};
+use crate::tui::layout::{centred, reading_area};
 use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
 use crate::tui::widget::merge::{Choice, Merge as Widget};
+
+/// The places where texts differ, each of which is decided about, in a dialog.
+#[derive(Debug)]
+pub(super) struct MergePlaces {
+    pub(super) widget: Widget,
+    context: KeyContext,
+}
+
+impl MergePlaces {
+    /// The most columns: three texts side by side.
+    const WIDTH: u16 = 160;
+
+    pub(super) fn new(widget: Widget, context: KeyContext) -> Self {
+        Self { widget, context }
+    }
+
+    /// Goes to another place, or decides about the current one.
+    pub(super) fn act(&mut self, action: Action) {
+        match action {
+            Action::Down => self.widget.next(),
+            Action::Up => self.widget.previous(),
+            Action::TakeMine => self.widget.choose(Choice::Mine),
+            Action::TakeTheirs => self.widget.choose(Choice::Theirs),
+            Action::TakeBoth => self.widget.choose(Choice::Both),
+            Action::TakeNeither => self.widget.choose(Choice::Base),
+            _ => {}
+        }
+    }
+
+    /// The area, with the border: as high as the texts, if there is room.
+    pub(super) fn area(&self, cx: &PaneContext<'_>) -> Rect {
+        let whole = cx.areas.whole;
+        let width = (whole.width * 9 / 10).min(Self::WIDTH);
+        let width = centred(whole, width, 0).width;
+        let rows = self.widget.height(width.saturating_sub(4));
+        let rows = u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(2);
+        centred(whole, width, rows.min(reading_area(whole).height))
+    }
+
+    /// Scrolls to the current place.
+    pub(super) fn reveal(&mut self, cx: &PaneContext<'_>) {
+        let area = self.area(cx);
+        let (width, height) = (area.width.saturating_sub(4), area.height.saturating_sub(2));
+        self.widget.reveal(width, height);
+    }
+
+    pub(super) fn draw(&self, frame: &mut Frame<'_>, title: &str, cx: &PaneContext<'_>) {
+        let area = self.area(cx);
+        let block = dialog(cx, title, self.context);
+        let text = block.inner(area);
+        frame.render_widget(Clear, area);
+        frame.render_widget(block, area);
+        frame.render_widget(self.widget.view(cx.theme), text);
+    }
+}
+
+/// What is said when the result is asked for too early.
+pub(super) fn undecided() -> Vec<Step> {
+    vec![Step::Toast(Toast::done("Decide every place first"))]
+}
 
 /// Resolves the conflicts between an edited text and its file.
 #[derive(Debug)]
 pub(crate) struct MergeDialog {
     text: Unsaved,
     theirs: String,
-    widget: Widget,
+    places: MergePlaces,
 }
 
 impl MergeDialog {
     /// Creates a merge of `text`, edited from its base, with the current file.
     pub(crate) fn new(text: Unsaved, theirs: String) -> Self {
         let base = text.base.as_deref().unwrap_or_default();
+        let widget = Widget::new(base, &text.text, &theirs);
         Self {
-            widget: Widget::new(base, &text.text, &theirs),
+            places: MergePlaces::new(widget, KeyContext::Merge),
             text,
             theirs,
         }
     }
 
-    fn choose(&mut self, choice: Choice) -> Vec<Step> {
-        self.widget.choose(choice);
-        Vec::new()
-    }
-
     fn done(&self) -> Vec<Step> {
-        let Some(text) = self.widget.result() else {
-            return vec![Step::Toast(Toast::done("Decide every place first"))];
+        let Some(text) = self.places.widget.result() else {
+            return undecided();
         };
         let merged = Unsaved {
             text,
@@ -58,39 +116,28 @@ impl Pane for MergeDialog {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        let steps = match action {
-            Action::Down => {
-                self.widget.next();
-                Vec::new()
-            }
-            Action::Up => {
-                self.widget.previous();
-                Vec::new()
-            }
-            Action::TakeMine => self.choose(Choice::Mine),
-            Action::TakeTheirs => self.choose(Choice::Theirs),
-            Action::TakeBoth => self.choose(Choice::Both),
+        self.places.act(action);
+        self.places.reveal(cx);
+        Handled::Used(match action {
             Action::Open => self.done(),
             Action::Back => vec![Step::Close],
             _ => Vec::new(),
-        };
-        self.resize(cx);
-        Handled::Used(steps)
+        })
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {
-        let area = reading_text(cx.areas.whole);
-        self.widget.reveal(area.width, area.height);
+        self.places.reveal(cx);
+    }
+
+    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
+        Some(self.places.area(cx))
     }
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let area = reading_area(cx.areas.whole);
-        let title = match self.widget.open() {
+        let title = match self.places.widget.open() {
             0 => format!("{} · everything is decided", self.text.path),
             open => format!("{} was changed outside · {open} to decide", self.text.path),
         };
-        frame.render_widget(Clear, area);
-        frame.render_widget(dialog(cx, &title, KeyContext::Merge), area);
-        frame.render_widget(self.widget.view(cx.theme), reading_text(cx.areas.whole));
+        self.places.draw(frame, &title, cx);
     }
 }

@@ -3,6 +3,7 @@
 
 use ratatui::Frame;
 use ratatui::crossterm::event::KeyEvent;
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
@@ -98,6 +99,10 @@ impl NotePrompt {
     }
 }
 
+fn area(cx: &PaneContext<'_>) -> Rect {
+    centred(cx.areas.whole, 64, 4)
+}
+
 impl Pane for NotePrompt {
     fn key_context(&self) -> KeyContext {
         KeyContext::Prompt
@@ -121,10 +126,14 @@ impl Pane for NotePrompt {
         Vec::new()
     }
 
+    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
+        Some(area(cx))
+    }
+
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let (title, [about, words]) = self.labels();
         let block = dialog(cx, title, KeyContext::Prompt);
-        let area = centred(cx.areas.whole, 64, 4);
+        let area = area(cx);
         let inner = block.inner(area);
         let width = inner.width.saturating_sub(LABEL);
         let (typed, column) = self.input.line(cx.theme, width);

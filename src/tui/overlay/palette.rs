@@ -81,7 +81,7 @@ impl Palette {
     fn area(&self, cx: &PaneContext<'_>) -> Rect {
         let rows = u16::try_from(self.all.len()).unwrap_or(u16::MAX);
         let most = cx.areas.whole.height.saturating_sub(4);
-        centred(cx.areas.whole, 64, rows.saturating_add(4).min(most))
+        centred(cx.areas.whole, 72, rows.saturating_add(4).min(most))
     }
 
     fn height(&self, cx: &PaneContext<'_>) -> usize {
@@ -178,6 +178,10 @@ impl Pane for Palette {
         }
     }
 
+    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
+        Some(self.area(cx))
+    }
+
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let area = self.area(cx);
@@ -219,7 +223,7 @@ impl Pane for Palette {
             let line = two_ends(
                 vec![bar, Span::raw(option.desc.clone())],
                 vec![Span::styled(
-                    option.keys.clone(),
+                    format!(" {} ", option.keys),
                     theme.style(Role::KeyHint),
                 )],
                 usize::from(inner.width),

@@ -2,6 +2,7 @@
 
 use ratatui::Frame;
 use ratatui::crossterm::event::KeyEvent;
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
@@ -19,6 +20,9 @@ use crate::tui::layout::centred;
 use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::Input;
+
+/// The width of the dialog.
+const WIDTH: u16 = 64;
 
 /// What the name is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +75,19 @@ impl NamePrompt {
             typed if typed != file => typed.rsplit('/').next().unwrap_or(typed).to_owned(),
             _ => format!("{} 2", self.title),
         }
+    }
+
+    /// Why it was refused, wrapped at the width of the dialog.
+    fn wrapped_trouble(&self, cx: &PaneContext<'_>) -> Vec<String> {
+        let wide = usize::from(centred(cx.areas.whole, WIDTH, 8).width.saturating_sub(4));
+        let trouble = self.trouble.as_deref().map(escape_line).unwrap_or_default();
+        let rows = cells::wrap(&trouble, wide).into_iter();
+        rows.map(|row| trouble[row].to_owned()).collect()
+    }
+
+    fn area(&self, cx: &PaneContext<'_>) -> Rect {
+        let rows = u16::try_from(self.wrapped_trouble(cx).len()).unwrap_or(1);
+        centred(cx.areas.whole, WIDTH, 6 + rows.clamp(1, 4))
     }
 
     fn go_on(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -149,6 +166,10 @@ impl Pane for NamePrompt {
         }
     }
 
+    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
+        Some(self.area(cx))
+    }
+
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let title = match self.purpose {
@@ -156,14 +177,7 @@ impl Pane for NamePrompt {
             Purpose::Duplicate => "duplicate",
         };
         let block = dialog(cx, title, KeyContext::Prompt);
-        let wide = usize::from(block.inner(centred(cx.areas.whole, 64, 8)).width);
-        let trouble = self.trouble.as_deref().map(escape_line).unwrap_or_default();
-        let trouble: Vec<String> = cells::wrap(&trouble, wide)
-            .into_iter()
-            .map(|row| trouble[row].to_owned())
-            .collect();
-        let rows = u16::try_from(trouble.len()).unwrap_or(1).clamp(1, 4);
-        let area = centred(cx.areas.whole, 64, 6 + rows);
+        let area = self.area(cx);
         let inner = block.inner(area);
         let width = inner.width.saturating_sub(6);
         let (typed, column) = self.input.line(theme, width);
@@ -192,7 +206,7 @@ impl Pane for NamePrompt {
         ];
         match &self.trouble {
             Some(_) => text.extend(
-                trouble
+                self.wrapped_trouble(cx)
                     .into_iter()
                     .map(|row| Line::from(Span::styled(row, theme.style(Role::Warn)))),
             ),

@@ -104,6 +104,10 @@ impl Pane for TextDialog {
         }
     }
 
+    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
+        Some(self.area(cx))
+    }
+
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let area = self.area(cx);
         let block = dialog(cx, &self.title, KeyContext::Reader);

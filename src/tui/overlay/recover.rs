@@ -1,6 +1,7 @@
 //! The dialog for unsaved text of a crashed process: open it, discard it, or keep it for later.
 
 use ratatui::Frame;
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
@@ -27,6 +28,10 @@ impl RecoverDialog {
     pub(crate) fn new(text: Unsaved) -> Self {
         Self { text, asked: false }
     }
+}
+
+fn area(cx: &PaneContext<'_>) -> Rect {
+    centred(cx.areas.whole, 64, 7)
 }
 
 impl Pane for RecoverDialog {
@@ -62,9 +67,13 @@ impl Pane for RecoverDialog {
         })
     }
 
+    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
+        Some(area(cx))
+    }
+
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
-        let area = centred(cx.areas.whole, 64, 7);
+        let area = area(cx);
         let block = dialog(cx, "unsaved text", KeyContext::Offer);
         let width = usize::from(block.inner(area).width);
         let when = match format_age(self.text.time, cx.now).as_str() {

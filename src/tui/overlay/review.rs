@@ -9,7 +9,7 @@ use ratatui::widgets::Clear;
 use crate::core::change::{BrokenLinks, Change, ChangeVerb};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{count, dialog_with};
+use crate::tui::chrome::{Hint, count, dialog_with};
 use crate::tui::effect::{Effect, Request, WriteJob};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
@@ -212,10 +212,22 @@ impl Pane for ReviewDialog {
         }
     }
 
+    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
+        Some(self.area(cx))
+    }
+
+    fn dialog_hints(&self, cx: &PaneContext<'_>) -> Vec<Hint> {
+        let mut hints = Hint::of_dialog(cx, self.context());
+        let confirm = hints.iter_mut();
+        for hint in confirm.filter(|hint| hint.action == Some(Action::Confirm)) {
+            hint.word = self.act_name();
+        }
+        hints
+    }
+
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let area = self.area(cx);
-        let act = self.act_name();
-        let mut block = dialog_with(cx, &self.title(), self.context(), (Action::Confirm, &act));
+        let mut block = dialog_with(cx, &self.title(), &self.dialog_hints(cx));
         let inner = block.inner(area);
         let lines = self.diff.lines(cx.theme, inner.width).len();
         if lines > usize::from(inner.height) {

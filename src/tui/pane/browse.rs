@@ -7,6 +7,7 @@ mod filter;
 pub(crate) mod fixture;
 mod fold;
 pub(crate) mod follow;
+mod group;
 mod list;
 mod marks;
 mod mouse;

@@ -7,11 +7,12 @@ mod view;
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Position, Rect};
+use ratatui::crossterm::event::MouseEvent;
+use ratatui::layout::Position;
 
 use self::rows::{Row, rows};
 use self::view::PieceText;
+use super::list_text::{ListWithText, list_height, text_area};
 use super::{Handled, Pane, PaneContext, Step, Toast, latest};
 use crate::core::context::{AgentContext, KnownAgent, Piece};
 use crate::core::display::format_size;
@@ -21,7 +22,7 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob, UndoDirection};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::{Arrangement, Divider, Focus, Visibility, inside};
+use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::overlay::reader::TextDialog;
 use crate::tui::widget::list::{Cursor, Move};
 
@@ -82,14 +83,6 @@ impl ContextPane {
             .collect()
     }
 
-    fn list_area(cx: &PaneContext<'_>) -> Rect {
-        inside(cx.areas.tree)
-    }
-
-    fn height(cx: &PaneContext<'_>) -> usize {
-        usize::from(Self::list_area(cx).height).max(1)
-    }
-
     /// The number of the piece under the cursor.
     fn selected(&self) -> Option<usize> {
         self.rows.get(self.cursor.selected).map(Row::piece)
@@ -121,9 +114,9 @@ impl ContextPane {
 
     /// Wraps the selected piece and keeps what is shown of it inside of it.
     fn show(&mut self, cx: &PaneContext<'_>) {
-        self.cursor.fit(Self::height(cx), self.rows.len());
+        self.cursor.fit(list_height(cx), self.rows.len());
         self.text = self.piece().map_or_else(PieceText::default, |piece| {
-            PieceText::new(piece, view::text_area(cx).width)
+            PieceText::new(piece, text_area(cx).width)
         });
         self.scroll_by(0, cx);
     }
@@ -144,38 +137,6 @@ impl ContextPane {
             (Some(below), None) => at + below,
             (None, None) => 0,
         };
-    }
-
-    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.focus == Focus::Preview {
-            let rows = match to {
-                Move::Up => -1,
-                Move::Down => 1,
-                Move::First => isize::MIN,
-                _ => isize::MAX,
-            };
-            return self.scroll_by(rows, cx);
-        }
-        let before = self.selected();
-        self.cursor.step(to, Self::height(cx), self.rows.len());
-        self.leave_remark(to);
-        if self.selected() != before {
-            self.scroll = 0;
-        }
-        self.show(cx);
-        Vec::new()
-    }
-
-    fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let height = usize::from(view::text_area(cx).height);
-        let last = self.text.lines.len().saturating_sub(height);
-        self.scroll = self.scroll.saturating_add_signed(rows).min(last);
-        Vec::new()
-    }
-
-    fn scroll_page(&mut self, pages: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let page = isize::try_from(view::text_area(cx).height.saturating_sub(1).max(1));
-        self.scroll_by(pages * page.unwrap_or(1), cx)
     }
 
     /// Shows the next agent, or the one before.
@@ -213,23 +174,6 @@ impl ContextPane {
         vec![Step::Push(Box::new(TextDialog::text(name, &text)))]
     }
 
-    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
-        let area = Self::list_area(cx);
-        if area.contains(at) {
-            let line = usize::from(at.y - area.y);
-            let row = self.cursor.row_at(line, Self::height(cx), self.rows.len());
-            if let Some(row) = row {
-                self.cursor.selected = row;
-                self.leave_remark(Move::Up);
-                (self.focus, self.scroll) = (Focus::Tree, 0);
-                self.show(cx);
-            }
-        } else if cx.areas.preview.contains(at) {
-            self.focus = Focus::Preview;
-        }
-        Vec::new()
-    }
-
     fn back(&mut self) -> Vec<Step> {
         match self.focus {
             Focus::Preview => {
@@ -241,19 +185,73 @@ impl ContextPane {
     }
 }
 
+impl ListWithText for ContextPane {
+    fn cursor(&self) -> Cursor {
+        self.cursor
+    }
+
+    fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn text_lines(&self, _cx: &PaneContext<'_>) -> usize {
+        self.text.lines.len()
+    }
+
+    fn scroll(&mut self) -> &mut usize {
+        &mut self.scroll
+    }
+
+    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
+        if self.focus == Focus::Preview {
+            let rows = match to {
+                Move::Up => -1,
+                Move::Down => 1,
+                Move::First => isize::MIN,
+                _ => isize::MAX,
+            };
+            return self.scroll_by(rows, cx);
+        }
+        let before = self.selected();
+        self.cursor.step(to, list_height(cx), self.rows.len());
+        self.leave_remark(to);
+        if self.selected() != before {
+            self.scroll = 0;
+        }
+        self.show(cx);
+        Vec::new()
+    }
+
+    /// Moves in the list, also while the keys are in the text.
+    fn wheeled(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.focus = Focus::Tree;
+        self.moved(to, cx)
+    }
+
+    fn row_clicked(&mut self, row: usize, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.cursor.selected = row;
+        self.leave_remark(Move::Up);
+        (self.focus, self.scroll) = (Focus::Tree, 0);
+        self.show(cx);
+        Vec::new()
+    }
+
+    fn text_clicked(&mut self, _at: Position, _cx: &PaneContext<'_>) -> Vec<Step> {
+        self.focus = Focus::Preview;
+        Vec::new()
+    }
+}
+
 impl Pane for ContextPane {
     fn key_context(&self) -> KeyContext {
         KeyContext::Context
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+        if let Some(steps) = self.movement(action, cx) {
+            return Handled::Used(steps);
+        }
         Handled::Used(match action {
-            Action::Up => self.moved(Move::Up, cx),
-            Action::Down => self.moved(Move::Down, cx),
-            Action::Top => self.moved(Move::First, cx),
-            Action::Bottom => self.moved(Move::Last, cx),
-            Action::PageUp => self.scroll_page(-1, cx),
-            Action::PageDown => self.scroll_page(1, cx),
             Action::Right if self.piece().is_some() => {
                 self.focus = Focus::Preview;
                 Vec::new()
@@ -275,19 +273,7 @@ impl Pane for ContextPane {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let at = Position::new(mouse.column, mouse.row);
-        let is_over_text = cx.areas.preview.contains(at);
-        match mouse.kind {
-            MouseEventKind::ScrollDown if is_over_text => self.scroll_by(3, cx),
-            MouseEventKind::ScrollUp if is_over_text => self.scroll_by(-3, cx),
-            MouseEventKind::ScrollDown | MouseEventKind::ScrollUp => {
-                self.focus = Focus::Tree;
-                let is_down = mouse.kind == MouseEventKind::ScrollDown;
-                self.moved(if is_down { Move::Down } else { Move::Up }, cx)
-            }
-            MouseEventKind::Down(MouseButton::Left) => self.click(at, cx),
-            _ => Vec::new(),
-        }
+        self.list_mouse(mouse, cx)
     }
 
     fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {

@@ -12,12 +12,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Position, Rect};
+use ratatui::crossterm::event::MouseEvent;
 
 use self::decide::names_another;
 use self::rows::{FindingList, Located, Row, RowKey, Shown};
 use self::visit::Visit;
+use super::list_text::{ListWithText, list_height};
 use super::{Handled, Pane, PaneContext, Step, Toast};
 use crate::core::library::{Library, StoreSnapshot};
 use crate::tui::action::Action;
@@ -25,7 +25,7 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{CurateJob, Effect, UndoDirection};
 use crate::tui::event::{CurateStep, Event};
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::{Arrangement, Divider, Focus, Visibility, inside};
+use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::widget::list::{Cursor, Move};
 
 /// The list of findings, and the evidence of the selected one.
@@ -99,14 +99,6 @@ impl CuratePane {
             true => Vec::new(),
             false => vec![self.check(cx)],
         }
-    }
-
-    fn list_area(cx: &PaneContext<'_>) -> Rect {
-        cx.areas.tree
-    }
-
-    fn height(cx: &PaneContext<'_>) -> usize {
-        usize::from(inside(Self::list_area(cx)).height).max(1)
     }
 
     fn row(&self) -> Option<Row> {
@@ -219,25 +211,11 @@ impl CuratePane {
             let near = [at + 1, at.wrapping_sub(1)].into_iter().find(is_finding);
             self.cursor.selected = near.unwrap_or(at);
         }
-        self.cursor.fit(Self::height(cx), self.list.rows.len());
+        self.cursor.fit(list_height(cx), self.list.rows.len());
         if was.as_ref() != after.get(self.cursor.selected) {
             self.scroll = 0;
         }
         self.scroll_by(0, cx);
-    }
-
-    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        let before = self.cursor.selected;
-        self.cursor.step(to, Self::height(cx), self.list.rows.len());
-        // The worst is a finding, not the heading above it.
-        if to == Move::First && matches!(self.list.rows.get(1), Some(Row::Finding(_))) {
-            self.cursor.selected = 1;
-        }
-        self.is_moved = true;
-        if self.cursor.selected != before {
-            self.scroll = 0;
-        }
-        Vec::new()
     }
 
     /// Folds the group of the row under the cursor, or unfolds it.
@@ -263,7 +241,7 @@ impl CuratePane {
             self.cursor.selected = at;
         }
         self.scroll = 0;
-        self.cursor.fit(Self::height(cx), self.list.rows.len());
+        self.cursor.fit(list_height(cx), self.list.rows.len());
         Vec::new()
     }
 
@@ -314,28 +292,6 @@ impl CuratePane {
         vec![Step::Toast(Toast::done(text))]
     }
 
-    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
-        let rows = inside(Self::list_area(cx));
-        if !rows.contains(at) {
-            return Vec::new();
-        }
-        let line = usize::from(at.y - rows.y);
-        let row = self
-            .cursor
-            .row_at(line, Self::height(cx), self.list.rows.len());
-        if let Some(row) = row {
-            let is_again = row == self.cursor.selected && self.is_moved;
-            self.cursor.selected = row;
-            (self.is_moved, self.scroll) = (true, 0);
-            if let Some(Row::Heading { rule, .. }) = self.row()
-                && is_again
-            {
-                return self.fold(!self.shown.folded.contains(rule), cx);
-            }
-        }
-        Vec::new()
-    }
-
     fn back(&mut self) -> Vec<Step> {
         match self.marks.is_empty() {
             true => vec![Step::Close],
@@ -347,19 +303,61 @@ impl CuratePane {
     }
 }
 
+impl ListWithText for CuratePane {
+    fn cursor(&self) -> Cursor {
+        self.cursor
+    }
+
+    fn rows(&self) -> usize {
+        self.list.rows.len()
+    }
+
+    fn text_lines(&self, cx: &PaneContext<'_>) -> usize {
+        self.lines(cx).len()
+    }
+
+    fn scroll(&mut self) -> &mut usize {
+        &mut self.scroll
+    }
+
+    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
+        let before = self.cursor.selected;
+        self.cursor.step(to, list_height(cx), self.list.rows.len());
+        // The worst is a finding, not the heading above it.
+        if to == Move::First && matches!(self.list.rows.get(1), Some(Row::Finding(_))) {
+            self.cursor.selected = 1;
+        }
+        self.is_moved = true;
+        if self.cursor.selected != before {
+            self.scroll = 0;
+        }
+        Vec::new()
+    }
+
+    /// Selects the row; a heading that is clicked again is folded or unfolded.
+    fn row_clicked(&mut self, row: usize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let is_again = row == self.cursor.selected && self.is_moved;
+        self.cursor.selected = row;
+        (self.is_moved, self.scroll) = (true, 0);
+        match self.row() {
+            Some(Row::Heading { rule, .. }) if is_again => {
+                self.fold(!self.shown.folded.contains(rule), cx)
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
 impl Pane for CuratePane {
     fn key_context(&self) -> KeyContext {
         KeyContext::Curate
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+        if let Some(steps) = self.movement(action, cx) {
+            return Handled::Used(steps);
+        }
         Handled::Used(match action {
-            Action::Up => self.moved(Move::Up, cx),
-            Action::Down => self.moved(Move::Down, cx),
-            Action::Top => self.moved(Move::First, cx),
-            Action::Bottom => self.moved(Move::Last, cx),
-            Action::PageUp => self.scroll_page(-1, cx),
-            Action::PageDown => self.scroll_page(1, cx),
             Action::Left => self.fold(true, cx),
             Action::Right => self.fold(false, cx),
             Action::Mark => self.mark(cx),
@@ -387,16 +385,7 @@ impl Pane for CuratePane {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let at = Position::new(mouse.column, mouse.row);
-        let is_over_text = cx.areas.preview.contains(at);
-        match mouse.kind {
-            MouseEventKind::ScrollDown if is_over_text => self.scroll_by(3, cx),
-            MouseEventKind::ScrollUp if is_over_text => self.scroll_by(-3, cx),
-            MouseEventKind::ScrollDown => self.moved(Move::Down, cx),
-            MouseEventKind::ScrollUp => self.moved(Move::Up, cx),
-            MouseEventKind::Down(MouseButton::Left) => self.click(at, cx),
-            _ => Vec::new(),
-        }
+        self.list_mouse(mouse, cx)
     }
 
     fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -437,7 +426,7 @@ impl Pane for CuratePane {
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {
-        self.cursor.fit(Self::height(cx), self.list.rows.len());
+        self.cursor.fit(list_height(cx), self.list.rows.len());
     }
 
     fn arrangement(&self) -> Option<Arrangement> {

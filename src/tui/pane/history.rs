@@ -396,6 +396,14 @@ impl Pane for HistoryPane {
         Some(format!("history · {about} · {changes}"))
     }
 
+    fn offers(&self, action: Action) -> bool {
+        match action {
+            Action::UndoThis | Action::Restore | Action::Open => self.row().is_some(),
+            Action::AllChanges => self.memory.is_some(),
+            _ => true,
+        }
+    }
+
     fn is_fullscreen(&self) -> bool {
         true
     }

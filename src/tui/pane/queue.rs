@@ -8,10 +8,11 @@ mod view;
 use std::collections::HashMap;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Position, Rect};
+use ratatui::crossterm::event::MouseEvent;
+use ratatui::layout::Position;
 
 use self::rows::{Entry, Queue, Row, RowKey};
+use super::list_text::{ListWithText, list_height};
 use super::{Handled, Pane, PaneContext, Step, latest};
 use crate::core::library::Library;
 use crate::core::review::{Item, ItemChange};
@@ -21,7 +22,7 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob, Request, UndoDirection};
 use crate::tui::event::{Attribution, Event};
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::{Arrangement, Divider, Focus, Visibility, inside};
+use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::widget::list::{Cursor, Move};
 
 /// The list of files, and the difference of the selected one.
@@ -57,14 +58,6 @@ impl QueuePane {
             attributions: HashMap::new(),
         };
         vec![Step::Push(Box::new(pane)), load()]
-    }
-
-    fn list_area(cx: &PaneContext<'_>) -> Rect {
-        cx.areas.tree
-    }
-
-    fn height(cx: &PaneContext<'_>) -> usize {
-        usize::from(inside(Self::list_area(cx)).height).max(1)
     }
 
     fn row(&self) -> Option<Row> {
@@ -121,7 +114,7 @@ impl QueuePane {
         let after = self.queue.keys();
         self.cursor.follow(before, &after);
         self.leave_heading(Move::Down);
-        self.cursor.fit(Self::height(cx), self.queue.rows.len());
+        self.cursor.fit(list_height(cx), self.queue.rows.len());
         if was.as_ref() != after.get(self.cursor.selected) || was.is_none() {
             self.hunk = 0;
             self.scroll = 0;
@@ -141,19 +134,6 @@ impl QueuePane {
             at if is_up && at > 0 => self.cursor.selected = at - 1,
             at => self.cursor.selected = at + 1,
         }
-    }
-
-    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        let before = self.cursor.selected;
-        let (height, count) = (Self::height(cx), self.queue.rows.len());
-        self.cursor.step(to, height, count);
-        self.leave_heading(to);
-        self.cursor.fit(height, count);
-        if self.cursor.selected != before {
-            self.hunk = 0;
-            self.scroll = 0;
-        }
-        Vec::new()
     }
 
     /// Goes to the next hunk, and from the last one to the next file.
@@ -202,25 +182,6 @@ impl QueuePane {
         }
     }
 
-    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
-        let rows = inside(Self::list_area(cx));
-        if rows.contains(at) {
-            let line = usize::from(at.y - rows.y);
-            let row = self
-                .cursor
-                .row_at(line, Self::height(cx), self.queue.rows.len());
-            if let Some(row) = row {
-                self.cursor.selected = row;
-                self.leave_heading(Move::Down);
-                (self.focus, self.hunk, self.scroll) = (Focus::Tree, 0, 0);
-            }
-        } else if let Some(hunk) = self.hunk_at(at, cx) {
-            self.focus = Focus::Preview;
-            self.hunk = hunk;
-        }
-        Vec::new()
-    }
-
     fn back(&mut self) -> Vec<Step> {
         if self.focus == Focus::Preview && self.entry().is_some() {
             self.focus = Focus::Tree;
@@ -235,19 +196,64 @@ fn load() -> Step {
     Step::Effect(Effect::Library(LibraryJob::Queue))
 }
 
+impl ListWithText for QueuePane {
+    fn cursor(&self) -> Cursor {
+        self.cursor
+    }
+
+    fn rows(&self) -> usize {
+        self.queue.rows.len()
+    }
+
+    fn text_lines(&self, cx: &PaneContext<'_>) -> usize {
+        let entry = self.entry();
+        entry.map_or(0, |entry| self.detail(entry, cx).lines.len())
+    }
+
+    fn scroll(&mut self) -> &mut usize {
+        &mut self.scroll
+    }
+
+    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
+        let before = self.cursor.selected;
+        let (height, count) = (list_height(cx), self.queue.rows.len());
+        self.cursor.step(to, height, count);
+        self.leave_heading(to);
+        self.cursor.fit(height, count);
+        if self.cursor.selected != before {
+            self.hunk = 0;
+            self.scroll = 0;
+        }
+        Vec::new()
+    }
+
+    fn row_clicked(&mut self, row: usize, _cx: &PaneContext<'_>) -> Vec<Step> {
+        self.cursor.selected = row;
+        self.leave_heading(Move::Down);
+        (self.focus, self.hunk, self.scroll) = (Focus::Tree, 0, 0);
+        Vec::new()
+    }
+
+    /// Goes to the hunk at the cell.
+    fn text_clicked(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
+        if let Some(hunk) = self.hunk_at(at, cx) {
+            self.focus = Focus::Preview;
+            self.hunk = hunk;
+        }
+        Vec::new()
+    }
+}
+
 impl Pane for QueuePane {
     fn key_context(&self) -> KeyContext {
         KeyContext::Queue
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+        if let Some(steps) = self.movement(action, cx) {
+            return Handled::Used(steps);
+        }
         Handled::Used(match action {
-            Action::Up => self.moved(Move::Up, cx),
-            Action::Down => self.moved(Move::Down, cx),
-            Action::Top => self.moved(Move::First, cx),
-            Action::Bottom => self.moved(Move::Last, cx),
-            Action::PageUp => self.scroll_page(-1, cx),
-            Action::PageDown => self.scroll_page(1, cx),
             Action::NextHunk => self.next_hunk(cx),
             Action::PreviousHunk => self.previous_hunk(cx),
             Action::Left => {
@@ -270,16 +276,7 @@ impl Pane for QueuePane {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let at = Position::new(mouse.column, mouse.row);
-        let is_over_text = cx.areas.preview.contains(at);
-        match mouse.kind {
-            MouseEventKind::ScrollDown if is_over_text => self.scroll_by(3, cx),
-            MouseEventKind::ScrollUp if is_over_text => self.scroll_by(-3, cx),
-            MouseEventKind::ScrollDown => self.moved(Move::Down, cx),
-            MouseEventKind::ScrollUp => self.moved(Move::Up, cx),
-            MouseEventKind::Down(MouseButton::Left) => self.click(at, cx),
-            _ => Vec::new(),
-        }
+        self.list_mouse(mouse, cx)
     }
 
     fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -310,7 +307,7 @@ impl Pane for QueuePane {
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {
-        self.cursor.fit(Self::height(cx), self.queue.rows.len());
+        self.cursor.fit(list_height(cx), self.queue.rows.len());
     }
 
     fn arrangement(&self) -> Option<Arrangement> {

@@ -124,6 +124,9 @@ impl WhyPane {
         let rows = inside(area);
         let lines = self.lines();
         let window = self.cursor.window(usize::from(rows.height), lines.len());
+        // Without any source there is no column for them.
+        let has_sources = lines.iter().any(|(_, source)| source.is_some());
+        let column = if has_sources { WHO + 1 } else { 0 };
         let mut above: Option<&LineSource> = None;
         for (at, y) in window.zip(rows.top()..rows.bottom()) {
             let (text, source) = &lines[at];
@@ -143,7 +146,7 @@ impl WhyPane {
                 above = source;
             }
             let who = cells::cut(&escape_line(&who), WHO);
-            let pad = " ".repeat(WHO - cells::width(&who) + 1);
+            let pad = " ".repeat(column.saturating_sub(cells::width(&who)));
             let left = vec![
                 bar,
                 Span::styled(format!("{who}{pad}"), theme.style(Role::Muted)),

@@ -82,9 +82,10 @@ impl Input {
         self.area.insert_str(one_line(text));
     }
 
-    /// Inserts pasted text, as one line.
+    /// Inserts pasted text, as one line and without control characters.
     pub fn paste(&mut self, text: &str) -> InputOutcome {
-        self.area.insert_str(one_line(text));
+        let line = one_line(text);
+        self.area.insert_str(line.replace(char::is_control, ""));
         InputOutcome::Changed
     }
 

@@ -121,6 +121,11 @@ impl Merge {
             .min(lines.len().saturating_sub(height));
     }
 
+    /// Returns the number of lines at a width.
+    pub fn height(&self, width: u16) -> usize {
+        self.lines(&Theme::default(), width).0.len()
+    }
+
     /// Returns the merge as a widget.
     pub fn view<'a>(&'a self, theme: &'a Theme) -> MergeView<'a> {
         MergeView { merge: self, theme }

@@ -113,9 +113,22 @@ fn text(points: &[Point], group: &[usize]) -> String {
             }
             label = Some(own);
         }
-        text.push_str(&point.text);
+        text.push_str(unlabelled(
+            &point.text,
+            label.as_deref().unwrap_or_default(),
+        ));
     }
     text
+}
+
+/// A text without its own label, if that is the one it gets here.
+fn unlabelled<'a>(text: &'a str, label: &str) -> &'a str {
+    let own = text.get(..label.len()).filter(|_| !label.is_empty());
+    let own = own.filter(|own| own.eq_ignore_ascii_case(label));
+    let rest = own.and_then(|own| text[own.len()..].strip_prefix(':'));
+    rest.map(str::trim_start)
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -177,6 +190,9 @@ mod tests {
         let points = [done("a b."), done("c d."), done("e f."), done("g h.")];
         assert_eq!(texts(&points).len(), 3);
         assert_eq!(texts(&points[..1]), ["Done: a b."]);
+        let labelled = [done("Done: a b."), done("done:"), done("Done in two days.")];
+        let told = ["Done: a b.", "Done: done:", "Done: Done in two days."];
+        assert_eq!(texts(&labelled), told, "no label stands twice");
         let said = |speaker: &str, text: &str| Point {
             speaker: Some(speaker.to_owned()),
             ..point(PointKind::Said, text)

@@ -1,12 +1,7 @@
 //! Tests of the timeline's calendar, and of the places to jump to.
 
-use ratatui::crossterm::event::{
-    Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
-};
-
 use super::timeline::Walk;
 use crate::tui::effect::{Effect, TimelineJob};
-use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 
 #[test]
@@ -106,29 +101,8 @@ fn places_and_weeks_are_jumped_to() {
 #[test]
 fn a_click_on_a_day_goes_there_and_a_second_click_on_a_row_opens_it() {
     let mut walk = Walk::new();
-    let cell = |walk: &Walk, words: &str| {
-        let text = walk.ui.text();
-        let found = text.lines().enumerate().find_map(|(y, line)| {
-            let at = line.find(words)?;
-            Some((line[..at].chars().count(), y))
-        });
-        let (x, y) = found.unwrap_or_else(|| panic!("no {words} in\n{text}"));
-        (
-            u16::try_from(x).expect("small"),
-            u16::try_from(y).expect("small"),
-        )
-    };
-    let click = |walk: &mut Walk, (column, row): (u16, u16)| {
-        let mouse = MouseEvent {
-            kind: MouseEventKind::Down(MouseButton::Left),
-            column,
-            row,
-            modifiers: KeyModifiers::NONE,
-        };
-        walk.ui.tell(Event::Input(vec![Input::Mouse(mouse)]))
-    };
     // The last column of the calendar is this week; Tuesday is in the second row.
-    let (_, tuesday) = cell(&walk, "Tu ");
+    let (_, tuesday) = walk.ui.cell_of("Tu ");
     let text = walk.ui.text();
     let row: Vec<char> = text
         .lines()
@@ -143,16 +117,15 @@ fn a_click_on_a_day_goes_there_and_a_second_click_on_a_row_opens_it() {
         .expect("a border");
     let last = row[..=border].iter().rposition(|c| "·░▒▓█".contains(*c));
     let column = u16::try_from(last.expect("a day")).expect("small");
-    click(&mut walk, (column, tuesday));
+    walk.ui.click((column, tuesday));
     assert!(
         walk.here().contains("Tuesday, 3 November"),
         "{}",
         walk.ui.text()
     );
-    let place = cell(&walk, "Released 1.8");
-    assert_eq!(click(&mut walk, place), []);
+    assert_eq!(walk.ui.click_on("Released 1.8"), []);
     assert!(walk.here().contains("Released 1.8"));
-    let effects = click(&mut walk, place);
+    let effects = walk.ui.click_on("Released 1.8");
     assert!(
         matches!(effects[..], [Effect::Timeline(TimelineJob::Expand(_))]),
         "{effects:?}"

@@ -229,6 +229,21 @@ fn rows_stay_until_there_are_others_and_what_is_looked_for_is_said() {
 }
 
 #[test]
+fn a_small_screen_names_all_that_a_query_can_have() {
+    let mut ui = TestUi::sized(80, 24, Background::Dark);
+    ui.press("/\"no<space>such<space>words\"");
+    let text = ui.text();
+    assert!(text.contains("Nothing was found."), "{text}");
+    for words in [
+        "both, in any order",
+        "since:30d",
+        "or before:, a day, an age",
+    ] {
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+#[test]
 fn a_type_is_shown_whole_or_not_at_all() {
     let row = |width| {
         let mut ui = TestUi::sized(width, 24, Background::Dark);

@@ -1,8 +1,6 @@
 //! Keys that no other test presses: each does what the keymap documents.
 
-use ratatui::crossterm::event::{
-    Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
-};
+use ratatui::crossterm::event::Event as Input;
 
 use super::{AUTH, TestApp};
 use crate::core::change::{Author, ChangeRequest, ChangeVerb};
@@ -65,18 +63,7 @@ fn keys_are_offered_where_they_do_something_and_can_be_clicked() {
     ui.press(AUTH);
     let bottom = |ui: &TestApp| ui.text().lines().last().unwrap_or_default().to_owned();
     assert!(bottom(&ui).contains("e edit") && bottom(&ui).contains("d delete"));
-    let click = |ui: &mut TestApp, word: &str| {
-        let line = bottom(ui);
-        let at = line.find(word).expect("it is offered");
-        let column = line[..at].chars().count() as u16;
-        ui.tell(Event::Input(vec![Input::Mouse(MouseEvent {
-            kind: MouseEventKind::Down(MouseButton::Left),
-            column,
-            row: 27,
-            modifiers: KeyModifiers::NONE,
-        })]))
-    };
-    click(&mut ui, "e edit");
+    ui.click_on("e edit");
     assert_eq!(ui.place(), KeyContext::Editor);
     ui.press("<esc>");
     ui.press("g G");

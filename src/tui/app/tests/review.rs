@@ -3,15 +3,10 @@
 use std::fs;
 use std::sync::Arc;
 
-use ratatui::crossterm::event::{
-    Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
-};
-
 use super::TestApp;
 use crate::core::change::{Author, Change, Moment};
 use crate::core::history::{History, Origin};
 use crate::core::library::{Library, LogSummary};
-use crate::core::log::{Agent, LogFile, LogStart};
 use crate::core::review::{
     Selection, Writer, accept, annotate, observe_files, observe_store, plan_reverts, queue,
 };
@@ -19,6 +14,7 @@ use crate::core::store::Store;
 use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, WriteJob};
 use crate::tui::event::{Event, ReviewCounts};
 use crate::tui::keymap::KeyContext;
+use crate::tui::pane::browse::fixture;
 use crate::tui::theme::Background;
 
 /// An app with a store of which two files wait: in `auth.md` two hunks of an agent's session, and
@@ -211,18 +207,11 @@ fn the_count_is_in_the_header_and_at_its_store_and_opens_the_review() {
         .split("to review")
         .next()
         .map_or(0, |before| before.chars().count());
-    let click = |column: usize| {
-        Event::Input(vec![Input::Mouse(MouseEvent {
-            kind: MouseEventKind::Down(MouseButton::Left),
-            column: u16::try_from(column).expect("on the screen"),
-            row: 0,
-            modifiers: KeyModifiers::NONE,
-        })])
-    };
-    assert_eq!(ui.tell(click(at - 4)), [], "beside it");
+    let at = u16::try_from(at).expect("on the screen");
+    assert_eq!(ui.click((at - 4, 0)), [], "beside it");
     assert_eq!(ui.place(), KeyContext::Tree);
     let load = Effect::Library(LibraryJob::Queue);
-    assert_eq!(ui.tell(click(at)), [load]);
+    assert_eq!(ui.click((at, 0)), [load]);
     assert_eq!(ui.place(), KeyContext::Queue);
     assert!(ui.text().contains("reading…"));
     ui.tell(Event::QueueLoaded(Vec::new()));
@@ -243,24 +232,8 @@ fn the_count_is_in_the_header_and_at_its_store_and_opens_the_review() {
 /// The log of a session.
 fn log(id: &str, title: &str) -> LogSummary {
     LogSummary {
-        file: LogFile {
-            agent: Agent::ClaudeCode,
-            path: format!("/logs/{id}.jsonl").into(),
-            id: id.to_owned(),
-            parent: None,
-            title: None,
-            size: 0,
-            modified: None,
-            start: LogStart::default(),
-        },
-        title: title.to_owned(),
-        time: 0,
-        turns: 1,
-        cwd: None,
         session: Some(id.to_owned()),
-        parent: None,
-        below: None,
-        unlisted: None,
+        ..fixture::log_summary(id, title)
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::TestApp;
-use crate::core::library::{Library, LogSummary};
-use crate::core::log::{Agent, LogFile, LogStart, Message, MessageKind, Origin, Role, Transcript};
+use crate::core::library::Library;
+use crate::core::log::{Agent, Message, MessageKind, Origin, Role, Transcript};
 use crate::core::timeline::event::Event as Said;
 use crate::core::timeline::grip::GripState;
 use crate::core::timeline::outline::Outline;
@@ -14,6 +14,7 @@ use crate::core::timeline::{Node, Timeline};
 use crate::tui::effect::{Effect, Requester, TimelineJob, TranscriptJob};
 use crate::tui::event::{Event, GripMessage, GripText};
 use crate::tui::keymap::KeyContext;
+use crate::tui::pane::browse::fixture;
 use crate::tui::theme::Background;
 
 const MINUTE: i64 = 60_000;
@@ -137,29 +138,10 @@ impl Walk {
 
 /// Lists the log of the first session in the library.
 fn list_log(ui: &mut TestApp) {
-    let logs = vec![(
-        "/home/kim/shop".to_owned(),
-        LogSummary {
-            file: LogFile {
-                agent: Agent::Codex,
-                path: "/logs/rotation.jsonl".into(),
-                id: "rotation".to_owned(),
-                size: 1,
-                modified: Some(1),
-                start: LogStart::default(),
-                title: None,
-                parent: None,
-            },
-            title: "why does refresh rotation".to_owned(),
-            time: 1,
-            turns: 2,
-            cwd: None,
-            session: None,
-            below: None,
-            unlisted: None,
-            parent: None,
-        },
-    )];
+    let mut log = fixture::log_summary("rotation", "why does refresh rotation");
+    log.file.agent = Agent::Codex;
+    (log.time, log.turns) = (1, 2);
+    let logs = vec![("/home/kim/shop".to_owned(), log)];
     ui.tell(Event::LogsListed(Arc::new(Library::group_logs(logs))));
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::BrowsePane;
-use super::tree::{Key, Node};
+use super::tree::Key;
 use crate::core::change::BrokenLinks;
 use crate::core::citation::{Citation, CitedPart};
 use crate::core::layout::{Layout, index};
@@ -25,7 +25,6 @@ use crate::tui::pane::editor::EditorPane;
 use crate::tui::pane::find::FindPane;
 use crate::tui::pane::history::HistoryPane;
 use crate::tui::pane::log::{copy_resume, copy_to_clipboard, resume};
-use crate::tui::pane::preview::PreviewContent;
 use crate::tui::pane::queue::QueuePane;
 use crate::tui::pane::timeline::TimelinePane;
 use crate::tui::pane::{PaneContext, Step, Toast, latest};
@@ -256,10 +255,11 @@ impl BrowsePane {
         if memories.is_empty() {
             return vec![Step::Toast(Toast::done("Go to a memory first"))];
         }
-        let options: Vec<ChooserOption> = self
-            .library
-            .stores
-            .iter()
+        // In the order of the tree.
+        let mut stores: Vec<_> = self.library.stores.iter().collect();
+        stores.sort_by_key(|snapshot| snapshot.rank());
+        let options: Vec<ChooserOption> = stores
+            .into_iter()
             .filter(|snapshot| {
                 memories
                     .iter()
@@ -331,82 +331,6 @@ impl BrowsePane {
         }
         .to_string();
         copy_to_clipboard(text)
-    }
-
-    /// The label of a group, and a short description.
-    fn group_label(&self, node: Node) -> Option<(String, String)> {
-        Some(match node {
-            Node::Group(at, group) => {
-                let group = &self.tree.groups[group];
-                let store = self.library.stores[at].store.name();
-                (group.label.clone(), store.to_owned())
-            }
-            Node::Instructions => (
-                "instructions".to_owned(),
-                "what agents read at every start".to_owned(),
-            ),
-            Node::Sessions => ("sessions".to_owned(), "raw conversations".to_owned()),
-            Node::Agent(first) => (
-                self.library.logs[first].agent.name().to_owned(),
-                "raw conversations".to_owned(),
-            ),
-            Node::LogGroup(at) => (self.library.logs[at].project.clone(), String::new()),
-            Node::Log(at, log) => {
-                let log = &self.library.logs[at].logs[log];
-                (log.title.clone(), log.file.path.display().to_string())
-            }
-            Node::Store(_) | Node::Memory(..) | Node::Entry(..) => return None,
-        })
-    }
-
-    /// Lists the rows of a group as a text.
-    pub(super) fn contents(&self, node: Node) -> PreviewContent {
-        let from = self.cursor.selected + 1;
-        let depth = self.tree.rows[self.cursor.selected].depth;
-        let Some((title, facts)) = self.group_label(node) else {
-            return PreviewContent::default();
-        };
-        let below = self.tree.rows[from..]
-            .iter()
-            .take_while(|row| row.depth > depth);
-        let lines: Vec<String> = below
-            .filter_map(|row| match row.node {
-                Node::Memory(at, of) => Some(&self.library.stores[at].memories[of]),
-                _ => None,
-            })
-            .take(500)
-            .map(|memory| match memory.summary.as_str() {
-                "" => format!("- **{}**\n", memory.title),
-                summary => format!("- **{}** — {summary}\n", memory.title),
-            })
-            .collect();
-        let row = &self.tree.rows[self.cursor.selected];
-        let category = match node {
-            Node::Group(_, group) => self.tree.groups[group].category.clone(),
-            _ => None,
-        };
-        let what = match node {
-            Node::Sessions | Node::Agent(_) | Node::LogGroup(_) => {
-                count(row.count, "session", "sessions")
-            }
-            Node::Instructions => count(row.count, "file", "files"),
-            Node::Log(..) => String::new(),
-            _ => count(row.count, "memory", "memories"),
-        };
-        let text = lines.concat();
-        PreviewContent {
-            title,
-            category,
-            facts: [what, facts]
-                .into_iter()
-                .filter(|fact| !fact.is_empty())
-                .collect::<Vec<_>>()
-                .join(" · "),
-            source: text.clone(),
-            text,
-            first_line: 1,
-            ..PreviewContent::default()
-        }
     }
 }
 

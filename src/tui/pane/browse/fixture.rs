@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::core::discover::{Discovered, FoundStore};
 use crate::core::layout::Layout;
-use crate::core::library::Library;
+use crate::core::library::{Library, LogSummary};
+use crate::core::log::{Agent, LogFile, LogStart};
 use crate::core::store::Store;
 
 const FILES: &[(&str, &str)] = &[
@@ -80,4 +81,28 @@ pub(crate) fn library(home: &Path) -> Library {
         }
     }
     library
+}
+
+/// A log of Claude Code that is listed under this title.
+pub(crate) fn log_summary(id: &str, title: &str) -> LogSummary {
+    LogSummary {
+        file: LogFile {
+            agent: Agent::ClaudeCode,
+            path: format!("/logs/{id}.jsonl").into(),
+            id: id.to_owned(),
+            parent: None,
+            title: None,
+            size: 0,
+            modified: None,
+            start: LogStart::default(),
+        },
+        title: title.to_owned(),
+        time: 0,
+        turns: 1,
+        cwd: None,
+        session: None,
+        parent: None,
+        below: None,
+        unlisted: None,
+    }
 }

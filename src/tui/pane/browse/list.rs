@@ -234,14 +234,15 @@ fn store(snapshot: &StoreSnapshot, row: &TreeRow, theme: &Theme, width: usize) -
         && width >= 34
     {
         right.extend(meter(budget, theme));
-        right.push(Span::raw("  "));
+        right.push(Span::raw(" "));
     } else if snapshot.index.is_none() {
         let layout = snapshot.store.layout().name();
         if !snapshot.store.name().contains(layout) {
             label.push(Span::styled(format!("  {layout}"), muted));
         }
     }
-    right.push(Span::styled(row.count.to_string(), muted));
+    // As wide as most, so that the meters are below each other.
+    right.push(Span::styled(format!("{:>3}", row.count), muted));
     RowEnds { label, right }
 }
 

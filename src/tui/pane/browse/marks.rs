@@ -131,7 +131,7 @@ impl BrowsePane {
         }
         self.range = self.selected();
         vec![Step::Toast(Toast::done(
-            "Move to the other end of the range; Space marks it, Esc does not",
+            "Move to the other end of the range; Space marks it, Esc drops it",
         ))]
     }
 

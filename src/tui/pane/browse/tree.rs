@@ -245,6 +245,16 @@ impl Tree {
     }
 }
 
+/// A group and the folders above it, outermost first, each with its whole path.
+fn folders(layout: Layout, path: &str) -> Vec<String> {
+    if layout == Layout::Index {
+        return vec![path.to_owned()];
+    }
+    let ends = path.match_indices('/').map(|(end, _)| end);
+    let ends = ends.chain([path.len()]);
+    ends.map(|end| path[..end].to_owned()).collect()
+}
+
 struct TreeBuilder<'a> {
     library: &'a Library,
     options: &'a TreeOptions,
@@ -337,9 +347,15 @@ impl TreeBuilder<'_> {
                 None => self.memory((at, of), 1),
             }
         }
+        let mut totals: HashMap<String, usize> = HashMap::new();
+        for ((_, path), members) in &grouped {
+            for folder in folders(snapshot.store.layout(), path) {
+                *totals.entry(folder).or_default() += members.len();
+            }
+        }
         let mut open: Vec<(String, bool)> = Vec::new();
         for ((_, path), members) in grouped {
-            let depth = self.folder(at, &path, (members.len(), groups), &mut open);
+            let depth = self.folder(at, &path, (&totals, groups), &mut open);
             if let Some(depth) = depth {
                 for of in members {
                     self.memory((at, of), depth);
@@ -354,33 +370,27 @@ impl TreeBuilder<'_> {
         &mut self,
         at: usize,
         path: &str,
-        (count, unless_said): (usize, Fold),
+        (totals, unless_said): (&HashMap<String, usize>, Fold),
         open: &mut Vec<(String, bool)>,
     ) -> Option<u16> {
         let layout = self.library.stores[at].store.layout();
-        let mut above = String::new();
         let mut depth = 1;
-        let parts: Vec<&str> = match layout {
-            Layout::Index => vec![path],
-            _ => path.split('/').collect(),
-        };
-        for (number, part) in parts.iter().enumerate() {
-            if !above.is_empty() {
-                above.push('/');
-            }
-            above.push_str(part);
+        for above in folders(layout, path) {
             let known = open.iter().find(|(known, _)| *known == above);
             let is_open = match known {
                 Some((_, is_open)) => *is_open,
                 None => {
+                    let is_index = layout == Layout::Index;
+                    let name = above.rsplit('/').next().filter(|_| !is_index);
+                    let label = name.unwrap_or(&above).to_owned();
                     self.tree.groups.push(Group {
-                        label: (*part).to_owned(),
+                        category: is_index.then(|| label.to_lowercase()),
+                        label,
                         path: above.clone(),
-                        category: (layout == Layout::Index).then(|| part.to_lowercase()),
                     });
                     let group = self.tree.groups.len() - 1;
                     let row = self.push(Node::Group(at, group), depth);
-                    let count = if number + 1 == parts.len() { count } else { 0 };
+                    let count = totals.get(&above).copied().unwrap_or_default();
                     let is_open = self.foldable(row, count, unless_said);
                     open.push((above.clone(), is_open));
                     is_open
@@ -542,6 +552,25 @@ mod tests {
                 "▸instructions",
             ]
         );
+    }
+
+    #[test]
+    fn a_folder_counts_what_is_in_the_folders_below_it() {
+        let home = fixture::home();
+        let deep = home.path().join("session/working-memory/detail/tokens");
+        std::fs::create_dir_all(&deep).expect("folders");
+        std::fs::write(deep.join("rotation.md"), "# Rotation\n\nText.\n").expect("a file");
+        let library = fixture::library(home.path());
+        let tree = Tree::of(&library, &TreeOptions::default());
+        let count = |path: &str| {
+            let is = |row: &&TreeRow| match row.node {
+                Node::Group(_, group) => tree.groups[group].path == path,
+                _ => false,
+            };
+            tree.rows.iter().find(is).map(|row| row.count)
+        };
+        assert_eq!(count("detail"), Some(2));
+        assert_eq!(count("detail/tokens"), Some(1));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Drawing of the context: the agents, the list of pieces, and the text of the selected one.
 
 use ratatui::Frame;
-use ratatui::layout::{Margin, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -10,9 +10,10 @@ use super::rows::Row;
 use crate::core::context::{AgentContext, CHARACTERS_PER_TOKEN, Piece, PieceKind};
 use crate::core::display::format_size;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, fit_end, title_span, two_ends};
+use crate::tui::chrome::{KeyFocus, bordered, draw_note, fit_end, title_span, two_ends};
 use crate::tui::layout::{Focus, inside};
 use crate::tui::pane::PaneContext;
+use crate::tui::pane::list_text::text_area;
 use crate::tui::theme::Role;
 use crate::tui::widget::meter::Meter;
 
@@ -68,11 +69,6 @@ impl PieceText {
     }
 }
 
-/// The area of the text: inside the border and a margin.
-pub(super) fn text_area(cx: &PaneContext<'_>) -> Rect {
-    inside(cx.areas.preview).inner(Margin::new(1, 0))
-}
-
 impl ContextPane {
     pub(super) fn draw(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         match &self.context {
@@ -104,16 +100,11 @@ impl ContextPane {
             }
             _ => "reading…".to_owned(),
         };
-        let area = inside(area).inner(Margin::new(1, 0));
-        let rows = cells::wrap(&text, usize::from(area.width));
-        for (row, y) in rows.into_iter().zip(area.top()..area.bottom()) {
-            let line = Line::from(Span::styled(text[row].to_owned(), theme.style(Role::Muted)));
-            frame.render_widget(line, Rect::new(area.x, y, area.width, 1));
-        }
+        draw_note(frame, inside(area), &text, theme);
     }
 
-    /// The names of the agents, the shown one marked; that alone if there is no room for all. One
-    /// that is not installed is in brackets.
+    /// The names of the agents, the shown one marked, as far as there is room. One that is not
+    /// installed is in brackets.
     fn agent_names(&self, width: u16, cx: &PaneContext<'_>) -> Line<'static> {
         let theme = cx.theme;
         let mut spans = Vec::new();
@@ -127,11 +118,17 @@ impl ContextPane {
                 false => Span::styled(format!(" {name} "), theme.style(Role::Muted)),
             });
         }
-        let all = Line::from(spans.clone());
-        match all.width() + 2 <= usize::from(width) {
-            true => all,
-            false => Line::from(spans.into_iter().nth(self.chosen).unwrap_or_default()),
+        // The shown one and its neighbours, as far as they fit.
+        let room = usize::from(width).saturating_sub(2);
+        let wide = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>();
+        let (mut from, mut to) = (0, spans.len());
+        while to - from > 1 && wide(&spans[from..to]) > room {
+            match self.chosen + 1 < to {
+                true => to -= 1,
+                false => from += 1,
+            }
         }
+        Line::from(spans.drain(from..to).collect::<Vec<_>>())
     }
 
     fn keys(&self, part: Focus) -> KeyFocus {
@@ -183,10 +180,11 @@ impl ContextPane {
         let Some(piece) = self.piece() else {
             return frame.render_widget(block, area);
         };
-        let right = format!(" {} of {} ", sent(piece), format_size(piece.bytes));
-        let right = match piece.is_continued() {
+        // Blanks at its ends, which no agent sends, are no part that is missing.
+        let is_whole = piece.cut.is_none() && piece.rest.trim().is_empty();
+        let right = match is_whole || piece.is_continued() {
             true => format!(" {} ", sent(piece)),
-            false => right,
+            false => format!(" {} of {} ", sent(piece), format_size(piece.bytes)),
         };
         let room = usize::from(area.width).saturating_sub(cells::width(&right) + 6);
         let name = fit_end(&context.name_of(&piece.path), room);
@@ -283,7 +281,13 @@ fn limit_line(piece: &Piece, width: usize, cx: &PaneContext<'_>) -> Line<'static
     };
     let mut left = vec![Span::raw(" ".repeat(2 + KIND))];
     left.extend(meter.line(theme).spans);
+    let used: usize = left.iter().map(Span::width).sum();
     let said = format!(" {} of {} {}", limit.used, limit.most, limit.unit);
+    // Without room for all of it, the numbers alone.
+    let said = match used + cells::width(&said) <= width {
+        true => said,
+        false => format!(" {} of {}", limit.used, limit.most),
+    };
     left.push(Span::styled(said, theme.style(Role::Muted)));
     two_ends(left, Vec::new(), width, theme.style(Role::Text))
 }

@@ -1,7 +1,7 @@
 //! Drawing of the findings, and scrolling in the evidence.
 
 use ratatui::Frame;
-use ratatui::layout::{Margin, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -13,10 +13,11 @@ use crate::core::display::format_ago;
 use crate::core::memory::stem;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, count, title_span, two_ends};
+use crate::tui::chrome::{KeyFocus, bordered, count, draw_note, title_span, two_ends};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
-use crate::tui::pane::{PaneContext, Step};
+use crate::tui::pane::PaneContext;
+use crate::tui::pane::list_text::text_area;
 use crate::tui::theme::{Role, Theme};
 
 impl CuratePane {
@@ -24,7 +25,7 @@ impl CuratePane {
         if self.list.rows.is_empty() {
             return self.draw_nothing(frame, cx);
         }
-        if Self::list_area(cx).area() > 0 {
+        if cx.areas.tree.area() > 0 {
             self.draw_list(frame, cx);
         }
         if cx.areas.preview.area() > 0 {
@@ -56,17 +57,12 @@ impl CuratePane {
                 )
             }
         };
-        let area = inside(cx.areas.body).inner(Margin::new(1, 0));
-        let rows = cells::wrap(&text, usize::from(area.width));
-        for (row, y) in rows.into_iter().zip(area.top()..area.bottom()) {
-            let line = Line::from(Span::styled(text[row].to_owned(), theme.style(Role::Muted)));
-            frame.render_widget(line, Rect::new(area.x, y, area.width, 1));
-        }
+        draw_note(frame, inside(cx.areas.body), &text, theme);
     }
 
     fn draw_list(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
-        let area = Self::list_area(cx);
+        let area = cx.areas.tree;
         let mut block = bordered(theme, KeyFocus::Here).title(title_span(theme, "findings"));
         if !self.marks.is_empty() {
             let marked = format!(" {} marked ", self.marks.len());
@@ -191,7 +187,7 @@ impl CuratePane {
     }
 
     /// The text beside the list.
-    fn lines(&self, cx: &PaneContext<'_>) -> Vec<Line<'static>> {
+    pub(super) fn lines(&self, cx: &PaneContext<'_>) -> Vec<Line<'static>> {
         let mut page = EvidencePage {
             theme: cx.theme,
             width: usize::from(text_area(cx).width),
@@ -242,20 +238,6 @@ impl CuratePane {
             );
             page.text(&text, 0, |_| theme.style(Role::Warn));
         }
-    }
-
-    pub(super) fn scroll_page(&mut self, pages: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let page = isize::try_from(text_area(cx).height.saturating_sub(1).max(1)).unwrap_or(1);
-        self.scroll_by(pages * page, cx)
-    }
-
-    pub(super) fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let last = self
-            .lines(cx)
-            .len()
-            .saturating_sub(usize::from(text_area(cx).height));
-        self.scroll = self.scroll.saturating_add_signed(rows).min(last);
-        Vec::new()
     }
 }
 
@@ -342,9 +324,4 @@ fn severity_style(severity: Severity, theme: &Theme) -> Style {
         Severity::Warning => theme.style(Role::Warn),
         Severity::Note => Style::new(),
     }
-}
-
-/// The area of the text: inside the border and a margin.
-fn text_area(cx: &PaneContext<'_>) -> Rect {
-    inside(cx.areas.preview).inner(Margin::new(1, 0))
 }

@@ -205,6 +205,7 @@ impl FindPane {
             false => Span::styled("◇ ", muted),
         };
         let indent = if is_other { "  " } else { "" };
+        let wide = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>();
         let mut ends = vec![Span::raw(" ")];
         if row.more > 0 {
             let fold = match self.unfolded.contains(&Self::place_of(row)) {
@@ -217,8 +218,14 @@ impl FindPane {
         if row.copies > 0 {
             ends.push(Span::styled(format!("×{} ", row.copies + 1), muted));
         }
+        let source = self.source(row, is_other, theme);
         if !is_other {
-            let most = (width / 2).saturating_sub(5).max(6);
+            let mut most = (width / 2).saturating_sub(5).max(6);
+            if hit.source == HitSource::Detail {
+                // The title of a memory needs the room more than the name of its store.
+                let taken = wide(&source) + wide(&ends) + indent.len() + 9;
+                most = most.min(width.saturating_sub(taken).max(width / 4));
+            }
             ends.push(Span::styled(cells::cut(&owner(row), most), muted));
         }
         let old = hit
@@ -226,8 +233,7 @@ impl FindPane {
             .map_or_else(String::new, |time| format_age(time, cx.now));
         ends.push(Span::styled(format!("{old:>5} "), muted));
         let mut first = vec![bar(), Span::raw(indent), mark];
-        first.extend(self.source(row, is_other, theme));
-        let wide = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>();
+        first.extend(source);
         let room = width.saturating_sub(wide(&first) + wide(&ends));
         // A type that is cut says nothing.
         let badge = badge(row, theme).filter(|badge| !is_other && badge.width() <= room);
@@ -296,7 +302,23 @@ impl FindPane {
             ("role:user", "who speaks"),
             ("since:30d", "or before:, a day, an age"),
         ];
-        for ((key, means), y) in help.iter().zip(area.top() + 1..area.bottom()) {
+        // In two columns where they would not fit below each other.
+        const HEAD: usize = 2;
+        const COLUMN: u16 = 36;
+        let rows = usize::from(area.height.saturating_sub(1));
+        let is_divided = rows < help.len() && area.width >= 2 * COLUMN;
+        let half = match is_divided {
+            true => HEAD + (help.len() - HEAD).div_ceil(2),
+            false => help.len(),
+        };
+        for (at, (key, means)) in help.iter().enumerate() {
+            let (x, row) = match at.checked_sub(half) {
+                Some(below) => (COLUMN, HEAD + below),
+                None => (0, at),
+            };
+            if row >= rows {
+                continue;
+            }
             let line = if key.is_empty() {
                 Line::from(Span::styled(*means, theme.style(Role::Text)))
             } else {
@@ -305,13 +327,13 @@ impl FindPane {
                     Span::styled(*means, theme.style(Role::Muted)),
                 ])
             };
-            let row = Rect {
-                x: area.x + 2.min(area.width),
-                y,
-                width: area.width.saturating_sub(2),
-                height: 1,
+            let y = area.y + 1 + u16::try_from(row).unwrap_or(0);
+            let left = (2 + x).min(area.width);
+            let width = match is_divided && x == 0 {
+                true => COLUMN,
+                false => area.width - left,
             };
-            frame.render_widget(line, row);
+            frame.render_widget(line, Rect::new(area.x + left, y, width, 1));
         }
     }
 }

@@ -69,28 +69,12 @@ fn words(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::log::{Agent, LogFile, LogStart};
+    use crate::tui::pane::browse::fixture::log_summary;
 
     fn log(id: &str, title: &str) -> LogSummary {
         LogSummary {
-            file: LogFile {
-                agent: Agent::ClaudeCode,
-                path: format!("/logs/{id}.jsonl").into(),
-                id: id.to_owned(),
-                parent: None,
-                title: None,
-                size: 0,
-                modified: None,
-                start: LogStart::default(),
-            },
-            title: title.to_owned(),
-            time: 0,
-            turns: 1,
-            cwd: None,
-            session: None,
             parent: Some(0),
-            below: None,
-            unlisted: None,
+            ..log_summary(id, title)
         }
     }
 

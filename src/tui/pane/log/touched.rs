@@ -2,25 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::Span;
-use ratatui::widgets::Clear;
-
 use super::LogPane;
 use crate::core::library::Library;
 use crate::core::log::touch::{FileUse, file_touches};
-use crate::core::log::{LogFile, MessageKind, Transcript};
+use crate::core::log::{MessageKind, Transcript};
 use crate::core::review::file_below;
-use crate::tui::action::Action;
-use crate::tui::cells::escape_line;
-use crate::tui::chrome::{count, dialog, two_ends};
-use crate::tui::event::Event;
-use crate::tui::keymap::KeyContext;
-use crate::tui::layout::centred;
-use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
-use crate::tui::theme::Role;
-use crate::tui::widget::list::{Cursor, Move};
+use crate::tui::chrome::count;
+use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
+use crate::tui::pane::{PaneContext, Step, Toast};
+
+/// The width of their list.
+const WIDTH: u16 = 76;
 
 /// A memory, and what a session did to it.
 #[derive(Debug, PartialEq, Eq)]
@@ -98,7 +90,7 @@ fn name_of(file: &Path, library: &Library) -> String {
 }
 
 impl LogPane {
-    /// Lists the memories that the session touched.
+    /// Lists the memories that the session touched; a choice goes to the call.
     pub(super) fn list_touched(&self, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(transcript) = &self.read else {
             return Vec::new();
@@ -109,96 +101,17 @@ impl LogPane {
                 "This session touched no memory of the stores shown here",
             ))];
         }
-        vec![Step::Push(Box::new(TouchedDialog {
-            log: self.file.clone(),
-            rows,
-            cursor: Cursor::default(),
-        }))]
-    }
-}
-
-/// The list of memories; Enter goes to the call.
-#[derive(Debug)]
-struct TouchedDialog {
-    log: LogFile,
-    rows: Vec<Touched>,
-    cursor: Cursor,
-}
-
-impl TouchedDialog {
-    fn area(&self, cx: &PaneContext<'_>) -> Rect {
-        let rows = u16::try_from(self.rows.len()).unwrap_or(u16::MAX);
-        centred(cx.areas.whole, 76, rows.saturating_add(2))
-    }
-
-    fn step(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        let height = usize::from(self.area(cx).height.saturating_sub(2));
-        self.cursor.step(to, height, self.rows.len());
-        Vec::new()
-    }
-
-    fn show(&self) -> Vec<Step> {
-        let row = self.rows.get(self.cursor.selected);
-        let show = row.map(|row| Event::ShowMessage {
-            log: self.log.clone(),
-            line: row.line,
-        });
-        let show = show.map(|event| Step::Broadcast(Box::new(event)));
-        std::iter::once(Step::Close).chain(show).collect()
-    }
-}
-
-impl Pane for TouchedDialog {
-    fn key_context(&self) -> KeyContext {
-        KeyContext::List
-    }
-
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
-            Action::Up => self.step(Move::Up, cx),
-            Action::Down => self.step(Move::Down, cx),
-            Action::PageUp => self.step(Move::PageUp, cx),
-            Action::PageDown => self.step(Move::PageDown, cx),
-            Action::Open => self.show(),
-            Action::Back => vec![Step::Close],
-            _ => Vec::new(),
-        })
-    }
-
-    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let theme = cx.theme;
-        let area = self.area(cx);
         let title = count(
-            self.rows.len(),
+            rows.len(),
             "memory of this session",
             "memories of this session",
         );
-        let block = dialog(cx, &title, KeyContext::List);
-        let inner = block.inner(area);
-        frame.render_widget(Clear, area);
-        frame.render_widget(block, area);
-        let window = self
-            .cursor
-            .window(usize::from(inner.height), self.rows.len());
-        for (at, y) in window.zip(inner.top()..inner.bottom()) {
-            let row = &self.rows[at];
-            let (bar, role) = match at == self.cursor.selected {
-                true => (
-                    Span::styled("▌ ", theme.style(Role::Accent)),
-                    Role::Selected,
-                ),
-                false => (Span::raw("  "), Role::Text),
-            };
-            let line = two_ends(
-                vec![bar, Span::raw(escape_line(&row.name))],
-                vec![Span::styled(
-                    format!(" {} ", row.what()),
-                    theme.style(Role::Muted),
-                )],
-                usize::from(inner.width),
-                theme.style(role),
-            );
-            frame.render_widget(line, Rect::new(inner.x, y, inner.width, 1));
-        }
+        let options = rows.into_iter().map(|row| ChooserOption {
+            detail: row.what(),
+            choice: Choice::Message(self.file.clone(), row.line),
+            label: row.name,
+        });
+        let chooser = Chooser::new(title, options.collect()).with_width(WIDTH);
+        vec![Step::Push(Box::new(chooser))]
     }
 }

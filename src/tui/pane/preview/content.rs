@@ -153,7 +153,11 @@ fn narrow_to_entry(content: &mut PreviewContent, memory: &Memory, text: &str, sl
 fn facts(memory: &Memory, modified: i64, bytes: usize, now: i64) -> String {
     let mut facts = Vec::new();
     match (&memory.updated, modified) {
-        (Some(day), _) => facts.push(format!("updated {day}")),
+        (Some(time), _) => {
+            // A time of day tells nobody anything here.
+            let day = time.split_once('T').map_or(time.as_str(), |(day, _)| day);
+            facts.push(format!("updated {day}"));
+        }
         (None, 0) => {}
         (None, modified) => match format_age(modified, now).as_str() {
             "now" => facts.push("changed just now".to_owned()),
@@ -207,5 +211,22 @@ fn context(library: &Arc<Library>, store: &StoreId, text: &str) -> PreviewConten
         first_line: 1,
         source: text.to_owned(),
         ..PreviewContent::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_day_of_a_change_is_left_out() {
+        let facts_of = |updated: &str| {
+            let text = format!("---\nname: A\nupdated: {updated}\n---\n\nText.\n");
+            let memory = Layout::Index.rules().read("a.md", &text);
+            facts(&memory, 0, 612, 0)
+        };
+        let facts = facts_of("2026-07-30T00:09:16.281Z");
+        assert_eq!(facts, "updated 2026-07-30 · 612 B · a.md");
+        assert_eq!(facts_of("2026-07-30"), facts);
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ratatui::Frame;
-use ratatui::layout::{Margin, Position, Rect};
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::QueuePane;
@@ -13,13 +13,14 @@ use crate::core::review::ItemChange;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, count, draw_note, title_span, two_ends};
 use crate::tui::layout::{Focus, inside};
-use crate::tui::pane::{PaneContext, Step};
+use crate::tui::pane::PaneContext;
+use crate::tui::pane::list_text::{ListWithText as _, text_area};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::hunks::Hunks;
 
 /// The text beside the list: what is known about a file, then its hunks.
-struct Detail {
-    lines: Vec<Line<'static>>,
+pub(super) struct Detail {
+    pub(super) lines: Vec<Line<'static>>,
     /// The lines of each hunk.
     hunks: Vec<Range<usize>>,
 }
@@ -29,7 +30,7 @@ impl QueuePane {
         if self.queue.entries.is_empty() {
             return self.draw_nothing(frame, cx);
         }
-        if Self::list_area(cx).area() > 0 {
+        if cx.areas.tree.area() > 0 {
             self.draw_list(frame, cx);
         }
         if cx.areas.preview.area() > 0 {
@@ -60,7 +61,7 @@ impl QueuePane {
 
     fn draw_list(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
-        let area = Self::list_area(cx);
+        let area = cx.areas.tree;
         let block = bordered(theme, self.keys(Focus::Tree)).title(title_span(theme, "to review"));
         frame.render_widget(block, area);
         let rows = inside(area);
@@ -201,7 +202,7 @@ impl QueuePane {
     }
 
     /// The text beside the list.
-    fn detail(&self, entry: &Entry, cx: &PaneContext<'_>) -> Detail {
+    pub(super) fn detail(&self, entry: &Entry, cx: &PaneContext<'_>) -> Detail {
         let theme = cx.theme;
         let width = text_area(cx).width;
         let item = &entry.item;
@@ -248,20 +249,6 @@ impl QueuePane {
         }
     }
 
-    pub(super) fn scroll_page(&mut self, pages: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let page = isize::try_from(text_area(cx).height.saturating_sub(1).max(1)).unwrap_or(1);
-        self.scroll_by(pages * page, cx)
-    }
-
-    pub(super) fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let lines = self
-            .entry()
-            .map_or(0, |entry| self.detail(entry, cx).lines.len());
-        let last = lines.saturating_sub(usize::from(text_area(cx).height));
-        self.scroll = self.scroll.saturating_add_signed(rows).min(last);
-        Vec::new()
-    }
-
     /// Scrolls to the current hunk if it is not visible.
     pub(super) fn show_hunk(&mut self, cx: &PaneContext<'_>) {
         let (Some(entry), Some(chosen)) = (self.entry(), self.chosen_hunk()) else {
@@ -296,9 +283,4 @@ fn change_word(change: ItemChange) -> &'static str {
         ItemChange::Deleted => "deleted",
         ItemChange::Renamed => "renamed",
     }
-}
-
-/// The area of the text: inside the border and margins, of which the left one marks the hunk.
-fn text_area(cx: &PaneContext<'_>) -> Rect {
-    inside(cx.areas.preview).inner(Margin::new(1, 0))
 }

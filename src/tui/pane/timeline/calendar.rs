@@ -71,24 +71,7 @@ impl Calendar<'_> {
         let columns = area.width.saturating_sub(NAME);
         let busiest = Shading::of(self.outline);
         let muted = theme.style(Role::Muted);
-        let mut months = " ".repeat(usize::from(NAME));
-        let mut known = None;
-        for column in 0..columns {
-            // A week is in the month of its Thursday, as in the tree.
-            let Some(thursday) = days_after(monday, i32::from(column) * 7 + 3) else {
-                break;
-            };
-            let place = usize::from(NAME + column);
-            let is_new = known != Some(thursday.month());
-            let name = thursday.strftime("%b").to_string();
-            let fits = usize::from(columns - column) >= name.len();
-            if is_new && months.len() <= place && fits {
-                months.push_str(&" ".repeat(place - months.len()));
-                months.push_str(&name);
-                months.push(' ');
-            }
-            known = Some(thursday.month());
-        }
+        let months = format!("{:1$}{2}", "", usize::from(NAME), months(monday, columns));
         frame.render_widget(Span::styled(months, muted), row(area, 0));
         let (_, last) = self.bounds();
         for (at, name) in (0..).zip(DAYS) {
@@ -100,7 +83,7 @@ impl Calendar<'_> {
                 };
                 let (shade, style) = busiest.shade(day, theme);
                 let style = match day == self.day {
-                    true => style.patch(theme.style(Role::Cursor)),
+                    true => theme.style(Role::Accent).patch(theme.style(Role::Cursor)),
                     false => style,
                 };
                 spans.push(Span::styled(shade, style));
@@ -108,6 +91,37 @@ impl Calendar<'_> {
             frame.render_widget(Line::from(spans), row(area, at + 1));
         }
     }
+}
+
+/// Names the months above the columns where they begin. The first one is left out if the next
+/// begins too soon, the last one is shifted to the left if its name would be cut.
+fn months(monday: Date, columns: u16) -> String {
+    const WIDE: usize = 3;
+    let columns = usize::from(columns);
+    let mut starts: Vec<(usize, String)> = Vec::new();
+    let mut known = None;
+    for column in 0..columns {
+        // A week is in the month of its Thursday, as in the tree.
+        let days = i32::try_from(column * 7 + 3).unwrap_or(i32::MAX);
+        let Some(thursday) = days_after(monday, days) else {
+            break;
+        };
+        if known.replace(thursday.month()) != Some(thursday.month()) {
+            starts.push((column, thursday.strftime("%b").to_string()));
+        }
+    }
+    if matches!(starts.as_slice(), [(_, _), (next, _), ..] if *next <= WIDE) {
+        starts.remove(0);
+    }
+    let mut line = String::new();
+    for (column, name) in starts {
+        let place = column.min(columns.saturating_sub(WIDE));
+        if line.is_empty() || line.len() < place {
+            line.push_str(&" ".repeat(place - line.len()));
+            line.push_str(&name);
+        }
+    }
+    line
 }
 
 /// How much happened on each day, compared with the others.
@@ -163,4 +177,31 @@ fn weeks_before(monday: Date, weeks: i32) -> Date {
 
 fn days_after(monday: Date, days: i32) -> Option<Date> {
     monday.checked_add(jiff::Span::new().days(days)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::*;
+
+    #[test]
+    fn every_month_is_named_above_its_weeks() {
+        let some = months(date(2026, 7, 20), 17);
+        assert_eq!(
+            some, "  Aug Sep Oct Nov",
+            "of July there are two weeks only"
+        );
+        let year = months(date(2025, 11, 24), 52);
+        let names: Vec<&str> = year.split_whitespace().collect();
+        let all = "Dec Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov";
+        assert_eq!(names.join(" "), all, "{year}");
+        assert_eq!(
+            year.find("Jan"),
+            Some(5),
+            "above the week of the first of January"
+        );
+        assert_eq!(months(date(2026, 11, 2), 2), "Nov");
+        assert_eq!(months(date(2026, 11, 2), 0), "");
+    }
 }

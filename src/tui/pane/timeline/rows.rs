@@ -168,14 +168,22 @@ impl Builder<'_> {
         ];
         let right = if id.level() == Level::Segment {
             left.push(Span::styled(format!("{}  ", clock(node.from)), muted));
-            left.push(Span::raw(escape_line(&node.title)));
+            let title = escape_line(&node.title);
+            let used: usize = left.iter().map(Span::width).sum();
+            let wanted = cells::width(&title).min(LEAST_TITLE);
+            let room = self.width.saturating_sub(used + wanted + 3);
+            left.push(Span::raw(title));
             let agent = node.log.as_deref().and_then(|log| log.split(':').next());
             // A log of Windows may be read elsewhere.
             let project = self.pane.outline.directory(id);
             let project = project.and_then(|path| path.rsplit(['/', '\\']).next());
             let facts: Vec<&str> = [agent, project].into_iter().flatten().collect();
-            // What happened needs the room more.
-            cells::cut(&facts.join(" · "), (self.width / 3).max(12))
+            let facts = facts.join(" · ");
+            // What happened needs the room more: then the project alone is named.
+            match cells::width(&facts) <= room {
+                true => cells::cut(&facts, (self.width / 3).max(12)),
+                false => cells::cut(project.unwrap_or(&facts), (self.width / 4).max(12)),
+            }
         } else {
             let is_today = *id == NodeId::Day(self.pane.today);
             let role = if is_today { Role::Accent } else { Role::Strong };
@@ -312,6 +320,9 @@ impl Builder<'_> {
         lines
     }
 }
+
+/// The columns that a title has at least before the agent is left out.
+const LEAST_TITLE: usize = 30;
 
 /// The blanks before a row; the first column is that of the cursor.
 fn indent(depth: usize) -> String {

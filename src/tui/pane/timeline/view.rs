@@ -9,7 +9,7 @@ use super::{Part, TimelinePane, calendar};
 use crate::core::timeline::node::NodeId;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, fit_end, title_span};
+use crate::tui::chrome::{KeyFocus, bordered, draw_note, fit_end, title_span};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
 use crate::tui::pane::PaneContext;
@@ -100,12 +100,7 @@ impl TimelinePane {
             }
             (Some(left), _) => format!("summarizing {left} logs…"),
         };
-        let area = inside(cx.areas.body).inner(Margin::new(1, 0));
-        let rows = cells::wrap(&text, usize::from(area.width));
-        for (row, y) in rows.into_iter().zip(area.top()..area.bottom()) {
-            let line = Line::from(Span::styled(text[row].to_owned(), theme.style(Role::Muted)));
-            frame.render_widget(line, Rect::new(area.x, y, area.width, 1));
-        }
+        draw_note(frame, inside(cx.areas.body), &text, theme);
     }
 
     fn keys(&self, part: Part) -> KeyFocus {
@@ -136,6 +131,7 @@ impl TimelinePane {
             Part::Calendar => Some(NodeId::Day(self.day)),
             Part::Tree => self.entry().map(|entry| entry.node().clone()),
         };
+        let is_day = matches!(id, Some(NodeId::Day(_)));
         let Some(node) = id.and_then(|id| self.outline.node(&id)) else {
             return vec![Line::from(Span::styled(
                 "nothing happened",
@@ -150,9 +146,14 @@ impl TimelinePane {
             let rows = rows.map(|range| Line::from(Span::styled(row(range), theme.style(role))));
             lines.extend(rows);
         };
-        wrapped(&node.title, Role::Strong);
-        wrapped(&node.keywords.join(" · "), Role::Muted);
-        if !node.files.is_empty() {
+        // The border names the day already.
+        if !is_day {
+            wrapped(&node.title, Role::Strong);
+        }
+        if !node.keywords.is_empty() {
+            wrapped(&node.keywords.join(" · "), Role::Muted);
+        }
+        if !node.files.is_empty() && !lines.is_empty() {
             lines.push(Line::default());
         }
         lines.extend(node.files.iter().map(|file| {
