@@ -20,9 +20,11 @@ use crate::core::header::{frontmatter::Frontmatter, label, meta, summary};
 use crate::core::layout::index::INDEX;
 use crate::core::layout::listing::{self, LinkDestination, ListItem};
 use crate::core::layout::{IndexUpdate, Layout as MemoryLayout};
-use crate::core::log::json;
+use crate::core::log::{MessageKind, Role, json};
 use crate::core::query::{Query, noon};
 use crate::core::store::Store;
+use crate::core::timeline::event::Event;
+use crate::core::timeline::summarize::{SegmentWords, TextAnalysis, summarize};
 use crate::core::{diff, display, hidden, link, log, secret, work};
 use crate::tui::highlight::{Highlighter, Language, Syntaxes};
 use crate::tui::theme::Theme;
@@ -180,6 +182,17 @@ struct Fixture {
 }
 
 impl Fixture {
+    /// Renders Markdown.
+    fn render(&self, text: &str) {
+        let (theme, syntaxes) = (&self.theme, &self.syntaxes);
+        let options = RenderOptions {
+            theme,
+            syntaxes,
+            width: 80,
+        };
+        drop(render(text, 0..text.len(), options));
+    }
+
     /// Plans a change of a store with a memory `a.md` and this text in another file.
     fn plan(&self, file: &str, text: &str, request: &ChangeRequest) {
         let root = self.dir.path();
@@ -247,16 +260,10 @@ const FUNCTIONS: &[(&str, Run)] = &[
         drop(diff::unified(("a", "b"), text.as_bytes(), other.as_bytes()));
         drop(diff::merge(text.as_bytes(), other.as_bytes(), b""));
     }),
-    ("Markdown", |text, with| {
-        let (theme, syntaxes) = (&with.theme, &with.syntaxes);
-        drop(render(
-            text,
-            0..text.len(),
-            RenderOptions {
-                theme,
-                syntaxes,
-                width: 80,
-            },
+    ("Markdown", |text, with| with.render(text)),
+    ("autolinks", |text, with| {
+        with.render(&format!(
+            "http://{text}\n\n<http://{text}>\n\n[a](http://{text})"
         ));
     }),
     ("highlighting", |text, with| {
@@ -264,6 +271,21 @@ const FUNCTIONS: &[(&str, Run)] = &[
         let syntaxes = std::sync::Arc::clone(&with.syntaxes);
         let mut highlighter = Highlighter::new(syntaxes, &Language::Markdown, lines.len());
         highlighter.parse(&lines, lines.len());
+    }),
+    ("summarizing", |text, _| {
+        let event = Event {
+            line: 1,
+            time: 0,
+            role: Role::Assistant,
+            kind: MessageKind::Text,
+            text: text.into(),
+            tool: None,
+            session: None,
+            analysis: TextAnalysis::default(),
+        };
+        let mut seen = SegmentWords::default();
+        seen.add(std::slice::from_ref(&event));
+        drop(summarize((&[event], 0), &seen, None));
     }),
     ("renaming", |text, with| {
         let (from, to) = ("a.md".to_owned(), "b.md".to_owned());

@@ -30,7 +30,7 @@ use target::{
 use crate::core::citation::Citation;
 use crate::core::combine::Combination;
 use crate::core::config::Settings;
-use crate::core::curate::git::ProjectHistory;
+use crate::core::curate::git::{Limits, ProjectHistory};
 use crate::core::header::{frontmatter::Frontmatter, label, meta, summary};
 use crate::core::history::History;
 use crate::core::layout::{Layout, listing};
@@ -345,7 +345,7 @@ targets! {
     git_logs: texts(&["src/new.rs\0a.md\0\u{2}\u{1}c2\x002026-05-01\0rename a to b\0\nD\0lib/kit.sh\0R100\0src/old.rs\0src/new.rs\0C75\0a.md\0b.md\0\u{1}c1\x002026-01-01\0first\0\nA\0lib/kit.sh\0"]), |bytes, _| {
         with_text(bytes, |text| {
             let (files, log) = text.split_once('\u{2}').unwrap_or(("", text));
-            let history = ProjectHistory::parse(files, log);
+            let history = ProjectHistory::parse(files, log, Limits::default());
             for path in log.split('\0') {
                 std::hint::black_box((history.gone(path), history.has(path), history.changed(path)));
             }

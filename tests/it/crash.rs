@@ -4,6 +4,7 @@
 //! A debug build pauses at the step in `TOME_PAUSE_AT` and reports it; there it is killed.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 
 use crate::support::{Home, Paused, copy, not_run, report, tree};
@@ -294,4 +295,61 @@ fn a_kill_at_any_step_leaves_every_file_old_or_new() {
     let runs: usize = runs.iter().sum();
     report(&format!("killed at {runs} steps of changes and recoveries"));
     assert!(runs > 200, "only {runs} kills");
+}
+
+#[test]
+fn an_interrupted_change_whose_versions_are_missing_holds_up_no_other() {
+    let typed =
+        |name: &str| format!("---\nname: {name}\ndescription: d\ntype: user\n---\n\nbody\n");
+    let (mut interrupted, mut told) = (0, 0);
+    for change in [
+        &["delete", "a.md"][..],
+        &["append", "a.md", "--content", "lost"],
+        &["rename", "a.md", "c.md"],
+    ] {
+        for step in 1.. {
+            let home = Home::new();
+            home.file(
+                "project/.memory/MEMORY.md",
+                "# Memory\n\n- [A](a.md) - d\n- [B](b.md) - d\n",
+            );
+            home.file("project/.memory/a.md", typed("A"));
+            home.file("project/.memory/b.md", typed("B"));
+            if !killed_at(&home, change, step) {
+                break;
+            }
+            let history = home.path().join(".local/share/tome/history");
+            let pending = || fs::read_dir(history.join("pending")).map_or(0, Iterator::count);
+            if pending() == 0 {
+                continue;
+            }
+            interrupted += 1;
+            for entry in fs::read_dir(&history).expect("listed").flatten() {
+                let is_kept = entry.file_name() == "pending";
+                if entry.path().is_dir() && !is_kept {
+                    fs::remove_dir_all(entry.path()).expect("removed");
+                }
+            }
+            let store = home.project().join(".memory");
+            for entry in fs::read_dir(&store).expect("listed").flatten() {
+                if entry.file_name().to_string_lossy().starts_with('.') {
+                    fs::remove_file(entry.path()).expect("removed");
+                }
+            }
+            for later in ["one", "two", "three"] {
+                home.ok(&["append", "b.md", "--content", later]);
+            }
+            let text = home.read("project/.memory/b.md");
+            assert!(
+                text.ends_with("one\ntwo\nthree\n"),
+                "{change:?} {step}: {text}"
+            );
+            let report = home.run(&["doctor"]).out;
+            let is_told = report.contains("was interrupted") && report.contains("cannot be undone");
+            // What could be taken back needs no report.
+            assert_eq!(is_told, pending() > 0, "{change:?} {step}: {report}");
+            told += usize::from(is_told);
+        }
+    }
+    assert!(interrupted > 0 && told > 0, "{interrupted} {told}");
 }

@@ -95,6 +95,36 @@ const TARGETS: [&str; 10] = [
     "sparse",
 ];
 
+/// What is run besides the most common verbs.
+const VERBS: [&[&str]; 26] = [
+    &["curate"],
+    &["review"],
+    &["review", "--count"],
+    &["why", "s.md"],
+    &["toc"],
+    &["events", "--from", "3000d"],
+    &["teleport", "secret"],
+    &["grip", "grip:1:1"],
+    &["log", "1"],
+    &["resume", "1"],
+    &["keep", "1"],
+    &["promote", "aider:1#L1", "--dry-run"],
+    &["rehome", "--dry-run"],
+    &["patch", "s.md", "--old", "secret", "--new", "x"],
+    &["patch", "CLAUDE.md", "--old", "secret", "--new", "x"],
+    &["rename", "s.md", "t.md"],
+    &["merge", "s.md", "MEMORY.md", "--dry-run"],
+    &["index", "--check"],
+    &["index", "--dry-run"],
+    &["undo", "--dry-run"],
+    &["redo", "--dry-run"],
+    &["restore", "1", "--dry-run"],
+    &["undo"],
+    &["list", "--all"],
+    &["stores", "--all"],
+    &["stats", "--all"],
+];
+
 /// A home with secrets, and a project that tries to reach them.
 struct Ground {
     home: Home,
@@ -155,6 +185,17 @@ impl Ground {
         fs::create_dir_all(parent).expect("folders");
         if at.symlink_metadata().is_err() {
             symlink(target, &at).expect("a link");
+        }
+    }
+
+    /// Creates a file of zeros; an existing file stays.
+    fn sparse(&self, place: &str, size: u64) {
+        let at = self.home.project().join(place);
+        let parent = at.parent().expect("a parent");
+        // Some places are below others that are already files.
+        if fs::create_dir_all(parent).is_ok() && at.symlink_metadata().is_err() {
+            let file = fs::File::create(&at).expect("a file");
+            file.set_len(size).expect("a size");
         }
     }
 
@@ -304,6 +345,9 @@ impl Ground {
     fn attack(&self, about: &str) {
         let before = self.outside();
         let stores = self.run(&["stores"], None, about);
+        for verb in VERBS {
+            self.run(verb, None, about);
+        }
         for verb in [
             &["list"][..],
             &["doctor"],
@@ -333,6 +377,7 @@ impl Ground {
             self.run(verb, None, about);
         }
         for agent in ["claude-code", "codex", "gemini", "opencode", "copilot"] {
+            self.run(&["context", "--agent", agent], None, about);
             self.run(&["setup", agent, "--project", "--yes"], None, about);
         }
         let cwd = self.home.project();
@@ -452,20 +497,38 @@ fn pipes_and_endless_files_in_every_place_hold_nobody_up() {
     }
     ground.attack("pipes");
     let ground = Ground::new();
-    for place in files.filter(|place| !is_log(place)) {
-        let at = ground.home.project().join(place);
-        let parent = at.parent().expect("a parent");
-        if fs::create_dir_all(parent).is_ok() && at.symlink_metadata().is_err() {
-            let file = fs::File::create(&at).expect("a file");
-            file.set_len(1 << 40).expect("a size");
-        }
+    for place in files.clone().filter(|place| !is_log(place)) {
+        ground.sparse(place, 1 << 40);
     }
     ground.attack("sparse");
+    let ground = Ground::new();
+    for place in files.filter(|place| is_log(place)) {
+        ground.sparse(place, 64 << 20);
+    }
+    ground.attack("sparse logs");
 }
 
-/// Whether a place is a log of the project itself, which is read whatever its size.
+/// Whether a place is a log of the project itself, which is read up to a far larger size than
+/// other files.
 fn is_log(place: &str) -> bool {
     place.ends_with(".jsonl") || place.ends_with(".aider.chat.history.md")
+}
+
+#[test]
+fn every_verb_is_run() {
+    let home = Home::new();
+    let help = home.ok(&["--help"]);
+    let commands = help.split("Commands:").nth(1).expect("commands");
+    let source = include_str!("hostile.rs");
+    // These read nothing of a project, or need a terminal.
+    let others = ["pick", "completions", "man", "help", "trust"];
+    for line in commands.lines().filter(|line| line.starts_with("  ")) {
+        let verb = line.split_whitespace().next().unwrap_or_default();
+        if line.starts_with("   ") || verb.starts_with('-') || others.contains(&verb) {
+            continue;
+        }
+        assert!(source.contains(&format!("&[\"{verb}\"")), "{verb}");
+    }
 }
 
 #[test]

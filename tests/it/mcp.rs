@@ -1662,6 +1662,38 @@ fn two_clients_at_once_lose_nothing() {
 }
 
 #[test]
+fn the_same_content_is_written_into_two_stores_at_once() {
+    const ROUNDS: usize = 40;
+    let home = index_home();
+    home.file("project/memory/MEMORY.md", "# Memory\n\n(empty)\n");
+    let mut client = Client::start(&home, &[]);
+    let mut ids = std::collections::BTreeSet::new();
+    for round in 0..ROUNDS {
+        for store in [".memory", "memory"] {
+            let arguments = json!({
+                "store": store, "filename": "same.md", "name": "Same", "description": "d",
+                "memory_type": "project", "content": format!("round {round}"),
+            });
+            let params = json!({ "name": "memory_write", "arguments": arguments });
+            ids.insert(client.request("tools/call", params));
+        }
+        // Both are under way at the same time.
+        for _ in 0..2 {
+            let answer = client.answer();
+            assert_ne!(answer["result"]["isError"], true, "{answer}");
+            let id = answer["id"].as_u64().expect("a number");
+            assert!(ids.remove(&id), "{answer}");
+        }
+    }
+    client.end();
+    let last = format!("round {}", ROUNDS - 1);
+    for store in [".memory", "memory"] {
+        let text = home.read(&format!("project/{store}/same.md"));
+        assert!(text.contains(&last), "{store}: {text}");
+    }
+}
+
+#[test]
 fn the_timeline_is_walked_from_the_years_to_the_messages() {
     let home = Home::new();
     let id = "44444444-3333-4444-8555-666666666666";

@@ -3,21 +3,28 @@
 //!
 //! Git is read with the `git` program at a path that the caller gives, in a few calls. A project's
 //! own git settings can name programs to run; every setting that these calls would follow is
-//! switched off.
+//! switched off. What is read and held is bounded; the oldest commits are left out first.
 
+mod bounds;
+mod reader;
 pub mod removed;
 mod saved;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use crate::core::discover::{Environment, claude_slug};
 use crate::core::layout::Layout;
 use crate::core::store::Store;
 use crate::core::trust::real_path;
+pub use bounds::Cut;
+pub(crate) use bounds::Limits;
+use bounds::{Budget, PathEnds};
+use reader::LogReader;
 use removed::{LostDefinition, ProjectName};
 use saved::SavedLog;
 
@@ -56,10 +63,13 @@ pub struct ProjectHistory {
     pub root: PathBuf,
     /// The program; `None` for a history that was not read from a repository.
     git: Option<PathBuf>,
+    /// What was too much to be read.
+    cut: Option<Cut>,
     commits: Vec<Commit>,
-    /// The tracked files, by their names without folders.
-    live: HashMap<String, Vec<String>>,
-    live_folders: HashSet<String>,
+    /// The tracked files.
+    live: PathEnds,
+    /// The folders of the tracked files.
+    live_folders: PathEnds,
     /// The number of the commit that changed each tracked file last.
     changed: HashMap<String, usize>,
     /// The files that are gone, by their names without folders.
@@ -88,120 +98,84 @@ const SAFE: [&str; 14] = [
     "--no-optional-locks",
 ];
 
-/// The start of a commit in the output of the log.
-const MARK: char = '\u{1}';
-
 impl ProjectHistory {
     /// Reads the history of the work tree at `root` with the program at `git`. `None` if there is
     /// no such program, no repository or no commit. What `cache` has of it is not read again.
     pub fn read(git: &Path, root: &Path, cache: Option<&Path>) -> Option<Self> {
+        Self::read_within(git, root, (cache, Limits::default()))
+    }
+
+    /// Reads a history with other limits.
+    fn read_within(
+        git: &Path,
+        root: &Path,
+        (cache, limits): (Option<&Path>, Limits),
+    ) -> Option<Self> {
         let (head, _) = head_of(git, root)?;
-        let files = run(git, root, &["ls-files", "-z"])?;
-        let log = SavedLog::at(cache, root).updated(git, root, &head)?;
-        let mut history = Self::parse(&files, &log);
+        let files = output(git, root, (&["ls-files", "-z"], limits.read))?;
+        let mut history = match files.is_whole {
+            true => {
+                let saved = SavedLog::at(cache, root, limits.read);
+                let log = saved.updated(git, root, &head)?;
+                let mut history = Self::parse(&files.text, &log.text, limits);
+                history.cut = history.cut.or((!log.is_whole).then_some(Cut::Log));
+                history
+            }
+            false => Self::unknown(Cut::Files),
+        };
         history.root = root.to_owned();
         history.git = Some(git.to_owned());
         Some(history)
     }
 
-    /// Parses the lists of `git ls-files -z` and `git log -z --name-status`.
-    pub(crate) fn parse(files: &str, log: &str) -> Self {
-        let mut history = Self {
+    /// A history of which nothing is known.
+    fn unknown(cut: impl Into<Option<Cut>>) -> Self {
+        Self {
             root: PathBuf::new(),
             git: None,
+            cut: cut.into(),
             commits: Vec::new(),
-            live: HashMap::new(),
-            live_folders: HashSet::new(),
+            live: PathEnds::default(),
+            live_folders: PathEnds::default(),
             changed: HashMap::new(),
             gone: HashMap::new(),
             gone_folders: HashMap::new(),
             lost: OnceLock::new(),
-        };
-        let tracked: HashSet<&str> = files.split('\0').filter(|path| !path.is_empty()).collect();
-        for path in &tracked {
-            let name = name_of(path).to_owned();
-            history
-                .live
-                .entry(name)
-                .or_default()
-                .push((*path).to_owned());
-            history
-                .live_folders
-                .extend(folders_of(path).map(str::to_owned));
         }
-        let mut seen: HashSet<String> = HashSet::new();
-        // Newest first: the name now of a path that was renamed later.
-        let mut renamed: HashMap<String, String> = HashMap::new();
-        for part in log.split(MARK).skip(1) {
-            let mut fields = part.split('\0');
-            let mut next = || fields.next().unwrap_or_default().trim_start_matches('\n');
-            let commit = Commit {
-                hash: next().to_owned(),
-                date: next().to_owned(),
-                subject: next().to_owned(),
-            };
-            let number = history.commits.len();
-            history.commits.push(commit);
-            loop {
-                let status = next();
-                match status.as_bytes().first() {
-                    None => break,
-                    Some(b'R') => {
-                        let (from, to) = (next().to_owned(), next().to_owned());
-                        history.add_changed(&tracked, &to, number);
-                        let now = renamed.get(&to).cloned().unwrap_or(to);
-                        if !tracked.contains(from.as_str()) && seen.insert(from.clone()) {
-                            let now_there = tracked.contains(now.as_str()).then(|| now.clone());
-                            history.add_gone(&from, number, now_there);
-                        }
-                        renamed.entry(from).or_insert(now);
-                    }
-                    Some(b'C') => {
-                        next();
-                        history.add_changed(&tracked, next(), number);
-                    }
-                    Some(b'D') => {
-                        let path = next().to_owned();
-                        if !tracked.contains(path.as_str()) && seen.insert(path.clone()) {
-                            history.add_gone(&path, number, None);
-                        }
-                    }
-                    Some(_) => history.add_changed(&tracked, next(), number),
+    }
+
+    /// Parses the lists of `git ls-files -z` and `git log -z --name-status` as far as the limits
+    /// allow.
+    pub(crate) fn parse(files: &str, log: &str, limits: Limits) -> Self {
+        let mut budget = Budget(limits.held);
+        let mut tracked: HashSet<&str> = HashSet::new();
+        let mut folders: HashSet<&str> = HashSet::new();
+        for path in files.split('\0').filter(|path| !path.is_empty()) {
+            let mut fits = !tracked.insert(path) || budget.hold(path.len());
+            for folder in folders_of(path) {
+                // The folders above a known one are known.
+                if !fits || !folders.insert(folder) {
+                    break;
                 }
+                fits = budget.hold(folder.len());
             }
+            if !fits {
+                return Self::unknown(Cut::Files);
+            }
+        }
+        let mut history = Self::unknown(None);
+        history.live = PathEnds::new(tracked.iter().copied());
+        history.live_folders = PathEnds::new(folders.iter().copied());
+        let mut reader = LogReader::new((tracked, folders), budget);
+        if reader.read(log, &mut history).is_none() {
+            history.cut = Some(Cut::Log);
         }
         history
     }
 
-    /// Notes a change of a tracked file; the first that is seen is the newest.
-    fn add_changed(&mut self, tracked: &HashSet<&str>, path: &str, commit: usize) {
-        if tracked.contains(path) {
-            self.changed.entry(path.to_owned()).or_insert(commit);
-        }
-    }
-
-    fn add_gone(&mut self, path: &str, commit: usize, now: Option<String>) {
-        let gone = GonePath {
-            path: path.to_owned(),
-            commit,
-            now,
-        };
-        for folder in folders_of(path) {
-            if !self.live_folders.contains(folder) {
-                let all = self.gone_folders.entry(name_of(folder).to_owned());
-                let all = all.or_default();
-                // The first that is seen is the newest.
-                if !all.iter().any(|known| known.path == folder) {
-                    all.push(GonePath {
-                        path: folder.to_owned(),
-                        commit,
-                        now: None,
-                    });
-                }
-            }
-        }
-        let name = name_of(path).to_owned();
-        self.gone.entry(name).or_default().push(gone);
+    /// What of the history was too much to be read.
+    pub fn cut(&self) -> Option<Cut> {
+        self.cut
     }
 
     /// The commit with this number.
@@ -216,7 +190,7 @@ impl ProjectHistory {
 
     /// Whether git tracks a file with this path.
     pub fn tracks(&self, path: &str) -> bool {
-        self.changed.contains_key(path)
+        self.live.contains(path)
     }
 
     /// The commit that changed a tracked file last.
@@ -226,14 +200,9 @@ impl ProjectHistory {
 
     /// Whether a tracked file or folder has this path, or ends with it.
     pub fn has(&self, path: &str) -> bool {
-        let named = self.live.get(name_of(path));
-        named.is_some_and(|all| all.iter().any(|live| ends_with_path(live, path)))
+        self.live.has_end(path)
             || self.live_folders.contains(path)
-            || path.contains('/')
-                && self
-                    .live_folders
-                    .iter()
-                    .any(|folder| ends_with_path(folder, path))
+            || path.contains('/') && self.live_folders.has_end(path)
     }
 
     /// The newest path that the project had, has no longer, and that is or ends with `path`.
@@ -322,12 +291,71 @@ fn command(git: &Path, root: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// The output of git; `None` if it fails.
-pub(crate) fn run(git: &Path, root: &Path, args: &[&str]) -> Option<String> {
-    let output = command(git, root, args).output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    (output.status.success() && !text.is_empty()).then_some(text)
+/// What git printed, or the start of it.
+#[derive(Debug)]
+struct Output {
+    text: String,
+    is_whole: bool,
 }
+
+impl Output {
+    /// Leaves out what is beyond `most` bytes, and the last field if it is not complete.
+    fn cut_to(&mut self, most: usize) {
+        if self.text.len() > most {
+            self.is_whole = false;
+            let end = self.text.floor_char_boundary(most);
+            let end = self.text[..end].rfind('\0').map_or(0, |last| last + 1);
+            self.text.truncate(end);
+        }
+    }
+}
+
+/// The output of git, up to `most` bytes; `None` if it fails.
+fn output(git: &Path, root: &Path, (args, most): (&[&str], usize)) -> Option<Output> {
+    let mut git = spawn(git, root, args)?;
+    let mut bytes = Vec::new();
+    let mut start = git.stdout.take()?.take(most as u64 + 1);
+    let read = start.read_to_end(&mut bytes);
+    drop(start);
+    let is_whole = bytes.len() <= most;
+    let has_failed = match is_whole {
+        true => !git.wait().ok()?.success(),
+        false => {
+            end(git);
+            false
+        }
+    };
+    if has_failed || read.is_err() {
+        return None;
+    }
+    let text = String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    let mut output = Output { text, is_whole };
+    output.cut_to(most);
+    Some(output)
+}
+
+fn spawn(git: &Path, root: &Path, args: &[&str]) -> Option<Child> {
+    let mut command = command(git, root, args);
+    command.stdout(Stdio::piped()).spawn().ok()
+}
+
+/// Ends a git whose output was read, or of which enough was read.
+fn end(mut git: Child) {
+    drop(git.stdout.take());
+    // It may have ended already.
+    drop(git.kill());
+    drop(git.wait());
+}
+
+/// The whole output of git; `None` if it fails, or prints nothing or too much.
+pub(crate) fn run(git: &Path, root: &Path, args: &[&str]) -> Option<String> {
+    let output = output(git, root, (args, LARGEST_ANSWER))?;
+    (output.is_whole && !output.text.is_empty()).then_some(output.text)
+}
+
+/// The largest answer of git that is read whole: the hashes of 800,000 commits.
+const LARGEST_ANSWER: usize = 32 << 20;
 
 /// The commit of a work tree, and the file that lists what git tracks in it.
 pub(super) fn head_of(git: &Path, root: &Path) -> Option<(String, PathBuf)> {
@@ -339,6 +367,7 @@ pub(super) fn head_of(git: &Path, root: &Path) -> Option<(String, PathBuf)> {
 
 #[cfg(test)]
 mod tests {
+    use super::reader::MOST_OF_A_NAME;
     use super::*;
 
     #[test]
@@ -347,7 +376,7 @@ mod tests {
             \u{1}c3\x002026-03-01\0back\0\nA\0lib/x.sh\0D\0live.md\0\
             \u{1}c2\x002026-02-01\0rename\0\nR100\0a.rs\0src/b.rs\0D\0lib/x.sh\0\
             \u{1}c1\x002026-01-01\0first\0\nA\0a.rs\0A\0lib/x.sh\0";
-        let history = ProjectHistory::parse("src/c.rs\0live.md\0", log);
+        let history = ProjectHistory::parse("src/c.rs\0live.md\0", log, Limits::default());
         let told = |path: &str| {
             let gone = history.gone(path)?;
             let hash = history.commit(gone.commit).hash.clone();
@@ -361,5 +390,115 @@ mod tests {
         assert!(history.has("live.md") && history.has("c.rs") && history.has("src"));
         assert!(!history.has("lib/x.sh"));
         assert_eq!(history.commits().len(), 4);
+    }
+
+    /// The program, if this machine has it.
+    fn program() -> Option<PathBuf> {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path)
+            .map(|dir| dir.join("git"))
+            .find(|git| git.is_file())
+    }
+
+    /// A repository whose first commit adds `gone` paths, which the second removes, and whose third
+    /// adds `live` paths.
+    fn repository(git: &Path, gone: usize, live: usize) -> tempfile::TempDir {
+        use std::io::Write as _;
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = dir.path();
+        let init = command(git, root, &["init", "-q"]).status();
+        assert!(init.expect("git runs").success());
+        let mut import = command(git, root, &["fast-import", "--quiet"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("git runs");
+        let mut text = "blob\nmark :1\ndata 0\n".to_owned();
+        let mut commit = |time: usize, changes: &str| {
+            text.push_str(&format!(
+                "commit refs/heads/m\ncommitter k <k> {time} +0000\ndata 1\nm\n{changes}"
+            ));
+        };
+        let add = |name: &str, count: usize| -> String {
+            let paths = (0..count).map(|n| format!("M 100644 :1 {name}{n}/sub/{name}.txt\n"));
+            paths.collect()
+        };
+        commit(1, &add("old", gone));
+        commit(2, "deleteall\n");
+        commit(3, &add("new", live));
+        let mut input = import.stdin.take().expect("piped");
+        input.write_all(text.as_bytes()).expect("read");
+        drop(input);
+        assert!(import.wait().expect("ends").success());
+        for args in [
+            &["symbolic-ref", "HEAD", "refs/heads/m"][..],
+            &["read-tree", "HEAD"],
+        ] {
+            let done = command(git, root, args).status();
+            assert!(done.expect("git runs").success());
+        }
+        dir
+    }
+
+    /// The bytes of all paths and commits that are held.
+    fn held(history: &ProjectHistory) -> usize {
+        let live = history.live.iter().chain(history.live_folders.iter());
+        let gone = [&history.gone, &history.gone_folders];
+        let gone = gone
+            .into_iter()
+            .flatten()
+            .map(|(name, all)| name.len() + all.iter().map(|gone| gone.path.len()).sum::<usize>());
+        let changed = history.changed.keys().map(String::len);
+        let commits = history.commits.iter();
+        live.map(str::len).sum::<usize>()
+            + gone.chain(changed).sum::<usize>()
+            + commits
+                .map(|c| c.hash.len() + c.subject.len())
+                .sum::<usize>()
+    }
+
+    #[test]
+    fn a_history_of_any_size_is_read_and_held_up_to_the_limits() {
+        let Some(git) = program() else { return };
+        let limits = Limits {
+            read: 100_000,
+            held: 60_000,
+        };
+        let cache = tempfile::tempdir().expect("a temporary directory");
+        let read = |dir: &tempfile::TempDir, limits| {
+            let known = (Some(cache.path()), limits);
+            ProjectHistory::read_within(&git, dir.path(), known).expect("a history")
+        };
+        let saved = || {
+            let files = std::fs::read_dir(cache.path()).expect("listed").flatten();
+            files
+                .map(|file| file.metadata().expect("there").len())
+                .max()
+        };
+        let small = read(&repository(&git, 100, 10), limits);
+        assert_eq!(small.cut(), None);
+        assert!(small.gone("old99/sub/old.txt").is_some() && small.has("new9/sub/new.txt"));
+        for gone in [1000, 4000] {
+            let dir = repository(&git, gone, 10);
+            // The second time from the cache.
+            for _ in 0..2 {
+                let history = read(&dir, limits);
+                assert_eq!(history.cut(), Some(Cut::Log));
+                assert!(held(&history) <= limits.held, "{}", held(&history));
+                assert!(saved() <= Some(limits.read as u64 + 256), "{:?}", saved());
+                assert!(history.tracks("new9/sub/new.txt"));
+                assert!(history.gone("old0/sub/old.txt").is_some());
+                assert!(!history.gone.values().any(|all| all.len() > MOST_OF_A_NAME));
+            }
+            assert_eq!(read(&dir, Limits::default()).cut(), None);
+        }
+        // Nothing is gone for certain where the tracked files are not all known.
+        for (read_most, held_most) in [(limits.read, usize::MAX), (1 << 20, limits.held)] {
+            let limits = Limits {
+                read: read_most,
+                held: held_most,
+            };
+            let history = read(&repository(&git, 10, 8000), limits);
+            assert_eq!((history.cut(), held(&history)), (Some(Cut::Files), 0));
+        }
     }
 }

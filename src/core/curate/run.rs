@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::collect::{Sources, collect};
 use super::fix::Fix;
-use super::git::{head_of, removed};
+use super::git::{Cut, ProjectHistory, head_of, removed};
 use super::logs::SessionLogs;
 use super::probe::Stamp;
 use super::{Collection, Evidence, Finding, Severity, check, rule};
@@ -144,23 +144,38 @@ pub fn findings(
 
 /// What was not looked at because of its size.
 fn limits(collection: &Collection<'_>) -> Vec<String> {
-    let mut roots: Vec<(&Path, usize)> = collection
+    let mut projects: Vec<&ProjectHistory> = collection
         .stores
         .iter()
-        .filter_map(|store| store.project.as_ref())
-        .map(|project| (project.root.as_path(), project.commits().len()))
-        .filter(|(_, commits)| *commits > removed::NEWEST)
+        .filter_map(|store| store.project.as_deref())
         .collect();
-    roots.sort_unstable();
-    roots.dedup();
-    let told = roots.iter().map(|(root, commits)| {
-        format!(
-            "{}: scripts, flags and symbols are looked for in the newest {} of {commits} commits",
-            root.display(),
+    projects.sort_unstable_by_key(|project| &project.root);
+    projects.dedup_by_key(|project| &project.root);
+    projects.into_iter().flat_map(limits_of).collect()
+}
+
+/// What of one project was not looked at.
+fn limits_of(project: &ProjectHistory) -> Vec<String> {
+    let root = project.root.display();
+    let commits = project.commits().len();
+    let mut told = Vec::new();
+    match project.cut() {
+        Some(Cut::Files) => told.push(format!(
+            "{root}: git tracks too many files; what the project has no longer is not looked for"
+        )),
+        Some(Cut::Log) => told.push(format!(
+            "{root}: the git log is too large; it is read for the newest {commits} commits, not \
+            all of them whole"
+        )),
+        None => {}
+    }
+    if commits > removed::NEWEST {
+        told.push(format!(
+            "{root}: scripts, flags and symbols are looked for in the newest {} of {commits} commits",
             removed::NEWEST
-        )
-    });
-    told.collect()
+        ));
+    }
+    told
 }
 
 /// The state of everything that findings depend on, apart from what rules look at later.

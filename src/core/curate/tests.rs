@@ -10,7 +10,7 @@ use std::fs;
 use std::sync::Arc;
 
 use super::fix::plan_fixes;
-use super::git::ProjectHistory;
+use super::git::{Limits, ProjectHistory};
 use super::logs::SessionLogs;
 use super::{Collection, CuratedStore, Finding, RULES, check, returned};
 use crate::core::change::{Author, Direction, Moment, plan_and_commit, replay};
@@ -99,7 +99,7 @@ impl Fixture {
         let stores = self.stores();
         let root = self.dir.path().join("project");
         let project = self.project.map(|(files, log)| {
-            let mut history = ProjectHistory::parse(files, log);
+            let mut history = ProjectHistory::parse(files, log, Limits::default());
             history.root = root.clone();
             Arc::new(history)
         });

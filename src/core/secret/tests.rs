@@ -164,6 +164,45 @@ fn is_masked(before: &str, secret: &str, after: &str) -> bool {
 }
 
 #[test]
+fn an_underscore_before_an_unmistakable_start_ends_the_word() {
+    let starts: Vec<&str> = TOKENS
+        .iter()
+        .filter(|token| token.is_unmistakable())
+        .inspect(|token| {
+            let before = format!("T_{}", token.start);
+            assert!(is_masked(&before, token.example, "\n"), "{before}");
+            for before in ["T_", "my_old_"] {
+                let innocent = format!("{before}{}", token.innocent);
+                assert_eq!(mask(&innocent), innocent);
+            }
+        })
+        .map(|token| token.start)
+        .collect();
+    for start in [
+        "ghp_",
+        "github_pat_",
+        "glpat-",
+        "xoxb-",
+        "xoxp-",
+        "sk-ant-",
+        "AKIA",
+    ] {
+        assert!(starts.contains(&start), "{start}");
+    }
+    // Short starts are parts of ordinary names.
+    for start in ["sk-", "sk_", "hf_", "fw_", "r8_"] {
+        assert!(!starts.contains(&start), "{start}");
+    }
+    let name = "test_sk_4f1c2aa0b9d8e7f6a5b4c3d2e1f00f1e2d3c4b5a69788f9e";
+    assert_eq!(mask(name), name);
+    for line in INNOCENT {
+        let line = format!("x_{line}");
+        let word = line.split(' ').next().unwrap_or_default();
+        assert_eq!(mask(word), word);
+    }
+}
+
+#[test]
 fn every_row_finds_its_example_and_leaves_what_looks_alike() {
     let mut wrong = Vec::new();
     for token in TOKENS {

@@ -82,9 +82,16 @@ impl Body {
 const WINDOW: usize = 160;
 
 impl Token {
+    /// Whether nothing else starts like this, also behind the `_` of a longer name.
+    pub(super) fn is_unmistakable(&self) -> bool {
+        let is_separated = self.start.ends_with(['_', '-']) && self.start.len() >= 4;
+        is_separated || self.name.starts_with("AWS ")
+    }
+
     /// Checks the text after the start, which ends at `at`.
     pub(super) fn find(&self, scan: &mut Scan<'_>, start: usize, at: usize) {
-        if !scan.starts_word(start) {
+        let follows_underscore = scan.byte_before(start) == Some(b'_');
+        if !scan.starts_word(start) && !(follows_underscore && self.is_unmistakable()) {
             return;
         }
         let (least, most) = self.length;
@@ -203,6 +210,8 @@ pub(super) const INFIXES: &[Infix] = &[
 pub(super) const TOKENS: &[Token] = &[
     // Models and related services.
     token("OpenAI or compatible key", "sk-", (Dash, 20, MANY), "FkM-R5Kjp1vRt_1fjORS-6ilI8ihN5KXSc7Tvo-hBKqFYY-k", "sk-estimator-with-10-features-and-2-targets"),
+    token("OpenAI project key", "sk-proj-", (Dash, 40, MANY), "q8Zt2LmW_4RbYx7TnVg5JsEa9UioHf3kQ-dPz6LcN1vKpB0wXyMe", "sk-proj-then-come-plain-words"),
+    token("Anthropic key", "sk-ant-", (Dash, 40, MANY), "api03-Hf3kQ9dPz_7LmWc2RbYx8TnVg5JsEa4Uio-1pKvN6wXyZb0MtCq", "sk-ant-then-come-plain-words"),
     token("OpenAI session key", "sess-", (Alnum, 32, MANY), "kCzJr4i0B3JrTAwR4y9ojfljoQoaF1LlqsajAIxN", "sess-start-of-the-session-2"),
     token("Groq key", "gsk_", (Alnum, 30, MANY), "Ku8iS2G8NPRVdD53X83RZJzzzzgEOzdmenCkhvMdgaKjIg8xNbe3", "gsk_then-come-plain-words"),
     token("xAI key", "xai-", (Alnum, 30, MANY), "nNyjOq9wMxEhh2FDEEtfjgVvVqE1SkHbn88HxjSI6bWHtP3fS2qHx6kwXoIIXGvOoNZYW2mZp0zVZomH", "xai-then-come-plain-words"),

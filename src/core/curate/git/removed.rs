@@ -7,12 +7,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
-use std::process::{Child, Stdio};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Commit, ProjectHistory, command, name_of};
+use super::{Commit, Cut, ProjectHistory, end, name_of, spawn};
 use crate::core::foreign::{Line, next_line, read_text};
 
 /// How many of the newest commits are read for names.
@@ -72,7 +71,8 @@ impl ProjectHistory {
         &self,
         wanted: &BTreeSet<ProjectName>,
     ) -> HashMap<ProjectName, LostDefinition> {
-        if wanted.is_empty() {
+        // Whether a name is still defined shows only in the tracked files.
+        if wanted.is_empty() || self.cut == Some(Cut::Files) {
             return HashMap::new();
         }
         let read = || match &self.git {
@@ -103,12 +103,12 @@ impl ProjectHistory {
         if !lost.keys().any(|name| name.kind.is_script()) {
             return;
         }
-        let files = self.live.values().flatten().filter(|path| {
+        let files = self.live.iter().filter(|path| {
             [NameKind::Script, NameKind::Target, NameKind::Recipe]
                 .iter()
                 .any(|kind| kind.is_defined_in(path))
         });
-        let mut files: Vec<&String> = files.collect();
+        let mut files: Vec<&str> = files.collect();
         files.sort_unstable();
         if files.len() > MOST_FILES {
             // What cannot be looked at is not reported.
@@ -201,11 +201,6 @@ impl ProjectHistory {
     }
 }
 
-fn spawn(git: &Path, root: &Path, args: &[&str]) -> Option<Child> {
-    let mut command = command(git, root, args);
-    command.stdout(Stdio::piped()).spawn().ok()
-}
-
 /// The newest lost definition of each name in the newest commits of a project, whether it is
 /// defined elsewhere or not.
 pub(in crate::core::curate) fn lost_definitions(
@@ -239,14 +234,6 @@ pub(in crate::core::curate) fn lost_definitions(
         true => HashMap::new(),
         false => read().unwrap_or_default(),
     }
-}
-
-/// Ends a git whose output was read, or of which enough was read.
-fn end(mut git: Child) {
-    drop(git.stdout.take());
-    // It may have ended already.
-    drop(git.kill());
-    drop(git.wait());
 }
 
 impl NameKind {
