@@ -15,6 +15,7 @@
 #[allow(dead_code)]
 #[path = "../benches/support/dice.rs"]
 mod dice;
+mod target;
 
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,17 +23,20 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use dice::Dice;
+use target::{
+    AGENT_SETTINGS, PAYLOADS, handle_hook, journal, logs, read_context, read_log, register,
+};
 
-use crate::core::change::Moment;
 use crate::core::citation::Citation;
-use crate::core::config::{HookSettings, Settings};
+use crate::core::combine::Combination;
+use crate::core::config::Settings;
+use crate::core::curate::git::ProjectHistory;
 use crate::core::header::{frontmatter::Frontmatter, label, meta, summary};
 use crate::core::history::History;
-use crate::core::layout::listing;
-use crate::core::log::{self, Agent, LogFile, LogStart, ReadMode, json};
+use crate::core::layout::{Layout, listing};
+use crate::core::log::{self, json};
 use crate::core::query::{Query, noon};
-use crate::core::{diff, display, hidden, link, secret};
-use crate::hook::{HookContext, HookMemory, Written, answer};
+use crate::core::{diff, display, grip_comment, hidden, link, secret, timeline};
 use crate::tui::highlight::Syntaxes;
 use crate::tui::theme::{Terminal, Theme, ThemeFile};
 use crate::tui::widget::markdown::{RenderOptions, render};
@@ -232,153 +236,6 @@ fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
-/// Logs of all forms: those of the sample, and a few lines of each agent that it lacks.
-fn logs() -> Vec<Vec<u8>> {
-    let mut seeds = sample(".jsonl");
-    seeds.extend(sample(".json"));
-    seeds.extend(texts(&[
-        "# aider chat started at 2026-01-02 03:04:05\n\n#### why?\n\nBecause.\n\n> Applied edit to a.rs\n",
-        r#"{"type":"session.start","data":{"sessionId":"s","context":{"cwd":"/p"}},"timestamp":"2026-01-02T03:04:05Z"}
-{"type":"user.message","data":{"content":"why?"},"timestamp":"2026-01-02T03:04:05Z"}
-{"type":"tool.execution_start","data":{"toolCallId":"1","toolName":"bash","arguments":{"command":"ls"}}}
-{"type":"tool.execution_complete","data":{"toolCallId":"1","result":{"content":"a"}}}
-"#,
-        r#"{"role":"user","content":[{"type":"text","text":"<user_query>why?</user_query>"}]}
-{"role":"assistant","content":[{"type":"tool-call","toolCallId":"1","toolName":"Shell","args":{"command":"ls"}}]}
-"#,
-        r#"{"type":"message","message":{"role":"user","content":[{"type":"text","text":"why?"}]},"timestamp":"2026-01-02T03:04:05Z"}
-{"type":"message","message":{"role":"toolResult","toolCallId":"1","toolName":"bash","content":[{"type":"text","text":"a"}]}}
-"#,
-        r#"{"version":3,"requests":[{"message":{"text":"why?"},"response":[{"value":"Because."},{"kind":"toolInvocationSerialized","toolId":"t"}],"timestamp":1}]}"#,
-        r#"[{"role":"user","content":[{"type":"text","text":"<task>why?</task>"}],"ts":1},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"read_file","input":{"path":"a"}}]}]"#,
-        r#"{"uuid":"1","sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"why?"}]},"cwd":"/p"}
-{"type":"assistant","message":{"parts":[{"functionCall":{"id":"1","name":"ls","args":{}}}]}}
-{"type":"tool_result","message":{"parts":[{"functionResponse":{"id":"1","name":"ls","response":{"output":"a"}}}]}}
-"#,
-    ]));
-    seeds
-}
-
-/// A log with these bytes.
-fn log_of(agent: Agent, bytes: &[u8], scene: &Scene) -> LogFile {
-    let ending = match agent {
-        Agent::Aider => "md",
-        Agent::CopilotChat | Agent::Cline | Agent::Kiro => "json",
-        _ => "jsonl",
-    };
-    LogFile {
-        agent,
-        path: scene.file(&format!("log.{ending}"), bytes),
-        id: "log".to_owned(),
-        parent: None,
-        title: None,
-        size: bytes.len() as u64,
-        modified: None,
-        start: LogStart::default(),
-    }
-}
-
-/// Reads a log as each agent's. One that is read by the line has the same messages when reading
-/// stops after any line and continues with what was carried over.
-fn read_log(bytes: &[u8], scene: &Scene) {
-    for agent in Agent::all() {
-        let log = log_of(agent, bytes, scene);
-        let read = log::read(&log);
-        let ReadMode::Lines(_) = log.read_mode() else {
-            continue;
-        };
-        let Ok(read) = read else { continue };
-        let mut carry = None;
-        let mut messages = Vec::new();
-        for (number, line) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
-            let mut decoder = match carry.take() {
-                Some(carry) => log::Decoder::resume(&log, carry),
-                None => log::Decoder::new(&log),
-            };
-            match line.strip_suffix(b"\n") {
-                Some(line) => decoder.line(number, line, &mut messages),
-                None => decoder.tail(number, line, &mut messages),
-            }
-            carry = Some(decoder.carry().clone());
-        }
-        assert_eq!(
-            messages.len(),
-            read.messages.len(),
-            "{agent:?}: by the line, and at once"
-        );
-    }
-}
-
-/// A session as an agent's hook would report it.
-const PAYLOADS: &[&str] = &[
-    r#"{"session_id":"s","cwd":"/p","hook_event_name":"UserPromptSubmit","prompt":"why?","timestamp":"2026-01-02T03:04:05Z"}"#,
-    r#"{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Edit","tool_input":{"file_path":"/p/a","old_string":"a","new_string":"b"},"tool_response":{"filePath":"/p/a","structuredPatch":[{"oldStart":1,"lines":["-a","+b"]}]}}"#,
-    r#"{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":{"todos":[{"content":"a","status":"pending"}]}}"#,
-    r#"{"sessionId":"s","timestamp":1700000000000,"cwd":"/p","toolName":"bash","toolArgs":"{\"command\":\"ls\"}","toolResult":{"textResultForLlm":"a"}}"#,
-    r#"{"session_id":"s","hook_event_name":"AfterModel","llm_response":{"candidates":[{"content":{"parts":["a"]}}]}}"#,
-    r#"{"session_id":"s","hook_event_name":"SessionStart","source":"startup","transcript_path":"/nowhere"}"#,
-];
-
-/// Stores without content.
-struct NoMemory;
-
-impl HookMemory for NoMemory {
-    fn context(&self, _: &Path, _: Agent, _: &str) -> String {
-        String::new()
-    }
-
-    fn lessons(&self) -> PathBuf {
-        PathBuf::new()
-    }
-
-    fn observe(&self, _: &Path, _: &Written<'_>) {}
-}
-
-fn moment() -> Moment {
-    Moment {
-        time: jiff::Timestamp::UNIX_EPOCH,
-        today: jiff::civil::date(2026, 1, 1),
-    }
-}
-
-/// Answers a payload as each agent's hook: always with a JSON object, or with nothing.
-fn handle_hook(bytes: &[u8], scene: &Scene) {
-    let data = scene.dir.path().join("data");
-    let history = History::open(&data.join("history"));
-    let settings = HookSettings {
-        capture: true,
-        context: true,
-        reminders: true,
-    };
-    for agent in [
-        Agent::ClaudeCode,
-        Agent::Codex,
-        Agent::Gemini,
-        Agent::Copilot,
-        Agent::Opencode,
-    ] {
-        let reply = answer(
-            bytes,
-            &HookContext {
-                agent,
-                caller: agent,
-                is_attended: true,
-                event: None,
-                data: &data,
-                history: &history,
-                moment: &moment(),
-                settings,
-                until: Instant::now(),
-                memory: &NoMemory,
-            },
-        );
-        let is_json = serde_json::from_str::<serde_json::Value>(&reply).is_ok();
-        assert!(reply.is_empty() || is_json, "{agent:?}: {reply}");
-    }
-    // One directory for every run would grow.
-    drop(std::fs::remove_dir_all(&data));
-}
-
 fn markdown() -> Vec<Vec<u8>> {
     sample(".md")
 }
@@ -386,14 +243,6 @@ fn markdown() -> Vec<Vec<u8>> {
 /// Runs a function on the text of an input.
 fn with_text(bytes: &[u8], run: impl FnOnce(&str)) {
     run(&String::from_utf8_lossy(bytes));
-}
-
-/// A journal of a change and of its undoing.
-fn journal() -> Vec<Vec<u8>> {
-    texts(&[r#"{"schema":1}
-{"id":"01M7G6QADTF4PMK2Y5ZV3NWNQH","time":1794766514618,"who":"you","door":"cli","verb":"write","message":"Memory saved: a.md","files":[{"root":"/p","layout":"index","path":"a.md","after":"7d76a9e28cb4352e50c140f2606a5f25d2175fe885ec671365955420d049efc9","added":8},{"root":"/p","layout":"index","path":"MEMORY.md","before":"2bc35b3904d55857f531a9a1c044adb3769fc943dbb3e9c2e3719a3a4ef11bb4","after":"ae2e88ab376b47fdcf48d30479ec33a9e7fc1497d94bc95a9a11bee91b3409d8","derived":true,"modified":1794766514585615485,"mode":420,"added":2}]}
-{"id":"01M7G6QAHJDRVKXYNRSGHKHVD1","time":1794766514738,"who":"you","door":"cli","verb":"undo","message":"Undone: Memory saved: a.md","of":"01M7G6QADTF4PMK2Y5ZV3NWNQH","files":[{"root":"/p","layout":"index","path":"a.md","before":"7d76a9e28cb4352e50c140f2606a5f25d2175fe885ec671365955420d049efc9","modified":1794766514641615482,"mode":420,"removed":8}]}
-"#])
 }
 
 /// Names a test for each target.
@@ -473,6 +322,34 @@ targets! {
         let merged = diff::merge(bytes, bytes, &changed);
         drop(merged);
         drop(diff::unified(("a", "b"), bytes, &changed));
+    };
+    agent_settings: texts(AGENT_SETTINGS), register;
+    contexts: [markdown(), texts(&["---\npaths: [\"src/**\", \"*.rs\"]\n---\n\n@AGENTS.md and `@not` @./b.md\n\n```\n@c\n```\n"])].concat(), read_context;
+    grips: texts(&["a\n\n<!-- grip:1700000000000-01abc claude-code:s#L2-4 2026-01-02T03:04:05Z\n> said\n-->\n\nb\n", "<!-- grip:1 -->\n<!-- x -->\n"]), |bytes, _| {
+        with_text(bytes, |text| {
+            drop(timeline::comment::grips_in(text));
+            let left = grip_comment::without_grips(text);
+            assert_eq!(grip_comment::without_grips(&left), left, "no grip is left");
+        });
+    };
+    combinations: markdown(), |bytes, _| with_text(bytes, |text| {
+        let at = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
+        let (left, right) = text.split_at(at);
+        for layout in [Layout::Index, Layout::Facts, Layout::Coder, Layout::Session] {
+            drop(Combination::new(layout, left, right).text(&[]));
+            // What is the same is not doubled.
+            let same = Combination::new(layout, left, left);
+            assert!(same.parts().len() <= 1, "{:?}", same.parts());
+        }
+    });
+    git_logs: texts(&["src/new.rs\0a.md\0\u{2}\u{1}c2\x002026-05-01\0rename a to b\0\nD\0lib/kit.sh\0R100\0src/old.rs\0src/new.rs\0C75\0a.md\0b.md\0\u{1}c1\x002026-01-01\0first\0\nA\0lib/kit.sh\0"]), |bytes, _| {
+        with_text(bytes, |text| {
+            let (files, log) = text.split_once('\u{2}').unwrap_or(("", text));
+            let history = ProjectHistory::parse(files, log);
+            for path in log.split('\0') {
+                std::hint::black_box((history.gone(path), history.has(path), history.changed(path)));
+            }
+        });
     };
     journals: journal(), |bytes, scene| {
         scene.file("history/journal.jsonl", bytes);

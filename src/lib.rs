@@ -46,6 +46,83 @@
 //!   grips in the texts of memories; [`core::config`] holds the
 //!   settings; [`core::private`] creates tome's own files, which only their owner can access.
 //!
+//! # Front door
+//!
+//! A program that uses this library discovers the stores, and loads a [`core::library`] or reads
+//! single stores. Here with the embedded sample:
+//!
+//! ```
+//! use tome::core::change::{
+//!     ChangeContext, ChangeRequest, Direction, Moment, plan, plan_and_commit, replay,
+//! };
+//! use tome::core::config::Settings;
+//! use tome::core::demo::unpack;
+//! use tome::core::discover::{DiscoveryScope, Environment, discover};
+//! use tome::core::history::{Author, History};
+//! use tome::core::layout::Fields;
+//! use tome::core::library::Library;
+//! use tome::core::query::Query;
+//! use tome::core::search::recall::{RecallRequest, Scope, recall};
+//! use tome::core::search::{MemoryTexts, Sources};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let now = jiff::Zoned::now();
+//! let moment = Moment { time: now.timestamp(), today: now.date() };
+//! let sample = unpack(folder.path(), &moment)?;
+//! let data = folder.path().join("data");
+//!
+//! // Open and list.
+//! let environment = Environment {
+//!     claude: sample.home.join(".claude"),
+//!     codex: sample.home.join(".codex"),
+//!     gemini: sample.home.join(".gemini"),
+//!     claude_project: None,
+//!     cwd: sample.project,
+//!     home: sample.home,
+//!     data: data.clone(),
+//! };
+//! let found = discover(&environment, &Settings::default(), DiscoveryScope::Project);
+//! let library = Library::load(found);
+//! let snapshot = library.store(".memory").ok_or("the sample has this store")?;
+//! assert!(snapshot.memories.iter().any(|memory| memory.path == "auth_refactor.md"));
+//!
+//! // Recall. The logs would be searched, too, if `corpus` were given.
+//! let store = snapshot.store.as_ref();
+//! let texts = MemoryTexts::read([store])?;
+//! let sources = Sources { memories: &texts, corpus: None };
+//! let query = Query::of_prose("refresh token rotation", &now);
+//! let request = RecallRequest { query: &query, scope: Scope::All, limit: 5, without: None };
+//! assert_eq!(recall(sources, request).hits[0].path, "auth_refactor.md");
+//!
+//! // Write. What a change would do can be looked at before: `plan(…)?.diff()`.
+//! let history = History::open(&data.join("history"));
+//! let author = Author { who: "you".into(), door: "example".into() };
+//! let request = ChangeRequest::Write {
+//!     path: "style.md".into(),
+//!     content: "Prefer plain words.\n".into(),
+//!     fields: Fields {
+//!         name: Some("Style".into()),
+//!         description: Some("how we write".into()),
+//!         category: Some("feedback".into()),
+//!         ..Fields::default()
+//!     },
+//! };
+//! let context = ChangeContext { moment: moment.clone(), expected: None };
+//! let roots = [store.root().path()];
+//! plan_and_commit(&history, &roots, (&author, &moment), || plan(store, &request, &context))?;
+//! assert!(store.read("style.md")?.lossy().ends_with("Prefer plain words.\n"));
+//!
+//! // Undo.
+//! let record = history.undoable(&roots)?.ok_or("a change was recorded")?;
+//! plan_and_commit(&history, &roots, (&author, &moment), || {
+//!     replay(&history, &record, Direction::Back, &moment)
+//! })?;
+//! assert!(store.read("style.md").is_err());
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Words
 //!
 //! A **store** is a root directory with one **layout**. A **memory** is one curated entry in it. A

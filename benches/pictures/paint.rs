@@ -18,16 +18,16 @@ const CORNER: f32 = 20.0;
 /// The thickness of a light line, in pixels.
 const LINE: f32 = 2.0;
 
-type Colour = [u8; 3];
+pub(crate) type Colour = [u8; 3];
 
 /// The colours of a terminal.
 pub(crate) struct Colours {
     /// The value of `COLORFGBG`.
     pub(crate) says: &'static str,
-    text: Colour,
-    ground: Colour,
+    pub(crate) text: Colour,
+    pub(crate) ground: Colour,
     /// The border of the window.
-    edge: Colour,
+    pub(crate) edge: Colour,
     /// The exponent of letters' coverage: below 1 makes light letters on dark heavier.
     weight: f32,
     /// The 16 colours.
@@ -89,6 +89,19 @@ pub(crate) const LIGHT: Colours = Colours {
 };
 
 impl Colours {
+    /// The colours of a cell's text and ground.
+    pub(crate) fn cell(&self, cell: &vt100::Cell) -> (Colour, Colour) {
+        let mut text = self.of(cell.fgcolor(), self.text);
+        let mut ground = self.of(cell.bgcolor(), self.ground);
+        if cell.inverse() {
+            std::mem::swap(&mut text, &mut ground);
+        }
+        if cell.dim() {
+            text = between(text, ground, 0.45);
+        }
+        (text, ground)
+    }
+
     fn of(&self, colour: vt100::Color, default: Colour) -> Colour {
         match colour {
             vt100::Color::Default => default,
@@ -169,7 +182,7 @@ fn mixed(old: u8, new: u8, much: f32) -> u8 {
     (old + (new - old) * much).round().clamp(0.0, 255.0) as u8
 }
 
-fn between(one: Colour, other: Colour, much: f32) -> Colour {
+pub(crate) fn between(one: Colour, other: Colour, much: f32) -> Colour {
     [0, 1, 2].map(|part| mixed(one[part], other[part], much))
 }
 
@@ -232,14 +245,7 @@ struct Painter<'a> {
 impl Painter<'_> {
     fn cell(&mut self, cell: &vt100::Cell, row: u16, column: u16) {
         let at = corner(row, column);
-        let mut text = self.colours.of(cell.fgcolor(), self.colours.text);
-        let mut ground = self.colours.of(cell.bgcolor(), self.colours.ground);
-        if cell.inverse() {
-            std::mem::swap(&mut text, &mut ground);
-        }
-        if cell.dim() {
-            text = between(text, ground, 0.45);
-        }
+        let (text, ground) = self.colours.cell(cell);
         if cell.is_wide_continuation() {
             return;
         }

@@ -5,6 +5,9 @@
 //! `-- --all DIRECTORY` it draws every place in both themes and three sizes, to be looked at; with
 //! names of places after that only those. The program is built first.
 //!
+//! `… --example pictures demo` records the README's demo, which is made with the screenshots:
+//! `screenshots/demo.svg`, animated, and `demo.cast`, which `asciinema play` shows in a terminal.
+//!
 //! The screenshots show the sample of `tome --demo` in a fixed folder, so that paths are the
 //! same in all of them. Ages are those of the sample; dates and times are of the day on which
 //! the screenshots were made.
@@ -12,6 +15,8 @@
 //! The font is JetBrains Mono if it is installed (`fonts-jetbrains-mono` in Debian), else DejaVu
 //! Sans Mono; `TOME_PICTURE_FONT` sets another directory or file, see `font.rs`.
 
+mod demo;
+mod film;
 mod font;
 mod paint;
 mod place;
@@ -47,6 +52,9 @@ const README: [(&str, &str); 10] = [
     ("help", "dark"),
 ];
 
+/// The name of the recorded demo.
+const DEMO: &str = "demo";
+
 const THEMES: [(&str, Colours); 2] = [("dark", DARK), ("light", LIGHT)];
 
 /// The sizes of `--all`.
@@ -67,7 +75,7 @@ fn main() -> Result<()> {
 fn draw_readme(names: &[String]) -> Result<()> {
     let pictures = README.map(|(place, theme)| (format!("{place}-{theme}"), place, theme));
     let known = pictures.iter().map(|(name, ..)| name.as_str());
-    refuse_unknown(names, known)?;
+    refuse_unknown(names, known.chain([DEMO]))?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("screenshots");
     let painter = Painter::new(&folder)?;
     for (name, place, theme) in &pictures {
@@ -75,7 +83,10 @@ fn draw_readme(names: &[String]) -> Result<()> {
             painter.draw(place::by_name(place)?, theme, SIZE, name)?;
         }
     }
-    Ok(())
+    match names.is_empty() || names.iter().any(|name| name == DEMO) {
+        true => painter.record(),
+        false => Ok(()),
+    }
 }
 
 /// Draws every place, or those of these names, in every theme and size.
@@ -137,9 +148,24 @@ impl<'a> Painter<'a> {
         (place.play)(&mut stage).map_err(|error| format!("{name}: {error}"))?;
         let png = paint::png(&stage.still(), &self.fonts, colours)?;
         stage.leave()?;
-        let path = self.folder.join(format!("{name}.png"));
-        std::fs::write(&path, &png)?;
-        say(&format!("{} ({} KB)", path.display(), png.len() / 1024));
+        self.write(&format!("{name}.png"), &png)
+    }
+
+    /// Records the demo.
+    fn record(&self) -> Result<()> {
+        let mut stage = TerminalSession::open(&self.program, DARK.says, demo::SIZE)?;
+        let frames = demo::play(&mut stage).map_err(|error| format!("{DEMO}: {error}"))?;
+        stage.leave()?;
+        let svg = film::svg(&frames, &DARK, demo::TITLE);
+        self.write(&format!("{DEMO}.svg"), svg.as_bytes())?;
+        let cast = film::cast(&frames, demo::TITLE);
+        self.write(&format!("{DEMO}.cast"), cast.as_bytes())
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.folder.join(name);
+        std::fs::write(&path, bytes)?;
+        say(&format!("{} ({} KB)", path.display(), bytes.len() / 1024));
         Ok(())
     }
 }

@@ -3,10 +3,10 @@
 use crate::Result;
 use crate::stage::TerminalSession;
 
-const ENTER: &str = "\r";
-const ESCAPE: &str = "\u{1b}";
-const SAVE: &str = "\u{13}";
-const END_OF_LINE: &str = "\u{1b}[F";
+pub(crate) const ENTER: &str = "\r";
+pub(crate) const ESCAPE: &str = "\u{1b}";
+pub(crate) const SAVE: &str = "\u{13}";
+pub(crate) const END_OF_LINE: &str = "\u{1b}[F";
 
 /// A place: its name, and the keys that lead to it.
 pub(crate) struct Place {
@@ -66,7 +66,7 @@ fn go_to(stage: &mut TerminalSession, name: &str, then: &str) -> Result<()> {
 
 const AUTH: &str = "Use JWT with refresh token rotation.";
 
-fn browse(stage: &mut TerminalSession) -> Result<()> {
+pub(crate) fn browse(stage: &mut TerminalSession) -> Result<()> {
     stage.see("9 sessions")?;
     // Row by row, so that the top of the tree stays visible.
     stage.press(&"j".repeat(16), AUTH)

@@ -104,6 +104,123 @@ pub(crate) fn of(letter: char, cell: Cell) -> Option<Cover> {
     }
 }
 
+/// Returns the shape of a character as the data of an SVG path, if it has one. `count` of it stand
+/// side by side; the first one's corner is at `x`, 0.
+pub(crate) fn path(letter: char, x: f32, count: usize, cell: Cell) -> Option<String> {
+    let Cell {
+        width,
+        height,
+        line,
+    } = cell;
+    let across = (0..count).map(|at| x + width * at as f32);
+    let rectangle = |left: f32, top: f32, right: f32, bottom: f32| {
+        format!("M{left} {top}H{right}V{bottom}H{left}z")
+    };
+    let (middle_x, middle_y) = (width / 2.0, height / 2.0);
+    if let Some((_, arms)) = ARMS.iter().find(|(known, _)| *known == letter) {
+        let half = |weight: u8| f32::from(weight) * line / 2.0;
+        let [up, right, down, left] = arms.map(half);
+        if up + down == 0.0 && left == right {
+            let right = x + width * count as f32;
+            return Some(rectangle(x, middle_y - left, right, middle_y + left));
+        }
+        let thickest = half(arms.iter().copied().max().unwrap_or(1));
+        let one = |x: f32| {
+            let middle_x = x + middle_x;
+            let upright = |half, top, bottom| match half > 0.0 {
+                true => rectangle(middle_x - half, top, middle_x + half, bottom),
+                false => String::new(),
+            };
+            let level = |half, left, right| match half > 0.0 {
+                true => rectangle(left, middle_y - half, right, middle_y + half),
+                false => String::new(),
+            };
+            [
+                upright(up, 0.0, middle_y + thickest),
+                upright(down, middle_y - thickest, height),
+                level(left, x, middle_x + thickest),
+                level(right, middle_x - thickest, x + width),
+            ]
+            .concat()
+        };
+        return Some(across.map(one).collect());
+    }
+    if let Some((_, towards_x, towards_y)) = ROUND.iter().find(|(known, ..)| *known == letter) {
+        // The arc and the rest of the upright arm, as thick as a line.
+        let half = line / 2.0;
+        let end_y = if *towards_y > 0.0 { height } else { 0.0 };
+        let turn_y = middle_y + middle_x * towards_y;
+        let one = |x: f32| {
+            let middle = x + middle_x;
+            let end_x = if *towards_x > 0.0 { x + width } else { x };
+            let (outer, inner) = (middle_x + half, middle_x - half);
+            let (sweep, back) = match towards_x * towards_y > 0.0 {
+                true => (1, 0),
+                false => (0, 1),
+            };
+            format!(
+                "M{} {end_y}V{turn_y}A{outer} {outer} 0 0 {sweep} {end_x} {}V{}A{inner} {inner} 0 0 {back} {} {turn_y}V{end_y}z",
+                middle - half * towards_x,
+                middle_y - half * towards_y,
+                middle_y + half * towards_y,
+                middle + half * towards_x,
+            )
+        };
+        return Some(across.map(one).collect());
+    }
+    if let Some((_, upright, dashes)) = DASHED.iter().find(|(known, ..)| *known == letter) {
+        let half = line / 2.0;
+        let one = |x: f32| -> String {
+            let starts = (0..*dashes as usize).map(|at| at as f32 / dashes);
+            let dash = |start: f32| match upright {
+                true => {
+                    let (top, bottom) = (start * height, (start + 0.66 / dashes) * height);
+                    rectangle(x + middle_x - half, top, x + middle_x + half, bottom)
+                }
+                false => {
+                    let (left, right) = (start * width, (start + 0.66 / dashes) * width);
+                    rectangle(x + left, middle_y - half, x + right, middle_y + half)
+                }
+            };
+            starts.map(dash).collect()
+        };
+        return Some(across.map(one).collect());
+    }
+    if let Some((left, top, right, bottom)) = block(letter) {
+        let (top, bottom) = (top * height, bottom * height);
+        if left == 0.0 && right == 1.0 {
+            return Some(rectangle(x, top, x + width * count as f32, bottom));
+        }
+        let one = |x: f32| rectangle(x + left * width, top, x + right * width, bottom);
+        return Some(across.map(one).collect());
+    }
+    match letter {
+        '▰' | '▱' => {
+            // An inner one that runs the other way round is left out of the outer one.
+            let slanted = |x: f32, inset: f32, way: f32| {
+                let (tall, slant) = (height * 0.16 - inset, width * 0.14);
+                let wide = (width * 0.5 - slant - inset) * way;
+                let middle = x + middle_x;
+                format!(
+                    "M{} {}H{}L{} {}H{}z",
+                    middle - wide + slant,
+                    middle_y - tall,
+                    middle + wide + slant,
+                    middle + wide - slant,
+                    middle_y + tall,
+                    middle - wide - slant,
+                )
+            };
+            let one = |x: f32| match letter {
+                '▰' => slanted(x, 0.0, 1.0),
+                _ => slanted(x, 0.0, 1.0) + &slanted(x, line * 0.75, -1.0),
+            };
+            Some(across.map(one).collect())
+        }
+        _ => None,
+    }
+}
+
 /// Returns 1 if `distance` is within `reach`, with a soft edge of one pixel.
 fn within(distance: f32, reach: f32) -> f32 {
     (reach + 0.5 - distance.abs()).clamp(0.0, 1.0)

@@ -202,16 +202,22 @@ impl<'a> Soak<'a> {
             self.stage.send("\u{1b}")?;
             std::thread::sleep(Duration::from_millis(60));
         }
-        // Everything is read again and folded, so that each store is a row with its number.
-        self.stage.send("\u{1b}[15~")?;
-        self.stage.send("Zg")?;
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let mut shown = None;
         loop {
+            if shown.is_none() {
+                // A program that was kept waiting takes several of them as one.
+                self.stage.send("\u{1b}")?;
+                self.stage.still();
+                // Everything is read again and folded, so that each store is a row with its number.
+                self.stage.send("\u{1b}[15~")?;
+                self.stage.send("Zg")?;
+            }
             let screen = self.stage.still().contents();
             if self.stage.has_ended() {
                 return Err(self.failure("the program has ended"));
             }
-            let shown = shown_count(&screen);
+            shown = shown_count(&screen);
             let listed = self.listed_count()?;
             if shown == Some(listed) {
                 break;

@@ -53,7 +53,7 @@ pub(super) fn show(mut blocks: Vec<(Store, String)>, printer: &mut Printer) -> C
                 json!({ "store": store.name(), "layout": store.layout(), "text": text })
             })
             .collect();
-        printer.object(json!({ "views": views }))?;
+        printer.list("views", views)?;
     } else {
         let several = blocks.len() > 1;
         for (at, (store, text)) in blocks.iter().enumerate() {

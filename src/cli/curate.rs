@@ -287,7 +287,7 @@ fn print_json(
         })
     });
     let rows: Vec<Value> = rows.collect();
-    printer.object(json!({ "findings": rows }))?;
+    printer.list("findings", rows)?;
     Ok(())
 }
 

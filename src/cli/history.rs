@@ -46,7 +46,7 @@ pub(super) fn run(args: &HistoryArgs, world: &World, printer: &mut Printer) -> C
             }
             changes.push(change);
         }
-        printer.object(json!({ "changes": changes }))?;
+        printer.list("changes", changes)?;
     } else if args.diff {
         for record in &records {
             printer.table(&[row(record, world)])?;

@@ -22,7 +22,7 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
             .iter()
             .flat_map(|(store, memories)| memories.iter().map(|memory| as_json(store, memory)))
             .collect();
-        printer.object(json!({ "memories": memories }))?;
+        printer.list("memories", memories)?;
     } else {
         for (at, (store, memories)) in listed.iter().enumerate() {
             if stores.len() > 1 {

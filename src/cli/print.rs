@@ -101,6 +101,13 @@ impl Printer {
         writeln!(self.out, "{}", visible_json(&text))
     }
 
+    /// Prints one JSON object with a list that may be long, which is not copied.
+    pub(super) fn list(&mut self, name: &str, rows: Vec<Value>) -> io::Result<()> {
+        let mut object = serde_json::Map::new();
+        object.insert(name.to_owned(), Value::Array(rows));
+        self.object(Value::Object(object))
+    }
+
     /// Prints a conflict as JSON, with base and both sides.
     pub(super) fn conflict(&mut self, conflict: &Conflict) -> io::Result<()> {
         let text = |side: &Option<Vec<u8>>| {

@@ -31,7 +31,7 @@ pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> Com
             .iter()
             .map(|(key, count)| as_json(key, count))
             .collect();
-        printer.object(json!({ "stats": list }))?;
+        printer.list("stats", list)?;
     } else {
         table(printer, &counts)?;
     }

@@ -90,7 +90,7 @@ pub(super) fn toc(args: &TocArgs, world: &World, printer: &mut Printer) -> Comma
     })?;
     if printer.is_json() {
         let nodes: Vec<Value> = nodes.iter().map(node_json).collect();
-        printer.object(json!({ "nodes": nodes }))?;
+        printer.list("nodes", nodes)?;
     } else {
         for (at, node) in nodes.iter().enumerate() {
             if at > 0 {

@@ -469,6 +469,60 @@ mod tests {
     }
 
     #[test]
+    fn a_wrong_value_is_told_with_what_the_setting_takes() {
+        let (settings, warnings) = read(
+            "color = \"blue\"\ntrusted = [1, \"/srv\"]\n[editor]\nkeys = \"emacs\"\n[timeline]\ncommand = [\"sum\", 3]\n\
+             [[store]]\nname = \"team\"\npath = 4\n[[store]]\nname = \"team\"\npath = \"/t\"\nlayout = \"heap\"\ncolour = \"red\"\n\
+             [[store]]\nname = \"x\"\npath = \"/t\"\n",
+        );
+        let told = [
+            (1, "'blue' is not auto, always or never"),
+            (2, "'trusted' takes a list of paths"),
+            (4, "'emacs' is not readline or vi"),
+            (6, "'timeline.command' takes a list of texts"),
+            (7, "a store needs a name and a path"),
+            (9, "'path' takes a text"),
+            (13, "heap"),
+            (14, "a store has name, path and layout, not 'colour'"),
+            (15, "a store's name is two or more letters"),
+        ];
+        for (line, words) in told {
+            let place = format!("config.toml:{line}: ");
+            let is_it = |warning: &&String| warning.starts_with(&place) && warning.contains(words);
+            assert!(warnings.iter().any(|w| is_it(&w)), "{line}: {warnings:#?}");
+        }
+        assert_eq!(warnings.len(), told.len(), "{warnings:#?}");
+        assert_eq!(settings.color, Color::Auto);
+        assert_eq!(settings.trusted, ["/srv"]);
+        assert_eq!(settings.timeline.command, [""; 0]);
+        // A store whose layout is not known is opened by what is there.
+        let stores: Vec<_> = settings
+            .stores
+            .iter()
+            .map(|s| (&*s.path, s.layout))
+            .collect();
+        assert_eq!(stores, [("/t", None)]);
+        let (_, warnings) = read("store = [1]\n");
+        assert!(
+            warnings[0].contains("a store is a table with name and path"),
+            "{warnings:?}"
+        );
+    }
+
+    #[test]
+    fn every_colour_every_kind_of_keys_and_a_command_are_read() {
+        for (word, color) in [("always", Color::Always), ("never", Color::Never)] {
+            let (settings, warnings) = read(&format!("color = \"{word}\"\n"));
+            assert_eq!((settings.color, warnings), (color, Vec::new()));
+        }
+        let (settings, warnings) =
+            read("[editor]\nkeys = \"vi\"\n[timeline]\ncommand = [\"sum\", \"--short\"]\n");
+        assert_eq!(warnings, [""; 0]);
+        assert_eq!(settings.editor_keys, EditorKeys::Vi);
+        assert_eq!(settings.timeline.command, ["sum", "--short"]);
+    }
+
+    #[test]
     fn what_is_wrong_is_a_warning_with_its_line_and_the_rest_counts() {
         let (settings, warnings) = read(
             "colour = \"auto\"\ncolor = 3\nauthor = \"kim\"\n\n[discover]\nhome = \"maybe\"\nhoem = true\n[nothing]\nx = 1\n[[store]]\nname = \"a\"\n",

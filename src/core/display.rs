@@ -1,5 +1,7 @@
 //! Formats values for output, the same for all interfaces.
 
+use std::borrow::Cow;
+
 use super::hidden::is_hidden;
 use super::log::clean;
 use super::memory::one_line;
@@ -28,7 +30,10 @@ pub fn safe_line(text: &str) -> String {
 
 /// Returns JSON with hidden characters escaped as `\uXXXX`, so that a reader sees them. Such
 /// characters occur in strings only.
-pub fn visible_json(json: &str) -> String {
+pub fn visible_json(json: &str) -> Cow<'_, str> {
+    if json.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(json);
+    }
     let mut out = String::with_capacity(json.len());
     let mut units = [0; 2];
     for c in json.chars() {
@@ -42,7 +47,7 @@ pub fn visible_json(json: &str) -> String {
             c => out.push(c),
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 /// Replaces control characters by visible ones, so that none of them affects a terminal;
@@ -121,7 +126,8 @@ mod tests {
     #[test]
     fn hidden_characters_are_seen_in_json_and_are_the_same_when_it_is_read() {
         let text = "a\u{202e}b\u{e0041}c\u{7f}\u{ad}é";
-        let json = visible_json(&serde_json::to_string(text).expect("JSON"));
+        let json = serde_json::to_string(text).expect("JSON");
+        let json = visible_json(&json);
         assert_eq!(json, "\"a\\u202eb\\udb40\\udc41c\\u007f\\u00adé\"");
         assert_eq!(serde_json::from_str::<String>(&json).expect("JSON"), text);
     }

@@ -206,6 +206,12 @@ mod tests {
         let error = read_capped(&path, 4).expect_err("too large").to_string();
         assert!(error.contains("a.json: 1 KB is too large"), "{error}");
         assert_eq!(read_text(&temp.path().join("b"), 9).expect("none"), None);
+        fs::write(&path, b"ab\xffc").expect("writes");
+        let error = read_text(&path, 5).expect_err("not text");
+        assert!(
+            matches!(error, Error::NotText { offset: 2, .. }),
+            "{error:?}"
+        );
     }
 
     #[cfg(unix)]

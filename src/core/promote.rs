@@ -8,7 +8,7 @@ use super::layout::Layout;
 use super::log::{Agent, MessageKind, Role};
 use super::search::MemoryTexts;
 use super::timeline::comment::{comment, grips_in};
-use super::timeline::event::{Event, LogBlocks};
+use super::timeline::event::{Event, EventList as _, LogBlocks};
 use super::timeline::grip::{Grip, GripState};
 use super::timeline::summarize::{SegmentWords, TextAnalysis, summarize};
 use super::timeline::{expand, log_named_by};
@@ -116,8 +116,11 @@ fn quotes_of_lines(corpus: &Corpus, reference: &str) -> Result<Vec<Quote>> {
     let number = log_named_by(corpus, agent, &citation.path).ok_or_else(missing)?;
     let events = LogBlocks::of(corpus).events(corpus, number);
     let is_cited =
-        |event: &&Event<'_>| usize::try_from(event.line).is_ok_and(|line| lines.contains(&line));
-    let mut cited: Vec<&Event<'_>> = events.iter().filter(is_cited).collect();
+        |at: &usize| usize::try_from(events.line(*at)).is_ok_and(|line| lines.contains(&line));
+    let mut cited: Vec<Event<'_>> = (0..events.count())
+        .filter(is_cited)
+        .flat_map(|at| events.read(at..at + 1))
+        .collect();
     // Of several lines, what tools were given and returned is left out.
     if cited.iter().any(|event| event.kind == MessageKind::Text) {
         cited.retain(|event| event.kind == MessageKind::Text);
@@ -125,7 +128,7 @@ fn quotes_of_lines(corpus: &Corpus, reference: &str) -> Result<Vec<Quote>> {
     if cited.is_empty() {
         return Err(missing());
     }
-    let quote = |event: &&Event<'_>| Quote {
+    let quote = |event: &Event<'_>| Quote {
         grip: Grip::new(agent, &citation.path, event, ""),
         role: event.role,
         text: shortened(&safe(&event.text), LONGEST),

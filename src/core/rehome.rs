@@ -259,8 +259,9 @@ pub fn plan_rehome(source: &Store, target: &Store, context: &ChangeContext) -> R
         return Err(Error::refused(
             source.name(),
             format!(
-                "a {} store cannot be gathered in a {} store",
+                "its layout is {}, that of {} is {}; only stores of one layout are gathered",
                 source.layout(),
+                target.name(),
                 target.layout()
             ),
         ));

@@ -7,11 +7,10 @@
 mod blocks;
 mod candidate;
 mod collected;
-mod copies;
 mod current;
 mod exact;
 #[cfg(test)]
-mod fixture;
+pub(in crate::core) mod fixture;
 pub mod fuzzy;
 pub mod lesson;
 mod limits;
@@ -22,6 +21,7 @@ mod proximity;
 mod ranked;
 pub mod recall;
 mod recent;
+mod runs;
 mod score;
 mod snippet;
 mod texts;

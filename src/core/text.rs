@@ -5,7 +5,7 @@
 //! character of a script without spaces is a word of its own.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use rust_stemmers::{Algorithm, Stemmer};
@@ -35,10 +35,16 @@ pub struct Words<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Term(pub(crate) u64);
 
+/// Values by terms, which are hashes already.
+pub(crate) type TermMap<V> = HashMap<Term, V, BuildHasherDefault<IdentityHasher>>;
+
+/// A set of terms.
+pub(crate) type TermSet = HashSet<Term, BuildHasherDefault<IdentityHasher>>;
+
 /// Stems words, and caches the results.
 pub struct Stems {
     english: Stemmer,
-    known: HashMap<Term, Term, BuildHasherDefault<IdentityHasher>>,
+    known: TermMap<Term>,
 }
 
 /// The size of the cache of [`Stems`]; text with more distinct words is not a language.

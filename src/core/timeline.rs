@@ -22,7 +22,7 @@ pub mod summarize;
 mod teleport;
 mod tree;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +34,7 @@ use crate::core::corpus::{Corpus, Log, Part};
 use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
 
-use event::{Event, LogBlocks};
+use event::{Event, EventReader, LogBlocks, Place};
 use grip::{Expanded, Grip, GripState};
 use node::{Level, NodeId};
 use record::{LogRecord, Source, Stamp};
@@ -291,26 +291,45 @@ pub fn events_between(
     limit: usize,
 ) -> (Vec<LogEvent<'_>>, bool) {
     let blocks = LogBlocks::of(corpus);
-    let mut found: Vec<LogEvent<'_>> = Vec::new();
+    // The earliest ones, by time and then in the order of the logs; the latest of them on top.
+    let mut earliest: BinaryHeap<(i64, usize, usize, Place)> = BinaryHeap::new();
+    let mut has_more = false;
     for (number, log) in corpus.logs().enumerate() {
         let overlaps = log
             .span()
             .is_none_or(|(first, last)| first <= to && last >= from);
-        let Some(agent) = log.agent().filter(|_| overlaps && is_wanted(number)) else {
+        if !overlaps || log.agent().is_none() || !is_wanted(number) {
             continue;
-        };
-        let events = blocks.events(corpus, number).into_iter();
-        let inside = events.filter(|event| (from..=to).contains(&event.time));
-        found.extend(inside.map(|event| LogEvent {
-            agent,
-            log: log.id(),
-            event,
-        }));
+        }
+        let events = blocks.events(corpus, number);
+        for (at, time) in events.times().enumerate() {
+            if !(from..=to).contains(&time) {
+                continue;
+            }
+            let is_room = earliest.len() < limit;
+            let is_earlier =
+                |last: &(i64, usize, usize, Place)| (time, number, at) < (last.0, last.1, last.2);
+            if !is_room {
+                has_more = true;
+                if !earliest.peek().is_some_and(is_earlier) {
+                    continue;
+                }
+                earliest.pop();
+            }
+            earliest.push((time, number, at, events.place(at)));
+        }
     }
-    found.sort_by_key(|found| found.event.time);
-    let has_more = found.len() > limit;
-    found.truncate(limit);
-    (found, has_more)
+    let mut reader = EventReader::of(corpus);
+    let found = earliest.into_sorted_vec().into_iter();
+    let found = found.filter_map(|(_, number, _, place)| {
+        let log = corpus.log(number)?;
+        Some(LogEvent {
+            agent: log.agent()?,
+            log: log.id(),
+            event: reader.read(&place)?,
+        })
+    });
+    (found.collect(), has_more)
 }
 
 /// Makes the record of a log; what `before` has of the same events is taken from it.
@@ -441,5 +460,68 @@ impl Timeline {
             logs: logs.collect(),
             ..Self::empty(Path::new(""), Arc::new(Offline))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::event::EventList as _;
+    use super::*;
+    use crate::core::search::fixture::TestHome;
+
+    /// The minute of a message of a test log.
+    const fn minute(number: i64) -> i64 {
+        1_700_000_000_000 + 60_000 * number
+    }
+
+    #[test]
+    fn the_earliest_events_of_all_logs_are_given_and_whether_there_are_more() {
+        let said = |log: &str, count: usize| -> Vec<String> {
+            (0..count).map(|at| format!("{log} says {at}")).collect()
+        };
+        let home = TestHome::new(&[], &[said("one", 3), said("two", 5)]);
+        let corpus = home.corpus();
+        let texts = |span: (i64, i64), limit: usize| {
+            let (found, has_more) = events_between(&corpus, |_| true, span, limit);
+            let texts = found.iter().map(|found| found.event.text.to_string());
+            (texts.collect::<Vec<String>>(), has_more)
+        };
+        let all = (i64::MIN, i64::MAX);
+        let (everything, has_more) = texts(all, 100);
+        assert_eq!(everything.len(), 8);
+        assert!(!has_more);
+        for limit in 0..=8 {
+            let expected = everything[..limit].to_vec();
+            assert_eq!(texts(all, limit), (expected, limit < 8), "{limit}");
+        }
+        assert_eq!(
+            everything[..3],
+            ["one says 0", "two says 0", "one says 1"].map(str::to_owned)
+        );
+        let late = (minute(2), minute(3));
+        let (found, has_more) = texts(late, 10);
+        assert_eq!(found, ["one says 2", "two says 2", "two says 3"]);
+        assert!(!has_more);
+        let (none, _) = events_between(&corpus, |_| false, all, 10);
+        assert!(none.is_empty());
+    }
+
+    #[test]
+    fn any_of_the_events_of_a_log_can_be_read_without_the_rest() {
+        let said: Vec<String> = (0..40).map(|at| format!("message {at}")).collect();
+        let home = TestHome::new(&[], std::slice::from_ref(&said));
+        let corpus = home.corpus();
+        let events = LogBlocks::of(&corpus).events(&corpus, 0);
+        assert_eq!(events.count(), said.len());
+        for range in [0..0, 0..40, 7..9, 39..40] {
+            let read: Vec<String> = events
+                .read(range.clone())
+                .map(|event| event.text.to_string())
+                .collect();
+            assert_eq!(read, said[range]);
+        }
+        assert_eq!(events.line(7), 8);
+        let times: Vec<i64> = events.times().collect();
+        assert_eq!(times[..2], [minute(0), minute(1)]);
     }
 }

@@ -391,3 +391,81 @@ fn the_mode_of_a_file_is_kept() {
     home.ok(&["undo"]);
     assert_eq!(mode(), 0o640);
 }
+
+#[test]
+fn key_bindings_are_printed_for_the_shells_that_have_them() {
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = home.ok(&["completions", shell, "--keys"]);
+        assert!(script.contains("__tome_pick"), "{shell}: {script}");
+        let plain = home.ok(&["completions", shell]);
+        assert!(
+            !plain.contains("__tome_pick"),
+            "{shell}: only where they are asked for"
+        );
+    }
+    assert!(
+        home.ok(&["completions", "tmux"])
+            .contains("picked=$(tome pick")
+    );
+    for shell in ["elvish", "powershell"] {
+        assert!(home.ok(&["completions", shell]).contains("tome"), "{shell}");
+        let refused = home.run(&["completions", shell, "--keys"]);
+        assert_eq!(refused.code, 2, "{shell}");
+        assert!(
+            refused.err.contains("bash, zsh, fish and tmux"),
+            "{refused:?}"
+        );
+    }
+}
+
+/// A text without the columns' padding, and with one word for every age in days, which depends on
+/// the time of day.
+fn without_ages(line: &str) -> Vec<&str> {
+    let is_age = |word: &str| {
+        word.strip_suffix('d')
+            .is_some_and(|n| n.parse::<u32>().is_ok())
+    };
+    let words = line.split_whitespace();
+    words
+        .map(|word| if is_age(word) { "AGE" } else { word })
+        .collect()
+}
+
+/// Whether a line fits a shown one, in which `…` stands for anything.
+fn fits(line: &str, shown: &str) -> bool {
+    match shown.split_once('…') {
+        Some((start, end)) => line.starts_with(start) && line.ends_with(end),
+        None => without_ages(line) == without_ages(shown),
+    }
+}
+
+#[test]
+fn the_examples_of_the_readme_print_what_they_show() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let readme = std::fs::read_to_string(readme).expect("the README");
+    let home = Home::new();
+    let mut examples = 0;
+    for block in readme.split("```").skip(1).step_by(2) {
+        for example in block.split("\n$ ").skip(1) {
+            examples += 1;
+            let (command, shown) = example.split_once('\n').expect("output");
+            let args: Vec<&str> = command
+                .split('"')
+                .enumerate()
+                .flat_map(|(at, part)| match at % 2 {
+                    0 => part.split_whitespace().collect(),
+                    _ => vec![part],
+                })
+                .collect();
+            assert_eq!(args[0], "tome", "{command}");
+            let printed = home.ok(&args[1..]);
+            let (printed, shown) = (printed.trim_end(), shown.trim_end());
+            assert_eq!(printed.lines().count(), shown.lines().count(), "{printed}");
+            for (line, shown) in printed.lines().zip(shown.lines()) {
+                assert!(fits(line, shown), "{command}: {line}\nis not {shown}");
+            }
+        }
+    }
+    assert!(examples >= 2, "{examples}");
+}

@@ -184,11 +184,15 @@ impl Ground {
         all
     }
 
-    /// The program with a memory limit, started in the folder `sub` if it exists.
+    /// The program, started in the folder `sub` if it exists. More than 200 MB of memory of its own
+    /// is refused, and then it ends by a signal.
     fn command(&self, args: &[&str]) -> Command {
         let program = self.home.command(args);
         let mut command = Command::new("sh");
-        command.args(["-c", "ulimit -v 4000000; exec \"$0\" \"$@\""]);
+        command.args([
+            "-c",
+            "ulimit -v 4000000; ulimit -d 204800; exec \"$0\" \"$@\"",
+        ]);
         command.arg(program.get_program()).args(program.get_args());
         command.env_clear();
         for (name, value) in program.get_envs() {

@@ -284,6 +284,44 @@ fn resume_prints_the_agents_own_command() {
         home.ok(&["resume", ID]),
         format!("cd {} && claude --resume {ID}\n", home.project().display())
     );
+    let answer = home.ok(&["resume", ID, "--json"]);
+    let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+    assert_eq!(answer["program"], "claude");
+    assert_eq!(answer["args"], serde_json::json!(["--resume", ID]));
+    assert_eq!(answer["cwd"], home.project().display().to_string());
+}
+
+#[cfg(unix)]
+#[test]
+fn resume_runs_the_agents_own_command_in_the_sessions_folder_and_tells_how_it_ended() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    conversations(&home);
+    for code in [0, 3] {
+        let script = format!("#!/bin/sh\necho \"$@ in $PWD\"\nexit {code}\n");
+        let program = home.file("bin/claude", script);
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("set");
+        let mut command = home.command(&["resume", ID, "--run"]);
+        command
+            .current_dir(home.path())
+            .env("PATH", home.path().join("bin"));
+        let output = command.output().expect("the program runs");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let expected = format!("--resume {ID} in {}\n", home.project().display());
+        assert_eq!(printed, expected, "{output:?}");
+        assert_eq!(
+            output.status.code(),
+            Some(i32::from(code != 0)),
+            "{output:?}"
+        );
+    }
+    let mut command = home.command(&["resume", ID, "--run"]);
+    let output = command.env("PATH", "").output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("claude"),
+        "{output:?}"
+    );
 }
 
 #[test]

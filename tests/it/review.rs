@@ -98,12 +98,36 @@ fn why_names_the_message_and_the_words_before_it() {
     let touched = home.ok(&["why", "--session", "aaaa", "--json"]);
     let touched: Value = serde_json::from_str(&touched).expect("JSON");
     assert_eq!(touched["files"][0]["use"], "write");
+    // For people: a line, a whole memory, a session.
+    let cited = format!("claude-code:{SESSION}#L2");
+    let shown = home.ok(&["why", "deploy.md#L8"]);
+    assert!(shown.starts_with(&format!("line 8: {cited}")), "{shown}");
+    let words = format!("you had said: we deploy on Tuesdays now\n  claude-code:{SESSION}#L1\n");
+    assert!(shown.contains(&words), "{shown}");
+    let shown = home.ok(&["why", "deploy.md"]);
+    assert!(
+        shown.starts_with(&cited) && shown.contains(&words),
+        "{shown}"
+    );
+    let shown = home.ok(&["why", "--session", "aaaa"]);
+    let touched = format!("write  ~/project/.memory/deploy.md  {cited}\n");
+    assert_eq!(shown, touched);
+    let unknown = home.run(&["why", "--session", "bbbb"]);
+    assert_eq!(
+        (unknown.code, unknown.err.as_str()),
+        (2, "tome: session bbbb not found\n")
+    );
     // Without the log, the history tells who wrote it.
     fs::remove_dir_all(home.path().join(".claude")).expect("removed");
     home.run(&["review"]);
     let answer = home.ok(&["why", "deploy.md#L8", "--json"]);
     let answer: Value = serde_json::from_str(&answer).expect("JSON");
     assert_eq!(answer["changes"][0]["change"]["who"], "outside");
+    let shown = home.ok(&["why", "deploy.md#L8"]);
+    assert!(
+        shown.starts_with("line 8: ") && shown.contains("(outside"),
+        "{shown}"
+    );
 }
 
 #[test]

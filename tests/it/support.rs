@@ -1,6 +1,7 @@
 //! A temporary home in which the program runs.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -18,6 +19,12 @@ fn give(path: &Path, owner: u32) {
             give(&entry.path(), owner);
         }
     }
+}
+
+/// Where the program writes which of its lines ran, if coverage is measured.
+pub(crate) fn coverage() -> Option<(&'static str, OsString)> {
+    let name = "LLVM_PROFILE_FILE";
+    Some((name, std::env::var_os(name)?))
 }
 
 /// A temporary home directory with a project.
@@ -93,6 +100,7 @@ impl Home {
             .env("HOME", self.path())
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("TZ", "UTC")
+            .envs(coverage())
             .stdin(Stdio::null());
         command
     }
@@ -139,6 +147,8 @@ impl Home {
             other.args(args).current_dir(self.project()).env_clear();
             other.env("HOME", self.path()).env("TZ", "UTC");
             other.uid(NOBODY).gid(NOBODY);
+            // That user cannot write where coverage goes, and nothing else may appear here.
+            other.envs(coverage().map(|(name, _)| (name, "/dev/null")));
             command = other;
         }
         RunOutput::of(&command.output().expect("the program runs"))

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 
-use crate::support::{Home, tree};
+use crate::support::{Home, coverage, tree};
 
 /// The timeout of every step, for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -86,6 +86,9 @@ impl Tty {
         // Gives the background colour, so that the terminal is not queried.
         command.env("COLORFGBG", "15;0");
         command.env("TZ", "UTC");
+        if let Some((name, value)) = coverage() {
+            command.env(name, value);
+        }
         for (name, value) in env {
             command.env(name, value);
         }

@@ -1,6 +1,5 @@
 //! Read access to the blocks of the corpus and their messages.
 
-use std::borrow::Cow;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -362,20 +361,6 @@ impl<'a> BlockBytes<'a> {
         self.table.message(number, text)
     }
 
-    /// Returns a message apart from its text, which is copied if the block is compressed; `None`
-    /// if its log is not visible or its text is damaged.
-    pub fn message_and_text(&self, number: usize) -> Option<(CorpusMessage<'a>, Cow<'a, str>)> {
-        let text = self.message(number)?.text;
-        let text = match &self.text {
-            Text::Mapped(all) => {
-                let text = all.get(self.table.range(number)?)?;
-                Cow::Borrowed(std::str::from_utf8(text).ok()?)
-            }
-            Text::Unpacked(_) => Cow::Owned(text.to_owned()),
-        };
-        Some((self.table.textless(number)?, text))
-    }
-
     fn is_whole(&self) -> bool {
         let mut from = 0;
         for number in 0..self.table.count() {
@@ -427,6 +412,13 @@ impl BlockContent<'_> {
         let (row, message) = self.row(number)?;
         let log = self.table.corpus.owned_by(row.owner)?;
         Some(CorpusMessage { log, ..message })
+    }
+
+    /// Returns the log and the text of a message; `None` if the log is not visible.
+    pub fn text_of(&self, number: usize) -> Option<(usize, &str)> {
+        let owner = block::owner_of(self.table.row(number)?)?;
+        let log = self.table.corpus.owned_by(owner)?;
+        Some((log, self.text.get(self.range(number)?)?))
     }
 
     /// Returns the messages of the visible logs, each with its number.

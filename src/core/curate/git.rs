@@ -105,7 +105,7 @@ impl ProjectHistory {
     }
 
     /// Parses the lists of `git ls-files -z` and `git log -z --name-status`.
-    pub(super) fn parse(files: &str, log: &str) -> Self {
+    pub(crate) fn parse(files: &str, log: &str) -> Self {
         let mut history = Self {
             root: PathBuf::new(),
             git: None,

@@ -240,3 +240,36 @@ fn an_index_with_text_of_its_own_stays_and_is_told() {
     let same = plan_rehome(&home.store(&new), &home.store(&new), &context());
     assert!(same.is_err());
 }
+
+#[test]
+fn a_name_that_is_taken_twice_gets_the_next_number_and_what_cannot_be_gathered_is_refused() {
+    let home = Home::new();
+    let old = home.remember("old", &[("a.md", "one"), ("a-2.md", "two")], "");
+    let new = home.remember("new", &[("a.md", "other"), ("a-2.md", "two")], "");
+    let (source, target) = (home.store(&old), home.store(&new));
+    let planned = plan_rehome(&source, &target, &context()).expect("planned");
+    let mut notes = planned.notes;
+    notes.sort();
+    assert_eq!(
+        notes[..2],
+        [
+            "a-2.md is there already, the same",
+            "a.md is taken: it becomes a-3.md"
+        ]
+    );
+    let refused = |source: &Store, target: &Store| {
+        let error = plan_rehome(source, target, &context()).expect_err("refused");
+        error.to_string()
+    };
+    let facts = home.path("facts");
+    fs::create_dir_all(&facts).expect("a folder");
+    let facts = Store::open("facts", &facts, Some(Layout::Facts)).expect("opens");
+    let told = refused(&source, &facts);
+    assert!(
+        told.contains("its layout is index, that of facts is facts"),
+        "{told}"
+    );
+    let empty = home.remember("empty", &[], "");
+    let told = refused(&home.store(&empty), &target);
+    assert!(told.contains("there are no memories to move"), "{told}");
+}

@@ -118,23 +118,44 @@ impl SavedState {
     /// it; and, as everywhere, the size and modification time of a file for its content. A folder
     /// or file that was changed shortly before it was seen has no such time here.
     pub(super) fn is_as_seen(&self, root: &Root) -> bool {
-        let stamped = self.lines().map(|line| {
-            let line = line?;
+        /// The least text that is worth a thread of its own.
+        const WORTH_A_THREAD: usize = 50_000;
+        const MOST_THREADS: usize = 4;
+        let folders = self.folders();
+        if folders.is_empty() {
+            return false;
+        }
+        let text = self.file_lines();
+        let threads = match text.len() > WORTH_A_THREAD {
+            true => std::thread::available_parallelism().map_or(1, usize::from),
+            false => 1,
+        };
+        let stamped = |line| {
+            let line = FileLine::parse(line)?;
             // A path with an escaped character is not worth a copy: the store is listed.
             let Cow::Borrowed(path) = line.path else {
                 return None;
             };
             Some((path, line.stamp?))
-        });
-        let files: Option<Vec<(&str, (u64, i64))>> = stamped.collect();
-        let folders = self.folders();
-        !folders.is_empty() && files.is_some_and(|files| root.is_unchanged(folders, &files))
+        };
+        let parts = divide(text, threads.min(MOST_THREADS)).into_iter();
+        let lists = parts.map(|part| part.split('\n').map(stamped));
+        root.is_unchanged(folders, lists.collect())
+    }
+
+    /// The text of the lines of the files, without the newline behind the last one.
+    fn file_lines(&self) -> &str {
+        let text = self.text.strip_suffix('\n').unwrap_or(&self.text);
+        let files = text.match_indices('\n').nth(2);
+        files.map_or("", |(end, _)| &text[end + 1..])
     }
 
     /// The lines of the files; `None` for a damaged one.
     fn lines(&self) -> impl Iterator<Item = Option<FileLine<'_>>> {
-        let lines = self.text.strip_suffix('\n').unwrap_or(&self.text);
-        lines.split('\n').skip(3).map(FileLine::parse)
+        let text = self.file_lines();
+        // A store without files has no lines, not an empty one.
+        let lines = (!text.is_empty()).then(|| text.split('\n'));
+        lines.into_iter().flatten().map(FileLine::parse)
     }
 
     /// The whole state, without the changes that the journal has since.
@@ -182,6 +203,21 @@ impl<'a> FileLine<'a> {
             path: unescape(parts.next()?)?,
         })
     }
+}
+
+/// Divides lines into at most so many parts of about the same length; none if there are no lines.
+fn divide(mut text: &str, most: usize) -> Vec<&str> {
+    let mut parts = Vec::new();
+    for left in (2..=most).rev() {
+        let middle = text.len() / left;
+        let Some(length) = text.as_bytes()[middle..].iter().position(|b| *b == b'\n') else {
+            break;
+        };
+        parts.push(&text[..middle + length]);
+        text = &text[middle + length + 1..];
+    }
+    parts.extend((!text.is_empty()).then_some(text));
+    parts
 }
 
 /// A path without the characters that divide lines.
@@ -252,6 +288,20 @@ fn file_of(history: &History, store: &StoreId) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_line_is_in_one_of_the_parts_in_order() {
+        let lines: Vec<String> = (0..50).map(|n| "x".repeat(n * 7 % 23 + 1)).collect();
+        for count in 0..lines.len() {
+            let text = lines[..count].join("\n");
+            for most in 1..6 {
+                let parts = divide(&text, most);
+                assert!(parts.len() <= most, "{most}");
+                let found: Vec<&str> = parts.iter().flat_map(|part| part.split('\n')).collect();
+                assert_eq!(found, lines[..count], "{most}");
+            }
+        }
+    }
 
     #[test]
     fn a_path_of_any_characters_stays_one_line() {

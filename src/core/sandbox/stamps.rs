@@ -36,11 +36,13 @@ mod unix {
             Some(found)
         }
 
-        /// Whether the folders have the same entries as at their stamps, and the files these sizes
-        /// and times, in milliseconds since 1970. No file is opened.
-        pub fn is_unchanged(&self, folders: &[FolderStamp], files: &[(&str, (u64, i64))]) -> bool {
-            const ENOUGH: usize = 500;
-            const MOST_THREADS: usize = 4;
+        /// Whether the folders have the same entries as at their stamps, and the files of each list
+        /// these sizes and times, in milliseconds since 1970. No file is opened. The lists are
+        /// gone through at the same time; `None` in one is a file that is not as it was.
+        pub fn is_unchanged<'a, L>(&self, folders: &[FolderStamp], lists: Vec<L>) -> bool
+        where
+            L: Iterator<Item = Option<(&'a str, (u64, i64))>> + Send,
+        {
             let Some(dir) = &self.dir() else { return false };
             let is_same_folder = |FolderStamp(path, time): &FolderStamp| {
                 let path = if path.is_empty() { "." } else { path };
@@ -50,23 +52,22 @@ mod unix {
             if !folders.iter().all(is_same_folder) {
                 return false;
             }
-            let are_same = |files: &[(&str, (u64, i64))]| {
-                files
-                    .iter()
-                    .all(|(path, stamp)| self.stamp_in(dir, path) == Some(*stamp))
+            let are_same = &|mut files: L| {
+                files.all(|file| {
+                    file.is_some_and(|(path, stamp)| self.stamp_in(dir, path) == Some(stamp))
+                })
             };
-            if files.len() < ENOUGH {
-                return are_same(files);
-            }
-            let threads =
-                std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS));
-            let are_same = &are_same;
             std::thread::scope(|scope| {
-                let parts: Vec<_> = files
-                    .chunks(files.len().div_ceil(threads))
-                    .map(|part| scope.spawn(move || are_same(part)))
+                let mut lists = lists.into_iter();
+                let mine = lists.next();
+                let others: Vec<_> = lists
+                    .map(|list| scope.spawn(move || are_same(list)))
                     .collect();
-                parts.into_iter().all(|part| part.join().unwrap_or(false))
+                let is_mine_same = mine.is_none_or(are_same);
+                let are_others_same = others
+                    .into_iter()
+                    .all(|other| other.join().unwrap_or(false));
+                is_mine_same && are_others_same
             })
         }
 
@@ -137,7 +138,7 @@ impl super::Root {
     }
 
     /// Nothing is known to be unchanged.
-    pub fn is_unchanged(&self, _folders: &[FolderStamp], _files: &[(&str, (u64, i64))]) -> bool {
+    pub fn is_unchanged<L>(&self, _folders: &[FolderStamp], _lists: Vec<L>) -> bool {
         false
     }
 }
@@ -171,8 +172,9 @@ mod tests {
         };
         type Look = (Vec<FolderStamp>, Vec<(String, (u64, i64))>);
         let is_same = |(folders, files): &Look| {
-            let files = files.iter().map(|(path, stamp)| (path.as_str(), *stamp));
-            root.is_unchanged(folders, &files.collect::<Vec<_>>())
+            let files = files.iter();
+            let list = files.map(|(path, stamp)| Some((path.as_str(), *stamp)));
+            root.is_unchanged(folders, vec![list])
         };
         let names: Vec<String> = look().0.into_iter().map(|stamp| stamp.0).collect();
         assert_eq!(names, ["", "sub", "sub/deep"]);

@@ -12,12 +12,12 @@ use crate::core::log::{self, LogFile, LogLocations};
 use crate::core::store::Store;
 
 /// The notes are of the first session; each conversation is a session of its own.
-pub(super) struct TestHome {
+pub(in crate::core) struct TestHome {
     root: TempDir,
 }
 
 impl TestHome {
-    pub(super) fn new(details: &[(&str, &str)], logs: &[Vec<String>]) -> Self {
+    pub(in crate::core) fn new(details: &[(&str, &str)], logs: &[Vec<String>]) -> Self {
         let root = TempDir::new().expect("a temporary directory");
         let home = Self { root };
         for (name, text) in details {
@@ -40,17 +40,17 @@ impl TestHome {
         home
     }
 
-    pub(super) fn write(&self, path: &str, text: &str) {
+    pub(in crate::core) fn write(&self, path: &str, text: &str) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
         fs::write(path, text).expect("a file");
     }
 
-    pub(super) fn path(&self, path: &str) -> PathBuf {
+    pub(in crate::core) fn path(&self, path: &str) -> PathBuf {
         self.root.path().join(path)
     }
 
-    pub(super) fn logs(&self) -> Vec<LogFile> {
+    pub(in crate::core) fn logs(&self) -> Vec<LogFile> {
         let stores = (0..9).map(|number| self.path(&format!("s{number}")));
         log::locate(&LogLocations {
             stores: stores.filter(|path| path.exists()).collect(),
@@ -58,7 +58,7 @@ impl TestHome {
         })
     }
 
-    pub(super) fn corpus(&self) -> Corpus {
+    pub(in crate::core) fn corpus(&self) -> Corpus {
         let options = BuildOptions {
             threads: 2,
             busy: WhenBusy::Wait,
@@ -66,13 +66,13 @@ impl TestHome {
         Corpus::refresh(&self.path("cache"), &self.logs(), options, &()).expect("a corpus")
     }
 
-    pub(super) fn memories(&self) -> MemoryTexts {
+    pub(in crate::core) fn memories(&self) -> MemoryTexts {
         let path = self.path("s0");
         let store = Store::open("store", &path, Some(Layout::Session)).expect("a store");
         MemoryTexts::read([&store]).expect("readable")
     }
 }
 
-pub(super) fn conversation(lines: &[&str]) -> Vec<String> {
+pub(in crate::core) fn conversation(lines: &[&str]) -> Vec<String> {
     lines.iter().map(|line| (*line).to_owned()).collect()
 }

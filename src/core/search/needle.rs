@@ -6,13 +6,13 @@
 //! they are stemmed and compared. Words with characters beyond ASCII are compared one by one:
 //! they are few, and folding changes their bytes.
 
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::core::corpus::{Corpus, Occurrence, Part};
 use crate::core::query::{MatchMode, Query};
-use crate::core::text::{self, Stems, Term, Word, fold, stem, word_at, words};
+use crate::core::text::{self, Stems, Term, TermSet, Word, fold, stem, word_at, words};
 
 /// The maximum number of words of a query that are searched.
 pub(super) const MOST: usize = 32;
@@ -299,7 +299,9 @@ fn wide_words(text: &str, take: &mut dyn FnMut(&Word<'_>, char)) {
 
 /// Returns whether the word is a stop word.
 pub(in crate::core) fn is_common(folded: &str) -> bool {
-    COMMON.binary_search(&folded).is_ok()
+    static TERMS: LazyLock<TermSet> =
+        LazyLock::new(|| COMMON.iter().map(|word| Term::of(word)).collect());
+    TERMS.contains(&Term::of(folded))
 }
 
 /// Stop words, sorted.

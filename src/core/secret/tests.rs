@@ -33,6 +33,8 @@ const SECRETS: &[(&str, &str)] = &[
     ("deploy --token ", "9f8e7d6c5b4a3928"),
     ("deploy --api-key ", "9f8e7d6c5b4a3928"),
     ("mysql -uroot -p", "hunter22"),
+    ("mysqldump -uroot -p", "hunter22"),
+    ("mariadb -uroot -p", "hunter22"),
     ("sshpass -p ", "hunter22"),
     ("docker login -u kim -p ", "hunter22"),
     ("machine shop.example login kim password ", "hunter22"),

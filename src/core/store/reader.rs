@@ -91,3 +91,24 @@ impl Store {
         opened.read_found(file)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::core::layout::Layout;
+    use crate::core::store::Store;
+
+    #[test]
+    fn a_large_store_that_several_threads_read_has_every_memory_in_order() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let paths: Vec<String> = (0..1001).map(|n| format!("m{n:04}.md")).collect();
+        for path in &paths {
+            let text = format!("---\nname: {path}\ndescription: d\ntype: user\n---\n\nx\n");
+            std::fs::write(temp.path().join(path), text).expect("writes");
+        }
+        let store = Store::open("s", temp.path(), Some(Layout::Index)).expect("opens");
+        let listed = store.list().expect("listed");
+        let found: Vec<&str> = listed.iter().map(|memory| memory.path.as_str()).collect();
+        assert_eq!(found, paths);
+        assert!(listed.iter().all(|memory| memory.title == memory.path));
+    }
+}

@@ -1,11 +1,12 @@
 //! The events of a session: what was said and done in it, read from the corpus.
 
-use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
 
 use ulid::Ulid;
 
 use super::summarize::TextAnalysis;
-use crate::core::corpus::{Corpus, Log, Part};
+use crate::core::corpus::{BlockBytes, Corpus, Log, Part};
 use crate::core::log::{Agent, MessageKind, Origin, Role};
 
 /// A message of a log as the timeline uses it.
@@ -19,14 +20,50 @@ pub struct Event<'a> {
     pub role: Role,
     /// The kind of content.
     pub kind: MessageKind,
-    /// The text.
-    pub text: Cow<'a, str>,
+    /// The text; copies of the event share it.
+    pub text: Arc<str>,
     /// The tool's name, for calls and results.
     pub tool: Option<&'a str>,
     /// The session, in a log of several.
     pub session: Option<&'a str>,
     /// What the summarizer knows about the text.
     pub analysis: TextAnalysis,
+}
+
+impl Event<'_> {
+    /// Returns it without what the summarizer has found out about its text.
+    pub(super) fn without_analysis(self) -> Self {
+        Self {
+            analysis: TextAnalysis::default(),
+            ..self
+        }
+    }
+}
+
+/// Events in order, of which some can be read without the rest.
+pub trait EventList<'a> {
+    /// Returns how many there are.
+    fn count(&self) -> usize;
+
+    /// Returns the line of an event.
+    fn line(&self, at: usize) -> u64;
+
+    /// Reads some of them; damaged ones are left out.
+    fn read(&self, range: Range<usize>) -> impl Iterator<Item = Event<'a>>;
+}
+
+impl<'a> EventList<'a> for [Event<'a>] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn line(&self, at: usize) -> u64 {
+        self[at].line
+    }
+
+    fn read(&self, range: Range<usize>) -> impl Iterator<Item = Event<'a>> {
+        self[range].iter().cloned()
+    }
 }
 
 /// Which blocks hold the messages of each log.
@@ -54,60 +91,189 @@ impl LogBlocks {
 
     /// Returns the events of a log, in its order; those of an events store by their times.
     /// Reasoning and injected text are none.
-    pub fn events<'a>(&self, corpus: &'a Corpus, log: usize) -> Vec<Event<'a>> {
-        let Some((blocks, own)) = self.by_log.get(log).zip(corpus.log(log)) else {
-            return Vec::new();
+    pub fn events<'a>(&self, corpus: &'a Corpus, log: usize) -> LogEvents<'a> {
+        let mut found = LogEvents {
+            corpus,
+            blocks: Vec::new(),
+            messages: 0,
+            entries: Vec::new(),
         };
-        let mut found: Vec<(Option<i64>, Event<'a>)> = Vec::new();
-        for (part, numbers) in Part::ALL.into_iter().zip(blocks) {
-            for number in numbers {
-                let content = corpus.block(part, *number).and_then(|block| block.scan());
-                let Some(content) = content else { continue };
-                let table = content.table();
-                let messages = (0..table.count())
-                    .filter(|at| table.log(*at) == Some(log))
-                    .filter_map(|at| content.message_and_text(at));
-                for (message, text) in messages {
-                    if message.origin == Origin::Injected || message.kind == MessageKind::Thinking {
-                        continue;
+        if let Some((blocks, own)) = self.by_log.get(log).zip(corpus.log(log)) {
+            for (part, numbers) in Part::ALL.into_iter().zip(blocks) {
+                // Blocks of small logs are shared, and read again for the next one.
+                let is_large = numbers.len() > FEW_BLOCKS;
+                for number in numbers {
+                    found.add_block(part, *number, log);
+                    if is_large {
+                        corpus.release(part, *number..*number + 1);
                     }
-                    let event = Event {
-                        line: message.line,
-                        time: 0,
-                        role: message.role,
-                        kind: message.kind,
-                        text,
-                        tool: message.tool,
-                        session: message.session,
-                        analysis: TextAnalysis::default(),
-                    };
-                    found.push((message.time, event));
                 }
             }
+            found.sort(&own);
         }
-        // Of one record, the text stands before the calls.
-        found.sort_by_key(|(_, event)| event.line);
-        with_times(found, &own)
+        found
     }
 }
 
-/// Gives every event a time: its own, or that of the one before it.
-fn with_times<'a>(found: Vec<(Option<i64>, Event<'a>)>, log: &Log<'_>) -> Vec<Event<'a>> {
-    let first = log.span().map(|(first, _)| first).or(log.stamp().1);
-    let mut last = first.unwrap_or(0);
-    let timed = found.into_iter().map(|(time, event)| {
-        last = time.unwrap_or(last);
-        Event {
-            time: last,
-            ..event
+/// The events of a log. Of each, little is in memory: a log may have millions.
+#[derive(Debug)]
+pub struct LogEvents<'a> {
+    corpus: &'a Corpus,
+    /// The blocks of its messages, each with the number of messages before it.
+    blocks: Vec<(Part, usize, u32)>,
+    /// The messages of these blocks.
+    messages: u32,
+    entries: Vec<Entry>,
+}
+
+/// An event of a log.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    time: i64,
+    /// The line, or the largest number for a line beyond it.
+    line: u32,
+    /// The number of its message in the blocks.
+    message: u32,
+}
+
+/// The memory of a log with more blocks of a part is released while it is read.
+const FEW_BLOCKS: usize = 16;
+
+/// The time of a message that has none, until it gets that of the one before it.
+const NO_TIME: i64 = i64::MIN;
+
+impl LogEvents<'_> {
+    /// Adds the messages of a block that are events of the log.
+    fn add_block(&mut self, part: Part, number: usize, log: usize) {
+        let table = self.corpus.block(part, number);
+        let Some(table) = table.and_then(|block| block.table()) else {
+            return;
+        };
+        let first = self.messages;
+        let count = u32::try_from(table.count()).unwrap_or(u32::MAX);
+        let Some(after) = first.checked_add(count) else {
+            return;
+        };
+        self.messages = after;
+        self.blocks.push((part, number, first));
+        for (at, message) in (0..table.count()).zip(first..after) {
+            let is_own = table.log(at) == Some(log);
+            let Some(found) = is_own.then(|| table.textless(at)).flatten() else {
+                continue;
+            };
+            if found.origin != Origin::Injected && found.kind != MessageKind::Thinking {
+                self.entries.push(Entry {
+                    time: found.time.unwrap_or(NO_TIME),
+                    line: u32::try_from(found.line).unwrap_or(u32::MAX),
+                    message,
+                });
+            }
         }
-    });
-    let mut events: Vec<Event<'a>> = timed.collect();
-    if log.agent() == Some(Agent::Events) {
-        // Hooks of several sessions append in the order in which they get the lock.
-        events.sort_by_key(|event| event.time);
     }
-    events
+
+    /// Puts the events in order, and gives each a time: its own, or that of the one before it.
+    fn sort(&mut self, log: &Log<'_>) {
+        // Of one record, the text stands before the calls.
+        self.entries
+            .sort_unstable_by_key(|entry| (entry.line, entry.message));
+        let first = log.span().map(|(first, _)| first).or(log.stamp().1);
+        let mut last = first.unwrap_or(0);
+        for entry in &mut self.entries {
+            if entry.time == NO_TIME {
+                entry.time = last;
+            }
+            last = entry.time;
+        }
+        if log.agent() == Some(Agent::Events) {
+            // Hooks of several sessions append in the order in which they get the lock.
+            self.entries.sort_by_key(|entry| entry.time);
+        }
+    }
+
+    /// Returns the times of the events.
+    pub(super) fn times(&self) -> impl Iterator<Item = i64> {
+        self.entries.iter().map(|entry| entry.time)
+    }
+
+    /// Returns where an event is.
+    pub(super) fn place(&self, at: usize) -> Place {
+        let Entry { time, message, .. } = self.entries[at];
+        let block = self.blocks.partition_point(|block| block.2 <= message) - 1;
+        let (part, block, first) = self.blocks[block];
+        Place {
+            part,
+            block,
+            message: (message - first) as usize,
+            time,
+        }
+    }
+}
+
+impl<'a> EventList<'a> for LogEvents<'a> {
+    fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn line(&self, at: usize) -> u64 {
+        self.entries[at].line.into()
+    }
+
+    fn read(&self, range: Range<usize>) -> impl Iterator<Item = Event<'a>> {
+        let mut reader = EventReader::of(self.corpus);
+        range.filter_map(move |at| reader.read(&self.place(at)))
+    }
+}
+
+/// Where an event is in the corpus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    part: Part,
+    block: usize,
+    /// The number of its message in the block.
+    message: usize,
+    /// The time in milliseconds since 1970 UTC.
+    time: i64,
+}
+
+/// Reads events. It holds one block of each part, since those of a log stand beside each other.
+pub(super) struct EventReader<'a> {
+    corpus: &'a Corpus,
+    open: [Option<(usize, BlockBytes<'a>)>; Part::ALL.len()],
+}
+
+impl<'a> EventReader<'a> {
+    pub(super) fn of(corpus: &'a Corpus) -> Self {
+        Self {
+            corpus,
+            open: [const { None }; Part::ALL.len()],
+        }
+    }
+
+    /// Reads an event; `None` if it is damaged.
+    pub(super) fn read(&mut self, place: &Place) -> Option<Event<'a>> {
+        let part = place.part;
+        let open = &mut self.open[part.number()];
+        if open.as_ref().map(|(block, _)| *block) != Some(place.block) {
+            if let Some((block, _)) = open.take() {
+                self.corpus.release(part, block..block + 1);
+            }
+            let block = self.corpus.block(part, place.block)?;
+            *open = Some((place.block, block.scan()?));
+        }
+        let (_, content) = open.as_ref()?;
+        let text = Arc::from(content.message(place.message)?.text);
+        let message = content.table().textless(place.message)?;
+        Some(Event {
+            line: message.line,
+            time: place.time,
+            role: message.role,
+            kind: message.kind,
+            text,
+            tool: message.tool,
+            session: message.session,
+            analysis: TextAnalysis::default(),
+        })
+    }
 }
 
 /// Returns the beginning of a text: at most `most` bytes, in whole characters.
@@ -140,7 +306,7 @@ impl<'a> Event<'a> {
             time: line as i64 * 60_000,
             role,
             kind: MessageKind::Text,
-            text: Cow::Borrowed(text),
+            text: text.into(),
             tool: None,
             session: None,
             analysis: TextAnalysis::default(),

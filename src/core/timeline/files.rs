@@ -6,8 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::event::Event;
-use crate::core::log::MessageKind;
-use crate::core::log::touch::{FileUse, file_touches, staged_files};
+use super::summarize::changes_of;
 
 /// The most files of a node.
 const MOST: usize = 100;
@@ -30,25 +29,18 @@ pub fn changed_files(events: &[Event<'_>], cwd: Option<&str>) -> Vec<String> {
         kept.insert(path, is_kept);
     };
     for event in events {
-        if event.kind != MessageKind::ToolCall {
+        let changes = changes_of(event);
+        if changes.is_empty() {
             continue;
         }
-        let tool = event.tool.unwrap_or_default();
         let folder = event
             .text
             .lines()
             .find_map(|line| line.strip_prefix("workdir: "));
         let inside = |path: &str| in_project(path, [folder.map(str::trim), cwd]);
-        for touch in file_touches(tool, &event.text) {
-            if touch.usage != FileUse::Read
-                && let Some(path) = inside(&touch.path)
-            {
-                note(path, touch.usage == FileUse::Write);
-            }
-        }
-        for path in staged_files(tool, &event.text) {
-            if let Some(path) = inside(&path) {
-                note(path, true);
+        for (path, is_kept) in changes {
+            if let Some(path) = inside(path) {
+                note(path, *is_kept);
             }
         }
     }

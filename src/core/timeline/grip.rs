@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Event, stable_id};
+use super::event::{Event, EventList, stable_id};
 use crate::core::citation::{Citation, CitedPart};
 use crate::core::display::safe_line;
 use crate::core::log::Agent;
@@ -117,16 +117,25 @@ impl Grip {
     }
 
     /// Finds its events among those of its log, with so many before and behind them.
-    pub fn expand<'a>(&self, events: &[Event<'a>], before: usize, after: usize) -> Expanded<'a> {
-        let is_it = |event: &Event<'_>| {
-            (self.first_line..=self.last_line).contains(&event.line) && hash(event) == self.hash
+    pub fn expand<'a>(
+        &self,
+        events: &(impl EventList<'a> + ?Sized),
+        before: usize,
+        after: usize,
+    ) -> Expanded<'a> {
+        let lines = self.first_line..=self.last_line;
+        let on_line = (0..events.count()).filter(|at| lines.contains(&events.line(*at)));
+        let on_line: Vec<usize> = on_line.collect();
+        let is_it = |at: &&usize| {
+            events
+                .read(**at..**at + 1)
+                .any(|event| hash(&event) == self.hash)
         };
-        let on_line = |event: &Event<'_>| (self.first_line..=self.last_line).contains(&event.line);
-        let found = events.iter().position(is_it);
-        let (at, state) = match found.or_else(|| events.iter().position(on_line)) {
-            Some(at) if found.is_some() => (at, GripState::Current),
-            Some(at) => (at, GripState::Changed),
-            None => {
+        let found = on_line.iter().find(is_it);
+        let (at, state) = match (found, on_line.first()) {
+            (Some(at), _) => (*at, GripState::Current),
+            (None, Some(at)) => (*at, GripState::Changed),
+            (None, None) => {
                 return Expanded {
                     state: GripState::Changed,
                     before: Vec::new(),
@@ -135,12 +144,13 @@ impl Grip {
                 };
             }
         };
-        let end = events.len().min((at + 1).saturating_add(after));
+        let end = events.count().min((at + 1).saturating_add(after));
+        let read = |range| events.read(range).collect();
         Expanded {
             state,
-            before: events[at.saturating_sub(before)..at].to_vec(),
-            excerpt: vec![events[at].clone()],
-            after: events[at + 1..end].to_vec(),
+            before: read(at.saturating_sub(before)..at),
+            excerpt: read(at..at + 1),
+            after: read(at + 1..end),
         }
     }
 }
@@ -205,15 +215,18 @@ mod tests {
             .map(|(text, line)| Event::test(line, Role::User, text))
             .collect();
         let grip = Grip::new(Agent::Codex, "abc", &events[1], "b");
-        let found = grip.expand(&events, 3, 2);
+        let found = grip.expand(&events[..], 3, 2);
         let lines = |events: &[Event<'_>]| events.iter().map(|e| e.line).collect::<Vec<_>>();
         assert_eq!(found.state, GripState::Current);
         assert_eq!(lines(&found.before), [1]);
         assert_eq!(lines(&found.excerpt), [2]);
         assert_eq!(lines(&found.after), [3, 4]);
         let rewritten = [Event::test(2, Role::User, "other")];
-        assert_eq!(grip.expand(&rewritten, 3, 3).state, GripState::Changed);
-        assert!(grip.expand(&[], 3, 3).excerpt.is_empty());
-        assert_eq!(grip.expand(&events, usize::MAX, usize::MAX).after.len(), 3);
+        assert_eq!(grip.expand(&rewritten[..], 3, 3).state, GripState::Changed);
+        assert!(grip.expand(&[][..], 3, 3).excerpt.is_empty());
+        assert_eq!(
+            grip.expand(&events[..], usize::MAX, usize::MAX).after.len(),
+            3
+        );
     }
 }

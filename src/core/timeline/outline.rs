@@ -148,7 +148,7 @@ mod tests {
                 stamp: (1, None, 1, 0),
                 summarizer: &Offline,
             };
-            LogRecord::make(source, &events, None)
+            LogRecord::make(source, &events[..], None)
         };
         Timeline::of_records([log("a", &[10, 40]), log("b", &[40])])
     }

@@ -8,20 +8,23 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Event, stable_id};
+use super::event::{Event, EventList, stable_id};
 use super::grip::Grip;
 use super::node::NodeId;
-use super::segment::{Segment, segments};
+use super::segment::{Divider, overlap};
 use super::summarize::{Point, SegmentWords, Summarizer, Summary, SummaryInput};
 use crate::core::foreign::read_text;
 use crate::core::log::Agent;
 use crate::core::private;
 
 /// The form of the records and the rules by which they are made; others are not read.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The largest record that is read, in bytes.
 const LARGEST: u64 = 256 << 20;
+
+/// The most events of which the summary of a whole log is made.
+const MOST_EVENTS: usize = 20_000;
 
 /// The record of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,37 +118,40 @@ impl LogRecord {
     }
 
     /// Summarizes a log. What `before` has of the same events is taken from it.
-    pub fn make(source: Source<'_>, events: &[Event<'_>], before: Option<&Self>) -> Self {
+    pub fn make<'a>(
+        source: Source<'_>,
+        events: &(impl EventList<'a> + ?Sized),
+        before: Option<&Self>,
+    ) -> Self {
         let summarizer = source.summarizer.name();
         let before = before.filter(|before| before.summarizer == summarizer);
+        let known = before.map_or(&[][..], |before| &before.segments);
+        let mut whole = WholeLog::new(events.count());
+        let mut sessions: Vec<(Option<&str>, Session<'_, '_>)> = Vec::new();
+        for event in events.read(0..events.count()) {
+            whole.add(&event);
+            // Only an events store has several sessions.
+            let name = event.session.filter(|_| source.agent == Agent::Events);
+            let at = sessions.iter().position(|(known, _)| *known == name);
+            let at = at.unwrap_or_else(|| {
+                sessions.push((name, Session::new(source, known)));
+                sessions.len() - 1
+            });
+            sessions[at].1.add(event, &mut whole);
+        }
         let mut found: Vec<Record> = Vec::new();
-        for session in by_session(source.agent, events) {
-            let known = before.map_or(&[][..], |before| &before.segments);
-            found.extend(session_segments(source, &session, known));
+        let is_one = sessions.len() == 1;
+        for (_, mut session) in sessions {
+            session.end_segment(&mut whole);
+            found.append(&mut session.found);
+            if is_one {
+                whole.words = Some(session.words);
+            }
         }
         // Two segments have one id only if a log has the same record twice.
         let mut seen = std::collections::HashSet::new();
         found.retain(|segment| seen.insert(segment.id.clone()));
-        let whole = (!events.is_empty()).then(|| {
-            let digest = digest(events);
-            let known = before.and_then(|before| before.whole.as_ref());
-            match known.filter(|known| known.digest == digest) {
-                Some(known) => known.clone(),
-                None => {
-                    let mut words = SegmentWords::default();
-                    for segment in segments(events) {
-                        words.add(&events[segment.events]);
-                    }
-                    let summary = source.summarizer.summarize(SummaryInput {
-                        events,
-                        own: 0,
-                        seen: &words,
-                        cwd: source.cwd,
-                    });
-                    Record::new(source, (events, events), digest, summary)
-                }
-            }
-        });
+        let known = before.and_then(|before| before.whole.as_ref());
         Self {
             format: FORMAT,
             agent: source.agent,
@@ -153,68 +159,207 @@ impl LogRecord {
             cwd: source.cwd.map(str::to_owned),
             stamp: source.stamp,
             summarizer,
-            whole,
+            whole: whole.summarize(source, known),
             segments: found,
         }
     }
 }
 
-/// Returns the events of each session of a log. Only an events store has several.
-fn by_session<'a>(agent: Agent, events: &[Event<'a>]) -> Vec<Vec<Event<'a>>> {
-    if agent != Agent::Events {
-        return vec![events.to_vec()];
-    }
-    let mut names: Vec<Option<&str>> = Vec::new();
-    let mut sessions: Vec<Vec<Event<'a>>> = Vec::new();
-    for event in events {
-        let at = names.iter().position(|name| *name == event.session);
-        let at = at.unwrap_or_else(|| {
-            names.push(event.session);
-            sessions.push(Vec::new());
-            names.len() - 1
-        });
-        sessions[at].push(event.clone());
-    }
-    sessions
+/// Summarizes the segments of a session, whose events it gets in their order. It holds those of a
+/// segment with its context.
+struct Session<'s, 'a> {
+    source: Source<'s>,
+    known: &'s [Record],
+    divider: Divider,
+    words: SegmentWords,
+    /// The context of the segment, and then its own events.
+    held: Vec<Event<'a>>,
+    /// The first of its own events.
+    own: usize,
+    found: Vec<Record>,
 }
 
-fn session_segments(source: Source<'_>, events: &[Event<'_>], known: &[Record]) -> Vec<Record> {
-    let mut words = SegmentWords::default();
-    let mut found = Vec::new();
-    for Segment {
-        events: own,
-        overlap,
-    } in segments(events)
-    {
-        let own_events = &events[own.clone()];
-        words.add(own_events);
-        let digest = digest(&events[overlap.start..own.end]);
-        let id = segment_id(source, own_events);
-        let same = known.iter().find(|known| known.id == id);
-        found.push(match same.filter(|same| same.digest == digest) {
+impl<'s, 'a> Session<'s, 'a> {
+    fn new(source: Source<'s>, known: &'s [Record]) -> Self {
+        Self {
+            source,
+            known,
+            divider: Divider::default(),
+            words: SegmentWords::default(),
+            held: Vec::new(),
+            own: 0,
+            found: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, event: Event<'a>, whole: &mut WholeLog<'a>) {
+        if self.divider.is_first(&event) {
+            self.end_segment(whole);
+            let context = overlap(&self.held[self.own..], event.time);
+            self.held.drain(..self.held.len() - context);
+            self.own = context;
+        }
+        self.held.push(event);
+    }
+
+    fn end_segment(&mut self, whole: &mut WholeLog<'a>) {
+        let own = &self.held[self.own..];
+        let Some(bounds) = Bounds::of(own) else {
+            return;
+        };
+        self.words.add(own);
+        let digest = digest(&self.held);
+        let id = bounds.id(self.source);
+        let same = self.known.iter().find(|known| known.id == id);
+        let record = match same.filter(|same| same.digest == digest) {
             Some(same) => same.clone(),
             None => {
-                let with_overlap = &events[overlap.start..own.end];
-                let summary = source.summarizer.summarize(SummaryInput {
-                    events: with_overlap,
-                    own: own.start - overlap.start,
-                    seen: &words,
-                    cwd: source.cwd,
+                let summary = self.source.summarizer.summarize(SummaryInput {
+                    events: &self.held,
+                    own: self.own,
+                    seen: &self.words,
+                    cwd: self.source.cwd,
                 });
-                Record::new(source, (with_overlap, own_events), digest, summary)
+                Record::new(self.source, (&self.held, bounds), digest, summary)
             }
-        });
+        };
+        whole.add_segment(&record, own);
+        self.found.push(record);
     }
-    found
 }
 
-fn segment_id(source: Source<'_>, events: &[Event<'_>]) -> String {
-    let first = events.first();
-    let (line, time) = first.map_or((0, 0), |first| (first.line, first.time));
-    let name = format!("{}:{}#{line}", source.agent.name(), source.id);
-    stable_id(time, &name).to_string()
+/// What the summary of a whole log is made of: all its events, or, if they are very many, those
+/// that the points of its segments are about. If these are too many as well, the points of every
+/// second segment count, of every fourth, and so on.
+struct WholeLog<'a> {
+    is_large: bool,
+    /// The events, each with the number of its segment if they are those of points.
+    events: Vec<(usize, Event<'a>)>,
+    segments: usize,
+    /// The points of each segment count whose number can be divided by this.
+    every: usize,
+    bounds: Option<Bounds>,
+    /// The hash of the segments.
+    digest: blake3::Hasher,
+    /// The words of the segments, if all of them are of one session.
+    words: Option<SegmentWords>,
 }
 
+impl<'a> WholeLog<'a> {
+    fn new(events: usize) -> Self {
+        Self {
+            is_large: events > MOST_EVENTS,
+            events: Vec::new(),
+            segments: 0,
+            every: 1,
+            bounds: None,
+            digest: blake3::Hasher::new(),
+            words: None,
+        }
+    }
+
+    fn add(&mut self, event: &Event<'a>) {
+        self.bounds = Some(match self.bounds {
+            Some(bounds) => bounds.with(event),
+            None => Bounds::at(event),
+        });
+        if !self.is_large {
+            self.events.push((0, event.clone()));
+        }
+    }
+
+    fn add_segment(&mut self, segment: &Record, events: &[Event<'a>]) {
+        self.digest.update(segment.digest.as_bytes());
+        let number = self.segments;
+        self.segments += 1;
+        if !self.is_large || !number.is_multiple_of(self.every) {
+            return;
+        }
+        let is_cited = |event: &&Event<'_>| {
+            let mut grips = segment.points.iter().map(|(_, grip)| grip);
+            grips.any(|grip| grip.first_line == event.line)
+        };
+        let cited = events.iter().filter(is_cited);
+        self.events
+            .extend(cited.map(|event| (number, event.clone().without_analysis())));
+        while self.events.len() > MOST_EVENTS {
+            self.every *= 2;
+            self.events
+                .retain(|(number, _)| number.is_multiple_of(self.every));
+        }
+    }
+
+    fn summarize(self, source: Source<'_>, known: Option<&Record>) -> Option<Record> {
+        let bounds = self.bounds?;
+        let digest = shortened(&self.digest);
+        if let Some(known) = known.filter(|known| known.digest == digest) {
+            return Some(known.clone());
+        }
+        let events: Vec<Event<'_>> = self.events.into_iter().map(|(_, event)| event).collect();
+        let words = self.words.unwrap_or_else(|| segment_words(&events));
+        let summary = source.summarizer.summarize(SummaryInput {
+            events: &events,
+            own: 0,
+            seen: &words,
+            cwd: source.cwd,
+        });
+        Some(Record::new(source, (&events, bounds), digest, summary))
+    }
+}
+
+/// The first event of a segment or a log, and the first and last time and line of all of them.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    start: (u64, i64),
+    times: (i64, i64),
+    lines: (u64, u64),
+}
+
+impl Bounds {
+    fn at(event: &Event<'_>) -> Self {
+        Self {
+            start: (event.line, event.time),
+            times: (event.time, event.time),
+            lines: (event.line, event.line),
+        }
+    }
+
+    fn with(self, event: &Event<'_>) -> Self {
+        let ((from, to), (first, last)) = (self.times, self.lines);
+        Self {
+            start: self.start,
+            times: (from.min(event.time), to.max(event.time)),
+            lines: (first.min(event.line), last.max(event.line)),
+        }
+    }
+
+    fn of(events: &[Event<'_>]) -> Option<Self> {
+        let (first, rest) = events.split_first()?;
+        Some(rest.iter().fold(Self::at(first), Self::with))
+    }
+
+    /// The id of what begins here.
+    fn id(&self, source: Source<'_>) -> String {
+        let (line, time) = self.start;
+        let name = format!("{}:{}#{line}", source.agent.name(), source.id);
+        stable_id(time, &name).to_string()
+    }
+}
+
+/// The words of the segments of events that are divided as if they were of one session.
+fn segment_words(events: &[Event<'_>]) -> SegmentWords {
+    let mut words = SegmentWords::default();
+    let mut divider = Divider::default();
+    if let Some(first) = events.first() {
+        divider.is_first(first);
+    }
+    for segment in events.chunk_by(|_, event| !divider.is_first(event)) {
+        words.add(segment);
+    }
+    words
+}
+
+/// The hash of events.
 fn digest(events: &[Event<'_>]) -> String {
     let mut hasher = blake3::Hasher::new();
     for event in events {
@@ -223,13 +368,17 @@ fn digest(events: &[Event<'_>]) -> String {
         hasher.update(&event.text.len().to_le_bytes());
         hasher.update(event.text.as_bytes());
     }
+    shortened(&hasher)
+}
+
+fn shortened(hasher: &blake3::Hasher) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
 impl Record {
     fn new(
         source: Source<'_>,
-        (events, own): (&[Event<'_>], &[Event<'_>]),
+        (events, bounds): (&[Event<'_>], Bounds),
         digest: String,
         summary: Summary,
     ) -> Self {
@@ -237,15 +386,14 @@ impl Record {
             let grip = Grip::new(source.agent, source.id, events.get(at)?, &point.text);
             Some((point, grip))
         });
-        let times = own.iter().map(|event| event.time);
-        let lines = own.iter().map(|event| event.line);
+        let ((from, to), (first_line, last_line)) = (bounds.times, bounds.lines);
         Self {
-            id: segment_id(source, own),
+            id: bounds.id(source),
             digest,
-            from: times.clone().min().unwrap_or(0),
-            to: times.max().unwrap_or(0),
-            first_line: lines.clone().min().unwrap_or(0),
-            last_line: lines.max().unwrap_or(0),
+            from,
+            to,
+            first_line,
+            last_line,
             title: summary.title,
             points: points.collect(),
             keywords: summary.keywords,
@@ -305,32 +453,32 @@ mod tests {
     #[test]
     fn a_record_is_the_same_whenever_it_is_made() {
         let events = talk(40);
-        let made = LogRecord::make(SOURCE, &events, None);
-        assert_eq!(made, LogRecord::make(SOURCE, &events, None));
-        assert_eq!(made, LogRecord::make(SOURCE, &events, Some(&made)));
+        let made = LogRecord::make(SOURCE, &events[..], None);
+        assert_eq!(made, LogRecord::make(SOURCE, &events[..], None));
+        assert_eq!(made, LogRecord::make(SOURCE, &events[..], Some(&made)));
         assert_eq!(made.segments.len(), 6);
         let text = serde_json::to_string(&made).expect("JSON");
         assert_eq!(
             serde_json::from_str::<LogRecord>(&text).expect("reads"),
             made
         );
-        assert!(LogRecord::make(SOURCE, &[], None).whole.is_none());
+        assert!(LogRecord::make(SOURCE, &[][..], None).whole.is_none());
     }
 
     #[test]
     fn a_log_that_grows_changes_only_its_last_segment() {
-        let before = LogRecord::make(SOURCE, &talk(24), None);
-        let after = LogRecord::make(SOURCE, &talk(40), Some(&before));
+        let before = LogRecord::make(SOURCE, &talk(24)[..], None);
+        let after = LogRecord::make(SOURCE, &talk(40)[..], Some(&before));
         let kept = before.segments.len() - 1;
         assert!(kept > 1);
         assert_eq!(before.segments[..kept], after.segments[..kept]);
         assert_eq!(before.segments[kept].id, after.segments[kept].id);
-        assert_eq!(after, LogRecord::make(SOURCE, &talk(40), None));
+        assert_eq!(after, LogRecord::make(SOURCE, &talk(40)[..], None));
     }
 
     #[test]
     fn every_point_has_a_grip_inside_its_segment() {
-        let made = LogRecord::make(SOURCE, &talk(40), None);
+        let made = LogRecord::make(SOURCE, &talk(40)[..], None);
         let records = made.segments.iter().chain(&made.whole);
         for record in records {
             assert!(!record.points.is_empty(), "{}", record.title);
@@ -351,7 +499,41 @@ mod tests {
             agent: Agent::Events,
             ..SOURCE
         };
-        assert_eq!(LogRecord::make(source, &events, None).segments.len(), 2);
-        assert_eq!(LogRecord::make(SOURCE, &events, None).segments.len(), 1);
+        assert_eq!(LogRecord::make(source, &events[..], None).segments.len(), 2);
+        assert_eq!(LogRecord::make(SOURCE, &events[..], None).segments.len(), 1);
+    }
+
+    #[test]
+    fn a_log_of_very_many_events_is_summarized_by_the_points_of_its_segments() {
+        let count = MOST_EVENTS as u64 + 400;
+        let events = talk(count);
+        let made = LogRecord::make(SOURCE, &events[..], None);
+        let whole = made.whole.as_ref().expect("a summary");
+        assert_eq!((whole.first_line, whole.last_line), (1, count));
+        assert!(!whole.points.is_empty());
+        assert!(!whole.title.is_empty());
+        assert_eq!(made, LogRecord::make(SOURCE, &events[..], Some(&made)));
+        assert_eq!(made, LogRecord::make(SOURCE, &events[..], None));
+        let less = talk(count - 7);
+        let before = LogRecord::make(SOURCE, &less[..], None);
+        assert_eq!(made, LogRecord::make(SOURCE, &events[..], Some(&before)));
+    }
+
+    #[test]
+    fn of_a_log_of_very_many_events_no_more_are_held_than_are_summarized() {
+        let segment = talk(6);
+        let made = LogRecord::make(SOURCE, &segment[..], None);
+        let record = &made.segments[0];
+        let mut whole = WholeLog::new(MOST_EVENTS + 1);
+        for number in 0..30_000 {
+            for event in &segment {
+                whole.add(event);
+            }
+            whole.add_segment(record, &segment);
+            assert!(whole.events.len() <= MOST_EVENTS, "{number}");
+        }
+        assert!(whole.events.len() > MOST_EVENTS / 4);
+        let numbers: Vec<usize> = whole.events.iter().map(|(number, _)| *number).collect();
+        assert!(numbers.iter().all(|number| number % whole.every == 0));
     }
 }

@@ -1,7 +1,5 @@
 //! Divides the events of a session into segments: by pauses and by length.
 
-use std::ops::Range;
-
 use super::event::{Event, begin};
 use crate::core::log::MessageKind;
 
@@ -18,55 +16,40 @@ const RESULT_BYTES: usize = 1_000;
 /// milliseconds, and together of at most so many tokens.
 const OVERLAP: (i64, usize) = (5 * 60 * 1000, 500);
 
-/// A part of a session; events are given by their indices.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Segment {
-    /// Its events.
-    pub events: Range<usize>,
-    /// The last events before it that are its context. They are part of neither its length nor
-    /// its bounds.
-    pub overlap: Range<usize>,
+/// Divides the events of a session, which it is shown one after the other.
+#[derive(Debug, Default)]
+pub struct Divider {
+    /// The time of the last event, and the tokens of the segment so far.
+    last: Option<(i64, usize)>,
 }
 
-/// Divides events, which are in the order of their session.
-pub fn segments(events: &[Event<'_>]) -> Vec<Segment> {
-    let mut found: Vec<Segment> = Vec::new();
-    let (mut start, mut length) = (0, 0);
-    for (at, event) in events.iter().enumerate() {
+impl Divider {
+    /// Whether an event is the first of a segment.
+    pub fn is_first(&mut self, event: &Event<'_>) -> bool {
         let tokens = tokens(event);
-        let is_new = at > start && {
-            let pause = event.time.saturating_sub(events[at - 1].time);
-            pause > PAUSE || length + tokens > MOST_TOKENS
+        let length = match self.last {
+            Some((time, length))
+                if event.time.saturating_sub(time) <= PAUSE && length + tokens <= MOST_TOKENS =>
+            {
+                length
+            }
+            _ => 0,
         };
-        if is_new {
-            found.push(segment(events, start..at, found.last()));
-            (start, length) = (at, 0);
-        }
-        length += tokens;
+        self.last = Some((event.time, length + tokens));
+        length == 0
     }
-    if start < events.len() {
-        found.push(segment(events, start..events.len(), found.last()));
-    }
-    found
 }
 
-fn segment(events: &[Event<'_>], own: Range<usize>, before: Option<&Segment>) -> Segment {
+/// Returns how many of the last events of a segment are the context of the next one, which begins
+/// at `start`. They are part of neither its length nor its bounds.
+pub fn overlap(before: &[Event<'_>], start: i64) -> usize {
     let (longest_ago, most) = OVERLAP;
-    let start = events[own.start].time;
-    let mut from = own.start;
     let mut length = 0;
-    while from > before.map_or(own.start, |before| before.events.start) {
-        let event = &events[from - 1];
+    let is_context = |event: &&Event<'_>| {
         length += tokens(event);
-        if length > most || start.saturating_sub(event.time) > longest_ago {
-            break;
-        }
-        from -= 1;
-    }
-    Segment {
-        overlap: from..own.start,
-        events: own,
-    }
+        length <= most && start.saturating_sub(event.time) <= longest_ago
+    };
+    before.iter().rev().take_while(is_context).count()
 }
 
 /// Returns the length of an event in tokens, estimated from its bytes.
@@ -80,6 +63,8 @@ fn tokens(event: &Event<'_>) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::*;
     use crate::core::log::Role;
 
@@ -97,9 +82,19 @@ mod tests {
         }
     }
 
+    /// Returns the events of each segment, and those that are its context, by their indices.
     fn bounds(events: &[Event<'_>]) -> Vec<(Range<usize>, Range<usize>)> {
-        let found = segments(events).into_iter();
-        found.map(|found| (found.events, found.overlap)).collect()
+        let mut divider = Divider::default();
+        let is_first = |at: &usize| divider.is_first(&events[*at]);
+        let starts: Vec<usize> = (0..events.len()).filter(is_first).collect();
+        let mut found: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+        for (number, start) in starts.iter().enumerate() {
+            let end = starts.get(number + 1).copied().unwrap_or(events.len());
+            let before = found.last().map_or(0..0, |(own, _)| own.clone());
+            let context = overlap(&events[before], events[*start].time);
+            found.push((*start..end, *start - context..*start));
+        }
+        found
     }
 
     #[test]

@@ -12,17 +12,19 @@ mod clause;
 pub mod command;
 mod commit;
 mod heading;
+mod word;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::event::Event;
 use super::files::changed_files;
 use crate::core::log::{MessageKind, Role};
-use crate::core::text::Term;
+use crate::core::text::{Term, TermMap, TermSet};
 
 pub use analysis::TextAnalysis;
+pub(super) use analysis::changes_of;
 use analysis::clauses_of;
 pub use bullet::{BulletText, bullets};
 pub(in crate::core) use choose::terms;
@@ -178,12 +180,8 @@ fn talk(events: &[Event<'_>], seen: &SegmentWords, vocabulary: &Vocabulary) -> S
         for found in clauses(text) {
             let text = clause::without_lead(&found.text).to_owned();
             let weight = statement_weight(&found, &text);
-            let point = Point {
-                kind: PointKind::Said,
-                speaker: speaker.map(str::to_owned),
-                text,
-            };
-            candidates.push(Candidate::new(point, at, weight));
+            let candidate = Candidate::new(PointKind::Said, text, (at, weight));
+            candidates.push(candidate.said_by(speaker));
         }
     }
     candidates.retain(|candidate| candidate.terms.len() >= LEAST_TERMS);
@@ -229,8 +227,7 @@ fn work(
         for subject in commit::subjects(&event.text) {
             let text = crate::core::display::safe_line(subject);
             if committed.insert(text.clone()) {
-                let kind = PointKind::Committed;
-                candidates.push(Candidate::new(Point::new(kind, text), at, 1.0));
+                candidates.push(Candidate::new(PointKind::Committed, text, (at, 1.0)));
             }
         }
     }
@@ -281,10 +278,10 @@ fn work(
         !matches!(kind, PointKind::Committed | PointKind::Asked)
     });
     let typical = |kind| {
-        let worth = |candidate: &Candidate| candidate.typical(&|term| vocabulary.count(term));
-        let of_kind = candidates.iter().filter(|found| found.point.kind == kind);
+        let worth = |candidate: &Candidate<'_>| candidate.typical(&|term| vocabulary.count(term));
+        let of_kind = candidates.iter().filter(|found| found.kind == kind);
         let best = of_kind.rev().max_by(|a, b| worth(a).total_cmp(&worth(b)));
-        best.map(|found| found.point.text.as_str())
+        best.map(|found| found.text.as_ref())
     };
     let done = [PointKind::Done, PointKind::Problem, PointKind::Decided];
     let title = heading::of_work(
@@ -296,7 +293,7 @@ fn work(
         true => heading::of_calls(events, files),
         false => title,
     };
-    let in_files: HashSet<Term> = files.iter().flat_map(|file| terms(file)).collect();
+    let in_files: TermSet = files.iter().flat_map(|file| terms(file)).collect();
     Summary {
         title,
         keywords: heading::keywords(events, &choice.covered, &|term, count| {
@@ -323,7 +320,7 @@ fn texts<'e, 'a>(events: &'e [Event<'a>]) -> Vec<(usize, &'e Event<'a>)> {
 
 /// Chooses among the points of the children of a node; returns their indices in order.
 pub fn choose_points(points: &[&Point]) -> Vec<usize> {
-    let candidates: Vec<Candidate> = points
+    let candidates: Vec<Candidate<'_>> = points
         .iter()
         .enumerate()
         .map(|(at, point)| {
@@ -332,11 +329,14 @@ pub fn choose_points(points: &[&Point]) -> Vec<usize> {
                 PointKind::Open => 0.6 * clause::prose_weight(&point.text),
                 _ => clause::prose_weight(&point.text),
             };
-            Candidate::new((*point).clone(), at, weight)
+            Candidate::new(point.kind, point.text.as_str(), (at, weight))
         })
         .collect();
-    let mut counts: HashMap<Term, usize> = HashMap::new();
-    for term in candidates.iter().flat_map(|candidate| &candidate.terms) {
+    let mut counts: TermMap<usize> = TermMap::default();
+    for term in candidates
+        .iter()
+        .flat_map(|candidate| candidate.terms.iter())
+    {
         *counts.entry(*term).or_default() += 1;
     }
     let value = |term: Term| 1.0 + 0.3 * (counts.get(&term).copied().unwrap_or(0) as f64).ln_1p();
@@ -363,7 +363,7 @@ pub fn choose_keywords<'a>(
     points: &[&Point],
 ) -> Vec<String> {
     const MOST: usize = 7;
-    let said: HashSet<Term> = points.iter().flat_map(|point| terms(&point.text)).collect();
+    let said: TermSet = points.iter().flat_map(|point| terms(&point.text)).collect();
     let mut worths: BTreeMap<&str, f64> = BTreeMap::new();
     for (rank, keyword) in children
         .into_iter()

@@ -8,6 +8,7 @@ use crate::core::change::{
     Author, ChangeContext, ChangeRequest, Direction, Moment, plan, plan_and_commit, replay,
 };
 use crate::core::curate::waiver;
+use crate::core::layout::Layout;
 
 const LOG: &str = "\u{1}c2\x002026-05-01\0drop the kit\0\nD\0lib/kit.sh\0R100\0src/old.rs\0src/new.rs\0D\0live.sh\0\u{1}c1\x002026-01-01\0first\0\nA\0lib/kit.sh\0";
 
@@ -275,4 +276,133 @@ fn a_waiver_holds_until_the_evidence_changes() {
     fixture.write("one", &[("a.md", "Run lib/kit.sh last.\n")]);
     assert_eq!(is_waived(), None);
     assert!(Path::new(&data.join("waivers.jsonl")).exists());
+}
+
+#[test]
+fn superseded_by_a_commit_that_renames_a_heading_above_arrows_and_an_old_state() {
+    let fixture = Fixture::new(&[
+        ("kit.md", &memory("kit", "Call build_kit before a release.")),
+        (
+            "names.md",
+            &memory("names", "## Renamed\n\n- `APP_HOME` → `SHIP_HOME`"),
+        ),
+        ("home.md", &memory("home", "Set APP_HOME first.")),
+        (
+            "workers.md",
+            &memory("workers", "As of 2026-01-05 there are two workers."),
+        ),
+        (
+            "young.md",
+            &memory("young", "As of 2026-11-01 there are two workers."),
+        ),
+    ])
+    .of_project(
+        "src/new.rs\0",
+        "\u{1}c2\x002026-05-01\0rename build_kit to ship_kit\0\nA\0src/new.rs\0\
+         \u{1}c1\x002026-01-01\0first\0\nA\0src/old.rs\0",
+    );
+    let mut told = fixture.told("superseded");
+    told.sort();
+    assert_eq!(
+        told,
+        [
+            "home.md:7 names.md <- `APP_HOME` → `SHIP_HOME`|Set APP_HOME first.>",
+            "kit.md:7 c2 2026-05-01 <c2 2026-05-01 rename build_kit to ship_kit|Call build_kit before a release.>",
+            "workers.md:7 as of 2026-01-05 <As of 2026-01-05 there are two workers.|c2 2026-05-01 rename build_kit to ship_kit>",
+        ]
+    );
+}
+
+#[test]
+fn the_older_of_two_dated_counts_is_superseded_and_no_contradiction() {
+    let text = |count: u32, date: &str| {
+        format!(
+            "The acceptance suite of the billing service has {count} scenarios in the nightly \
+             pipeline; the nightly pipeline fails when a scenario of the billing service is skipped. \
+             Counted on {date}."
+        )
+    };
+    let fixture = Fixture::new(&[
+        (
+            "a.md",
+            &memory("nightly billing suite", &text(60, "2026-02-01")),
+        ),
+        ("b.md", &memory("billing suite", &text(75, "2026-06-01"))),
+    ]);
+    fixture.is_silent("contradiction");
+    let found = fixture.findings("superseded");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].path.as_str(), found[0].line), ("a.md", Some(7)));
+    assert_eq!(
+        found[0].message,
+        "says 60 where b.md, which is newer, says 75"
+    );
+    assert_eq!(found[0].evidence.len(), 2);
+}
+
+#[test]
+fn a_file_of_lessons_holds_no_more_than_ten() {
+    let lessons = |number: usize| -> String {
+        let one = |n: usize| {
+            format!(
+                "**Title:** Lesson {n}\n**Description:** d\n\n**Content:** Do it. It works.\n\n---\n\n"
+            )
+        };
+        (0..number).map(one).collect()
+    };
+    let files = |number: usize| {
+        Fixture::new(&[("semantic/net/retry.md", &lessons(number))]).with_layout(Layout::Coder)
+    };
+    let about_file = |fixture: &Fixture| -> Vec<String> {
+        let found = fixture.findings("soft-limit").into_iter();
+        let found = found.filter(|finding| finding.subject == "file");
+        found.map(|finding| finding.message).collect()
+    };
+    assert_eq!(about_file(&files(10)), [""; 0]);
+    let told = about_file(&files(11));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("has 11 lessons and "), "{told:?}");
+}
+
+#[test]
+fn a_memory_that_came_back_in_other_words_is_told_and_not_deleted_by_a_fix() {
+    let body = "Deployments go through staging first, then the canary, then everybody else.";
+    let fixture = Fixture::new(&[("a.md", &memory("a", body)), ("b.md", &memory("b", "b"))]);
+    let root = fixture
+        .dir
+        .path()
+        .join("one")
+        .canonicalize()
+        .expect("there");
+    let author = Author {
+        who: "you".to_owned(),
+        door: "test".to_owned(),
+    };
+    let (history, moment) = (fixture.history(), moment());
+    let request = ChangeRequest::Delete {
+        paths: vec!["a.md".to_owned()],
+    };
+    let context = ChangeContext {
+        moment: moment.clone(),
+        expected: None,
+    };
+    let store = &fixture.stores()[0];
+    plan_and_commit(&history, &[&root], (&author, &moment), || {
+        plan(store, &request, &context)
+    })
+    .expect("deleted");
+    let reworded = format!("{body} Always.");
+    fixture.write("one", &[("a.md", &memory("a", &reworded))]);
+    let found = fixture.findings("came-back");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        found[0].message,
+        "was deleted on 2026-11-15 and is there again, in other words"
+    );
+    assert!(found[0].fix.is_none());
+    fixture.write(
+        "one",
+        &[("a.md", &memory("a", "Something else altogether."))],
+    );
+    fixture.is_silent("came-back");
 }

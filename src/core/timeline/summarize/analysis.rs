@@ -1,13 +1,15 @@
 //! What the summarizer knows about the text of an event. It is computed once, although an event is
 //! part of its segment and of its session, and each is summarized.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::PointKind;
 use super::choose::{length, terms};
 use super::clause::{self, Clause, clauses};
-use super::heading::telling_words;
-use crate::core::log::Role;
+use super::word::for_each_word;
+use crate::core::log::touch::{FileUse, file_touches, staged_files};
+use crate::core::log::{MessageKind, Role};
 use crate::core::text::Term;
 use crate::core::timeline::event::{Event, begin};
 
@@ -21,8 +23,9 @@ pub struct TextAnalysis(Arc<Parts>);
 #[derive(Debug, Default)]
 struct Parts {
     terms: OnceLock<Vec<Term>>,
-    words: OnceLock<Vec<(Term, String)>>,
+    words: OnceLock<Vec<(Term, Range<usize>)>>,
     clauses: OnceLock<Vec<KnownClause>>,
+    changes: OnceLock<Vec<(String, bool)>>,
 }
 
 /// It follows from the text, which is compared itself.
@@ -53,12 +56,19 @@ pub(super) fn terms_of<'e>(event: &'e Event<'_>) -> &'e [Term] {
     parts.terms.get_or_init(|| terms(begin(&event.text, READ)))
 }
 
-/// Returns the words of the beginning of an event's text that may be keywords, with their terms.
-pub(super) fn words_of<'e>(event: &'e Event<'_>) -> &'e [(Term, String)] {
+/// Returns the words of the beginning of an event's text that may be keywords: their terms and
+/// their places in the text.
+pub(super) fn words_of<'e>(event: &'e Event<'_>) -> &'e [(Term, Range<usize>)] {
     let parts = &event.analysis.0;
-    parts
-        .words
-        .get_or_init(|| telling_words(begin(&event.text, READ)))
+    parts.words.get_or_init(|| {
+        let mut found = Vec::new();
+        for_each_word(begin(&event.text, READ), |word, facts| {
+            if facts.may_be_keyword {
+                found.push((facts.stem, word.at..word.at + word.text.len()));
+            }
+        });
+        found
+    })
 }
 
 /// Returns the clauses of an event's text.
@@ -77,4 +87,21 @@ pub(super) fn clauses_of<'e>(event: &'e Event<'_>) -> &'e [KnownClause] {
     parts
         .clauses
         .get_or_init(|| clauses(&event.text).into_iter().map(known).collect())
+}
+
+/// Returns the files that a call writes, deletes or adds to a commit, as it names them; and whether
+/// each is there afterwards.
+pub(in crate::core::timeline) fn changes_of<'e>(event: &'e Event<'_>) -> &'e [(String, bool)] {
+    let parts = &event.analysis.0;
+    parts.changes.get_or_init(|| {
+        if event.kind != MessageKind::ToolCall {
+            return Vec::new();
+        }
+        let tool = event.tool.unwrap_or_default();
+        let touched = file_touches(tool, &event.text).into_iter();
+        let changed = touched.filter(|touch| touch.usage != FileUse::Read);
+        let changed = changed.map(|touch| (touch.path, touch.usage == FileUse::Write));
+        let staged = staged_files(tool, &event.text).into_iter();
+        changed.chain(staged.map(|path| (path, true))).collect()
+    })
 }

@@ -1,27 +1,23 @@
 //! Chooses clauses by the words that they add.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::analysis::{KnownClause, terms_of};
+use super::word::for_each_word;
 use super::{Point, PointKind};
 use crate::core::log::MessageKind;
-use crate::core::search::is_common;
-use crate::core::text::{Stems, Term, fold, words};
+use crate::core::text::{Term, TermMap, TermSet, words};
 use crate::core::timeline::event::Event;
-
-thread_local! {
-    /// Stems of words that were met before: the same words come again and again.
-    pub(super) static STEMS: RefCell<Stems> = RefCell::default();
-}
 
 /// Returns the distinct terms of a text, without stop words, in a fixed order.
 pub(in crate::core) fn terms(text: &str) -> Vec<Term> {
-    // A number says little, and a letter nothing.
-    let is_word = |text: &str| text.chars().count() > 1 && text.chars().any(char::is_alphabetic);
-    let telling = words(text).filter(|word| is_word(word.text) && !is_common(&fold(word.text)));
-    let mut found: Vec<Term> =
-        STEMS.with_borrow_mut(|stems| telling.map(|word| stems.term(&word)).collect());
+    let mut found: Vec<Term> = Vec::new();
+    for_each_word(text, |_, facts| {
+        if facts.counts {
+            found.push(facts.stem);
+        }
+    });
     found.sort_unstable();
     found.dedup();
     found
@@ -30,13 +26,13 @@ pub(in crate::core) fn terms(text: &str) -> Vec<Term> {
 /// How many messages have each term.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary {
-    counts: HashMap<Term, usize>,
+    counts: TermMap<usize>,
 }
 
 impl Vocabulary {
     /// Counts the terms of what was said.
     pub(super) fn of(events: &[Event<'_>]) -> Self {
-        let mut counts: HashMap<Term, usize> = HashMap::new();
+        let mut counts: TermMap<usize> = TermMap::default();
         for event in events
             .iter()
             .filter(|event| event.kind == MessageKind::Text)
@@ -63,8 +59,12 @@ impl Vocabulary {
 #[derive(Debug, Default, Clone)]
 pub struct SegmentWords {
     segments: usize,
-    counts: HashMap<Term, usize>,
+    /// The number of segments, and the last of them.
+    counts: TermMap<(usize, usize)>,
 }
+
+/// How many terms of a session are counted; text with more of them is not a language.
+const MOST_TERMS: usize = 1 << 18;
 
 impl SegmentWords {
     /// Counts a segment.
@@ -72,18 +72,21 @@ impl SegmentWords {
         let said = events
             .iter()
             .filter(|event| event.kind == MessageKind::Text);
-        let found: HashSet<Term> = said
-            .flat_map(|event| terms_of(event).iter().copied())
-            .collect();
-        for term in found {
-            *self.counts.entry(term).or_default() += 1;
-        }
         self.segments += 1;
+        for term in said.flat_map(terms_of) {
+            if self.counts.len() == MOST_TERMS && !self.counts.contains_key(term) {
+                continue;
+            }
+            let (count, last) = self.counts.entry(*term).or_default();
+            if *last != self.segments {
+                (*count, *last) = (*count + 1, self.segments);
+            }
+        }
     }
 
     /// Returns a weight that is larger for a term that fewer segments have.
     pub(super) fn rarity(&self, term: Term) -> f64 {
-        let count = self.counts.get(&term).copied().unwrap_or(0) as f64;
+        let count = self.counts.get(&term).map_or(0, |(count, _)| *count) as f64;
         let others = (self.segments as f64 - count).max(0.0);
         ((others + 0.5) / (count + 0.5)).ln_1p()
     }
@@ -91,22 +94,32 @@ impl SegmentWords {
 
 /// A clause that may be chosen.
 #[derive(Debug, Clone)]
-pub(super) struct Candidate {
-    pub(super) point: Point,
+pub(super) struct Candidate<'a> {
+    pub(super) kind: PointKind,
+    pub(super) text: Cow<'a, str>,
+    speaker: Option<&'a str>,
     /// The index of its event.
     pub(super) event: usize,
     /// Its distinct terms, in a fixed order.
-    pub(super) terms: Vec<Term>,
+    pub(super) terms: Cow<'a, [Term]>,
     words: usize,
     weight: f64,
 }
 
-impl Candidate {
-    pub(super) fn new(point: Point, event: usize, weight: f64) -> Self {
+impl<'a> Candidate<'a> {
+    /// Returns the candidate of a text; of its event, with its weight.
+    pub(super) fn new(
+        kind: PointKind,
+        text: impl Into<Cow<'a, str>>,
+        (event, weight): (usize, f64),
+    ) -> Self {
+        let text = text.into();
         Self {
-            terms: terms(&point.text),
-            words: length(&point.text).max(1),
-            point,
+            kind,
+            terms: Cow::Owned(terms(&text)),
+            words: length(&text).max(1),
+            text,
+            speaker: None,
             event,
             weight,
         }
@@ -114,16 +127,31 @@ impl Candidate {
 
     /// Returns the candidate of a clause that says this; of its event, with its weight.
     pub(super) fn of_clause(
-        found: &KnownClause,
+        found: &'a KnownClause,
         kind: PointKind,
         (event, weight): (usize, f64),
     ) -> Self {
         Self {
-            point: Point::new(kind, found.clause.text.clone()),
+            kind,
+            text: Cow::Borrowed(&found.clause.text),
+            speaker: None,
             event,
-            terms: found.terms.clone(),
+            terms: Cow::Borrowed(&found.terms),
             words: found.length,
             weight,
+        }
+    }
+
+    /// Names who said it.
+    pub(super) fn said_by(self, speaker: Option<&'a str>) -> Self {
+        Self { speaker, ..self }
+    }
+
+    fn point(&self) -> Point {
+        Point {
+            kind: self.kind,
+            speaker: self.speaker.map(str::to_owned),
+            text: self.text.clone().into_owned(),
         }
     }
 
@@ -142,28 +170,28 @@ pub(super) fn length(text: &str) -> usize {
 
 /// The clauses that were chosen so far.
 pub(super) struct Choice<'a> {
-    candidates: &'a [Candidate],
+    candidates: &'a [Candidate<'a>],
     value: &'a dyn Fn(Term) -> f64,
     repeated_event: f64,
     most_of_kind: usize,
     /// The indices of the chosen candidates, the best first.
     pub(super) chosen: Vec<usize>,
     /// The terms of the chosen candidates.
-    pub(super) covered: HashSet<Term>,
+    pub(super) covered: TermSet,
     /// The number of their words.
     pub(super) words: usize,
     of_kind: BTreeMap<PointKind, usize>,
 }
 
 impl<'a> Choice<'a> {
-    pub(super) fn new(candidates: &'a [Candidate], value: &'a dyn Fn(Term) -> f64) -> Self {
+    pub(super) fn new(candidates: &'a [Candidate<'a>], value: &'a dyn Fn(Term) -> f64) -> Self {
         Self {
             candidates,
             value,
             repeated_event: 1.0,
             most_of_kind: usize::MAX,
             chosen: Vec::new(),
-            covered: HashSet::new(),
+            covered: TermSet::default(),
             words: 0,
             of_kind: BTreeMap::new(),
         }
@@ -183,7 +211,7 @@ impl<'a> Choice<'a> {
     /// Chooses candidates of these kinds, together at most `budget` words.
     pub(super) fn add(&mut self, budget: usize, is_wanted: impl Fn(PointKind) -> bool) {
         let mut left: Vec<usize> = (0..self.candidates.len())
-            .filter(|at| is_wanted(self.candidates[*at].point.kind))
+            .filter(|at| is_wanted(self.candidates[*at].kind))
             .filter(|at| !self.chosen.contains(at))
             .collect();
         let mut spent = 0;
@@ -205,11 +233,7 @@ impl<'a> Choice<'a> {
 
     fn fits(&self, at: usize, budget: usize) -> bool {
         let candidate = &self.candidates[at];
-        let of_kind = self
-            .of_kind
-            .get(&candidate.point.kind)
-            .copied()
-            .unwrap_or(0);
+        let of_kind = self.of_kind.get(&candidate.kind).copied().unwrap_or(0);
         candidate.words <= budget && of_kind.saturating_add(candidate.words) <= self.most_of_kind
     }
 
@@ -237,16 +261,16 @@ impl<'a> Choice<'a> {
     fn take(&mut self, at: usize) {
         let candidate = &self.candidates[at];
         self.chosen.push(at);
-        self.covered.extend(&candidate.terms);
+        self.covered.extend(candidate.terms.iter());
         self.words += candidate.words;
-        *self.of_kind.entry(candidate.point.kind).or_default() += candidate.words;
+        *self.of_kind.entry(candidate.kind).or_default() += candidate.words;
     }
 
     /// Returns the best chosen clause of a kind.
     pub(super) fn first(&self, kind: PointKind) -> Option<&'a str> {
-        let chosen = self.chosen.iter().map(|at| &self.candidates[*at].point);
-        let mut of_kind = chosen.filter(|point| point.kind == kind);
-        of_kind.next().map(|point| point.text.as_str())
+        let chosen = self.chosen.iter().map(|at| &self.candidates[*at]);
+        let mut of_kind = chosen.filter(|candidate| candidate.kind == kind);
+        of_kind.next().map(|candidate| candidate.text.as_ref())
     }
 
     /// Returns the chosen points with their events, in the order of the candidates' events.
@@ -255,7 +279,7 @@ impl<'a> Choice<'a> {
         chosen.sort_by_key(|at| (self.candidates[*at].event, *at));
         let chosen = chosen.into_iter().map(|at| &self.candidates[at]);
         chosen
-            .map(|candidate| (candidate.point.clone(), candidate.event))
+            .map(|candidate| (candidate.point(), candidate.event))
             .collect()
     }
 }
@@ -265,12 +289,10 @@ mod tests {
     use super::*;
 
     fn chosen(texts: &[&str], budget: usize) -> Vec<String> {
-        let candidates: Vec<Candidate> = texts
+        let candidates: Vec<Candidate<'_>> = texts
             .iter()
             .enumerate()
-            .map(|(at, text)| {
-                Candidate::new(Point::new(PointKind::Done, (*text).to_owned()), at, 1.0)
-            })
+            .map(|(at, text)| Candidate::new(PointKind::Done, *text, (at, 1.0)))
             .collect();
         let mut choice = Choice::new(&candidates, &|_| 1.0);
         choice.add(budget, |_| true);

@@ -1,13 +1,14 @@
 //! Titles and keywords.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::analysis::words_of;
-use super::choose::{STEMS, terms};
+use super::choose::terms;
+use super::word::says_nothing;
 use super::{Point, clause, commit};
 use crate::core::log::MessageKind;
-use crate::core::search::is_common;
-use crate::core::text::{Term, fold, words};
+use crate::core::text::{Term, TermMap, TermSet, fold, words};
 use crate::core::timeline::event::Event;
 
 /// The most words of a title.
@@ -15,249 +16,6 @@ const MOST_WORDS: usize = 10;
 
 /// The most keywords.
 const MOST_KEYWORDS: usize = 7;
-
-/// Words of nearly every session, which tell none from another, in order.
-const EVERYWHERE: [&str; 239] = [
-    "above",
-    "absolutely",
-    "across",
-    "actual",
-    "actually",
-    "add",
-    "added",
-    "again",
-    "against",
-    "agree",
-    "almost",
-    "along",
-    "already",
-    "also",
-    "although",
-    "always",
-    "another",
-    "anything",
-    "anyway",
-    "around",
-    "available",
-    "away",
-    "awesome",
-    "back",
-    "because",
-    "become",
-    "before",
-    "behavior",
-    "being",
-    "below",
-    "better",
-    "between",
-    "brief",
-    "call",
-    "called",
-    "case",
-    "change",
-    "changed",
-    "changes",
-    "check",
-    "checked",
-    "checking",
-    "clean",
-    "clear",
-    "code",
-    "com",
-    "come",
-    "comes",
-    "commit",
-    "commits",
-    "committed",
-    "confirm",
-    "confirmed",
-    "correct",
-    "course",
-    "create",
-    "created",
-    "current",
-    "currently",
-    "different",
-    "does",
-    "done",
-    "either",
-    "else",
-    "ends",
-    "enough",
-    "even",
-    "every",
-    "everyone",
-    "everything",
-    "exactly",
-    "example",
-    "existing",
-    "file",
-    "files",
-    "fine",
-    "first",
-    "fix",
-    "full",
-    "gets",
-    "getting",
-    "github",
-    "give",
-    "given",
-    "goes",
-    "going",
-    "gonna",
-    "good",
-    "got",
-    "great",
-    "happen",
-    "happy",
-    "help",
-    "here",
-    "home",
-    "however",
-    "http",
-    "https",
-    "include",
-    "including",
-    "inside",
-    "instead",
-    "issue",
-    "issues",
-    "keep",
-    "keeps",
-    "kind",
-    "know",
-    "last",
-    "lets",
-    "like",
-    "likely",
-    "line",
-    "lines",
-    "little",
-    "long",
-    "look",
-    "looking",
-    "looks",
-    "love",
-    "made",
-    "make",
-    "makes",
-    "many",
-    "maybe",
-    "mean",
-    "means",
-    "more",
-    "most",
-    "much",
-    "must",
-    "need",
-    "needed",
-    "needs",
-    "never",
-    "next",
-    "nothing",
-    "now",
-    "okay",
-    "once",
-    "ones",
-    "other",
-    "outside",
-    "part",
-    "pass",
-    "passes",
-    "please",
-    "point",
-    "possible",
-    "probably",
-    "question",
-    "ready",
-    "real",
-    "really",
-    "report",
-    "result",
-    "results",
-    "review",
-    "right",
-    "run",
-    "running",
-    "said",
-    "same",
-    "says",
-    "seem",
-    "seems",
-    "several",
-    "should",
-    "show",
-    "shows",
-    "side",
-    "simple",
-    "since",
-    "single",
-    "small",
-    "someone",
-    "something",
-    "sound",
-    "sounds",
-    "start",
-    "state",
-    "step",
-    "still",
-    "stuff",
-    "such",
-    "support",
-    "sure",
-    "take",
-    "takes",
-    "tell",
-    "test",
-    "tests",
-    "thanks",
-    "that",
-    "there",
-    "thing",
-    "think",
-    "though",
-    "thought",
-    "through",
-    "time",
-    "today",
-    "together",
-    "true",
-    "trying",
-    "type",
-    "understand",
-    "until",
-    "update",
-    "use",
-    "used",
-    "user",
-    "using",
-    "value",
-    "verified",
-    "verify",
-    "version",
-    "wait",
-    "want",
-    "ways",
-    "well",
-    "were",
-    "what",
-    "whether",
-    "while",
-    "without",
-    "word",
-    "words",
-    "work",
-    "working",
-    "would",
-    "write",
-    "wrong",
-    "yeah",
-    "year",
-    "years",
-    "yesterday",
-    "your",
-    "yourself",
-];
 
 /// Returns the title of work: what was asked and what came of it, as far as it fits.
 pub(super) fn of_work(asked: Option<&str>, committed: Option<&str>, done: Option<&str>) -> String {
@@ -377,7 +135,7 @@ pub(super) fn of_talk(points: &[(Point, usize)], rarity: &dyn Fn(Term) -> f64) -
         }
     }
     phrases.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let mut told: HashSet<Term> = HashSet::new();
+    let mut told = TermSet::default();
     let mut chosen: Vec<(usize, String)> = Vec::new();
     let mut length = 0;
     for (_, at, phrase, found) in phrases {
@@ -402,9 +160,7 @@ fn telling_runs(text: &str) -> Vec<String> {
     for word in words(text) {
         let is_next = text.get(end..word.at) == Some(" ");
         let folded = fold(word.text);
-        let says = folded.chars().count() > 2
-            && !is_common(&folded)
-            && !EVERYWHERE.contains(&folded.as_ref());
+        let says = folded.chars().count() > 2 && !says_nothing(&folded);
         if !is_next || !says || run.len() == LONGEST {
             runs.extend((run.len() > 1).then(|| run.join(" ")));
             run.clear();
@@ -422,47 +178,29 @@ fn telling_runs(text: &str) -> Vec<String> {
 /// by the number of times that it was said.
 pub(super) fn keywords(
     events: &[Event<'_>],
-    covered: &HashSet<Term>,
+    covered: &TermSet,
     worth: &dyn Fn(Term, usize) -> f64,
 ) -> Vec<String> {
-    let mut counts: HashMap<Term, usize> = HashMap::new();
-    let mut forms: BTreeMap<&str, Term> = BTreeMap::new();
-    let mut known: HashSet<Term> = HashSet::new();
+    // How often each term was said, and its first form.
+    let mut counts: TermMap<(usize, &str)> = TermMap::default();
     for event in events
         .iter()
         .filter(|event| event.kind == MessageKind::Text)
     {
         for (term, form) in words_of(event) {
-            *counts.entry(*term).or_default() += 1;
-            if !covered.contains(term) && known.insert(*term) {
-                forms.insert(form, *term);
-            }
+            let form = event.text.get(form.clone()).unwrap_or_default();
+            counts.entry(*term).or_insert((0, form)).0 += 1;
         }
     }
-    let mut ranked: Vec<(f64, &str)> = forms
+    let mut ranked: Vec<(f64, Cow<'_, str>)> = counts
         .into_iter()
-        .map(|(form, term)| (worth(term, counts.get(&term).copied().unwrap_or(0)), form))
+        .filter(|(term, _)| !covered.contains(term))
+        .map(|(term, (count, form))| (worth(term, count), fold(form)))
         .filter(|(worth, _)| *worth > 0.0)
         .collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let ranked = ranked.into_iter().take(MOST_KEYWORDS);
-    ranked.map(|(_, form)| form.to_owned()).collect()
-}
-
-/// Returns the words of a text that may be keywords, folded, with their terms.
-pub(super) fn telling_words(text: &str) -> Vec<(Term, String)> {
-    let telling = words(text).filter_map(|word| {
-        let folded = fold(word.text);
-        let is_word = word.text.chars().all(char::is_alphabetic) && folded.chars().count() > 3;
-        let is_said_everywhere =
-            || is_common(&folded) || EVERYWHERE.binary_search(&folded.as_ref()).is_ok();
-        (is_word && !is_said_everywhere()).then(|| (word, folded.into_owned()))
-    });
-    STEMS.with_borrow_mut(|stems| {
-        telling
-            .map(|(word, form)| (stems.term(&word), form))
-            .collect()
-    })
+    ranked.map(|(_, form)| form.into_owned()).collect()
 }
 
 #[cfg(test)]
@@ -470,11 +208,6 @@ mod tests {
     use super::super::PointKind;
     use super::*;
     use crate::core::log::Role;
-
-    #[test]
-    fn the_words_of_every_session_are_in_order() {
-        assert!(EVERYWHERE.is_sorted());
-    }
 
     #[test]
     fn a_title_says_what_was_asked_and_what_came_of_it() {
@@ -542,7 +275,7 @@ mod tests {
             Event::test(1, Role::User, "The parser and the lexer need a cache"),
             Event::test(2, Role::Assistant, "The lexer has a cache"),
         ];
-        let covered: HashSet<Term> = terms("cache").into_iter().collect();
+        let covered: TermSet = terms("cache").into_iter().collect();
         let found = keywords(&events, &covered, &|_, count| count as f64);
         assert_eq!(found, ["lexer", "parser"]);
     }
