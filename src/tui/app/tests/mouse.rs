@@ -143,3 +143,25 @@ fn another_agent_is_chosen_by_a_click_on_its_name() {
     ui.click_on("claude-code ");
     assert!(ui.text().contains("context · claude-code"), "{}", ui.text());
 }
+
+#[test]
+fn the_wheel_moves_in_a_list_to_choose_from() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("M");
+    assert_eq!(ui.place(), KeyContext::List);
+    let first = ui.row("│ ▌");
+    let (column, row) = ui.cell_of("│ ▌");
+    let mut wheel = |kind| {
+        let mouse = MouseEvent {
+            kind,
+            column: column + 4,
+            row,
+            modifiers: KeyModifiers::NONE,
+        };
+        ui.tell(Event::Input(vec![Input::Mouse(mouse)]));
+        ui.row("│ ▌")
+    };
+    assert_ne!(wheel(MouseEventKind::ScrollDown), first);
+    assert_eq!(wheel(MouseEventKind::ScrollUp), first);
+}
