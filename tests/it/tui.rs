@@ -264,6 +264,15 @@ fn go_to(tty: &Tty, name: &str) {
     tty.see(&format!("about {name}"));
 }
 
+/// Opens the memory "Auth" in the editor.
+fn edit_auth(home: &Home) -> Tty {
+    let tty = Tty::open(home, &[]);
+    tty.see("4 memories");
+    go_to(&tty, "Auth");
+    tty.press("e", "edit · auth.md");
+    tty
+}
+
 #[test]
 fn open_browse_and_preview() {
     let home = shop();
@@ -282,10 +291,7 @@ fn open_browse_and_preview() {
 fn an_edited_word_is_saved_through_a_diff_and_nothing_else_changes() {
     let home = shop();
     let before = files(&home);
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
-    go_to(&tty, "Auth");
-    tty.press("e", "edit · auth.md");
+    let tty = edit_auth(&home);
     // The description is in the third line: the index is updated with it.
     tty.send("\u{7}");
     tty.press("3", "3");
@@ -340,10 +346,7 @@ fn three_marked_are_deleted_and_undo_brings_them_back() {
 #[test]
 fn an_outside_edit_meets_ours_and_both_survive() {
     let home = shop();
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
-    go_to(&tty, "Auth");
-    tty.press("e", "edit · auth.md");
+    let tty = edit_auth(&home);
     tty.send(END);
     tty.press("Mine.", "Mine.");
     let path = home.project().join(".memory/auth.md");
@@ -421,10 +424,7 @@ fn a_new_memory_of_each_layout() {
 #[test]
 fn text_that_was_not_saved_is_offered_again_after_a_crash() {
     let home = shop();
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
-    go_to(&tty, "Auth");
-    tty.press("e", "edit · auth.md");
+    let tty = edit_auth(&home);
     tty.send(END);
     tty.press("Precious.", "Precious.");
     let drawer = home.path().join(".local/share/tome/unsaved");
@@ -536,6 +536,14 @@ fn a_mouse_journey() {
     let screen = tty.see("Build");
     click(&tty, &screen, "Build");
     tty.see("Use cargo.");
+    // So do the hints of a dialog, into which a text of several lines can be pasted.
+    tty.press("n", "new memory");
+    tty.send("\u{1b}[200~two\nlines\u{7}\u{1b}[201~");
+    let screen = tty.see("two_lines.md");
+    click(&tty, &screen, "about ");
+    tty.press("a paste", "a paste");
+    click(&tty, &screen, "Esc back");
+    tty.gone("new memory");
     tty.send("q");
     assert!(tty.end().0.success());
 }

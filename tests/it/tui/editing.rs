@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::finding::talk;
-use super::{ENTER, ESCAPE, SAVE, Tty, go_to, shop};
+use super::{ENTER, ESCAPE, SAVE, Tty, edit_auth, go_to, shop};
 use crate::support::Home;
 
 /// Puts a program into a directory and returns a PATH that begins with it.
@@ -29,10 +29,7 @@ fn program(home: &Home, name: &str, script: &str) -> String {
 #[test]
 fn what_is_replaced_everywhere_is_saved() {
     let home = shop();
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
-    go_to(&tty, "Auth");
-    tty.press("e", "edit · auth.md");
+    let tty = edit_auth(&home);
     tty.press("\u{6}", "find");
     tty.press("Tokens", "find Tokens");
     tty.press("\t", "replace by");

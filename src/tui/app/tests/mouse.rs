@@ -132,3 +132,36 @@ fn a_pane_with_the_whole_screen_says_how_to_leave_it() {
     ui.click_on("+ both panes");
     assert!(!hints(&ui).contains("both panes"), "{}", hints(&ui));
 }
+
+#[test]
+fn another_agent_is_chosen_by_a_click_on_its_name() {
+    let mut ui = TestApp::sized(120, 28, Background::Dark);
+    ui.press("a");
+    assert!(ui.text().contains("context · claude-code"), "{}", ui.text());
+    ui.click_on("codex ");
+    assert!(ui.text().contains("context · codex"), "{}", ui.text());
+    ui.click_on("claude-code ");
+    assert!(ui.text().contains("context · claude-code"), "{}", ui.text());
+}
+
+#[test]
+fn the_wheel_moves_in_a_list_to_choose_from() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("M");
+    assert_eq!(ui.place(), KeyContext::List);
+    let first = ui.row("│ ▌");
+    let (column, row) = ui.cell_of("│ ▌");
+    let mut wheel = |kind| {
+        let mouse = MouseEvent {
+            kind,
+            column: column + 4,
+            row,
+            modifiers: KeyModifiers::NONE,
+        };
+        ui.tell(Event::Input(vec![Input::Mouse(mouse)]));
+        ui.row("│ ▌")
+    };
+    assert_ne!(wheel(MouseEventKind::ScrollDown), first);
+    assert_eq!(wheel(MouseEventKind::ScrollUp), first);
+}
