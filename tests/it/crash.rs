@@ -341,7 +341,7 @@ fn an_interrupted_change_whose_versions_are_missing_holds_up_no_other() {
             }
             let text = home.read("project/.memory/b.md");
             assert!(
-                text.ends_with("one\ntwo\nthree\n"),
+                text.trim_end().ends_with("one\ntwo\nthree"),
                 "{change:?} {step}: {text}"
             );
             let report = home.run(&["doctor"]).out;

@@ -303,8 +303,8 @@ impl Output {
     fn cut_to(&mut self, most: usize) {
         if self.text.len() > most {
             self.is_whole = false;
-            let end = self.text.floor_char_boundary(most);
-            let end = self.text[..end].rfind('\0').map_or(0, |last| last + 1);
+            let last = memchr::memrchr(0, &self.text.as_bytes()[..most]);
+            let end = last.map_or(0, |last| last + 1);
             self.text.truncate(end);
         }
     }
@@ -461,7 +461,7 @@ mod tests {
         let Some(git) = program() else { return };
         let limits = Limits {
             read: 100_000,
-            held: 60_000,
+            held: 100_000,
         };
         let cache = tempfile::tempdir().expect("a temporary directory");
         let read = |dir: &tempfile::TempDir, limits| {

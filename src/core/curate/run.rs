@@ -164,8 +164,8 @@ fn limits_of(project: &ProjectHistory) -> Vec<String> {
             "{root}: git tracks too many files; what the project has no longer is not looked for"
         )),
         Some(Cut::Log) => told.push(format!(
-            "{root}: the git log is too large; it is read for the newest {commits} commits, not \
-            all of them whole"
+            "{root}: the git log is too large; only its newest {commits} commits are looked at, the \
+            last of them in part"
         )),
         None => {}
     }

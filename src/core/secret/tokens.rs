@@ -90,8 +90,8 @@ impl Token {
 
     /// Checks the text after the start, which ends at `at`.
     pub(super) fn find(&self, scan: &mut Scan<'_>, start: usize, at: usize) {
-        let follows_underscore = scan.byte_before(start) == Some(b'_');
-        if !scan.starts_word(start) && !(follows_underscore && self.is_unmistakable()) {
+        let is_glued = self.is_unmistakable() && scan.byte_before(start) == Some(b'_');
+        if !scan.starts_word(start) && !is_glued {
             return;
         }
         let (least, most) = self.length;

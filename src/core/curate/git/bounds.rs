@@ -60,15 +60,19 @@ impl PathEnds {
     }
 
     pub(super) fn contains(&self, path: &str) -> bool {
-        let is_at = |known: &Box<str>| known.bytes().rev().cmp(path.bytes().rev());
-        self.0.binary_search_by(is_at).is_ok()
+        let found = self.0.binary_search_by(|known| {
+            let known = known.bytes().rev();
+            known.cmp(path.bytes().rev())
+        });
+        found.is_ok()
     }
 
     /// Whether a path is `end`, or ends with it after a `/`.
     pub(super) fn has_end(&self, end: &str) -> bool {
         let below = format!("/{end}");
-        let is_before = |known: &Box<str>| known.bytes().rev().lt(below.bytes().rev());
-        let at = self.0.partition_point(is_before);
+        let at = self
+            .0
+            .partition_point(|known| known.bytes().rev().lt(below.bytes().rev()));
         self.contains(end) || self.0.get(at).is_some_and(|path| path.ends_with(&below))
     }
 }

@@ -135,7 +135,8 @@ impl<'a> LogReader<'a> {
             return Some(());
         }
         if known == 0 {
-            self.hold(name.len())?;
+            // The list of a name begins with room for four paths.
+            self.hold(name.len() + 4 * size_of::<GonePath>())?;
         }
         self.hold(path.len() + now.map_or(0, str::len))?;
         all.entry(name.to_owned()).or_default().push(GonePath {
