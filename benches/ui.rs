@@ -4,7 +4,10 @@
 //! A frame is the update and the drawing after a key, measured without a terminal. The key press
 //! is compared with ratatui-textarea, the usual text area of such programs, which has no
 //! highlighting. A key in the finder is measured until its results are drawn, with the
-//! program's own workers; it is compared with nucleo, the usual matcher of such programs, on the
+//! program's own workers: until the first rows, until memories, conversations and, if those have
+//! nothing, tool text were searched for the words as they are typed, and until similar words and
+//! letters were, too. Each letter is typed and deleted again; a deleted letter mostly brings back
+//! what was found before. The finder is compared with nucleo, the usual matcher of such programs, on the
 //! same lines, which are loaded before, and without drawing. The logs are synthetic, created once
 //! in the temporary directory. The idle load is the processor time of the real program on a pty.
 
@@ -123,12 +126,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     writeln!(out, "find, a key to the drawn list, 1 GB of logs")?;
     for (name, times) in [
         ("first rows", &finder.first),
-        ("all lines with the words, best first", &finder.words),
+        (
+            "everything searched for the words, best drawn",
+            &finder.words,
+        ),
+        (
+            "  the same, without keys that delete a letter",
+            &finder.typed,
+        ),
         ("similar words and letters, too", &finder.complete),
         ("  nucleo, the same lines in memory", &finder.peer),
     ] {
         writeln!(out, "{name:<44} {}", both(times))?;
     }
+    let slowest: Vec<String> = finder
+        .slowest
+        .iter()
+        .map(|(time, text)| format!("{text} {:.1} ms", time.as_secs_f64() * 1000.0))
+        .collect();
+    writeln!(out, "  slowest for the words: {}", slowest.join(", "))?;
     writeln!(
         out,
         "idle for 3 s with 10,000 memories: {idle:.1?} of processor time"
@@ -235,8 +251,11 @@ fn peer_letters(text: &str) -> Both {
 struct FinderKeys {
     first: Both,
     words: Both,
+    typed: Both,
     complete: Both,
     peer: Both,
+    /// The slowest for the words, with the text that was there afterwards.
+    slowest: Vec<(Duration, String)>,
 }
 
 fn finder_keys(data: &Path) -> Result<FinderKeys, Box<dyn std::error::Error>> {
@@ -259,21 +278,36 @@ fn finder_keys(data: &Path) -> Result<FinderKeys, Box<dyn std::error::Error>> {
     };
     let mut finder = HeadlessFinder::open(catalog, data, now, SIZE)?;
     let (mut first, mut words, mut complete) = (Vec::new(), Vec::new(), Vec::new());
+    let mut typed = Vec::new();
+    let mut slowest = Vec::new();
     for text in TYPED {
         let letters = text.chars().map(KeyCode::Char);
         let deleted = text.chars().map(|_| KeyCode::Backspace);
+        let mut shown = String::new();
         for key in letters.chain(deleted) {
             let times = finder.press(key)?;
+            match key {
+                KeyCode::Char(letter) => {
+                    shown.push(letter);
+                    typed.push(times.words);
+                }
+                _ => drop(shown.pop()),
+            }
             first.push(times.first);
             words.push(times.words);
             complete.push(times.complete);
+            slowest.push((times.words, shown.clone()));
         }
     }
+    slowest.sort_by(|a, b| b.cmp(a));
+    slowest.truncate(5);
     Ok(FinderKeys {
         first: spread(first),
         words: spread(words),
+        typed: spread(typed),
         complete: spread(complete),
         peer,
+        slowest,
     })
 }
 

@@ -31,6 +31,7 @@ pub mod library;
 pub mod link;
 pub mod log;
 pub mod memory;
+pub(crate) mod parallel;
 pub mod private;
 pub mod promote;
 pub mod query;

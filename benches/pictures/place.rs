@@ -166,7 +166,7 @@ fn find_nothing(stage: &mut TerminalSession) -> Result<()> {
 fn log_find(stage: &mut TerminalSession) -> Result<()> {
     log(stage)?;
     stage.press("/", "Enter go on")?;
-    stage.press("token", "1/5")
+    stage.press("token", "token  1/")
 }
 
 fn delete(stage: &mut TerminalSession) -> Result<()> {

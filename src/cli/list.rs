@@ -18,10 +18,9 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
         listed.push((store, memories));
     }
     if printer.is_json() {
-        let memories: Vec<Value> = listed
-            .iter()
-            .flat_map(|(store, memories)| memories.iter().map(|memory| as_json(store, memory)))
-            .collect();
+        let memories = listed.iter();
+        let memories =
+            memories.flat_map(|(store, memories)| memories.iter().map(|one| as_json(store, one)));
         printer.list("memories", memories)?;
     } else {
         for (at, (store, memories)) in listed.iter().enumerate() {

@@ -52,18 +52,15 @@ pub(super) fn run(args: &LogArgs, world: &World, printer: &mut Printer) -> Comma
         subagents: subagents(&transcript),
     };
     if printer.is_json() {
-        let messages: Vec<Value> = shown
-            .iter()
-            .map(|message| formatter.json(message))
-            .collect();
-        printer.object(json!({
+        let messages = shown.iter().map(|message| formatter.json(message));
+        let about = json!({
             "agent": file.agent.name(),
             "id": formatter.safe(&file.id),
             "path": formatter.safe(&file.path.to_string_lossy()),
             "head": formatter.head(&transcript.head),
             "skipped": transcript.skipped,
-            "messages": messages,
-        }))?;
+        });
+        printer.object_with_list(about, ("messages", messages))?;
     } else if args.markdown {
         let text = formatter.markdown(&file, &transcript, &shown);
         printer.content(text.as_bytes())?;

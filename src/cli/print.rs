@@ -101,11 +101,32 @@ impl Printer {
         writeln!(self.out, "{}", visible_json(&text))
     }
 
-    /// Prints one JSON object with a list that may be long, which is not copied.
-    pub(super) fn list(&mut self, name: &str, rows: Vec<Value>) -> io::Result<()> {
-        let mut object = serde_json::Map::new();
-        object.insert(name.to_owned(), Value::Array(rows));
-        self.object(Value::Object(object))
+    /// Prints one JSON object as [`object`](Self::object) does, with one more member at its end: a
+    /// list, of which one row at a time is in memory.
+    pub(super) fn object_with_list(
+        &mut self,
+        mut value: Value,
+        (name, rows): (&str, impl IntoIterator<Item = Value>),
+    ) -> io::Result<()> {
+        value["schema"] = json!(1);
+        let text = serde_json::to_string(&value)?;
+        let open = text.strip_suffix('}').unwrap_or(&text);
+        write!(self.out, "{},\"{name}\":[", visible_json(open))?;
+        for (at, row) in rows.into_iter().enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            let row = serde_json::to_string(&row)?;
+            write!(self.out, "{comma}{}", visible_json(&row))?;
+        }
+        writeln!(self.out, "]}}")
+    }
+
+    /// Prints one JSON object with a list.
+    pub(super) fn list(
+        &mut self,
+        name: &str,
+        rows: impl IntoIterator<Item = Value>,
+    ) -> io::Result<()> {
+        self.object_with_list(json!({}), (name, rows))
     }
 
     /// Prints a conflict as JSON, with base and both sides.

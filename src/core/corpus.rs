@@ -55,11 +55,12 @@ use crate::core::log::{HashedProjects, LogFile};
 use crate::core::{Error, Result};
 
 pub use block::{LONGEST, key};
-pub use index::{Containing, Occurrence};
+pub use index::{Occurrence, TextOccurrence};
 pub use log_view::Log;
 pub use lookup::FormTest;
 pub use view::{Block, BlockBytes, BlockContent, CorpusMessage, MessageSummary, MessageTable};
 
+use index::VerifiedPages;
 use manifest::Manifest;
 use pack::{Maps, Pack};
 use unpacked::Unpacked;
@@ -132,6 +133,8 @@ pub struct Corpus {
     /// Each owner number with the index of its visible log, sorted by owner.
     owners: Vec<(u32, usize)>,
     checked: [Vec<AtomicU8>; PARTS],
+    /// What of each segment of the indexes has been verified.
+    verified: [Vec<VerifiedPages>; PARTS],
     unpacked: Unpacked,
     is_damaged: AtomicBool,
     unread: Vec<Error>,
@@ -196,6 +199,10 @@ impl Corpus {
         Self {
             cache: cache.to_owned(),
             checked: Part::ALL.map(|part| unchecked(manifest.blocks[part.number()].len())),
+            verified: Part::ALL.map(|part| {
+                let segments = manifest.segments[part.number()].iter();
+                segments.map(VerifiedPages::none).collect()
+            }),
             manifest,
             maps,
             unpacked: Unpacked::default(),

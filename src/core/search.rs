@@ -7,7 +7,6 @@
 mod blocks;
 mod candidate;
 mod collected;
-mod copies;
 mod current;
 mod exact;
 #[cfg(test)]
@@ -22,14 +21,13 @@ mod proximity;
 mod ranked;
 pub mod recall;
 mod recent;
+mod runs;
 mod score;
 mod snippet;
 mod texts;
 mod walker;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::core::catalog::{last_activity, log_title};
 use crate::core::citation::{Citation, CitedPart};
@@ -37,6 +35,7 @@ use crate::core::corpus::{Block, Corpus, CorpusMessage, Log, Part};
 use crate::core::display::safe;
 use crate::core::layout::session::MESSAGES;
 use crate::core::log::{Agent, Role};
+use crate::core::parallel::{on_all_cores, with_on_all_cores};
 use crate::core::query::{Filters, SearchArea};
 
 pub use current::{SearchOutcome, search};
@@ -251,57 +250,6 @@ fn allowed_logs(filters: &Filters, sources: Sources<'_>) -> Vec<bool> {
         agent && project && store && filters.types.is_empty()
     };
     corpus.logs().map(is_wanted).collect()
-}
-
-/// Runs `work` for every number below `count` on all cores, and returns the results in
-/// order.
-fn on_all_cores<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    with_on_all_cores(count, || (), |(), number| work(number))
-}
-
-/// Returns the number of threads of a search. The system is queried once, because it reads
-/// several files for the answer: a tenth of the time of a quick search.
-fn cores() -> usize {
-    const MOST: usize = 8;
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST)))
-}
-
-/// Like [`on_all_cores`], with a value that each thread makes once and reuses.
-fn with_on_all_cores<S, T: Send>(
-    count: usize,
-    make: impl Fn() -> S + Sync,
-    work: impl Fn(&mut S, usize) -> T + Sync,
-) -> Vec<T> {
-    if count < 2 || cores() == 1 {
-        let mut own = make();
-        return (0..count).map(|number| work(&mut own, number)).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::with_capacity(count));
-    let run = || {
-        let mut own = make();
-        let mut mine = Vec::new();
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count {
-                break;
-            }
-            mine.push((number, work(&mut own, number)));
-        }
-        done.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend(mine);
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..cores().min(count) {
-            scope.spawn(run);
-        }
-        run();
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Runs `work` for these blocks of a part on all cores, with a value that each thread makes

@@ -24,14 +24,14 @@ mod tree;
 
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::core::catalog::{last_activity, listings};
 use crate::core::config::TimelineSettings;
 use crate::core::corpus::{Corpus, Log, Part};
 use crate::core::log::Agent;
+use crate::core::parallel::on_all_cores;
 use crate::core::{Error, Result, private};
 
 use event::{Event, EventReader, LogBlocks, Place};
@@ -415,33 +415,6 @@ pub fn summarizer(settings: &TimelineSettings) -> Arc<dyn Summarizer> {
             timeout: Duration::from_secs(settings.timeout),
         }),
     }
-}
-
-/// Runs `work` for every number below `count` on all cores, and returns the results in order.
-fn on_all_cores<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::with_capacity(count));
-    let run = || {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count {
-                return;
-            }
-            let result = work(number);
-            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-            done.push((number, result));
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..cores.min(count) {
-            scope.spawn(run);
-        }
-        run();
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, result)| result).collect()
 }
 
 #[cfg(test)]

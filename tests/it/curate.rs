@@ -410,3 +410,15 @@ fn after_new_commits_only_these_are_read_and_a_damaged_log_is_read_anew() {
     home.file("project/.memory/tool.md", "Run tools/later.sh now.\n");
     assert_eq!(dead(&home), all);
 }
+
+#[test]
+fn the_sample_opens_with_a_path_that_git_proves_dead() {
+    let home = Home::new();
+    let (_, found) = findings(&home, &["--demo"]);
+    let first = &found[0];
+    assert_eq!(first["rule"], "dead-path", "{found:#?}");
+    let said = first.to_string();
+    assert!(said.contains("scripts/release.sh"), "{said}");
+    assert!(said.contains("Release from CI, canary first"), "{said}");
+    assert!(!rules(&found).contains(&"duplicate"), "{found:#?}");
+}

@@ -276,6 +276,13 @@ pub(super) fn end_of(row: &[u8]) -> usize {
     ByteReader(row).u32().map_or(usize::MAX, |end| end as usize)
 }
 
+/// Returns the owner of the message.
+pub(super) fn owner_of(row: &[u8]) -> Option<u32> {
+    let mut row = ByteReader(row);
+    row.u32()?;
+    row.u32()
+}
+
 fn sum_of(text: &[u8]) -> u32 {
     checksum(text) as u32
 }

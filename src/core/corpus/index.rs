@@ -15,6 +15,7 @@
 mod builder;
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use memchr::{memchr, memmem, memrchr};
 
@@ -35,17 +36,6 @@ const BLOCK_ENTRY: usize = 8;
 /// The mark behind a word that is written with other letters than it is indexed with.
 const FOLDED: char = '\u{1}';
 
-/// How a word of the index contains a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Containing {
-    /// It is the text.
-    Whole,
-    /// The text is a part of it.
-    Part,
-    /// In this message it is written with other letters, which are folded to those of the text.
-    Folded,
-}
-
 /// The occurrences of one form of a word in a message, or in a block of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Occurrence {
@@ -56,6 +46,23 @@ pub struct Occurrence {
     /// The number of occurrences in the message; 1 for results.
     pub times: u32,
 }
+
+/// A message, or a block of results, that has some texts inside its words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextOccurrence {
+    /// The block's number in its part.
+    pub block: usize,
+    /// The message's number in its block; 0 for results.
+    pub message: usize,
+    /// Whether one of the texts is a whole word.
+    pub is_whole: bool,
+    /// Whether a word is written with other letters, which are folded to those of a text.
+    pub is_folded: bool,
+}
+
+/// Which of some lists of texts a place has a text of: how many of the first lists, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct TextFlags(u8);
 
 /// The sizes of a segment's sections, and where it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -81,7 +88,13 @@ pub(super) struct Segment<'a> {
     has_messages: bool,
     body: &'a [u8],
     sums: &'a [u8],
+    verified: &'a VerifiedPages,
 }
+
+/// Which pages of a segment have been compared with their checksums, one bit each; the last one
+/// is for the checksums.
+#[derive(Debug)]
+pub(super) struct VerifiedPages(Box<[AtomicU64]>);
 
 /// The blocks of a segment.
 #[derive(Debug)]
@@ -98,14 +111,35 @@ pub(super) struct PlaceList<'a> {
     has_bits: bool,
 }
 
-impl Containing {
-    /// Returns how a word of the index contains the text, which it does.
-    pub(super) fn of(word: &[u8], text: &[u8]) -> Self {
-        match word.last() {
-            _ if word == text => Self::Whole,
-            Some(last) if char::from(*last) == FOLDED => Self::Folded,
-            _ => Self::Part,
+impl TextFlags {
+    const COUNT: u8 = 0x3f;
+    const WHOLE: u8 = 0x40;
+    const FOLDED: u8 = 0x80;
+    /// The most lists that are told apart; further ones do not narrow a search.
+    const MOST: usize = Self::COUNT as usize;
+
+    /// Adds a text of the list with this index, if it has one of all before it: `word` contains it.
+    fn add(&mut self, index: usize, (word, text): (&[u8], &[u8])) {
+        if self.count() < index {
+            return;
         }
+        let how = match word.last() {
+            _ if word == text => Self::WHOLE,
+            Some(last) if char::from(*last) == FOLDED => Self::FOLDED,
+            _ => 0,
+        };
+        self.0 = (self.0 & !Self::COUNT) | (index + 1) as u8 | how;
+    }
+
+    fn count(self) -> usize {
+        usize::from(self.0 & Self::COUNT)
+    }
+
+    /// Returns whether a text is a whole word and whether one is written with other letters, if
+    /// the place has one of each of this many lists.
+    pub(super) fn of_all(self, lists: usize) -> Option<(bool, bool)> {
+        let has_all = self.count() == lists.min(Self::MOST);
+        has_all.then_some((self.0 & Self::WHOLE != 0, self.0 & Self::FOLDED != 0))
     }
 }
 
@@ -122,9 +156,36 @@ impl SegmentRow {
             + self.lists as usize
     }
 
+    fn pages(&self) -> usize {
+        self.body().div_ceil(PAGE)
+    }
+
     /// Returns the size of the segment, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.body() + 8 * self.body().div_ceil(PAGE)
+        self.body() + 8 * self.pages()
+    }
+}
+
+impl VerifiedPages {
+    /// Returns those of a segment of which nothing has been verified.
+    pub(super) fn none(row: &SegmentRow) -> Self {
+        let bits = row.pages() + 1;
+        Self((0..bits.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    /// Whether a page is whole; checked until it succeeds once.
+    fn is_known(&self, page: usize, is_whole: impl FnOnce() -> bool) -> bool {
+        let (Some(bits), bit) = (self.0.get(page / 64), 1 << (page % 64)) else {
+            return is_whole();
+        };
+        if bits.load(Ordering::Relaxed) & bit != 0 {
+            return true;
+        }
+        let is_whole = is_whole();
+        if is_whole {
+            bits.fetch_or(bit, Ordering::Relaxed);
+        }
+        is_whole
     }
 }
 
@@ -144,6 +205,22 @@ impl SegmentBlocks {
         Some((index, place.checked_sub(*first)?))
     }
 
+    /// Returns the number of each block with its share of what is known about all places.
+    pub(super) fn each<'a, T>(
+        &'a self,
+        places: &'a [T],
+    ) -> impl Iterator<Item = (u32, &'a [T])> + use<'a, T> {
+        self.entries
+            .iter()
+            .enumerate()
+            .map(|(at, (number, first))| {
+                let next = self.entries.get(at + 1).map(|(_, next)| *next as usize);
+                let next = next.unwrap_or(places.len());
+                let own = places.get(*first as usize..next);
+                (*number, own.unwrap_or_default())
+            })
+    }
+
     /// Returns the number of a block, by its index in the segment.
     pub(super) fn number(&self, index: usize) -> Option<u32> {
         self.entries.get(index).map(|(number, _)| *number)
@@ -152,13 +229,20 @@ impl SegmentBlocks {
 
 impl<'a> Segment<'a> {
     /// Opens a segment; `None` if its bytes are too few or the checksums are damaged.
-    pub(super) fn open(part: Part, row: &'a SegmentRow, bytes: &'a [u8]) -> Option<Self> {
+    pub(super) fn open(
+        part: Part,
+        (row, verified): (&'a SegmentRow, &'a VerifiedPages),
+        bytes: &'a [u8],
+    ) -> Option<Self> {
         let (body, sums) = bytes.split_at_checked(row.body())?;
-        (checksum(sums) == row.checksum).then_some(Self {
+        let are_sums_whole = || checksum(sums) == row.checksum;
+        let is_whole = verified.is_known(row.pages(), are_sums_whole);
+        is_whole.then_some(Self {
             row,
             has_messages: part.has_concordance(),
             body,
             sums,
+            verified,
         })
     }
 
@@ -197,38 +281,78 @@ impl<'a> Segment<'a> {
         Some(())
     }
 
+    /// Returns for each place of which lists of folded texts it has one inside its words; `None` if
+    /// the segment is damaged.
+    pub(super) fn places_with(&self, lists: &[Vec<String>]) -> Option<Vec<TextFlags>> {
+        let mut places = vec![TextFlags::default(); self.row.places as usize];
+        let lists = lists.iter().enumerate().take(TextFlags::MOST);
+        for (number, text) in lists.flat_map(|(at, list)| list.iter().map(move |text| (at, text))) {
+            let mut is_sound = true;
+            self.each_with(text.as_bytes(), &mut |word, list| {
+                let how = (word, text.as_bytes());
+                let read =
+                    self.each_place(list, &mut |place, _| match places.get_mut(place as usize) {
+                        Some(flags) => flags.add(number, how),
+                        None => is_sound = false,
+                    });
+                is_sound &= read.is_some();
+            })?;
+            if !is_sound {
+                return None;
+            }
+        }
+        Some(places)
+    }
+
     /// Calls `take` with each word that contains the text and with its list.
-    pub(super) fn each_with(
-        &self,
-        text: &[u8],
-        take: &mut dyn FnMut(&'a [u8], PlaceList<'a>),
-    ) -> Option<()> {
+    fn each_with(&self, text: &[u8], take: &mut dyn FnMut(&'a [u8], PlaceList<'a>)) -> Option<()> {
         let words = self.get(self.words_at(0..self.row.text as usize))?;
         let finder = memmem::Finder::new(text);
+        // The group of the last word, what follows that word in it, and where that begins.
+        let mut group = 0;
+        let (mut others, mut lists) = (&words[..0], &words[..0]);
+        let mut at = 0;
         let mut from = 0;
         while let Some(found) = finder.find(&words[from..]) {
             let found = from + found;
-            let start = memrchr(b'\n', &words[..found]).map_or(0, |before| before + 1);
-            let (mut low, mut high) = (0, self.row.groups());
-            while low < high {
-                let middle = (low + high) / 2;
-                match self.ends(middle)?.0 <= start {
-                    true => low = middle + 1,
-                    false => high = middle,
-                }
+            let start =
+                memrchr(b'\n', &words[from..found]).map_or(from, |before| from + before + 1);
+            if others.is_empty() || self.ends(group)?.0 <= start {
+                group = self.group_at(start, group)?;
+                (others, lists) = self.group(group)?;
+                at = self.starts(group)?.0;
             }
-            let (mut group, mut lists) = self.group(low)?;
-            let mut at = self.starts(low)?.0;
-            while let Some((word, list)) = next_word(&mut group, &mut lists) {
-                if at == start {
+            while let Some((word, list)) = next_word(&mut others, &mut lists) {
+                let is_found = at == start;
+                at += word.len() + 1;
+                if is_found {
                     take(word, list?);
                     break;
                 }
-                at += word.len() + 1;
             }
-            from = found + memchr(b'\n', &words[found..])?;
+            from = found + memchr(b'\n', &words[found..])? + 1;
         }
         Some(())
+    }
+
+    /// Returns the group with the word at this offset, which is not before the group `first`.
+    fn group_at(&self, word: usize, first: usize) -> Option<usize> {
+        let (mut low, mut high) = (first, self.row.groups());
+        // Mostly it is near.
+        let mut step = 1;
+        while low + step < high && self.ends(low + step)?.0 <= word {
+            low += step + 1;
+            step *= 2;
+        }
+        high = high.min(low + step + 1);
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.ends(middle)?.0 <= word {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        Some(low)
     }
 
     /// Calls `take` with each place of a list, in order, and how often it has the word.
@@ -302,8 +426,12 @@ impl<'a> Segment<'a> {
     fn get(&self, range: Range<usize>) -> Option<&'a [u8]> {
         let bytes = self.body.get(range.clone())?;
         for page in range.start / PAGE..range.end.div_ceil(PAGE) {
-            let whole = &self.body[page * PAGE..self.body.len().min((page + 1) * PAGE)];
-            if ByteReader(self.sums.get(8 * page..)?).u64()? != checksum(whole) {
+            let is_whole = || {
+                let whole = &self.body[page * PAGE..self.body.len().min((page + 1) * PAGE)];
+                let sum = self.sums.get(8 * page..);
+                sum.and_then(|sum| ByteReader(sum).u64()) == Some(checksum(whole))
+            };
+            if !self.verified.is_known(page, is_whole) {
                 return None;
             }
         }
@@ -359,7 +487,8 @@ mod tests {
 
     /// Returns the places of a word: the block's number, the message's, and how often.
     fn asked(part: Part, (row, bytes): &(SegmentRow, Vec<u8>), word: &str) -> Option<Found> {
-        let segment = Segment::open(part, row, bytes)?;
+        let verified = VerifiedPages::none(row);
+        let segment = Segment::open(part, (row, &verified), bytes)?;
         let blocks = segment.blocks()?;
         let mut found = Vec::new();
         let mut is_sound = true;
@@ -414,7 +543,9 @@ mod tests {
                 let cut = cut.index(blocks.len() + 1);
                 let first = made(part, &blocks[..cut]);
                 let mut builder = IndexBuilder::new(part);
-                let segment = Segment::open(part, &first.0, &first.1).expect("it is whole");
+                let verified = VerifiedPages::none(&first.0);
+                let segment = Segment::open(part, (&first.0, &verified), &first.1);
+                let segment = segment.expect("it is whole");
                 builder.adopt(segment, &|_| true).expect("it is whole");
                 add(&mut builder, &blocks[cut..], cut as u32);
                 let merged = builder.finish();
@@ -434,7 +565,9 @@ mod tests {
         #[test]
         fn every_word_with_a_text_in_it_is_found(blocks in blocks(), text in "[a-d]{1,2}|ng|éa|数") {
             let (row, bytes) = made(Part::Results, &blocks);
-            let segment = Segment::open(Part::Results, &row, &bytes).expect("it is whole");
+            let verified = VerifiedPages::none(&row);
+            let segment = Segment::open(Part::Results, (&row, &verified), &bytes);
+            let segment = segment.expect("it is whole");
             let mut expected = Vec::new();
             segment.each_from(b"", &mut |word, list| {
                 if memmem::find(word, text.as_bytes()).is_some() {
@@ -447,6 +580,32 @@ mod tests {
                 found.push((word, list));
             }).expect("it is whole");
             prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn a_place_has_the_texts_that_are_inside_its_words(
+            blocks in blocks(),
+            lists in prop::collection::vec(prop::collection::vec("[a-d]{1,2}|ng|数", 1..3), 1..4),
+        ) {
+            let (row, bytes) = made(Part::Words, &blocks);
+            let verified = VerifiedPages::none(&row);
+            let segment = Segment::open(Part::Words, (&row, &verified), &bytes);
+            let segment = segment.expect("it is whole");
+            let places = segment.places_with(&lists).expect("it is whole");
+            let known = segment.blocks().expect("it is whole");
+            for (messages, (_, places)) in blocks.iter().zip(known.each(&places)) {
+                prop_assert_eq!(messages.len(), places.len());
+                for (message, flags) in messages.iter().zip(places) {
+                    let folded: Vec<String> =
+                        words(message).map(|word| fold(word.text).into_owned()).collect();
+                    let has = |text: &String| folded.iter().any(|word| word.contains(text));
+                    let has_all = lists.iter().all(|list| list.iter().any(has));
+                    let is_whole = lists.iter().flatten().any(|text| folded.contains(text));
+                    let how = flags.of_all(lists.len());
+                    prop_assert_eq!(how.is_some(), has_all);
+                    prop_assert!(how.is_none_or(|(known, _)| known == is_whole));
+                }
+            }
         }
 
         #[test]
@@ -472,7 +631,9 @@ mod tests {
         #[test]
         fn a_block_that_was_replaced_is_left_out_of_a_merged_segment(blocks in blocks()) {
             let old = made(Part::Words, &blocks);
-            let segment = Segment::open(Part::Words, &old.0, &old.1).expect("it is whole");
+            let verified = VerifiedPages::none(&old.0);
+            let segment = Segment::open(Part::Words, (&old.0, &verified), &old.1);
+            let segment = segment.expect("it is whole");
             let mut builder = IndexBuilder::new(Part::Words);
             builder.adopt(segment, &|block| block % 4 == 0).expect("it is whole");
             let merged = builder.finish();

@@ -1,6 +1,6 @@
 //! Lookups in the index: the blocks and messages that contain a word.
 
-use super::index::{Containing, Occurrence, PlaceList, Segment, SegmentBlocks};
+use super::index::{Occurrence, PlaceList, Segment, SegmentBlocks, TextOccurrence};
 use super::pack::Pack;
 use super::{Corpus, Part};
 
@@ -60,33 +60,46 @@ impl Corpus {
         });
     }
 
-    /// Like [`Corpus::word_occurrences`], for every word with this text in it; passes on how it
-    /// contains the text.
-    pub fn text_occurrences(
+    /// Calls `take` once for each message, visible or not, in which one of each of these lists of
+    /// folded texts is inside a word, and for results for each block, in the order of the
+    /// segment's blocks.
+    ///
+    /// What is held does not depend on how often the texts occur: it is a byte for each message.
+    pub fn messages_with(
         &self,
         (part, segment): (Part, usize),
-        text: &str,
-        take: &mut dyn FnMut(Containing, Occurrence),
+        texts: &[Vec<String>],
+        take: &mut dyn FnMut(TextOccurrence),
     ) {
         self.with_segment(part, segment, &mut |index, blocks| {
-            let mut is_sound = true;
-            index.each_with(text.as_bytes(), &mut |word, list| {
-                let list = (index, blocks, list);
-                let containing = Containing::of(word, text.as_bytes());
-                let take = &mut |occurrence| take(containing, occurrence);
-                is_sound &= self.each_occurrence((part, segment), list, take).is_some();
-            })?;
-            is_sound.then_some(())
+            let places = index.places_with(texts)?;
+            for (number, places) in blocks.each(&places) {
+                if !self.manifest.is_indexed_by(part, segment, number) {
+                    continue;
+                }
+                for (message, flags) in places.iter().enumerate() {
+                    if let Some((is_whole, is_folded)) = flags.of_all(texts.len()) {
+                        take(TextOccurrence {
+                            block: number as usize,
+                            message,
+                            is_whole,
+                            is_folded,
+                        });
+                    }
+                }
+            }
+            Some(())
         });
     }
 
     /// Opens a segment; `None` if it is damaged.
     pub(super) fn segment(&self, part: Part, number: usize) -> Option<Segment<'_>> {
         let row = self.manifest.segments[part.number()].get(number)?;
+        let verified = self.verified[part.number()].get(number)?;
         let bytes = self
             .maps
             .get(Pack::Index(part), row.at, row.bytes() as u64)?;
-        Segment::open(part, row, bytes)
+        Segment::open(part, (row, verified), bytes)
     }
 
     /// Passes a segment and the numbers of its blocks to `read`, reports damage and releases

@@ -414,6 +414,13 @@ impl BlockContent<'_> {
         Some(CorpusMessage { log, ..message })
     }
 
+    /// Returns the log and the text of a message; `None` if the log is not visible.
+    pub fn text_of(&self, number: usize) -> Option<(usize, &str)> {
+        let owner = block::owner_of(self.table.row(number)?)?;
+        let log = self.table.corpus.owned_by(owner)?;
+        Some((log, self.text.get(self.range(number)?)?))
+    }
+
     /// Returns the messages of the visible logs, each with its number.
     pub fn messages(&self) -> impl Iterator<Item = (usize, CorpusMessage<'_>)> {
         (0..self.count()).filter_map(|number| Some((number, self.message(number)?)))

@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use super::decode::Decoder;
-use super::{Agent, LogFile, LogLocations, Skipped, location, opencode, read};
+use super::{Agent, LogFile, LogLocations, Skipped, location, opencode, read_each};
 use crate::core::Result;
 use crate::core::foreign::{LONGEST_RECORD, Line, next_line};
 
@@ -50,7 +50,11 @@ pub fn not_understood<'a>(
 fn probe(log: &LogFile) -> Option<String> {
     let found = match log.agent.format().decode.is_by_records(&log.path) {
         true => first_records(log),
-        false => read(log).map(|whole| (!whole.messages.is_empty(), whole.skipped)),
+        false => {
+            let mut has_message = false;
+            let read = read_each(log, &mut |_| has_message = true);
+            read.map(|(_, skipped)| (has_message, skipped))
+        }
     };
     match found {
         Ok((true, _)) => None,

@@ -198,6 +198,12 @@ impl Filters {
         since && before
     }
 
+    /// Returns whether every message of a log that they admit is admitted, whatever its role and
+    /// time.
+    pub fn admit_all_messages(&self) -> bool {
+        self.roles.is_empty() && self.since.is_none() && self.before.is_none()
+    }
+
     /// Returns whether the role is allowed.
     pub fn allows_role(&self, role: Role) -> bool {
         self.roles.is_empty() || self.roles.contains(&role)

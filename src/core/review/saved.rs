@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::state::{EndedWait, SeenFile, State, Waiting};
 use crate::core::foreign;
 use crate::core::history::{History, JournalPosition, Record};
+use crate::core::parallel::cores;
 use crate::core::sandbox::{FolderStamp, Root};
 use crate::core::store::StoreId;
 use crate::core::{Error, Result, private};
@@ -127,7 +128,7 @@ impl SavedState {
         }
         let text = self.file_lines();
         let threads = match text.len() > WORTH_A_THREAD {
-            true => std::thread::available_parallelism().map_or(1, usize::from),
+            true => cores(),
             false => 1,
         };
         let stamped = |line| {

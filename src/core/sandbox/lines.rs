@@ -1,26 +1,25 @@
-//! Line-based files of any size: searching, reading a part, appending.
+//! Line-based files of the size of logs: searching, reading a part, appending.
 
 use std::io::{self, Write as _};
 use std::ops::RangeInclusive;
 
-use cap_std::fs::OpenOptions;
+use cap_std::fs::{File, OpenOptions};
 
 use super::{LARGEST_MEMORY, NOT_REGULAR, Root, without_waiting};
-use crate::core::foreign::{Line, next_line};
+use crate::core::foreign::{LARGEST_LOG, Line, next_line};
 use crate::core::{Error, Result};
 
 /// The longest line that is kept in memory, in bytes.
 const LONGEST_LINE: usize = LARGEST_MEMORY as usize;
 
 impl Root {
-    /// Whether `wanted` holds for any line of a file of any size. Lines that are too long or not
+    /// Whether `wanted` holds for any line of a file. Lines that are too long or not
     /// UTF-8 are skipped.
     pub fn any_line(&self, path: &str, wanted: impl Fn(&str) -> bool) -> Result<bool> {
         self.lines_until(path, &mut |line| wanted(line))
     }
 
-    /// Calls `show` with every line of a file of any size. Lines that are too long or not UTF-8 are
-    /// skipped.
+    /// Calls `show` with every line of a file. Lines that are too long or not UTF-8 are skipped.
     pub fn each_line(&self, path: &str, show: &mut dyn FnMut(&str)) -> Result<()> {
         let shown = self.lines_until(path, &mut |line| {
             show(line);
@@ -29,12 +28,24 @@ impl Root {
         shown.map(drop)
     }
 
+    /// Opens a file to read its lines; `None` if there is none. One that is larger than any log is
+    /// refused.
+    fn open_lines(&self, path: &str) -> Result<Option<io::BufReader<File>>> {
+        let Some((file, size)) = self.open_file(path)? else {
+            return Ok(None);
+        };
+        if size > LARGEST_LOG {
+            let why = format!("it has more than {} GB", LARGEST_LOG >> 30);
+            return Err(Error::refused(path, why));
+        }
+        Ok(Some(io::BufReader::with_capacity(1 << 16, file)))
+    }
+
     /// Reads lines until `is_last` holds; returns whether it did.
     fn lines_until(&self, path: &str, is_last: &mut dyn FnMut(&str) -> bool) -> Result<bool> {
-        let Some((file, _)) = self.open_file(path)? else {
+        let Some(mut reader) = self.open_lines(path)? else {
             return Ok(false);
         };
-        let mut reader = io::BufReader::with_capacity(1 << 16, file);
         let mut line = Vec::new();
         loop {
             let read = next_line(&mut reader, &mut line, LONGEST_LINE);
@@ -49,16 +60,15 @@ impl Root {
         }
     }
 
-    /// A range of lines, counted from 1, of a file of any size; `None` if there are no such lines.
+    /// A range of lines, counted from 1, of a file; `None` if there are no such lines.
     pub fn read_lines(
         &self,
         path: &str,
         wanted: &RangeInclusive<usize>,
     ) -> Result<Option<Vec<u8>>> {
-        let Some((file, _)) = self.open_file(path)? else {
+        let Some(mut reader) = self.open_lines(path)? else {
             return Ok(None);
         };
-        let mut reader = io::BufReader::with_capacity(1 << 16, file);
         let (mut found, mut line) = (Vec::new(), Vec::new());
         for number in 1..=*wanted.end() {
             let read = next_line(&mut reader, &mut line, LONGEST_LINE);
@@ -120,6 +130,23 @@ mod tests {
         std::fs::write(temp.path().join("log"), bytes).expect("written");
         let root = Root::open(temp.path()).expect("opens");
         (temp, root)
+    }
+
+    #[test]
+    fn a_file_larger_than_any_log_is_refused_and_not_read() {
+        let (temp, root) = file(b"");
+        let sparse = std::fs::File::options()
+            .write(true)
+            .open(temp.path().join("log"));
+        sparse
+            .and_then(|file| file.set_len(LARGEST_LOG + 1))
+            .expect("grows");
+        let all = root.each_line("log", &mut |_| panic!("a line"));
+        let part = root.read_lines("log", &(1..=2)).map(drop);
+        for refused in [all, part] {
+            let why = refused.expect_err("too large").to_string();
+            assert!(why.contains("more than 4 GB"), "{why}");
+        }
     }
 
     #[test]

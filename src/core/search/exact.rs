@@ -2,10 +2,11 @@
 
 use regex::bytes::Regex;
 
-use super::needle::MOST;
+use super::limits::Limits;
+use super::runs::{self, Runs, look_up, runs_of};
 use super::walker::MessagePosition;
-use super::{Sources, on_all_cores, over_blocks, with_on_all_cores};
-use crate::core::corpus::{Block, Containing, Corpus, CorpusMessage, Part};
+use super::{Sources, over_blocks, with_on_all_cores};
+use crate::core::corpus::{Block, Corpus, CorpusMessage, MessageTable, Part};
 use crate::core::log::MessageKind;
 
 /// A line or a message that contains the text.
@@ -73,19 +74,20 @@ pub(super) fn in_memories(
 }
 
 /// Finds the messages of a part that are allowed and contain the text, which `literal` searches;
-/// passes those of a few blocks at a time to `take`.
+/// passes a few at a time to `take`.
 pub(super) fn in_logs(
     corpus: &Corpus,
     (text, literal): (&str, &Regex),
     (part, allows): (Part, MessageFilter<'_>),
-    take: &(dyn Fn(Vec<ExactMatch>) + Sync),
+    (limits, take): (&Limits, &(dyn Fn(Vec<ExactMatch>) + Sync)),
 ) {
     // Threads that share a regex contend for its scratch space.
     let own = || literal.clone();
-    if part.has_concordance() && text.len() >= SHORTEST && is_run(text) {
-        let run = text.to_ascii_lowercase();
+    if part.has_concordance() && text.len() >= runs::SHORTEST && is_run(text) {
+        let runs = runs_of(text);
         with_on_all_cores(corpus.segments(part), own, |literal, segment| {
-            take(in_segment(corpus, (part, segment), (&run, literal, allows)));
+            let of = ((part, segment), (&runs, &*literal, allows));
+            in_segment(corpus, of, (limits, take));
         });
         return;
     }
@@ -97,9 +99,6 @@ pub(super) fn in_logs(
     over_blocks(corpus, (part, &blocks), own, work, |_, found| take(found));
 }
 
-/// Shorter texts are inside so many words that reading all text is faster.
-const SHORTEST: usize = 3;
-
 /// Whether the text is inside one word of each message that contains it.
 fn is_run(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -109,51 +108,67 @@ fn is_run(text: &str) -> bool {
 /// those in which a word of the index may be another than the one that is written.
 fn in_segment(
     corpus: &Corpus,
-    (part, segment): (Part, usize),
-    (run, literal, allows): (&str, &Regex, MessageFilter<'_>),
-) -> Vec<ExactMatch> {
-    let mut found: Vec<(MessagePosition, Containing)> = Vec::new();
-    corpus.text_occurrences((part, segment), run, &mut |containing, occurrence| {
-        found.push(((occurrence.block, occurrence.message), containing));
-    });
-    found.sort_unstable();
+    ((part, segment), (runs, literal, allows)): ((Part, usize), (&Runs, &Regex, MessageFilter<'_>)),
+    (limits, take): (&Limits, &(dyn Fn(Vec<ExactMatch>) + Sync)),
+) {
+    /// How many blocks are read before their memory is released.
+    const TOGETHER: usize = 64;
     let mut matches = Vec::new();
-    for same_block in found.chunk_by(|a, b| a.0.0 == b.0.0) {
-        let Some(block) = corpus.block(part, same_block[0].0.0) else {
-            continue;
-        };
-        // A damaged block is recorded by the corpus.
-        let Some(table) = block.logs().next().and_then(|_| block.table()) else {
-            continue;
-        };
-        for same in same_block.chunk_by(|a, b| a.0 == b.0) {
-            let at = same[0].0;
-            let Some(message) = table.textless(at.1) else {
-                continue;
-            };
-            if !allows(&message) {
-                continue;
+    // The tables that were read since memory was released: how many, of which blocks.
+    let mut read = (0, 0..0);
+    let mut open: Option<(Block<'_>, Option<MessageTable<'_>>)> = None;
+    corpus.messages_with((part, segment), runs, &mut |found| {
+        let is_open = open.is_some_and(|(block, _)| block.number() == found.block);
+        if !is_open {
+            if read.0 == TOGETHER {
+                corpus.release(part, std::mem::take(&mut read.1));
+                read.0 = 0;
             }
-            let has = |wanted| same.iter().any(|(_, containing)| *containing == wanted);
-            let (offset, is_whole) = match has(Containing::Folded) {
-                // Where the text is only a part of words, it does not stand alone.
-                false => (None, has(Containing::Whole)),
-                true => match block.message(at.1, |message| first(literal, message.text)) {
-                    Some(Some((offset, is_whole))) => (Some(offset), is_whole),
-                    _ => continue,
-                },
-            };
-            matches.push(ExactMatch {
-                at,
-                holder: message.log,
-                line: message.line,
-                copy: copy_key(&message),
-                offset,
-                is_whole,
+            open = corpus.block(part, found.block).map(|block| {
+                // A damaged block is recorded by the corpus.
+                let table = block.logs().next().and_then(|_| block.table());
+                (block, table)
             });
+            let start = if read.0 == 0 {
+                found.block
+            } else {
+                read.1.start
+            };
+            read = (
+                read.0 + 1,
+                start.min(found.block)..read.1.end.max(found.block + 1),
+            );
         }
-    }
-    matches
+        let Some((block, Some(table))) = &open else {
+            return;
+        };
+        let message = table.textless(found.message);
+        let Some(message) = message.filter(|message| allows(message)) else {
+            return;
+        };
+        let (offset, is_whole) = match found.is_folded {
+            // Where the text is only a part of words, it does not stand alone.
+            false => (None, found.is_whole),
+            true => match block.message(found.message, |message| first(literal, message.text)) {
+                Some(Some((offset, is_whole))) => (Some(offset), is_whole),
+                _ => return,
+            },
+        };
+        matches.push(ExactMatch {
+            at: (found.block, found.message),
+            holder: message.log,
+            line: message.line,
+            copy: copy_key(&message),
+            offset,
+            is_whole,
+        });
+        if matches.len() >= limits.group.max(1) {
+            limits.hold(matches.len());
+            take(std::mem::take(&mut matches));
+        }
+    });
+    corpus.release(part, read.1);
+    take(matches);
 }
 
 /// Returns the blocks that may contain the text, in order.
@@ -161,29 +176,12 @@ fn in_segment(
 /// A run of ASCII letters and digits of the text is inside one word of each message that
 /// contains it, so only blocks with such words are searched.
 fn candidate_blocks(corpus: &Corpus, part: Part, text: &str) -> Vec<usize> {
-    let mut may_match = vec![true; corpus.blocks(part).len()];
-    let runs = text.split(|char: char| !char.is_ascii_alphanumeric());
-    for run in runs.filter(|run| run.len() >= SHORTEST).take(MOST) {
-        let run = run.to_ascii_lowercase();
-        let found = on_all_cores(corpus.segments(part), |segment| {
-            let mut blocks = Vec::new();
-            corpus.text_occurrences((part, segment), &run, &mut |_, occurrence| {
-                blocks.push(occurrence.block);
-            });
-            blocks
-        });
-        let mut has_run = vec![false; may_match.len()];
-        for block in found.into_iter().flatten() {
-            has_run[block] = true;
-        }
-        for (may_match, has_run) in may_match.iter_mut().zip(has_run) {
-            *may_match &= has_run;
-        }
+    let runs = runs_of(text);
+    if runs.is_empty() {
+        return (0..corpus.blocks(part).len()).collect();
     }
-    let blocks = may_match.into_iter().enumerate();
-    blocks
-        .filter_map(|(number, may_match)| may_match.then_some(number))
-        .collect()
+    let blocks = look_up(corpus, (part, &runs), usize::MAX, |found| found.block);
+    blocks.unwrap_or_default()
 }
 
 fn in_block(
@@ -237,6 +235,9 @@ pub(super) fn first(literal: &Regex, text: &str) -> Option<(usize, bool)> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
+    use super::super::fixture::TestHome;
     use super::super::needle::literal;
     use super::*;
     use crate::core::text::fold;
@@ -251,6 +252,29 @@ mod tests {
                 assert_eq!(fold(&same.to_string()), letter.to_string(), "{same}");
             }
         }
+    }
+
+    #[test]
+    fn matches_are_passed_on_a_few_at_a_time() {
+        const MESSAGES: usize = 5000;
+        let talk: Vec<String> = (0..MESSAGES).map(|n| format!("common {n}")).collect();
+        let home = TestHome::new(&[], &[talk]);
+        let corpus = home.corpus();
+        let literal = literal("common").expect("short");
+        let limits = Limits {
+            group: 100,
+            ..Limits::default()
+        };
+        let batches = Mutex::new(Vec::new());
+        let take = |found: Vec<ExactMatch>| {
+            batches.lock().expect("nobody panics").push(found.len());
+        };
+        let allows = |_: &CorpusMessage<'_>| true;
+        let with = (Part::Words, &allows as MessageFilter<'_>);
+        in_logs(&corpus, ("common", &literal), with, (&limits, &take));
+        let batches = batches.into_inner().expect("nobody panicked");
+        assert_eq!(batches.iter().sum::<usize>(), MESSAGES);
+        assert!(batches.iter().all(|count| *count <= 100), "{batches:?}");
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! are typed ([`term`]), the words with a slip of the keyboard ([`slip`]), and the letters of
 //! the words in their order ([`matcher`], ranked by nucleo).
 //!
-//! Blocks are searched in waves. After each wave the watcher receives the matches so far, and
-//! may cancel the search. A query that narrows the last one searches only the messages that
-//! the last one matched.
+//! The index says which messages have the words, or words near them; only the letters are searched
+//! in all text. Blocks are searched in waves. After each wave the watcher may cancel the search,
+//! and receives the matches so far if it waits for them. A query that narrows an earlier one
+//! searches only the messages that the earlier one matched.
 
+mod gather;
 mod group;
 mod matcher;
 mod rank;
@@ -16,6 +18,7 @@ mod slip;
 mod term;
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -47,25 +50,68 @@ pub trait SearchWatcher: Sync {
         false
     }
 
+    /// Returns whether the search has taken so long that what was found so far is to be reported
+    /// before everything was searched for the words.
+    fn is_waiting(&self) -> bool {
+        true
+    }
+
     /// Receives the matches found so far.
     fn partial(&self, _found: &Matches) {}
 }
 
 impl SearchWatcher for () {}
 
-/// What a search keeps for the next one.
+/// What searches keep for the next ones.
 #[derive(Debug, Default)]
 pub struct SearchCache {
-    /// The last result, which a longer query narrows.
-    last: Option<Matches>,
+    /// The last results, each with its limit, the newest first: a longer query narrows one, and
+    /// a letter that is deleted brings one back.
+    last: VecDeque<(usize, Matches)>,
     /// The words of the sources, read when they are needed first.
     vocabulary: Option<Vocabulary>,
 }
 
 impl SearchCache {
-    /// Forgets the last result, because the sources have changed.
+    /// How many results are kept, and how many messages in all of them.
+    const MOST: usize = 32;
+    const MOST_MESSAGES: usize = 400_000;
+
+    /// Forgets the last results, because the sources have changed.
     pub fn forget(&mut self) {
-        self.last = None;
+        self.last.clear();
+    }
+
+    /// Returns the result of this search, if it is among the last ones.
+    fn known(&self, request: FindRequest<'_>) -> Option<Matches> {
+        let mut last = self.last.iter();
+        let known =
+            last.find(|(limit, found)| *limit == request.limit && found.query == *request.query);
+        known.map(|(_, found)| found.clone())
+    }
+
+    /// Returns the fewest messages among which all are that have the words of the query, and the
+    /// parts that were searched for them.
+    fn narrowed_by(&self, query: &Query) -> Option<(&[MessageAt], &[Part])> {
+        let usable = self.last.iter().filter_map(|(_, found)| {
+            let messages = found.messages.as_deref()?;
+            query
+                .narrows(&found.query)
+                .then_some((messages, found.parts.as_slice()))
+        });
+        usable.min_by_key(|(messages, _)| messages.len())
+    }
+
+    fn keep(&mut self, limit: usize, found: &Matches) {
+        self.last.push_front((limit, found.clone()));
+        self.last.truncate(Self::MOST);
+        let mut messages = 0;
+        let is_kept = |(_, found): &&(usize, Matches)| {
+            messages += found.messages.as_ref().map_or(0, Vec::len);
+            messages <= Self::MOST_MESSAGES
+        };
+        let kept = self.last.iter().take_while(is_kept).count();
+        self.last.truncate(kept.max(1));
     }
 }
 
@@ -169,8 +215,11 @@ pub fn find(
     cache: &mut SearchCache,
     watch: &dyn SearchWatcher,
 ) -> Matches {
+    if let Some(found) = cache.known(request) {
+        return found;
+    }
     let mut search = Search::new(sources, request, watch);
-    search.words(cache.last.as_ref());
+    search.words(cache);
     let wanted: Vec<&Atom> = wanted(request.query).collect();
     if search.found.total < FEW && !search.is_over() && !wanted.is_empty() {
         // What has the words is shown before the longer search begins.
@@ -186,7 +235,9 @@ pub fn find(
         search.letters();
     }
     let found = search.finish();
-    cache.last = Some(found.clone()).filter(|found| found.progress == SearchState::Complete);
+    if found.progress == SearchState::Complete {
+        cache.keep(request.limit, &found);
+    }
     found
 }
 
@@ -272,7 +323,7 @@ impl Matches {
             terms: self
                 .terms(closeness)
                 .iter()
-                .filter_map(Term::regex)
+                .filter_map(|term| term.regex().cloned())
                 .collect(),
         }
     }
@@ -351,6 +402,9 @@ impl Marker<'_> {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use proptest::prelude::*;
 
     use super::super::fixture::{TestHome, conversation};
     use super::*;
@@ -534,6 +588,8 @@ mod tests {
             &["to", "tok", "toki rt"][..],
             &["t", "ti", "!x ti"],
             &["tokio", "tok"],
+            &["tok", "toki", "tokio", "tok", "toki"],
+            &["tok", "time", "toki"],
             &["tok", "tokzz"],
         ] {
             let at_once = &typed[typed.len() - 1..];
@@ -542,6 +598,116 @@ mod tests {
                 texts(&house(), at_once),
                 "{typed:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_letter_that_is_deleted_brings_back_what_was_found_before() {
+        /// Counts how often it is asked whether to go on, which every search does.
+        struct Asked(AtomicUsize);
+        impl SearchWatcher for Asked {
+            fn is_stale(&self) -> bool {
+                self.0.fetch_add(1, Ordering::Relaxed);
+                false
+            }
+        }
+        let home = house();
+        let (memories, corpus) = (home.memories(), home.corpus());
+        let sources = Sources {
+            memories: &memories,
+            corpus: Some(&corpus),
+        };
+        let mut cache = SearchCache::default();
+        let mut run = |text: &str, limit: usize| {
+            let query = query(text);
+            let request = FindRequest {
+                query: &query,
+                limit,
+            };
+            let asked = Asked(AtomicUsize::new(0));
+            let found = find(sources, request, &mut cache, &asked);
+            (found.matches, asked.0.into_inner() > 0)
+        };
+        let (first, is_searched) = run("toki", 50);
+        assert!(is_searched && !first.is_empty());
+        assert!(run("tokio", 50).1);
+        assert_eq!(run("toki", 50), (first, false));
+        assert!(run("toki", 1).1, "another limit is another search");
+        cache.forget();
+        let query = query("toki");
+        let request = FindRequest {
+            query: &query,
+            limit: 50,
+        };
+        assert!(cache.known(request).is_none(), "other sources");
+    }
+
+    #[test]
+    fn a_search_for_a_frequent_word_holds_few_lines() {
+        const MESSAGES: usize = 20_000;
+        let talk: Vec<String> = (0..MESSAGES).map(|n| format!("common {n}")).collect();
+        let home = TestHome::new(&[("a.md", "x")], &[talk]);
+        let (memories, corpus) = (home.memories(), home.corpus());
+        let sources = Sources {
+            memories: &memories,
+            corpus: Some(&corpus),
+        };
+        assert!(corpus.blocks(Part::Words).len() > 4);
+        let query = query("common");
+        let request = FindRequest {
+            query: &query,
+            limit: 50,
+        };
+        let run = |lines: usize, messages: usize| {
+            let mut search = Search::new(sources, request, &());
+            search.limits.lines = lines;
+            search.limits.messages = messages;
+            search.words(&SearchCache::default());
+            let peak = search.limits.peak.load(Ordering::Relaxed);
+            (search.finish(), peak)
+        };
+        let (few, peak) = run(2000, 1000);
+        assert!(peak <= 2 * 2000, "{peak}");
+        assert_eq!((few.total, few.messages.as_ref()), (MESSAGES, None));
+        let (all, peak) = run(usize::MAX, usize::MAX);
+        assert!(peak > 4 * 2000, "{peak}");
+        assert_eq!(all.messages.as_ref().map(Vec::len), Some(MESSAGES));
+        assert_eq!(few.matches, all.matches);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+        #[test]
+        fn the_index_leaves_out_no_line_that_has_the_words(
+            said in proptest::collection::vec(
+                "((Foo|bar|barfoo|émile|sun|sunk|数据|x_yz|no-go)[ \n/]){0,5}", 1..9,
+            ),
+            read in "((Foo|bar|sunk|x_yz)[ \n]){0,5}",
+            word in "fo|foo|bar|mil|émi|un|sun|x_y|数据|no-go|go|z",
+        ) {
+            let home = TestHome::new(&[("a.md", "x")], &[]);
+            let line = |role: &str, text: &str| {
+                serde_json::json!({"role": role, "name": "ls", "content": text}).to_string() + "\n"
+            };
+            let mut log: String = said.iter().map(|text| line("user", text)).collect();
+            log.push_str(&line("tool", &read));
+            home.write("s0/messages.jsonl", &log);
+            let text = format!("\"{word}\"");
+            let matcher = Term::as_typed(&query(&text).atoms[0]);
+            let regex = matcher.regex().expect("short");
+            let count = |texts: &[&String]| -> usize {
+                let lines = texts.iter().flat_map(|text| text.lines());
+                lines.filter(|line| regex.is_match(line)).count()
+            };
+            // Tool text is searched if nothing else has the word.
+            let expected = match count(&said.iter().collect::<Vec<_>>()) {
+                0 => count(&[&read]),
+                some => some,
+            };
+            let found = search(&home, &text);
+            let words = found.matches.iter().filter(|one| one.closeness == Closeness::Words);
+            prop_assert_eq!(words.count(), expected);
         }
     }
 

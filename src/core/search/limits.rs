@@ -14,11 +14,17 @@ pub(super) struct Limits {
     pub(super) occurrences: usize,
     /// How many passages of one log are held; if there are more, they are built twice.
     pub(super) passages: usize,
-    /// How many passages are scored together.
+    /// How many passages are scored together, and how many matches of one thread are passed on
+    /// together.
     pub(super) group: usize,
     /// How many candidates of an exact search are held; if there are more, the worse half is
     /// dropped.
     pub(super) candidates: usize,
+    /// How many lines of a search while typing are held; if there are more, the worse ones are
+    /// dropped.
+    pub(super) lines: usize,
+    /// How many messages with the words are remembered for the next query.
+    pub(super) messages: usize,
     /// The most that was held.
     #[cfg(test)]
     pub(super) peak: Arc<AtomicUsize>,
@@ -31,6 +37,8 @@ impl Default for Limits {
             passages: 1 << 16,
             group: 1 << 12,
             candidates: 1 << 16,
+            lines: 1 << 14,
+            messages: 200_000,
             #[cfg(test)]
             peak: Arc::default(),
         }

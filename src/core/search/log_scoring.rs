@@ -95,10 +95,7 @@ impl LogScoring<'_> {
             self.each_block(of, lookup, &mut |found| match part {
                 Part::Words => grouping.add(found, done),
                 Part::Calls | Part::Results => {
-                    walker
-                        .single_passages(found)
-                        .into_iter()
-                        .for_each(&mut *done);
+                    walker.single_passages(found, self.limits.group, &mut *done);
                 }
             });
             grouping.finish(done);

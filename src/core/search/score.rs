@@ -79,6 +79,8 @@ pub(super) struct PassageGroup {
     pub(super) passages: Vec<Passage>,
     /// Sorted by passage.
     pub(super) counts: Vec<Count>,
+    /// Whether the passages are no neighbours, so that none contributes to another.
+    pub(super) are_apart: bool,
     /// How many passages at the start and at the end only contribute to others: they are scored
     /// with the group before and with the group after this one.
     pub(super) shared: (usize, usize),
@@ -189,6 +191,9 @@ impl Rarity {
                 *best = best.max(offer * share);
             };
             lend(count.passage, 1.0);
+            if group.are_apart {
+                continue;
+            }
             for (step, share) in FROM_BEFORE.iter().enumerate() {
                 let to = count.passage + step + 1;
                 if to >= passages.len() || apart(to - 1, to) {

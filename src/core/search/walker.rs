@@ -66,17 +66,26 @@ impl<'a> LogWalker<'a> {
         }
     }
 
-    /// Returns the matches without their neighbours: what an agent did in one call says little
-    /// about the calls before and after it.
-    pub(super) fn single_passages(&self, found: &[TermOccurrence]) -> Vec<PassageGroup> {
-        let messages = found.chunk_by(|a, b| a.at() == b.at());
-        let groups = messages.filter_map(|occurrences| {
-            let mut group = PassageGroup::default();
-            group.passages.push(self.passage(occurrences[0].at())?);
-            group.counts.extend(counts_of(occurrences, 0));
-            Some(group)
-        });
-        groups.collect()
+    /// Passes the matches without their neighbours to `done`, at most `most` together: what an agent
+    /// did in one call says little about the calls before and after it.
+    pub(super) fn single_passages(
+        &self,
+        found: &[TermOccurrence],
+        most: usize,
+        done: &mut dyn FnMut(PassageGroup),
+    ) {
+        let mut group = PassageGroup::default();
+        for occurrences in found.chunk_by(|a, b| a.at() == b.at()) {
+            if let Some(passage) = self.passage(occurrences[0].at()) {
+                let counts = counts_of(occurrences, group.passages.len());
+                group.counts.extend(counts);
+                group.passages.push(passage);
+            }
+            if group.passages.len() >= most.max(1) {
+                done(apart(std::mem::take(&mut group)));
+            }
+        }
+        done(apart(group));
     }
 
     /// Appends the passages after `at`, at most `most` and none behind `last`.
@@ -225,6 +234,14 @@ impl<'w, 'a> Grouping<'w, 'a> {
         self.group.shared.0 = FROM_BEFORE.len();
         full.shared.1 = FROM_AFTER.len();
         done(full);
+    }
+}
+
+/// Returns the group, as one of passages that are no neighbours.
+fn apart(group: PassageGroup) -> PassageGroup {
+    PassageGroup {
+        are_apart: true,
+        ..group
     }
 }
 

@@ -13,6 +13,7 @@ use super::grip::Grip;
 use super::node::NodeId;
 use super::segment::{Divider, overlap};
 use super::summarize::{Point, SegmentWords, Summarizer, Summary, SummaryInput};
+use crate::core::display::safe_line;
 use crate::core::foreign::read_text;
 use crate::core::log::Agent;
 use crate::core::private;
@@ -394,10 +395,11 @@ impl Record {
             to,
             first_line,
             last_line,
-            title: summary.title,
+            // Names of files and tools are in them, which may be anything.
+            title: safe_line(&summary.title),
             points: points.collect(),
             keywords: summary.keywords,
-            files: summary.files,
+            files: summary.files.iter().map(|file| safe_line(file)).collect(),
             note: summary.note,
         }
     }
@@ -517,6 +519,21 @@ mod tests {
         let less = talk(count - 7);
         let before = LogRecord::make(SOURCE, &less[..], None);
         assert_eq!(made, LogRecord::make(SOURCE, &events[..], Some(&before)));
+    }
+
+    #[test]
+    fn secrets_in_names_of_tools_and_files_are_masked() {
+        let token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+        let path = format!("file_path: /w/{token}.txt");
+        for events in [
+            vec![Event::call(1, token, "x: 1")],
+            vec![Event::call(1, "Edit", &path)],
+        ] {
+            let made = LogRecord::make(SOURCE, &events[..], None);
+            let text = serde_json::to_string(&made).expect("JSON");
+            assert!(!made.segments[0].title.is_empty(), "{text}");
+            assert!(!text.contains("16C7e42F292c6912"), "{text}");
+        }
     }
 
     #[test]

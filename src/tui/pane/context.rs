@@ -7,7 +7,7 @@ mod view;
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::MouseEvent;
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use self::rows::{Row, rows};
@@ -142,13 +142,16 @@ impl ContextPane {
     /// Shows the next agent, or the one before.
     fn turn(&mut self, by: isize) -> Vec<Step> {
         let agents = self.agents.len();
-        self.chosen = self
-            .chosen
-            .checked_add_signed(by)
-            .unwrap_or(agents.saturating_sub(1));
-        if self.chosen >= agents {
-            self.chosen = 0;
+        let next = self.chosen.checked_add_signed(by);
+        match next.unwrap_or(agents.saturating_sub(1)) {
+            next if next < agents => self.choose(next),
+            _ => self.choose(0),
         }
+    }
+
+    /// Shows the agent with this number.
+    fn choose(&mut self, agent: usize) -> Vec<Step> {
+        self.chosen = agent;
         (self.context, self.focus) = (None, Focus::Tree);
         self.rows.clear();
         self.text = PieceText::default();
@@ -273,7 +276,13 @@ impl Pane for ContextPane {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.list_mouse(mouse, cx)
+        let is_click = mouse.kind == MouseEventKind::Down(MouseButton::Left);
+        let at = Position::new(mouse.column, mouse.row);
+        match self.agent_at(at, cx).filter(|_| is_click) {
+            Some(agent) if agent == self.chosen => Vec::new(),
+            Some(agent) => self.choose(agent),
+            None => self.list_mouse(mouse, cx),
+        }
     }
 
     fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {

@@ -32,7 +32,10 @@ impl MarkedWords {
     /// Creates a matcher of the terms of a search.
     pub fn of_terms(terms: &[Term]) -> Self {
         Self {
-            words: terms.iter().filter_map(Term::regex).collect(),
+            words: terms
+                .iter()
+                .filter_map(|term| term.regex().cloned())
+                .collect(),
         }
     }
 

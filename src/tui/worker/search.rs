@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
 
@@ -34,6 +35,8 @@ const MOST_OTHERS_IN_ALL: usize = 600;
 const FIRST: usize = 60;
 /// The maximum number of lines that are grouped into rows.
 const MOST_LINES: usize = 2000;
+/// How long the words are searched before the rows so far are shown: mostly all are known sooner.
+const PATIENCE: Duration = Duration::from_millis(30);
 
 /// A message in its queue.
 #[derive(Debug)]
@@ -140,7 +143,6 @@ impl SearchWorker {
             match Query::parse_unfinished(text, &(self.clock)().time.to_zoned(self.zone.clone())) {
                 Ok(query) => query,
                 Err(wrong) => {
-                    self.cache.forget();
                     return self.send(Event::Found {
                         generation,
                         found: FindResults {
@@ -157,6 +159,7 @@ impl SearchWorker {
             library: &self.library,
             sources,
             generation,
+            started: Instant::now(),
             newest: &self.newest,
             events: &self.events,
         };
@@ -173,7 +176,6 @@ impl SearchWorker {
                 wrong: None,
                 terms: Vec::new(),
             };
-            self.cache.forget();
             return self.send(Event::Found { generation, found });
         }
         let request = FindRequest {
@@ -187,6 +189,7 @@ impl SearchWorker {
         let is_damaged = self.corpus.as_ref().is_some_and(|c| c.is_damaged());
         if is_damaged {
             self.corpus = None;
+            self.cache.forget();
             self.send(Event::LogsChanged(Changes::Anywhere));
         }
     }
@@ -227,6 +230,7 @@ struct ResultReporter<'a> {
     library: &'a Library,
     sources: Sources<'a>,
     generation: u64,
+    started: Instant,
     newest: &'a AtomicU64,
     events: &'a Sender<Event>,
 }
@@ -365,6 +369,10 @@ impl ResultReporter<'_> {
 impl SearchWatcher for ResultReporter<'_> {
     fn is_stale(&self) -> bool {
         self.newest.load(Ordering::Relaxed) != self.generation
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.started.elapsed() >= PATIENCE
     }
 
     fn partial(&self, found: &Matches) {

@@ -1,6 +1,5 @@
 //! The order of the matches: the most promising lines are read again and scored in full.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use nucleo::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
@@ -39,20 +38,12 @@ impl Search<'_> {
             let mut nucleo = Matcher::new(Config::DEFAULT);
             let reader = LineReader::new(self.sources);
             let mut chars = Vec::new();
-            let scored = chunks[at].iter().filter_map(|(quick, spot)| {
-                let about = reader.message(*spot, |message| {
-                    let line = line_of(message, *spot).map(str::to_owned);
-                    (message.time, line)
-                });
-                let (time, text) = match about {
-                    Some((time, line)) => (time, Cow::Owned(line?)),
-                    None => (None, reader.line(*spot)?),
-                };
-                let text = snippet::begin(&text, SHOWN);
+            let mut score = |quick: u32, spot: MatchSpot, line: &str| {
+                let text = snippet::begin(line, SHOWN);
                 let score = match matcher {
                     // A match behind the ranked part of the line counts for little.
                     TextMatcher::Terms(terms) => {
-                        terms.score(text).max(quick / 10) + bonus(*spot, text)
+                        terms.score(text).max(quick / 10) + bonus(spot, text)
                     }
                     TextMatcher::Lines(_) => {
                         let text = Utf32Str::new(text, &mut chars);
@@ -62,12 +53,21 @@ impl Search<'_> {
                         scores.sum()
                     }
                 };
-                let found = Match {
+                Match {
                     closeness: self.closeness,
                     score,
-                    spot: *spot,
-                };
-                Some((found, time))
+                    spot,
+                }
+            };
+            let scored = chunks[at].iter().filter_map(|(quick, spot)| {
+                if let MatchSpot::Message { .. } = spot {
+                    return reader.message(*spot, |message| {
+                        let line = line_of(message, *spot)?;
+                        Some((score(*quick, *spot, line), message.time))
+                    })?;
+                }
+                let line = reader.line(*spot)?;
+                Some((score(*quick, *spot, &line), None))
             });
             scored.collect::<Vec<(Match, Option<i64>)>>()
         });

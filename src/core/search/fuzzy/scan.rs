@@ -1,19 +1,22 @@
 //! The scan of the memories and logs for one kind of match after another.
 
+use super::gather::{BlockMatches, BlockToSearch, Gathered, IndexedMessage};
 use super::matcher::LineMatcher;
 use super::rank::{FIRST_RANKED, MOST_RANKED, Promising, keep_best};
 use super::slip::{self, Correction, Vocabulary};
 use super::term::{Term, TermMatcher};
 use super::{
-    Closeness, FindRequest, Match, MatchSpot, Matches, MessageAt, SearchState, SearchWatcher,
-    wanted,
+    Closeness, FindRequest, Match, MatchSpot, Matches, MessageAt, SearchCache, SearchState,
+    SearchWatcher, wanted,
 };
-use crate::core::corpus::{BlockBytes, Corpus, CorpusMessage, Part};
+use crate::core::corpus::{Block, Corpus, CorpusMessage, Part};
 use crate::core::query::SearchArea;
+use crate::core::search::limits::Limits;
+use crate::core::search::runs::look_up;
 use crate::core::search::{Sources, allowed_logs, allows_memory, on_all_cores};
 
-/// The maximum number of messages that are remembered for the next query.
-const REMEMBERED: usize = 200_000;
+/// If the index has more messages that may match, all are searched.
+const MOST_INDEXED: usize = 1 << 17;
 
 /// A running search.
 pub(super) struct Search<'a> {
@@ -26,6 +29,9 @@ pub(super) struct Search<'a> {
     /// What is being searched.
     pub(super) closeness: Closeness,
     pub(super) promising: Vec<Promising>,
+    /// Lines with a lower quick score are not among the best.
+    lowest: u32,
+    pub(super) limits: Limits,
     /// The ranked matches of the kinds that were searched before.
     pub(super) ranked: Vec<Match>,
     pub(super) found: Matches,
@@ -38,6 +44,18 @@ pub(super) enum TextMatcher<'a> {
 }
 
 impl TextMatcher<'_> {
+    /// Returns the messages of a part that may match, in order; of results, the blocks. `None` if
+    /// the index does not know, or if they are so many that searching all is faster.
+    fn indexed(&self, corpus: &Corpus, part: Part) -> Option<Vec<IndexedMessage>> {
+        let Self::Terms(matcher) = self else {
+            return None;
+        };
+        let runs = Some(&matcher.runs).filter(|runs| !runs.is_empty())?;
+        look_up(corpus, (part, runs), MOST_INDEXED, |found| {
+            (found.block as u32, found.message as u16)
+        })
+    }
+
     /// Passes the offset and the quick score of each matching line to `take`.
     fn lines(&self, text: &str, take: &mut dyn FnMut(usize, u32)) {
         match self {
@@ -57,14 +75,6 @@ impl TextMatcher<'_> {
     }
 }
 
-/// The matches in one block.
-#[derive(Default)]
-struct BlockMatches {
-    promising: Vec<Promising>,
-    messages: Vec<MessageAt>,
-    total: usize,
-}
-
 impl<'a> Search<'a> {
     pub(super) fn new(
         sources: Sources<'a>,
@@ -79,6 +89,8 @@ impl<'a> Search<'a> {
             logs: allowed_logs(&request.query.filters, sources),
             closeness: Closeness::Words,
             promising: Vec::new(),
+            lowest: 0,
+            limits: Limits::default(),
             ranked: Vec::new(),
             found: Matches {
                 matches: Vec::new(),
@@ -96,8 +108,8 @@ impl<'a> Search<'a> {
         self.found.progress == SearchState::Stale
     }
 
-    /// Searches for the words as they are typed; `last` is the result before on the same sources.
-    pub(super) fn words(&mut self, last: Option<&Matches>) {
+    /// Searches for the words as they are typed; the cache is of the same sources.
+    pub(super) fn words(&mut self, cache: &SearchCache) {
         let query = self.request.query;
         let terms: Vec<Term> = wanted(query).map(Term::as_typed).collect();
         let matcher = match terms.is_empty() {
@@ -114,12 +126,9 @@ impl<'a> Search<'a> {
             None => TextMatcher::Lines(&lines),
         };
         self.search_memories(&matcher);
-        let usable = last
-            .filter(|last| query.narrows(&last.query))
-            .and_then(|last| Some((last.messages.as_ref()?, &last.parts)));
         let filters = &query.filters;
-        if let Some((messages, parts)) = usable {
-            self.found.parts.clone_from(parts);
+        if let Some((messages, parts)) = cache.narrowed_by(query) {
+            self.found.parts = parts.to_vec();
             self.search_messages(messages, &matcher);
         } else {
             if filters.wants(SearchArea::Logs) {
@@ -233,7 +242,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Searches every message of a part, wave by wave.
+    /// Searches the messages of a part that may match, wave by wave.
     fn search_logs(&mut self, part: Part, matcher: &TextMatcher<'_>) {
         let Some(corpus) = self.sources.corpus else {
             return;
@@ -248,98 +257,103 @@ impl<'a> Search<'a> {
         }
         /// How many blocks are read before their memory is released.
         const TOGETHER: usize = 32;
-        let count = corpus.blocks(part).len();
+        let indexed = matcher.indexed(corpus, part);
+        let blocks = match &indexed {
+            Some(indexed) => BlockToSearch::with(part, indexed),
+            None => BlockToSearch::all(corpus.blocks(part).len()),
+        };
         let mut from = 0;
         // The first wave is small, so that the first results appear soon.
         let mut wave = 32;
-        while from < count {
-            let to = count.min(from + wave);
-            let matches = on_all_cores(to - from, |at| {
+        while from < blocks.len() {
+            let to = blocks.len().min(from + wave);
+            let gathered = Gathered::new(self.room());
+            on_all_cores(to - from, |at| {
                 if self.watch.is_stale() {
-                    return BlockMatches::default();
+                    return;
                 }
-                let matches = self.block(corpus, (part, from + at), matcher);
+                let matches = self.block(corpus, (part, blocks[from + at]), matcher);
+                gathered.add((at, matches), &self.limits);
                 let next = from + at + 1;
                 if next % TOGETHER == 0 || next == to {
-                    corpus.release(part, next.saturating_sub(TOGETHER)..next);
+                    let first = blocks[next.saturating_sub(TOGETHER)].number;
+                    corpus.release(part, first..blocks[next - 1].number + 1);
                 }
-                matches
             });
-            self.take(matches);
+            self.take(gathered);
             if self.is_abandoned() {
                 return;
             }
             from = to;
             wave = (wave * 8).min(1024);
-            if from < count && self.found.total > 0 {
+            if from < blocks.len() && self.found.total > 0 && self.watch.is_waiting() {
                 self.rank(matcher, FIRST_RANKED);
                 self.watch.partial(&self.found);
             }
         }
     }
 
-    /// Searches the messages that the last query matched.
+    /// Searches the messages that an earlier query matched.
     fn search_messages(&mut self, messages: &[MessageAt], matcher: &TextMatcher<'_>) {
         let Some(corpus) = self.sources.corpus else {
             return;
         };
         const TOGETHER: usize = 4096;
         let chunks: Vec<&[MessageAt]> = messages.chunks(TOGETHER).collect();
-        let matches = on_all_cores(chunks.len(), |at| {
+        let gathered = Gathered::new(self.room());
+        on_all_cores(chunks.len(), |at| {
             let mut matches = BlockMatches::default();
-            let mut open: Option<((Part, u32), Option<BlockBytes<'_>>)> = None;
-            for (part, block, number) in chunks[at] {
-                let is_open = open
-                    .as_ref()
-                    .is_some_and(|(key, _)| *key == (*part, *block));
-                if !is_open {
-                    if self.watch.is_stale() {
-                        break;
-                    }
-                    let read = || corpus.block(*part, *block as usize)?.scan();
-                    open = Some(((*part, *block), read()));
+            for same in chunks[at].chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+                if self.watch.is_stale() {
+                    break;
                 }
-                let content = open.as_ref().and_then(|(_, content)| content.as_ref());
-                if let Some(message) = content.and_then(|content| content.message(*number as usize))
-                {
-                    self.message((*part, *block, *number), &message, (matcher, &mut matches));
+                let (part, block, _) = same[0];
+                if let Some(block) = corpus.block(part, block as usize) {
+                    let numbers = same.iter().map(|(_, _, number)| *number);
+                    self.messages((part, block), numbers, (matcher, &mut matches));
                 }
             }
-            matches
+            gathered.add((at, matches), &self.limits);
         });
-        self.take(matches);
+        self.take(gathered);
         self.is_abandoned();
     }
 
     fn block(
         &self,
         corpus: &Corpus,
-        (part, number): (Part, usize),
+        (part, searched): (Part, BlockToSearch<'_>),
         matcher: &TextMatcher<'_>,
     ) -> BlockMatches {
         let mut matches = BlockMatches::default();
-        let Some(block) = corpus.block(part, number) else {
+        let Some(block) = corpus.block(part, searched.number) else {
             return matches;
         };
-        let place = |at: usize| (part, number as u32, at as u32);
+        if let Some(messages) = searched.messages {
+            let numbers = messages.iter().map(|(_, number)| u32::from(*number));
+            self.messages((part, block), numbers, (matcher, &mut matches));
+            return matches;
+        }
+        let Some(content) = block.read() else {
+            return matches;
+        };
+        let place = |at: usize| (part, searched.number as u32, at as u32);
         match matcher {
             TextMatcher::Lines(_) => {
-                let content = block.read();
-                for (at, message) in content.iter().flat_map(|content| content.messages()) {
+                for (at, message) in content.messages() {
                     self.message(place(at), &message, (matcher, &mut matches));
                 }
             }
             TextMatcher::Terms(terms) => {
-                let Some(content) = block.scan() else {
-                    return matches;
-                };
-                let (table, bytes) = (content.table(), content.bytes());
+                let bytes = content.text().as_bytes();
                 let mut from = 0;
                 while from <= bytes.len()
                     && let Some(found) = terms.next_candidate(bytes, from)
                 {
-                    let at = table.at(found);
-                    let Some(range) = table.range(at) else { break };
+                    let at = content.at(found);
+                    let Some(range) = content.range(at) else {
+                        break;
+                    };
                     if let Some(message) = content.message(at) {
                         self.message(place(at), &message, (matcher, &mut matches));
                     }
@@ -347,8 +361,43 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        keep_best(&mut matches.promising, MOST_RANKED);
         matches
+    }
+
+    /// Tests the messages of a block with these numbers.
+    fn messages(
+        &self,
+        (part, block): (Part, Block<'_>),
+        numbers: impl ExactSizeIterator<Item = u32>,
+        (matcher, matches): (&TextMatcher<'_>, &mut BlockMatches),
+    ) {
+        /// So few messages are read without the rest of their block.
+        const FEW: usize = 2;
+        let place = |number: u32| (part, block.number() as u32, number);
+        if numbers.len() <= FEW {
+            for number in numbers {
+                // A damaged block is recorded by the corpus.
+                let _ = block.message(number as usize, |message| {
+                    self.message(place(number), message, (matcher, &mut *matches));
+                });
+            }
+            return;
+        }
+        let Some(content) = block.read() else {
+            return;
+        };
+        // Only these filters need more than the log and the text.
+        let is_plain = self.request.query.filters.admit_all_messages();
+        for number in numbers {
+            let at = number as usize;
+            let is_allowed = |log: usize| match is_plain {
+                true => self.allows_log(log),
+                false => content.message(at).is_some_and(|one| self.allows(&one)),
+            };
+            if let Some((_, text)) = content.text_of(at).filter(|(log, _)| is_allowed(*log)) {
+                self.lines_of(place(number), text, (matcher, &mut *matches));
+            }
+        }
     }
 
     /// Tests every line of a message.
@@ -356,18 +405,34 @@ impl<'a> Search<'a> {
         &self,
         at: MessageAt,
         message: &CorpusMessage<'_>,
+        to: (&TextMatcher<'_>, &mut BlockMatches),
+    ) {
+        if self.allows(message) {
+            self.lines_of(at, message.text, to);
+        }
+    }
+
+    fn allows(&self, message: &CorpusMessage<'_>) -> bool {
+        let filters = &self.request.query.filters;
+        self.allows_log(message.log)
+            && filters.allows_role(message.role)
+            && filters.allows_time(message.time)
+    }
+
+    fn allows_log(&self, log: usize) -> bool {
+        self.logs.get(log).copied().unwrap_or(false)
+    }
+
+    /// Tests every line of the text of a message that the filters admit.
+    fn lines_of(
+        &self,
+        at: MessageAt,
+        text: &str,
         (matcher, matches): (&TextMatcher<'_>, &mut BlockMatches),
     ) {
-        let filters = &self.request.query.filters;
-        let is_allowed = self.logs.get(message.log).copied().unwrap_or(false)
-            && filters.allows_role(message.role)
-            && filters.allows_time(message.time);
-        if !is_allowed {
-            return;
-        }
         let before = matches.total;
         let (part, block, number) = at;
-        matcher.lines(message.text, &mut |offset, score| {
+        matcher.lines(text, &mut |offset, score| {
             let spot = MatchSpot::Message {
                 part,
                 block,
@@ -375,8 +440,10 @@ impl<'a> Search<'a> {
                 offset: offset as u32,
             };
             if !self.ranked.iter().any(|found| found.spot == spot) {
-                matches.promising.push((score, spot));
                 matches.total += 1;
+                if score >= self.lowest {
+                    matches.promising.push((score, spot));
+                }
             }
         });
         if matches.total > before {
@@ -384,20 +451,26 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn take(&mut self, matches: Vec<BlockMatches>) {
-        for matches in matches {
-            self.found.total += matches.total;
-            self.promising.extend(matches.promising);
-            if self.closeness == Closeness::Words
-                && let Some(messages) = &mut self.found.messages
-            {
-                messages.extend(matches.messages);
-                if messages.len() > REMEMBERED {
-                    self.found.messages = None;
-                }
-            }
-            if self.promising.len() > 8 * MOST_RANKED {
-                keep_best(&mut self.promising, MOST_RANKED);
+    /// Returns how many more messages are remembered for the next query; `None` if there were too
+    /// many, or none are.
+    fn room(&self) -> Option<usize> {
+        let known = self.found.messages.as_ref()?.len();
+        (self.closeness == Closeness::Words).then(|| self.limits.messages.saturating_sub(known))
+    }
+
+    fn take(&mut self, gathered: Gathered) {
+        let (total, promising, messages) = gathered.finish();
+        self.found.total += total;
+        self.promising.extend(promising);
+        if self.promising.len() > MOST_RANKED {
+            keep_best(&mut self.promising, MOST_RANKED);
+            let scores = self.promising.iter().map(|(score, _)| *score);
+            self.lowest = scores.min().unwrap_or(0);
+        }
+        if self.closeness == Closeness::Words {
+            match (&mut self.found.messages, messages) {
+                (Some(known), Some(found)) => known.extend(found),
+                (known, _) => *known = None,
             }
         }
     }
@@ -415,6 +488,7 @@ impl<'a> Search<'a> {
         self.rank(matcher, MOST_RANKED);
         self.ranked.clone_from(&self.found.matches);
         self.promising.clear();
+        self.lowest = 0;
     }
 
     pub(super) fn finish(mut self) -> Matches {

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::super::runs::{self, Runs};
 use super::super::{Sources, on_all_cores};
 use crate::core::corpus::Part;
 use crate::core::query::{Atom, MatchMode, Polarity};
@@ -165,19 +166,20 @@ pub(super) enum Correction {
     Any,
 }
 
-/// Returns the regular expression of an atom and of what may have been meant by it; `None` if
-/// that is only the atom itself.
+/// Returns the regular expression of an atom and of what may have been meant by it, with what is
+/// inside words of every text that it matches; `None` if that is only the atom itself.
 pub(super) fn pattern(
     vocabulary: &Vocabulary,
     atom: &Atom,
     correction: Correction,
-) -> Option<String> {
+) -> Option<(String, Runs)> {
     // What stands between two words of an atom, such as the hyphen of `load-bearing`.
     const BETWEEN: &str = "[^A-Za-z0-9\\n]{0,3}";
     if atom.form != MatchMode::Fuzzy || atom.sense != Polarity::Wanted {
         return None;
     }
     let mut pattern = String::new();
+    let mut runs = Runs::new();
     let mut is_corrected = false;
     for word in words(&atom.text) {
         if !pattern.is_empty() {
@@ -186,10 +188,14 @@ pub(super) fn pattern(
         let meant = meant(vocabulary, &fold(word.text), correction);
         is_corrected |= !meant.is_empty();
         let texts = std::iter::once(word.text).chain(meant.iter().map(String::as_str));
+        let folded: Vec<String> = texts.clone().map(|text| fold(text).into_owned()).collect();
         let texts: Vec<String> = texts.map(regex::escape).collect();
         pattern.push_str(&format!("(?:{})", texts.join("|")));
+        if folded.iter().all(|text| text.len() >= runs::SHORTEST) {
+            runs.push(folded);
+        }
     }
-    is_corrected.then_some(pattern)
+    is_corrected.then_some((pattern, runs))
 }
 
 /// Returns the words that may have been meant by a folded one.

@@ -2,12 +2,14 @@
 //! test of a text, and the score of a line.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use memchr::{memchr, memrchr};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::slip;
 use crate::core::query::{Atom, Case, MatchMode, Polarity, Query};
+use crate::core::search::runs::{Runs, runs_of};
 use crate::core::text::fold;
 
 /// A word or phrase of a query, and the texts that are accepted for it.
@@ -18,7 +20,23 @@ pub struct Term {
     case: Case,
     /// The text of the query, folded.
     typed: String,
+    /// What is inside words of every text that it accepts.
+    runs: Runs,
+    regex: LazyRegex,
 }
+
+/// The regular expression of a term, compiled when it is used first. It follows from the term, so
+/// all are equal.
+#[derive(Debug, Clone, Default)]
+struct LazyRegex(OnceLock<Option<regex::Regex>>);
+
+impl PartialEq for LazyRegex {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for LazyRegex {}
 
 impl Term {
     /// Returns the term that accepts an atom as it is typed.
@@ -37,11 +55,11 @@ impl Term {
             MatchMode::End => format!(r"(?m){text}[ \t]*$"),
             MatchMode::Line => format!(r"(?m)^[ \t]*{text}[ \t]*$"),
         };
-        Self::new(pattern, atom)
+        Self::new((pattern, runs_of(&atom.text)), atom)
     }
 
-    /// Returns the term that accepts what matches `pattern` instead of an atom.
-    pub(super) fn with_slips(atom: &Atom, pattern: String) -> Self {
+    /// Returns the term that accepts what matches a pattern with these runs instead of an atom.
+    pub(super) fn with_slips(atom: &Atom, pattern: (String, Runs)) -> Self {
         Self::new(pattern, atom)
     }
 
@@ -52,12 +70,14 @@ impl Term {
             .chars()
             .map(|letter| regex::escape(letter.encode_utf8(&mut [0; 4])))
             .collect();
-        Self::new(letters.join(r"[^\n]{0,40}?"), atom)
+        Self::new((letters.join(r"[^\n]{0,40}?"), Runs::new()), atom)
     }
 
-    fn new(pattern: String, atom: &Atom) -> Self {
+    fn new((pattern, runs): (String, Runs), atom: &Atom) -> Self {
         Self {
             pattern,
+            runs,
+            regex: LazyRegex::default(),
             case: atom.case,
             typed: fold(&atom.text).into_owned(),
         }
@@ -69,11 +89,14 @@ impl Term {
     }
 
     /// Returns the regular expression of the accepted texts; `None` if it would be too large.
-    pub fn regex(&self) -> Option<regex::Regex> {
-        regex::RegexBuilder::new(&self.pattern)
-            .case_insensitive(self.case == Case::Ignored)
-            .build()
-            .ok()
+    pub fn regex(&self) -> Option<&regex::Regex> {
+        let compiled = self.regex.0.get_or_init(|| {
+            regex::RegexBuilder::new(&self.pattern)
+                .case_insensitive(self.case == Case::Ignored)
+                .build()
+                .ok()
+        });
+        compiled.as_ref()
     }
 
     fn bytes_regex(&self) -> Option<Regex> {
@@ -91,6 +114,8 @@ pub(super) struct TermMatcher {
     /// The longest first: it is searched, the others are tested where it is found.
     wanted: Vec<CompiledTerm>,
     unwanted: Vec<Regex>,
+    /// What is inside words of every text that matches.
+    pub(super) runs: Runs,
     /// Whether the terms may be on different lines of a text.
     crosses_lines: bool,
 }
@@ -143,6 +168,7 @@ impl TermMatcher {
         };
         Some(Self {
             crosses_lines: wanted.len() > 1 && query.atoms.iter().all(is_free),
+            runs: terms.iter().flat_map(|term| term.runs.clone()).collect(),
             wanted,
             unwanted,
         })
@@ -173,7 +199,8 @@ impl TermMatcher {
             let rest = &bytes[found.end()..];
             let end = found.end() + memchr(b'\n', rest).unwrap_or(rest.len());
             let line = text.get(start..end).unwrap_or_default();
-            match self.quick_score(line) {
+            let first = found.start() - start..found.end() - start;
+            match self.quick_score(line, first) {
                 (score, true) => {
                     is_found = true;
                     take(start, score);
@@ -190,17 +217,22 @@ impl TermMatcher {
         }
     }
 
-    /// Returns the score of the first occurrences, and whether all terms are in the line.
-    fn quick_score(&self, line: &str) -> (u32, bool) {
+    /// Returns the score of the first occurrences, and whether all terms are in the line; `first` is
+    /// that of the first term.
+    fn quick_score(&self, line: &str, first: Range<usize>) -> (u32, bool) {
         let bytes = line.as_bytes();
         if self.unwanted.iter().any(|term| term.is_match(bytes)) {
             return (0, false);
         }
         let (mut score, mut letters, mut is_whole) = (0, 0, true);
-        for term in &self.wanted {
+        for (at, term) in self.wanted.iter().enumerate() {
             letters += term.letters;
-            match term.regex.find(bytes) {
-                Some(found) => score += worth(line, found.range()) * term.letters,
+            let found = match at {
+                0 => Some(first.clone()),
+                _ => term.regex.find(bytes).map(|found| found.range()),
+            };
+            match found {
+                Some(found) => score += worth(line, found) * term.letters,
                 None => is_whole = false,
             }
         }
@@ -220,7 +252,12 @@ impl TermMatcher {
             letters += term.letters;
             let worth_of = |place: Range<usize>| {
                 let text = line.get(place.clone()).unwrap_or_default();
-                let slips = slip::distance(&fold(text), &term.typed, 2);
+                let folded = fold(text);
+                // Mostly it is what was typed.
+                let slips = match folded == term.typed {
+                    true => Some(0),
+                    false => slip::distance(&folded, &term.typed, 2),
+                };
                 let slips = slips.map_or(2, |slips| slips as u32);
                 (
                     worth(line, place.clone()).saturating_sub(SLIP * slips),

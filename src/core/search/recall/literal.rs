@@ -12,7 +12,7 @@ use regex::bytes::Regex;
 
 use super::super::candidate::{HitCandidate, candidate_of};
 use super::super::collected::Collected;
-use super::super::exact::{self, CopyKey};
+use super::super::exact::{self, CopyKey, ExactMatch, MessageFilter};
 use super::super::needle::literal;
 use super::super::ranked::Holder;
 use super::{FEW, RecallResult, Search};
@@ -42,14 +42,16 @@ impl Search<'_> {
             let mut look = |part: Part| {
                 parts.push(part);
                 let allows = |message: &CorpusMessage<'_>| self.allows_message(message);
-                exact::in_logs(corpus, (text, &literal), (part, &allows), &|found| {
+                let take = |found: Vec<ExactMatch>| {
                     let found = found.into_iter().map(|exact_match| {
                         candidate_of(exact_match, Holder::Log(exact_match.holder, part))
                     });
                     let collected = collected.lock();
                     let mut collected = collected.unwrap_or_else(PoisonError::into_inner);
                     collected.take(found, &ranks);
-                });
+                };
+                let with = (part, &allows as MessageFilter<'_>);
+                exact::in_logs(corpus, (text, &literal), with, (&self.limits, &take));
             };
             let (first, then) = self.parts();
             first.iter().for_each(|part| look(*part));
@@ -138,14 +140,15 @@ impl Search<'_> {
         };
         let logs: Mutex<HashMap<CopyKey, HashSet<usize>>> = Mutex::default();
         for part in parts {
-            exact::in_logs(corpus, literal, (*part, &allows), &|found| {
+            let take = |found: Vec<ExactMatch>| {
                 let mut logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
                 for exact_match in found {
                     if let Some(copy) = exact_match.copy {
                         logs.entry(copy).or_default().insert(exact_match.holder);
                     }
                 }
-            });
+            };
+            exact::in_logs(corpus, literal, (*part, &allows), (&self.limits, &take));
         }
         let logs = logs.into_inner().unwrap_or_else(PoisonError::into_inner);
         for candidate in candidates {

@@ -89,10 +89,7 @@ impl Search<'_> {
             return true;
         };
         let is_allowed = self.logs.get(log).copied().unwrap_or(false);
-        // Only these filters need the message itself.
-        let is_plain = self.filters.roles.is_empty()
-            && self.filters.since.is_none()
-            && self.filters.before.is_none();
+        let is_plain = self.filters.admit_all_messages();
         let table = || self.sources.corpus?.block(part, ranked.at.0)?.table();
         let sketch = || table()?.summary(ranked.at.1);
         is_allowed

@@ -132,3 +132,14 @@ fn a_pane_with_the_whole_screen_says_how_to_leave_it() {
     ui.click_on("+ both panes");
     assert!(!hints(&ui).contains("both panes"), "{}", hints(&ui));
 }
+
+#[test]
+fn another_agent_is_chosen_by_a_click_on_its_name() {
+    let mut ui = TestApp::sized(120, 28, Background::Dark);
+    ui.press("a");
+    assert!(ui.text().contains("context · claude-code"), "{}", ui.text());
+    ui.click_on("codex ");
+    assert!(ui.text().contains("context · codex"), "{}", ui.text());
+    ui.click_on("claude-code ");
+    assert!(ui.text().contains("context · claude-code"), "{}", ui.text());
+}

@@ -1,7 +1,7 @@
 //! Drawing of the context: the agents, the list of pieces, and the text of the selected one.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -87,7 +87,7 @@ impl ContextPane {
     fn draw_nothing(&self, frame: &mut Frame<'_>, is_read: bool, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let area = cx.areas.body;
-        let block = bordered(theme, KeyFocus::Here).title(self.agent_names(area.width, cx));
+        let block = bordered(theme, KeyFocus::Here).title(self.agents_title(area.width, cx));
         frame.render_widget(block, area);
         let text = match self.agent() {
             Some(known) if is_read => {
@@ -103,32 +103,61 @@ impl ContextPane {
         draw_note(frame, inside(area), &text, theme);
     }
 
-    /// The names of the agents, the shown one marked, as far as there is room. One that is not
-    /// installed is in brackets.
-    fn agent_names(&self, width: u16, cx: &PaneContext<'_>) -> Line<'static> {
+    /// The names of the agents with their numbers, the shown one marked, as far as there is room.
+    /// One that is not installed is in brackets.
+    fn agent_names(&self, width: u16, cx: &PaneContext<'_>) -> Vec<(usize, Span<'static>)> {
         let theme = cx.theme;
-        let mut spans = Vec::new();
+        let mut names = Vec::new();
         for (at, known) in self.agents.iter().enumerate() {
             let name = match known.is_installed {
                 true => known.agent.name().to_owned(),
                 false => format!("({})", known.agent.name()),
             };
-            spans.push(match at == self.chosen {
+            let name = match at == self.chosen {
                 true => title_span(theme, &name),
                 false => Span::styled(format!(" {name} "), theme.style(Role::Muted)),
-            });
+            };
+            names.push((at, name));
         }
-        // The shown one and its neighbours, as far as they fit.
+        // The shown one and its neighbours.
         let room = usize::from(width).saturating_sub(2);
-        let wide = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>();
-        let (mut from, mut to) = (0, spans.len());
-        while to - from > 1 && wide(&spans[from..to]) > room {
+        let wide = |names: &[(usize, Span<'_>)]| -> usize {
+            names.iter().map(|(_, name)| name.width()).sum()
+        };
+        let (mut from, mut to) = (0, names.len());
+        while to - from > 1 && wide(&names[from..to]) > room {
             match self.chosen + 1 < to {
                 true => to -= 1,
                 false => from += 1,
             }
         }
-        Line::from(spans.drain(from..to).collect::<Vec<_>>())
+        names.drain(from..to).collect()
+    }
+
+    fn agents_title(&self, width: u16, cx: &PaneContext<'_>) -> Line<'static> {
+        let names = self.agent_names(width, cx).into_iter();
+        Line::from(names.map(|(_, name)| name).collect::<Vec<_>>())
+    }
+
+    /// The number of the agent whose name is at a cell of the border.
+    pub(super) fn agent_at(&self, at: Position, cx: &PaneContext<'_>) -> Option<usize> {
+        let is_empty = self
+            .context
+            .as_ref()
+            .is_none_or(|context| context.pieces.is_empty());
+        let area = match is_empty {
+            true => cx.areas.body,
+            false => cx.areas.tree,
+        };
+        let mut start = usize::from(area.x) + 1;
+        let column = usize::from(at.x);
+        let mut names = self.agent_names(area.width, cx).into_iter();
+        let named = names.find_map(|(number, name)| {
+            let range = start..start + name.width();
+            start = range.end;
+            range.contains(&column).then_some(number)
+        });
+        named.filter(|_| at.y == area.y)
     }
 
     fn keys(&self, part: Focus) -> KeyFocus {
@@ -148,7 +177,7 @@ impl ContextPane {
         let total = cells::cut(&total, usize::from(area.width).saturating_sub(4));
         let total = Line::from(Span::styled(total, theme.style(Role::Muted))).right_aligned();
         let block = bordered(theme, self.keys(Focus::Tree))
-            .title(self.agent_names(area.width, cx))
+            .title(self.agents_title(area.width, cx))
             .title_bottom(total);
         frame.render_widget(block, area);
         let rows = inside(area);
