@@ -130,10 +130,9 @@ impl Combination {
     /// Compares the blocks of two sections.
     fn compare(&mut self, left: &[Block], right: &[Block]) {
         let keys = |blocks: &[Block]| -> Vec<String> {
-            blocks
-                .iter()
-                .map(|block| block.text.trim().to_owned())
-                .collect()
+            // A text may have line endings of both kinds.
+            let key = |block: &Block| block.text.trim().replace("\r\n", "\n");
+            blocks.iter().map(key).collect()
         };
         let mut at = 0;
         for replaced in replacements(&keys(left), &keys(right)) {
@@ -352,6 +351,16 @@ mod tests {
 
     fn combined(left: &str, right: &str) -> String {
         Combination::new(Layout::Index, left, right).text(&[])
+    }
+
+    #[test]
+    fn what_both_say_is_kept_once_whatever_the_line_endings() {
+        let mixed = "one\nand\r\n\r\n- two\n";
+        for other in [mixed, "one\nand\n\n- two\n", "one\r\nand\r\n\r\n- two\r\n"] {
+            let combined = Combination::new(Layout::Index, mixed, other);
+            assert_eq!(combined.parts().len(), 1, "{combined:?}");
+            assert_eq!(combined.text(&[]).matches("two").count(), 1);
+        }
     }
 
     #[test]

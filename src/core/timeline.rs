@@ -6,7 +6,7 @@
 //! points of their children. Beside them, a log has a node for the session as a whole.
 //!
 //! Everything here is derived from the corpus and can be made again: the records in the cache
-//! directory ([`record`]) only save time. A grip of a log that is gone is found in them as long as
+//! directory ([`mod@record`]) only save time. A grip of a log that is gone is found in them as long as
 //! the cache exists.
 
 pub mod comment;

@@ -62,11 +62,11 @@ pub struct Skipped {
     pub blank: u64,
     /// Lines that are not JSON, or on which a record was cut short by another.
     pub broken: u64,
-    /// Records longer than [`LONGEST_RECORD`](crate::core::foreign::LONGEST_RECORD).
+    /// Records longer than [`LONGEST_RECORD`].
     #[serde(default)]
     pub too_long: u64,
     /// Messages that are left out of a log that is too large: those after the first
-    /// [`MOST_MESSAGES`] of a transcript, and records that do not fit in memory.
+    /// [`MOST_MESSAGES`](super::MOST_MESSAGES) of a transcript, and records that do not fit in memory.
     #[serde(default)]
     pub left_out: u64,
     /// Lines with a JSON value that is not an object.
