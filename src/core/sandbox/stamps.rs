@@ -52,7 +52,10 @@ mod unix {
             if !folders.iter().all(is_same_folder) {
                 return false;
             }
+            // Each thread opens the root itself: threads that share a handle wait for each other
+            // in the system.
             let are_same = &|mut files: L| {
+                let Some(dir) = &self.dir() else { return false };
                 files.all(|file| {
                     file.is_some_and(|(path, stamp)| self.stamp_in(dir, path) == Some(stamp))
                 })
