@@ -4,6 +4,7 @@
 //! with the next log. It is derived from the log and the same whenever it is made. The segments of a
 //! log that has grown are kept as they are, except those whose events have changed.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -150,10 +151,10 @@ impl LogRecord {
             }
         }
         // Two segments have one id only if a log has the same record twice.
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         found.retain(|segment| seen.insert(segment.id.clone()));
         let known = before.and_then(|before| before.whole.as_ref());
-        Self {
+        let mut log = Self {
             format: FORMAT,
             agent: source.agent,
             id: source.id.to_owned(),
@@ -162,6 +163,22 @@ impl LogRecord {
             summarizer,
             whole: whole.summarize(source, known),
             segments: found,
+        };
+        log.mask_files();
+        log
+    }
+
+    /// Masks the names of files. The segments of a log mostly change the same ones.
+    fn mask_files(&mut self) {
+        let mut masked: HashMap<String, String> = HashMap::new();
+        let records = self.segments.iter_mut().chain(&mut self.whole);
+        for file in records.flat_map(|record| &mut record.files) {
+            if !masked.contains_key(file.as_str()) {
+                masked.insert(file.clone(), safe_line(file));
+            }
+            if let Some(masked) = masked.get(file.as_str()) {
+                file.clone_from(masked);
+            }
         }
     }
 }
@@ -395,11 +412,11 @@ impl Record {
             to,
             first_line,
             last_line,
-            // Names of files and tools are in them, which may be anything.
+            // It may have names of files and tools, which may be anything.
             title: safe_line(&summary.title),
             points: points.collect(),
             keywords: summary.keywords,
-            files: summary.files.iter().map(|file| safe_line(file)).collect(),
+            files: summary.files,
             note: summary.note,
         }
     }
