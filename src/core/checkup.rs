@@ -128,7 +128,11 @@ impl CacheState {
         };
         let sound = Part::ALL.iter().all(|part| {
             let mut blocks = corpus.blocks(*part);
-            blocks.all(|block| block.read().is_some())
+            blocks.all(|block| {
+                let is_whole = block.read().is_some();
+                corpus.release(*part, block.number()..block.number() + 1);
+                is_whole
+            })
         });
         match sound {
             true => Self::Usable {
