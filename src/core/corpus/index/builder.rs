@@ -30,10 +30,8 @@ const BUCKET_BITS: u32 = 10;
 #[derive(Debug)]
 pub(in super::super) struct IndexBuilder {
     has_messages: bool,
-    /// The words of the current block, by their hashes; 0 is free.
-    slots: Vec<u64>,
-    /// For each of them, the index of its last posting.
-    lasts: Vec<u32>,
+    /// For each word of the current block, one more than the index of its last posting.
+    slots: Vec<u32>,
     /// How many words the current block has.
     known: usize,
     /// The words of each block, each followed by a newline.
@@ -100,7 +98,6 @@ impl IndexBuilder {
         Self {
             has_messages: part.has_concordance(),
             slots: vec![0; SLOTS],
-            lasts: vec![0; SLOTS],
             known: 0,
             text: String::new(),
             postings: Vec::new(),
@@ -153,30 +150,30 @@ impl IndexBuilder {
         }
         self.slots.truncate(SLOTS);
         self.slots.fill(0);
-        self.lasts.truncate(SLOTS);
     }
 
     /// Counts a word at a place of the block whose postings begin at `from`.
     fn count(&mut self, (term, word): (Term, &str), place: u32, from: usize) {
         let slot = self.slot(term);
-        if self.slots[slot] == 0 {
-            let at = self.push_word(word);
-            self.slots[slot] = slot_value(term);
-            self.known += 1;
-            self.lasts[slot] = self.postings.len() as u32;
-            self.postings.push(Posting::new(term, place, at, 1));
-            if 2 * self.known > self.slots.len() {
-                self.grow(from);
+        match self.slots[slot].checked_sub(1) {
+            Some(last) => {
+                let last = &mut self.postings[last as usize];
+                if last.place() == place {
+                    last.repeat();
+                    return;
+                }
+                let word = last.word();
+                self.postings.push(Posting::new(term, place, word, 1));
             }
-        } else if self.has_messages {
-            let last = &mut self.postings[self.lasts[slot] as usize];
-            if last.place() == place {
-                last.repeat();
-                return;
+            None => {
+                let at = self.push_word(word);
+                self.postings.push(Posting::new(term, place, at, 1));
+                self.known += 1;
             }
-            let posting = Posting::new(term, place, last.word(), 1);
-            self.lasts[slot] = self.postings.len() as u32;
-            self.postings.push(posting);
+        }
+        self.slots[slot] = self.postings.len() as u32;
+        if 2 * self.known > self.slots.len() {
+            self.grow(from);
         }
     }
 
@@ -195,7 +192,10 @@ impl IndexBuilder {
     fn slot(&self, term: Term) -> usize {
         let mask = self.slots.len() - 1;
         let mut at = (term.0 >> 32) as usize & mask;
-        while self.slots[at] != 0 && self.slots[at] != slot_value(term) {
+        while let Some(last) = self.slots[at].checked_sub(1) {
+            if self.postings[last as usize].term == term {
+                break;
+            }
             at = (at + 1) & mask;
         }
         at
@@ -204,12 +204,9 @@ impl IndexBuilder {
     /// Doubles the table of the words of the block whose postings begin at `from`.
     fn grow(&mut self, from: usize) {
         self.slots = vec![0; 2 * self.slots.len()];
-        self.lasts = vec![0; self.slots.len()];
         for at in from..self.postings.len() {
-            let term = self.postings[at].term;
-            let slot = self.slot(term);
-            self.slots[slot] = slot_value(term);
-            self.lasts[slot] = at as u32;
+            let slot = self.slot(self.postings[at].term);
+            self.slots[slot] = at as u32 + 1;
         }
     }
 
@@ -391,11 +388,6 @@ impl IndexBuilder {
         }
         true
     }
-}
-
-/// Returns what a slot holds for a word; never 0.
-fn slot_value(term: Term) -> u64 {
-    term.0.max(1)
 }
 
 /// Returns the postings by word, and those of a word by place.
