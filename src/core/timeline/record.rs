@@ -128,22 +128,26 @@ impl LogRecord {
         let summarizer = source.summarizer.name();
         let before = before.filter(|before| before.summarizer == summarizer);
         let known = before.map_or(&[][..], |before| &before.segments);
+        let known: HashMap<&str, &Record> = known
+            .iter()
+            .map(|known| (known.id.as_str(), known))
+            .collect();
         let mut whole = WholeLog::new(events.count());
-        let mut sessions: Vec<(Option<&str>, Session<'_, '_>)> = Vec::new();
+        let mut sessions: Vec<Session<'_, '_>> = Vec::new();
+        let mut named: HashMap<Option<&str>, usize> = HashMap::new();
         for event in events.read(0..events.count()) {
             whole.add(&event);
             // Only an events store has several sessions.
             let name = event.session.filter(|_| source.agent == Agent::Events);
-            let at = sessions.iter().position(|(known, _)| *known == name);
-            let at = at.unwrap_or_else(|| {
-                sessions.push((name, Session::new(source, known)));
+            let at = *named.entry(name).or_insert_with(|| {
+                sessions.push(Session::new(source, &known));
                 sessions.len() - 1
             });
-            sessions[at].1.add(event, &mut whole);
+            sessions[at].add(event, &mut whole);
         }
         let mut found: Vec<Record> = Vec::new();
         let is_one = sessions.len() == 1;
-        for (_, mut session) in sessions {
+        for mut session in sessions {
             session.end_segment(&mut whole);
             found.append(&mut session.found);
             if is_one {
@@ -187,7 +191,7 @@ impl LogRecord {
 /// segment with its context.
 struct Session<'s, 'a> {
     source: Source<'s>,
-    known: &'s [Record],
+    known: &'s HashMap<&'s str, &'s Record>,
     divider: Divider,
     words: SegmentWords,
     /// The context of the segment, and then its own events.
@@ -198,7 +202,7 @@ struct Session<'s, 'a> {
 }
 
 impl<'s, 'a> Session<'s, 'a> {
-    fn new(source: Source<'s>, known: &'s [Record]) -> Self {
+    fn new(source: Source<'s>, known: &'s HashMap<&'s str, &'s Record>) -> Self {
         Self {
             source,
             known,
@@ -228,7 +232,7 @@ impl<'s, 'a> Session<'s, 'a> {
         self.words.add(own);
         let digest = digest(&self.held);
         let id = bounds.id(self.source);
-        let same = self.known.iter().find(|known| known.id == id);
+        let same = self.known.get(id.as_str()).copied();
         let record = match same.filter(|same| same.digest == digest) {
             Some(same) => same.clone(),
             None => {
