@@ -223,9 +223,13 @@ impl Conversation {
     }
 }
 
-/// Returns the first value of a tool's input, such as a file or a command.
+/// Returns the first line of a tool's input whose value tells something, such as a file or a
+/// command; a switch says nothing by itself.
 fn first_line(input: &str) -> &str {
-    input.trim().lines().next().unwrap_or_default()
+    let is_switch = |line: &&str| matches!(without_key(line), "true" | "false" | "null");
+    let lines = || input.trim().lines();
+    let telling = lines().find(|line| !is_switch(line));
+    telling.or_else(|| lines().next()).unwrap_or_default()
 }
 
 /// Cuts a value to `width` columns and pads it. The end of a path is what tells it apart.
@@ -273,4 +277,24 @@ fn plain(text: &str, role: Role, options: RenderOptions<'_>) -> Vec<Line<'static
         )));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_a_call_tells_more_than_a_switch() {
+        for (input, line) in [
+            (
+                "replace_all: false\nfile_path: a.rs\nold_string: x",
+                "file_path: a.rs",
+            ),
+            ("command: false", "command: false"),
+            ("command: ls\ntimeout: null", "command: ls"),
+            ("", ""),
+        ] {
+            assert_eq!(first_line(input), line, "{input}");
+        }
+    }
 }
