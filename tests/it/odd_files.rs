@@ -216,6 +216,8 @@ fn odd_files_in_the_history_and_beside_it_are_told() {
             ".local/share/tome/history/locks/journal",
             ".local/share/tome/unsaved/x.json",
             ".config/tome/config.toml",
+            ".config/tome/keymap.toml",
+            ".config/tome/theme.toml",
         ] {
             let home = home();
             plant(&home, place, kind);
