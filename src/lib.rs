@@ -73,15 +73,7 @@
 //! let data = folder.path().join("data");
 //!
 //! // Open and list.
-//! let environment = Environment {
-//!     claude: sample.home.join(".claude"),
-//!     codex: sample.home.join(".codex"),
-//!     gemini: sample.home.join(".gemini"),
-//!     claude_project: None,
-//!     cwd: sample.project,
-//!     home: sample.home,
-//!     data: data.clone(),
-//! };
+//! let environment = Environment::of_home(&sample.home, sample.project, data.clone());
 //! let found = discover(&environment, &Settings::default(), DiscoveryScope::Project);
 //! let library = Library::load(found);
 //! let snapshot = library.store(".memory").ok_or("the sample has this store")?;

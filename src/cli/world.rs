@@ -109,18 +109,10 @@ impl World {
         let now = jiff::Zoned::now();
         let moment = moment(&now);
         let Demo { home, project } = unpack(temp.path(), &moment)?;
-        let environment = Environment {
-            cwd: project,
-            claude: home.join(".claude"),
-            claude_project: None,
-            codex: home.join(".codex"),
-            gemini: home.join(".gemini"),
-            data: temp.path().join("data"),
-            home,
-        };
-        let mut locations = LogLocations::of_home(&environment.home);
-        locations.projects = project_folders(&environment.cwd);
         let data = temp.path().join("data");
+        let environment = Environment::of_home(&home, project, data.clone());
+        let mut locations = LogLocations::of_home(&home);
+        locations.projects = project_folders(&environment.cwd);
         Ok(Self {
             environment,
             settings: Settings::default(),

@@ -382,7 +382,7 @@ fn counted(n: usize, noun: &str) -> String {
 }
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 
 #[cfg(test)]
 mod tests {
@@ -419,14 +419,10 @@ mod tests {
         let index: String = (1..=203).map(|line| format!("line {line}\n")).collect();
         let memory = ".claude/projects/shop/memory/MEMORY.md";
         let home = Home::with(&[("shop/CLAUDE.md", "a"), (memory, &index)]);
+        let (cwd, data) = (home.path().join("shop"), home.path().join("data"));
         let environment = Environment {
-            cwd: home.path().join("shop"),
-            claude: home.path().join(".claude"),
             claude_project: Some("shop".to_owned()),
-            codex: home.path().join(".codex"),
-            gemini: home.path().join(".gemini"),
-            data: home.path().join("data"),
-            home: home.path(),
+            ..Environment::of_home(&home.path(), cwd, data)
         };
         let start = Start {
             environment: &environment,

@@ -160,15 +160,8 @@ mod tests {
     #[test]
     fn every_layout_is_in_the_sample_and_sound() {
         let (_temp, demo) = unpacked();
-        let around = Environment {
-            cwd: demo.project.clone(),
-            claude: demo.home.join(".claude"),
-            claude_project: None,
-            codex: demo.home.join(".codex"),
-            gemini: demo.home.join(".gemini"),
-            data: demo.home.join("data"),
-            home: demo.home.clone(),
-        };
+        let data = demo.home.join("data");
+        let around = Environment::of_home(&demo.home, demo.project.clone(), data);
         let found = discover(&around, &Settings::default(), DiscoveryScope::Project);
         assert!(found.problems.is_empty(), "{:?}", found.problems);
         let mut layouts: Vec<Layout> = found

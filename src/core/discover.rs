@@ -51,6 +51,21 @@ pub struct Environment {
     pub data: PathBuf,
 }
 
+impl Environment {
+    /// The environment of a home in which agents keep their files where they do by default.
+    pub fn of_home(home: &Path, cwd: PathBuf, data: PathBuf) -> Self {
+        Self {
+            cwd,
+            home: home.to_owned(),
+            claude: home.join(".claude"),
+            claude_project: None,
+            codex: home.join(".codex"),
+            gemini: home.join(".gemini"),
+            data,
+        }
+    }
+}
+
 /// Which stores are discovered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiscoveryScope {
@@ -488,15 +503,7 @@ mod tests {
             let home = self.path();
             let cwd = home.join(cwd);
             fs::create_dir_all(&cwd).expect("folders");
-            Environment {
-                cwd,
-                claude: home.join(".claude"),
-                claude_project: None,
-                codex: home.join(".codex"),
-                gemini: home.join(".gemini"),
-                data: home.join("data"),
-                home,
-            }
+            Environment::of_home(&home, cwd, home.join("data"))
         }
 
         fn names(&self, cwd: &str, scope: DiscoveryScope) -> Vec<String> {

@@ -5,9 +5,8 @@ use std::time::Instant;
 
 use super::{Scene, sample, texts};
 use crate::core::change::Moment;
-use crate::core::config::{HookSettings, Settings};
-use crate::core::context;
-use crate::core::discover::Environment;
+use crate::core::config::HookSettings;
+use crate::core::context::{self, fixture::pieces_in};
 use crate::core::history::History;
 use crate::core::log::{self, Agent, LogFile, LogStart, ReadMode};
 use crate::hook::{HookContext, HookMemory, Written, answer};
@@ -234,15 +233,6 @@ pub(super) fn register(bytes: &[u8], scene: &Scene) {
 /// Reads what each agent loads at its start, where its own files and a project's have these bytes.
 pub(super) fn read_context(bytes: &[u8], scene: &Scene) {
     let home = scene.dir.path().canonicalize().expect("canonical");
-    let environment = Environment {
-        cwd: home.join("project"),
-        claude: home.join(".claude"),
-        claude_project: None,
-        codex: home.join(".codex"),
-        gemini: home.join(".gemini"),
-        data: home.join("data"),
-        home: home.clone(),
-    };
     for name in [
         ".claude/CLAUDE.md",
         ".claude/rules/a.md",
@@ -257,15 +247,7 @@ pub(super) fn read_context(bytes: &[u8], scene: &Scene) {
     ] {
         scene.file(name, bytes);
     }
-    let start = context::Start {
-        environment: &environment,
-        settings: &Settings::default(),
-        managed: &home.join("managed"),
-        opencode: &home.join(".config/opencode"),
-        copilot: &home.join(".copilot"),
-        draft: None,
-    };
     for agent in context::AGENTS {
-        drop(context::pieces(agent, &start).expect("an agent whose rules are known"));
+        drop(pieces_in(&home, (agent, "project"), None));
     }
 }

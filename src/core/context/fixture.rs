@@ -41,25 +41,7 @@ impl Home {
 
     /// Returns the pieces that an agent would load with a draft.
     pub(super) fn pieces_with(&self, agent: Agent, cwd: &str, draft: Option<&Draft>) -> Vec<Piece> {
-        let home = self.path();
-        let environment = Environment {
-            cwd: home.join(cwd),
-            claude: home.join(".claude"),
-            claude_project: None,
-            codex: home.join(".codex"),
-            gemini: home.join(".gemini"),
-            data: home.join("data"),
-            home: home.clone(),
-        };
-        let start = Start {
-            environment: &environment,
-            settings: &Settings::default(),
-            managed: &home.join("managed"),
-            opencode: &home.join(".config/opencode"),
-            copilot: &home.join(".copilot"),
-            draft,
-        };
-        pieces(agent, &start).expect("a known agent")
+        pieces_in(&self.path(), (agent, cwd), draft)
     }
 
     /// Returns the path, the kind and the text of each piece, or what is cut; the home is `~`.
@@ -79,4 +61,21 @@ impl Home {
         });
         told.collect()
     }
+}
+
+/// Returns the pieces that an agent loads in a directory of a home.
+pub(crate) fn pieces_in(
+    home: &Path,
+    (agent, cwd): (Agent, &str),
+    draft: Option<&Draft>,
+) -> Vec<Piece> {
+    let start = Start {
+        environment: &Environment::of_home(home, home.join(cwd), home.join("data")),
+        settings: &Settings::default(),
+        managed: &home.join("managed"),
+        opencode: &home.join(".config/opencode"),
+        copilot: &home.join(".copilot"),
+        draft,
+    };
+    pieces(agent, &start).expect("a known agent")
 }

@@ -116,15 +116,8 @@ mod tests {
     #[test]
     fn every_agent_with_logs_of_its_own_is_named_with_a_place() {
         let home = Path::new("/home/kim");
-        let environment = Environment {
-            cwd: home.join("shop"),
-            home: home.to_owned(),
-            claude: home.join(".claude"),
-            claude_project: None,
-            codex: home.join(".codex"),
-            gemini: home.join(".gemini"),
-            data: home.join(".local/share/tome"),
-        };
+        let environment =
+            Environment::of_home(home, home.join("shop"), home.join(".local/share/tome"));
         let rows = searched_places(
             &environment,
             &Settings::default(),

@@ -32,13 +32,8 @@ pub(super) fn agents() -> Vec<KnownAgent> {
 pub(super) fn read(home: &Path, agent: Agent, draft: Option<&Draft>) -> AgentContext {
     let home = home.canonicalize().expect("canonical");
     let environment = Environment {
-        cwd: home.join("instructions"),
-        claude: home.join(".claude"),
         claude_project: Some("shop".to_owned()),
-        codex: home.join(".codex"),
-        gemini: home.join(".gemini"),
-        data: home.join("data"),
-        home: home.clone(),
+        ..Environment::of_home(&home, home.join("instructions"), home.join("data"))
     };
     let start = Start {
         environment: &environment,

@@ -85,15 +85,7 @@ impl Curating {
 
     fn environment(&self) -> Environment {
         let home = self.ui.home.path();
-        Environment {
-            cwd: home.to_owned(),
-            home: home.to_owned(),
-            claude: home.join(".claude"),
-            claude_project: None,
-            codex: home.join(".codex"),
-            gemini: home.join(".gemini"),
-            data: home.join("data"),
-        }
+        Environment::of_home(home, home.to_owned(), home.join("data"))
     }
 
     /// The findings, rule by rule.
