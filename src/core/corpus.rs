@@ -39,6 +39,7 @@ mod mapped;
 mod pack;
 mod plan;
 mod refresh;
+mod segments;
 mod source;
 mod state;
 mod unpacked;
@@ -57,10 +58,10 @@ use crate::core::{Error, Result};
 pub use block::{LONGEST, key};
 pub use index::{Occurrence, TextOccurrence};
 pub use log_view::Log;
-pub use lookup::FormTest;
+pub use lookup::{SpanLists, TextTag, WordLists};
 pub use view::{Block, BlockBytes, BlockContent, CorpusMessage, MessageSummary, MessageTable};
 
-use index::VerifiedPages;
+use index::ReadSegment;
 use manifest::Manifest;
 use pack::{Maps, Pack};
 use unpacked::Unpacked;
@@ -133,8 +134,8 @@ pub struct Corpus {
     /// Each owner number with the index of its visible log, sorted by owner.
     owners: Vec<(u32, usize)>,
     checked: [Vec<AtomicU8>; PARTS],
-    /// What of each segment of the indexes has been verified.
-    verified: [Vec<VerifiedPages>; PARTS],
+    /// What has been read of each segment of the indexes.
+    read: [Vec<ReadSegment>; PARTS],
     unpacked: Unpacked,
     is_damaged: AtomicBool,
     unread: Vec<Error>,
@@ -199,9 +200,9 @@ impl Corpus {
         Self {
             cache: cache.to_owned(),
             checked: Part::ALL.map(|part| unchecked(manifest.blocks[part.number()].len())),
-            verified: Part::ALL.map(|part| {
+            read: Part::ALL.map(|part| {
                 let segments = manifest.segments[part.number()].iter();
-                segments.map(VerifiedPages::none).collect()
+                segments.map(ReadSegment::none).collect()
             }),
             manifest,
             maps,
@@ -481,11 +482,13 @@ mod tests {
     /// Returns where the index has a folded word: block and message.
     fn occurrences(corpus: &Corpus, part: Part, word: &str) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
-        for segment in 0..corpus.segments(part) {
-            corpus.word_occurrences((part, segment), word, &mut |occurrence| {
+        let mut lists = WordLists::new(corpus, part);
+        lists.add(word, ());
+        lists.each_span(0..corpus.spans(part), &mut |lists| {
+            lists.each(&mut |(), occurrence| {
                 found.push((occurrence.block, occurrence.message));
             });
-        }
+        });
         found
     }
 
@@ -1064,7 +1067,8 @@ mod tests {
         let corpus = home.refresh(&logs);
         assert_right(&corpus, &logs);
         assert_eq!(corpus.blocks(Part::Words).len(), 1);
-        assert_eq!(corpus.segments(Part::Words), 1);
+        assert_eq!(corpus.manifest.segments[0].len(), 1);
+        assert_eq!(corpus.spans(Part::Words), 1);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 use super::bytes::{ByteReader, ByteWriter, checksum, clip};
 use super::frames::FrameWriter;
 use super::index::IndexBuilder;
+use super::manifest::OwnerRun;
 use super::{CorpusMessage, Part};
 use crate::core::log::{self, MessageKind, Origin, Role};
 use crate::core::text;
@@ -28,7 +29,7 @@ pub(super) struct BlockBuilder {
     text: String,
     rows: ByteWriter,
     names: Vec<String>,
-    owners: Vec<u32>,
+    runs: Vec<OwnerRun>,
     frames: FrameWriter,
 }
 
@@ -41,8 +42,8 @@ pub(super) struct SealedBlock {
     /// The rows and the names.
     pub(super) table: Vec<u8>,
     pub(super) shape: BlockShape,
-    /// The owners of its messages, each once.
-    pub(super) owners: Vec<u32>,
+    /// The owners of its messages.
+    pub(super) runs: Vec<OwnerRun>,
 }
 
 /// The sizes of a block's sections, and their checksum.
@@ -109,7 +110,7 @@ impl BlockBuilder {
             text: String::with_capacity(part.block_size() + part.block_size() / 2),
             rows: ByteWriter::default(),
             names: Vec::new(),
-            owners: Vec::new(),
+            runs: Vec::new(),
             frames: FrameWriter::default(),
         }
     }
@@ -129,8 +130,9 @@ impl BlockBuilder {
         self.text.push_str(text);
         let end = self.text.len() as u32;
         self.text.push('\n');
-        if self.owners.last() != Some(&owner) && !self.owners.contains(&owner) {
-            self.owners.push(owner);
+        if self.runs.last().is_none_or(|last| last.owner != owner) {
+            let first = (self.rows.0.len() / ROW) as u32;
+            self.runs.push(OwnerRun { owner, first });
         }
         let tool = self.name(message.tool);
         let session = self.name(message.session);
@@ -195,7 +197,7 @@ impl BlockBuilder {
             text: stored,
             table: out.0,
             shape,
-            owners: std::mem::take(&mut self.owners),
+            runs: std::mem::take(&mut self.runs),
         }
     }
 }
@@ -419,7 +421,7 @@ mod tests {
         assert_eq!(message.length, 2 * LONGEST as u64);
         assert!(message.is_cut());
         assert_eq!(message.tool, Some("Bash"));
-        assert_eq!(sealed.owners, [7]);
+        assert_eq!(sealed.runs, [OwnerRun { owner: 7, first: 0 }]);
         assert!(builder.is_empty());
     }
 }

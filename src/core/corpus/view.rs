@@ -131,10 +131,10 @@ impl<'a> Block<'a> {
         self.number
     }
 
-    /// Returns the segment of the index that has its words.
-    pub fn segment(&self) -> Option<usize> {
-        let segment = self.row.segment as usize;
-        (segment < self.corpus.segments(self.part)).then_some(segment)
+    /// Returns the span of the index that has its words.
+    pub fn span(&self) -> Option<usize> {
+        let span = self.row.span as usize;
+        (span < self.corpus.spans(self.part)).then_some(span)
     }
 
     /// Returns the size of its text, in bytes.
@@ -145,8 +145,15 @@ impl<'a> Block<'a> {
     /// Returns the visible logs that have messages in it, without reading it.
     pub fn logs(&self) -> impl Iterator<Item = usize> + use<'a> {
         let corpus = self.corpus;
-        let owners = corpus.manifest.owners(self.row).iter();
-        owners.filter_map(|owner| corpus.owned_by(*owner))
+        let runs = corpus.manifest.runs(self.row).iter();
+        runs.filter_map(|run| corpus.owned_by(run.owner))
+    }
+
+    /// Returns the log of a message, if it is visible, without reading the block.
+    pub fn log(&self, message: usize) -> Option<usize> {
+        let runs = self.corpus.manifest.runs(self.row);
+        let after = runs.partition_point(|run| run.first as usize <= message);
+        self.corpus.owned_by(runs.get(after.checked_sub(1)?)?.owner)
     }
 
     /// Opens and verifies the table of its messages; `None` if it is damaged.
