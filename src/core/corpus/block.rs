@@ -2,9 +2,9 @@
 //!
 //! The text of each message is followed by a newline that belongs to no message, so that a
 //! match in a block's text cannot span two messages. The table is stored apart: it has a row of
-//! fixed length for each message, then the names that rows refer to. Each row has the checksum of
-//! its text, so that one message can be read without the others. The text is compressed in
-//! frames, see `frames`.
+//! fixed length for each message, then the names that rows refer to. Each row has a checksum of
+//! its own and that of its text, so that one message can be read and verified without the others.
+//! The text is compressed in frames, see `frames`.
 
 use super::bytes::{ByteReader, ByteWriter, checksum, clip};
 use super::frames::FrameWriter;
@@ -20,8 +20,9 @@ const MESSAGES: usize = 4096;
 pub const LONGEST: usize = 1024 * 1024;
 /// The maximum size of a stored tool or session name, in bytes.
 const NAME: usize = 200;
-/// The size of a row, in bytes.
-pub(super) const ROW: usize = 42;
+/// The size of a row, in bytes, and the offset of its checksum.
+pub(super) const ROW: usize = ROW_SUM + 4;
+const ROW_SUM: usize = 42;
 
 /// A block under construction.
 pub(super) struct BlockBuilder {
@@ -54,7 +55,7 @@ pub(super) struct BlockShape {
     pub(super) stored: u32,
     pub(super) rows: u32,
     pub(super) names: u32,
-    /// The checksum of rows and names; texts have their own.
+    /// The checksum of the names; rows and texts have their own.
     pub(super) checksum: u64,
 }
 
@@ -137,6 +138,7 @@ impl BlockBuilder {
         let tool = self.name(message.tool);
         let session = self.name(message.session);
         let rows = &mut self.rows;
+        let from = rows.0.len();
         rows.u32(end);
         rows.u32(owner);
         rows.u32(u32::try_from(message.line).unwrap_or(u32::MAX));
@@ -149,6 +151,7 @@ impl BlockBuilder {
         rows.u32(sum_of(text.as_bytes()));
         rows.time(message.time);
         rows.u64(message.identity.unwrap_or_default());
+        rows.u32(sum_of(&rows.0[from..]));
         (self.text.len() - before) as u64
     }
 
@@ -189,7 +192,7 @@ impl BlockBuilder {
             rows: (self.rows.0.len() / ROW) as u32,
             stored: stored.len() as u32,
             names: (out.0.len() - before_names) as u32,
-            checksum: checksum(&out.0),
+            checksum: checksum(&out.0[before_names..]),
         };
         self.rows.0.clear();
         SealedBlock {
@@ -271,6 +274,12 @@ impl MessageRow {
             session: name(names, self.session),
         })
     }
+}
+
+/// Returns whether a row is undamaged.
+pub(super) fn is_whole(row: &[u8]) -> bool {
+    let (row, sum) = row.split_at(row.len().min(ROW_SUM));
+    ByteReader(sum).u32() == Some(sum_of(row))
 }
 
 /// Returns the end of the message's text in that of the block.

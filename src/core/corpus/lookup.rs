@@ -296,3 +296,50 @@ impl<T: Copy> SpanLists<'_, T> {
         manifest.is_indexed_by(self.part, self.number, block)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::core::search::fixture::TestHome;
+    use crate::core::text::{fold, words};
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn a_message_has_the_texts_that_are_inside_its_words(
+            logs in prop::collection::vec(
+                prop::collection::vec("([a-hA-D0-2]{1,3}(ing|ed)?[ .]|[éÉ]a |数|İ ){1,12}", 1..8),
+                1..4,
+            ),
+            texts in prop::collection::vec(prop::collection::vec("[a-d]{1,2}|ng|数|1", 1..3), 1..4),
+        ) {
+            let home = TestHome::new(&[], &logs);
+            let corpus = home.corpus();
+            let lists = corpus.words_with(Part::Words, &texts);
+            let mut found = Vec::new();
+            for spans in lists.slices() {
+                lists.messages((spans, texts.len()), &mut |one| {
+                    found.push((one.block, one.message, one.is_whole));
+                });
+            }
+            let mut expected = Vec::new();
+            for block in corpus.blocks(Part::Words) {
+                let content = block.read().expect("it is whole");
+                for (number, message) in content.messages() {
+                    prop_assert_eq!(block.log(number), Some(message.log));
+                    let all = words(message.text).map(|word| fold(word.text).into_owned());
+                    let all: Vec<String> = all.collect();
+                    let has = |text: &String| all.iter().any(|word| word.contains(text));
+                    if texts.iter().all(|list| list.iter().any(has)) {
+                        let is_whole = texts.iter().flatten().any(|text| all.contains(text));
+                        expected.push((block.number(), number, is_whole));
+                    }
+                }
+            }
+            found.sort_unstable();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

@@ -21,10 +21,10 @@ pub struct Block<'a> {
     pub(super) number: usize,
 }
 
-/// The messages of a block, without their text.
+/// The messages of a block, without their text; what is read of them is verified.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageTable<'a> {
-    corpus: &'a Corpus,
+    block: Block<'a>,
     rows: &'a [u8],
     names: &'a [u8],
 }
@@ -122,7 +122,7 @@ pub struct CorpusMessage<'a> {
 }
 
 /// What has been verified, as bits of [`Corpus::checked`].
-const ROWS_ARE_WHOLE: u8 = 1;
+const NAMES_ARE_WHOLE: u8 = 1;
 const TEXT_IS_WHOLE: u8 = 2;
 
 impl<'a> Block<'a> {
@@ -149,6 +149,17 @@ impl<'a> Block<'a> {
         runs.filter_map(|run| corpus.owned_by(run.owner))
     }
 
+    /// Returns the consecutive messages of one log each, and the log if it is visible, without
+    /// reading the block.
+    pub fn runs(&self) -> impl Iterator<Item = (Option<usize>, Range<usize>)> + use<'a> {
+        let (corpus, count) = (self.corpus, self.row.shape.rows as usize);
+        let runs = corpus.manifest.runs(self.row);
+        runs.iter().enumerate().map(move |(at, run)| {
+            let end = runs.get(at + 1).map_or(count, |next| next.first as usize);
+            (corpus.owned_by(run.owner), run.first as usize..end)
+        })
+    }
+
     /// Returns the log of a message, if it is visible, without reading the block.
     pub fn log(&self, message: usize) -> Option<usize> {
         let runs = self.corpus.manifest.runs(self.row);
@@ -156,20 +167,19 @@ impl<'a> Block<'a> {
         self.corpus.owned_by(runs.get(after.checked_sub(1)?)?.owner)
     }
 
-    /// Opens and verifies the table of its messages; `None` if it is damaged.
+    /// Opens the table of its messages, whose rows are verified when they are read; `None` if it
+    /// is damaged.
     pub fn table(&self) -> Option<MessageTable<'a>> {
         let shape = &self.row.shape;
         let pack = Pack::Tables(self.part);
         let bytes = self.corpus.maps.get(pack, self.row.table_at, shape.table());
         let table = bytes.and_then(|bytes| {
             let (rows, names) = shape.divide(bytes)?;
-            let is_whole = || checksum(bytes) == shape.checksum;
-            let table = MessageTable {
-                corpus: self.corpus,
+            Some(MessageTable {
+                block: *self,
                 rows,
                 names,
-            };
-            self.is_known(ROWS_ARE_WHOLE, is_whole).then_some(table)
+            })
         });
         if table.is_none() {
             self.corpus.report_damage();
@@ -276,7 +286,7 @@ impl<'a> MessageTable<'a> {
 
     /// Returns the log of a message, if it is visible.
     pub fn log(&self, number: usize) -> Option<usize> {
-        self.corpus.owned_by(self.row_at(number)?.owner)
+        self.block.corpus.owned_by(self.row_at(number)?.owner)
     }
 
     /// Returns the attributes of a message, without its text; `None` if its log is not visible.
@@ -284,10 +294,10 @@ impl<'a> MessageTable<'a> {
         let row = self.row_at(number)?;
         let (role, kind, origin) = row.attributes()?;
         Some(MessageSummary {
-            log: self.corpus.owned_by(row.owner)?,
+            log: self.block.corpus.owned_by(row.owner)?,
             role,
             time: row.time,
-            length: self.range(number)?.len(),
+            length: (row.end as usize).checked_sub(self.start(number)?)?,
             kind,
             origin,
             is_question: row.is_question(),
@@ -297,8 +307,8 @@ impl<'a> MessageTable<'a> {
     /// Returns a message without its text; `None` if its log is not visible.
     pub fn textless(&self, number: usize) -> Option<CorpusMessage<'a>> {
         let row = self.row_at(number)?;
-        let log = self.corpus.owned_by(row.owner)?;
-        let message = row.message("", self.names)?;
+        let log = self.block.corpus.owned_by(row.owner)?;
+        let message = row.message("", self.names()?)?;
         Some(CorpusMessage { log, ..message })
     }
 
@@ -317,11 +327,15 @@ impl<'a> MessageTable<'a> {
 
     /// Returns the range of a message's text in that of the block.
     pub fn range(&self, number: usize) -> Option<Range<usize>> {
-        let start = match number {
-            0 => 0,
-            _ => block::end_of(self.row(number - 1)?) + 1,
-        };
-        Some(start..block::end_of(self.row(number)?))
+        Some(self.start(number)?..block::end_of(self.row(number)?))
+    }
+
+    /// Returns where the text of a message begins in that of the block.
+    fn start(&self, number: usize) -> Option<usize> {
+        match number {
+            0 => Some(0),
+            _ => Some(block::end_of(self.row(number - 1)?) + 1),
+        }
     }
 
     /// Returns a message with its text; `None` if its log is not visible or its text is damaged.
@@ -330,20 +344,36 @@ impl<'a> MessageTable<'a> {
         'a: 't,
     {
         let row = self.row_at(number)?;
-        let log = self.corpus.owned_by(row.owner)?;
+        let log = self.block.corpus.owned_by(row.owner)?;
         let text = text
             .filter(|text| row.matches_text(text))
             .and_then(|text| std::str::from_utf8(text).ok());
         if text.is_none() {
-            self.corpus.report_damage();
+            self.block.corpus.report_damage();
         }
-        let message = row.message(text?, self.names)?;
+        let message = row.message(text?, self.names()?)?;
         Some(CorpusMessage { log, ..message })
     }
 
+    /// Returns a row; `None` if there is none or it is damaged.
     fn row(&self, number: usize) -> Option<&'a [u8]> {
         let from = number.checked_mul(block::ROW)?;
-        self.rows.get(from..from + block::ROW)
+        let row = self.rows.get(from..from + block::ROW)?;
+        let is_whole = block::is_whole(row);
+        if !is_whole {
+            self.block.corpus.report_damage();
+        }
+        is_whole.then_some(row)
+    }
+
+    /// Returns the names that rows refer to; `None` if they are damaged.
+    fn names(&self) -> Option<&'a [u8]> {
+        let is_whole = || checksum(self.names) == self.block.row.shape.checksum;
+        let is_whole = self.block.is_known(NAMES_ARE_WHOLE, is_whole);
+        if !is_whole {
+            self.block.corpus.report_damage();
+        }
+        is_whole.then_some(self.names)
     }
 
     fn row_at(&self, number: usize) -> Option<MessageRow> {
@@ -417,14 +447,14 @@ impl BlockContent<'_> {
     /// Returns a message; `None` if its log is not visible.
     pub fn message(&self, number: usize) -> Option<CorpusMessage<'_>> {
         let (row, message) = self.row(number)?;
-        let log = self.table.corpus.owned_by(row.owner)?;
+        let log = self.table.block.corpus.owned_by(row.owner)?;
         Some(CorpusMessage { log, ..message })
     }
 
     /// Returns the log and the text of a message; `None` if the log is not visible.
     pub fn text_of(&self, number: usize) -> Option<(usize, &str)> {
         let owner = block::owner_of(self.table.row(number)?)?;
-        let log = self.table.corpus.owned_by(owner)?;
+        let log = self.table.block.corpus.owned_by(owner)?;
         Some((log, self.text.get(self.range(number)?)?))
     }
 
@@ -437,7 +467,7 @@ impl BlockContent<'_> {
     pub(super) fn row(&self, number: usize) -> Option<(MessageRow, CorpusMessage<'_>)> {
         let row = self.table.row_at(number)?;
         let text = self.text.get(self.range(number)?)?;
-        Some((row, row.message(text, self.table.names)?))
+        Some((row, row.message(text, self.table.names()?)?))
     }
 }
 

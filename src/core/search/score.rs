@@ -118,6 +118,33 @@ impl Rarity {
         self.0[count.needle] * form * times * (SATURATION + 1.0) / (times + SATURATION * length)
     }
 
+    /// Returns the contribution of an empty passage, which no other exceeds, for a needle that it
+    /// has so often, and whether it is written as in the query.
+    pub(super) fn highest_offer(&self, needle: usize, (times, is_exact): (u32, bool)) -> f32 {
+        let count = Count {
+            passage: 0,
+            needle,
+            times,
+            is_exact,
+        };
+        self.offer(&count, 0)
+    }
+
+    /// Returns the score of a passage of full worth: `best` are the contributions to it for each
+    /// needle, and `talk` those to its conversation.
+    pub(super) fn total(&self, best: &[f32], talk: f32) -> f32 {
+        let all: f32 = self.0.iter().sum();
+        let sum: f32 = best.iter().sum();
+        let covered: f32 = best
+            .iter()
+            .zip(&self.0)
+            .filter(|(best, _)| **best > 0.0)
+            .map(|(_, rarity)| rarity)
+            .sum();
+        let coverage = 1.0 - COVERAGE + COVERAGE * covered / all;
+        sum * coverage + CONVERSATION * talk
+    }
+
     /// Adds the contributions of a group to the best ones in its conversations.
     pub(super) fn add(&self, group: &PassageGroup, talks: &mut Conversations) {
         for count in &group.counts {
@@ -137,7 +164,6 @@ impl Rarity {
         found: &mut Vec<(f32, Passage)>,
     ) {
         let needles = self.0.len();
-        let all: f32 = self.0.iter().sum();
         let mut best = Vec::new();
         self.best(group, &mut best);
         let own = group.shared.0..group.passages.len() - group.shared.1;
@@ -148,26 +174,15 @@ impl Rarity {
         for number in with_needle {
             let passage = &group.passages[number];
             let best = &best[number * needles..(number + 1) * needles];
-            let sum: f32 = best.iter().sum();
-            if sum <= 0.0 {
+            if best.iter().all(|best| *best <= 0.0) {
                 continue;
             }
-            let covered: f32 = best
-                .iter()
-                .zip(&self.0)
-                .filter(|(best, _)| **best > 0.0)
-                .map(|(_, rarity)| rarity)
-                .sum();
-            let coverage = 1.0 - COVERAGE + COVERAGE * covered / all;
             let day = day(passage);
             let talk = match talk {
                 Some((known, sum)) if known == day => sum,
                 _ => talk.insert((day, talks.sum(day))).1,
             };
-            found.push((
-                (sum * coverage + CONVERSATION * talk) * passage.worth,
-                *passage,
-            ));
+            found.push((self.total(best, talk) * passage.worth, *passage));
         }
     }
 
