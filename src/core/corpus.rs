@@ -59,7 +59,9 @@ pub use block::{LONGEST, key};
 pub use index::{Occurrence, TextOccurrence};
 pub use log_view::Log;
 pub use lookup::{SpanLists, TextTag, WordLists};
-pub use view::{Block, BlockBytes, BlockContent, CorpusMessage, MessageSummary, MessageTable};
+pub use view::{
+    Block, BlockBytes, BlockContent, CorpusMessage, MessageOutline, MessageSummary, MessageTable,
+};
 
 use index::ReadSegment;
 use manifest::Manifest;
@@ -1071,6 +1073,47 @@ mod tests {
         assert_eq!(corpus.blocks(Part::Words).len(), 1);
         assert_eq!(corpus.manifest.segments[0].len(), 1);
         assert_eq!(corpus.spans(Part::Words), 1);
+    }
+
+    #[test]
+    fn what_several_threads_index_becomes_one_segment_without_a_trace() {
+        let mut home = TestCache::new();
+        let text = |from: usize| -> String {
+            let lines = (from..from + 60).map(|line| {
+                let words = (0..4000).map(|n| format!("w{} ", (line * 4000 + n) % 70_000));
+                prompt(&words.collect::<String>())
+            });
+            lines.collect()
+        };
+        let logs = ["a.jsonl", "b.jsonl"].map(|name| {
+            let text = text(name.len());
+            home.change(name, |bytes| *bytes = text.into_bytes())
+        });
+        let corpus = home.refresh(&logs);
+        for part in Part::ALL {
+            let segments = &corpus.manifest.segments[part.number()];
+            assert!(segments.len() <= 1);
+            let live: u64 = segments.iter().map(index::SegmentRow::bytes).sum();
+            let length = corpus.manifest.lengths[Pack::Index(part).number()];
+            assert_eq!(length, pack::HEADER + live);
+        }
+        assert_eq!(occurrences(&corpus, Part::Words, "w69999").len(), 8);
+        let entries = fs::read_dir(home.cache()).expect("it is there");
+        assert_eq!(entries.count(), pack::PACKS.len() + 2);
+    }
+
+    #[test]
+    fn an_index_of_a_build_that_did_not_finish_is_removed_by_the_next_one() {
+        let mut home = TestCache::new();
+        let log = home.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
+        drop(home.refresh(&[log]));
+        let left = home.cache().join("words-index.77.pack");
+        fs::write(&left, "tomepack").expect("it can be written");
+        let line = prompt("two");
+        let log = home.change("a.jsonl", |bytes| bytes.extend_from_slice(line.as_bytes()));
+        let corpus = home.refresh(std::slice::from_ref(&log));
+        assert_right(&corpus, &[log]);
+        assert!(!left.exists());
     }
 
     #[test]

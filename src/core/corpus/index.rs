@@ -196,7 +196,10 @@ impl Span {
     /// Returns the number of each block and of its places.
     fn sizes(&self) -> impl Iterator<Item = (u32, u32)> {
         self.blocks.iter().enumerate().map(|(at, (number, first))| {
-            let next = self.blocks.get(at + 1).map_or(self.places, |(_, next)| *next);
+            let next = self
+                .blocks
+                .get(at + 1)
+                .map_or(self.places, |(_, next)| *next);
             (*number, next.saturating_sub(*first))
         })
     }
@@ -341,7 +344,11 @@ impl<'a> Segment<'a> {
             false => 0..others,
         };
         let found = self.words_from(shards, word)?.next()?;
-        Some(found.filter(|(known, _)| *known == word).map(|(_, list)| list))
+        Some(
+            found
+                .filter(|(known, _)| *known == word)
+                .map(|(_, list)| list),
+        )
     }
 
     /// Calls `take` with each word that contains the text and with its list; `None` if the segment
@@ -409,7 +416,8 @@ impl<'a> SegmentWords<'a> {
 
 /// Whether a word consists of hexadecimal digits only.
 fn is_hexadecimal(word: &[u8]) -> bool {
-    word.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    word.iter()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Returns the first eight bytes of a word as a number, in the order in which words are compared.
@@ -501,7 +509,10 @@ mod tests {
 
     /// Merges segments; only the blocks that `is_current` accepts are kept of those that are joined.
     fn merged(part: Part, stored: &[Stored], is_current: &dyn Fn(usize, u32) -> bool) -> Stored {
-        let read: Vec<ReadSegment> = stored.iter().map(|(row, _)| ReadSegment::none(row)).collect();
+        let read: Vec<ReadSegment> = stored
+            .iter()
+            .map(|(row, _)| ReadSegment::none(row))
+            .collect();
         let segments = stored.iter().zip(&read);
         let segments: Vec<Segment<'_>> = segments
             .map(|((row, bytes), read)| Segment::open(part, (row, read), bytes).expect("whole"))
@@ -666,7 +677,15 @@ mod tests {
             let whole = merged(part, &stored, &|_, _| true);
             assert_eq!(whole.0.spans, 3);
             assert!(whole.0.shards > 3, "{}", whole.0.shards);
-            for word in ["w0", "w150", "w279999", "w280000", "w559999", "everywhere", "w"] {
+            for word in [
+                "w0",
+                "w150",
+                "w279999",
+                "w280000",
+                "w559999",
+                "everywhere",
+                "w",
+            ] {
                 let expected = expected(part, &blocks, word);
                 assert_eq!(asked(part, &whole, word), Some(expected), "{word}");
             }

@@ -231,17 +231,16 @@ impl<T: Copy> SpanLists<'_, T> {
     /// results for each block that does; those of one word are in the order of the blocks.
     pub fn each(&self, take: &mut dyn FnMut(T, Occurrence)) {
         for (tag, list) in self.lists {
-            if self.each_occurrence(*list, &mut |found| take(*tag, found)).is_none() {
+            if self
+                .each_occurrence(*list, &mut |found| take(*tag, found))
+                .is_none()
+            {
                 self.corpus.report_damage();
             }
         }
     }
 
-    fn each_occurrence(
-        &self,
-        list: PlaceList<'_>,
-        take: &mut dyn FnMut(Occurrence),
-    ) -> Option<()> {
+    fn each_occurrence(&self, list: PlaceList<'_>, take: &mut dyn FnMut(Occurrence)) -> Option<()> {
         // The block of the place before, by its index in the span, and its number if current.
         let mut last: Option<(usize, Option<u32>)> = None;
         let mut is_sound = true;

@@ -211,7 +211,10 @@ impl Manifest {
         }
         // A span that was copied may have a block that was replaced: the last one counts.
         for (number, span) in moved {
-            if let Some(block) = blocks.get_mut(number as usize).filter(|block| is_moved(block.span)) {
+            if let Some(block) = blocks
+                .get_mut(number as usize)
+                .filter(|block| is_moved(block.span))
+            {
                 block.span = span;
             }
         }

@@ -174,14 +174,17 @@ impl Appender {
     pub(super) fn packs(&mut self) -> impl Iterator<Item = (Pack, PackAppender<'_>)> {
         let cache = self.cache.as_path();
         let sinks = self.sinks.iter_mut().zip(&mut self.lengths);
-        PACKS.into_iter().zip(sinks).map(move |(pack, (sink, length))| {
-            let appender = PackAppender {
-                sink,
-                length,
-                cache,
-            };
-            (pack, appender)
-        })
+        PACKS
+            .into_iter()
+            .zip(sinks)
+            .map(move |(pack, (sink, length))| {
+                let appender = PackAppender {
+                    sink,
+                    length,
+                    cache,
+                };
+                (pack, appender)
+            })
     }
 
     /// Returns numbers that no index in the cache has.

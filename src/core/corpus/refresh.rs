@@ -222,8 +222,7 @@ impl Build<'_> {
             old.written[part] > WORTH_COMPACTING && live[part] < old.written[part] / 2
         };
         let states: u64 = old.logs.iter().map(|log| log.state.1).sum();
-        (0..PARTS).any(is_garbage)
-            || old.lengths[Pack::States.number()] > 4 * states + PILED_UP
+        (0..PARTS).any(is_garbage) || old.lengths[Pack::States.number()] > 4 * states + PILED_UP
     }
 
     /// Estimates the number of bytes to read of a log.

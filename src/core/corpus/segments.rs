@@ -155,3 +155,83 @@ impl Merge<'_> {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PART: Part = Part::Words;
+
+    fn manifest(postings: &[u32]) -> Manifest {
+        let mut manifest = Manifest::new(Generation {
+            number: 1,
+            indexes: [1; 3],
+            mark: 0,
+        });
+        manifest.segments[PART.number()] = postings.iter().map(|count| row(*count)).collect();
+        manifest
+    }
+
+    fn row(postings: u32) -> SegmentRow {
+        SegmentRow {
+            body: 2 * u64::from(postings),
+            postings,
+            ..SegmentRow::default()
+        }
+    }
+
+    fn live(manifest: &Manifest) -> u64 {
+        let segments = manifest.segments[PART.number()].iter();
+        segments.map(SegmentRow::bytes).sum()
+    }
+
+    #[test]
+    fn all_segments_of_a_first_build_become_one_in_a_new_file() {
+        let several = manifest(&[500_000, 500_000, 10]);
+        let length = HEADER + live(&several);
+        assert_eq!(planned((PART, length), (&several, None)), Some((0, true)));
+        let single = manifest(&[500_000]);
+        let length = HEADER + live(&single);
+        assert_eq!(planned((PART, length), (&single, None)), None);
+        assert_eq!(planned((PART, HEADER), (&manifest(&[]), None)), None);
+    }
+
+    #[test]
+    fn a_small_build_leaves_large_segments_alone() {
+        let old = manifest(&[9_000_000, 50_000]);
+        let new = manifest(&[9_000_000, 50_000, 100]);
+        let length = HEADER + live(&new);
+        assert_eq!(planned((PART, length), (&new, Some(&old))), None);
+        let new = manifest(&[9_000_000, 50_000, 30_000]);
+        let length = HEADER + live(&new);
+        assert_eq!(planned((PART, length), (&new, Some(&old))), Some((1, false)));
+    }
+
+    #[test]
+    fn however_an_index_grows_it_has_few_segments_and_is_mostly_current_and_seldom_merged() {
+        const BUILDS: u64 = 3000;
+        const EACH: u32 = 5000;
+        let mut old = manifest(&[]);
+        let mut length = HEADER;
+        let mut merged = 0;
+        for build in 1..=BUILDS {
+            let mut new = old.clone();
+            new.segments[PART.number()].push(row(EACH));
+            length += row(EACH).bytes();
+            if let Some((from, is_anew)) = planned((PART, length), (&new, Some(&old))) {
+                let segments = &mut new.segments[PART.number()];
+                let sum = postings_of(&segments.split_off(from)) as u32;
+                segments.push(row(sum));
+                merged += u64::from(sum);
+                length = if is_anew { HEADER } else { length } + row(sum).bytes();
+            }
+            old = new;
+            let live = live(&old);
+            assert_eq!(live, 2 * build * u64::from(EACH));
+            assert!(old.segments[PART.number()].len() <= 12);
+            assert!(length <= 2 * live + 2 * PILED_UP, "{length} of {live}");
+        }
+        let all = BUILDS * u64::from(EACH);
+        assert!(merged < 24 * all, "each posting is merged {} times", merged / all);
+    }
+}

@@ -25,8 +25,9 @@ pub struct Block<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct MessageTable<'a> {
     block: Block<'a>,
+    /// The outlines and the names.
+    head: &'a [u8],
     rows: &'a [u8],
-    names: &'a [u8],
 }
 
 /// The messages of a block with their text as bytes, which are verified one by one.
@@ -92,6 +93,19 @@ pub struct MessageSummary {
     pub is_question: bool,
 }
 
+/// What the worth of a message depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageOutline {
+    /// The size of its stored text, in bytes.
+    pub length: usize,
+    /// The kind of content.
+    pub kind: MessageKind,
+    /// Written or injected.
+    pub origin: Origin,
+    /// Whether it is a question.
+    pub is_question: bool,
+}
+
 /// A message of the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CorpusMessage<'a> {
@@ -122,7 +136,7 @@ pub struct CorpusMessage<'a> {
 }
 
 /// What has been verified, as bits of [`Corpus::checked`].
-const NAMES_ARE_WHOLE: u8 = 1;
+const HEAD_IS_WHOLE: u8 = 1;
 const TEXT_IS_WHOLE: u8 = 2;
 
 impl<'a> Block<'a> {
@@ -174,11 +188,11 @@ impl<'a> Block<'a> {
         let pack = Pack::Tables(self.part);
         let bytes = self.corpus.maps.get(pack, self.row.table_at, shape.table());
         let table = bytes.and_then(|bytes| {
-            let (rows, names) = shape.divide(bytes)?;
+            let (head, rows) = shape.divide(bytes)?;
             Some(MessageTable {
                 block: *self,
+                head,
                 rows,
-                names,
             })
         });
         if table.is_none() {
@@ -304,6 +318,11 @@ impl<'a> MessageTable<'a> {
         })
     }
 
+    /// Returns the outline of a message, visible or not, without reading its row.
+    pub fn outline(&self, number: usize) -> Option<MessageOutline> {
+        block::outline(self.head()?.0, number)
+    }
+
     /// Returns a message without its text; `None` if its log is not visible.
     pub fn textless(&self, number: usize) -> Option<CorpusMessage<'a>> {
         let row = self.row_at(number)?;
@@ -366,14 +385,20 @@ impl<'a> MessageTable<'a> {
         is_whole.then_some(row)
     }
 
-    /// Returns the names that rows refer to; `None` if they are damaged.
-    fn names(&self) -> Option<&'a [u8]> {
-        let is_whole = || checksum(self.names) == self.block.row.shape.checksum;
-        let is_whole = self.block.is_known(NAMES_ARE_WHOLE, is_whole);
+    /// Returns the outlines and the names that rows refer to; `None` if they are damaged.
+    fn head(&self) -> Option<(&'a [u8], &'a [u8])> {
+        let shape = &self.block.row.shape;
+        let is_whole = || checksum(self.head) == shape.checksum;
+        let is_whole = self.block.is_known(HEAD_IS_WHOLE, is_whole);
         if !is_whole {
             self.block.corpus.report_damage();
+            return None;
         }
-        is_whole.then_some(self.names)
+        self.head.split_at_checked(shape.outlines())
+    }
+
+    fn names(&self) -> Option<&'a [u8]> {
+        self.head().map(|(_, names)| names)
     }
 
     fn row_at(&self, number: usize) -> Option<MessageRow> {

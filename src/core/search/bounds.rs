@@ -1,14 +1,14 @@
-//! Upper bounds of the scores of a log, from what the index says about it alone.
+//! Upper bounds of the scores of a log, from the index and the outlines of its matches alone.
 //!
-//! A log that can have none of the best messages and be none of the best sessions is not read.
-//! The bounds assume that all its messages are short, of full worth and said on one day without a
-//! pause, and are else computed like the scores.
+//! The rows of a log that can have none of the best messages and be none of the best sessions are
+//! not read, and neither are the neighbours of its matches. The bounds assume that all was said on
+//! one day without a pause, and are else computed like the scores.
 
 use super::occurrence::{LogMatches, Matches};
 use super::ranked::Best;
 use super::score::{FROM_AFTER, FROM_BEFORE, Rarity, SESSION, session_scores};
-use super::walker::TermOccurrence;
-use crate::core::corpus::{Corpus, Part};
+use super::walker::{TermOccurrence, counts_of, summary_worth};
+use crate::core::corpus::{Corpus, MessageOutline, Part};
 
 /// What the scores of a log are at most.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -24,6 +24,7 @@ struct BoundedMessage {
     part: Part,
     /// Its number among the messages of its part of the log.
     place: usize,
+    worth: f32,
     /// The end of its contributions.
     end: usize,
 }
@@ -34,7 +35,7 @@ pub(super) struct Bounds<'a> {
     rarity: &'a Rarity,
     messages: Vec<BoundedMessage>,
     /// The needles of all messages, and how much each contributes at most.
-    offers: Vec<(u8, f32)>,
+    offers: Vec<(usize, f32)>,
     /// The best contribution for each needle: in the log, and to one message.
     in_log: Vec<f32>,
     best: Vec<f32>,
@@ -62,7 +63,7 @@ impl<'a> Bounds<'a> {
     }
 
     /// Returns the bounds of a log, whose words are in these blocks; `None` if its matches are not
-    /// held.
+    /// held or a block is damaged.
     pub(super) fn of(&mut self, found: &LogMatches<'_>, blocks: &[usize]) -> Option<LogBounds> {
         self.messages.clear();
         self.offers.clear();
@@ -72,8 +73,15 @@ impl<'a> Bounds<'a> {
                 return None;
             };
             let mut places = Places::new((self.corpus, found.log), (*part, blocks));
-            for occurrences in held.chunk_by(|a, b| a.at() == b.at()) {
-                self.add((*part, places.of(&occurrences[0])), occurrences);
+            for in_block in held.chunk_by(|a, b| a.block == b.block) {
+                let block = self.corpus.block(*part, in_block[0].block as usize);
+                let table = block.and_then(|block| block.table());
+                for occurrences in in_block.chunk_by(|a, b| a.message == b.message) {
+                    // A damaged block is recorded by the corpus, and rules nothing out.
+                    let outline = table?.outline(occurrences[0].at().1)?;
+                    let place = places.of(&occurrences[0]);
+                    self.add((*part, place), &outline, occurrences);
+                }
             }
         }
         let talk = self.in_log.iter().sum();
@@ -92,17 +100,22 @@ impl<'a> Bounds<'a> {
         })
     }
 
-    fn add(&mut self, (part, place): (Part, usize), occurrences: &[TermOccurrence]) {
-        for occurrence in occurrences {
-            let needle = usize::from(occurrence.needle);
-            let times = (occurrence.times, occurrence.is_exact);
-            let offer = self.rarity.highest_offer(needle, times);
-            self.offers.push((occurrence.needle, offer));
-            self.in_log[needle] = self.in_log[needle].max(offer);
+    fn add(
+        &mut self,
+        (part, place): (Part, usize),
+        outline: &MessageOutline,
+        occurrences: &[TermOccurrence],
+    ) {
+        for count in counts_of(occurrences, 0) {
+            let offer = self.rarity.offer(&count, outline.length);
+            self.offers.push((count.needle, offer));
+            let best = &mut self.in_log[count.needle];
+            *best = best.max(offer);
         }
         self.messages.push(BoundedMessage {
             part,
             place,
+            worth: summary_worth((outline.origin, outline.kind), outline.is_question),
             end: self.offers.len(),
         });
     }
@@ -111,7 +124,9 @@ impl<'a> Bounds<'a> {
     fn bound(&mut self, number: usize, talk: f32) -> f32 {
         self.best.fill(0.0);
         self.lend(number, 1.0);
-        let BoundedMessage { part, place, .. } = self.messages[number];
+        let BoundedMessage {
+            part, place, worth, ..
+        } = self.messages[number];
         if part == Part::Words {
             for before in (0..number).rev() {
                 let Some(share) = self.share(before, (part, place), &FROM_BEFORE) else {
@@ -126,7 +141,7 @@ impl<'a> Bounds<'a> {
                 self.lend(after, share);
             }
         }
-        self.rarity.total(&self.best, talk)
+        self.rarity.total(&self.best, talk) * worth
     }
 
     /// Returns the share that a message at this place gets of the contributions of a neighbour;
@@ -145,7 +160,7 @@ impl<'a> Bounds<'a> {
         let before = message.checked_sub(1);
         let from = before.map_or(0, |before| self.messages[before].end);
         for (needle, offer) in &self.offers[from..self.messages[message].end] {
-            let best = &mut self.best[usize::from(*needle)];
+            let best = &mut self.best[*needle];
             *best = best.max(offer * share);
         }
     }

@@ -8,9 +8,7 @@ use super::limits::Limits;
 use super::runs::{self, look_up, runs_of};
 use super::walker::MessagePosition;
 use super::{Sources, over_blocks, with_on_all_cores};
-use crate::core::corpus::{
-    Block, Corpus, CorpusMessage, MessageTable, Part, TextTag, WordLists,
-};
+use crate::core::corpus::{Block, Corpus, CorpusMessage, MessageTable, Part, TextTag, WordLists};
 use crate::core::log::MessageKind;
 
 /// A line or a message that contains the text.

@@ -321,7 +321,9 @@ fn highest<'a, 'b>(
         if most < logs.len() {
             by_bound.select_nth_unstable_by(most, |a, b| bound(*b).total_cmp(&bound(*a)));
         }
-        by_bound[..most].iter().for_each(|log| is_first[*log] = true);
+        by_bound[..most]
+            .iter()
+            .for_each(|log| is_first[*log] = true);
     }
     let all = logs.iter().zip(bounds.iter().copied()).zip(is_first);
     let (first, others): (Vec<_>, Vec<_>) = all.partition(|(_, is_first)| *is_first);

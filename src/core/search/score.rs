@@ -111,23 +111,11 @@ impl Rarity {
     }
 
     /// Returns the contribution of a passage for a needle.
-    fn offer(&self, count: &Count, length: usize) -> f32 {
+    pub(super) fn offer(&self, count: &Count, length: usize) -> f32 {
         let times = count.times as f32;
         let length = 1.0 - LENGTH + LENGTH * length as f32 / ORDINARY;
         let form = if count.is_exact { 1.0 } else { OTHER_FORM };
         self.0[count.needle] * form * times * (SATURATION + 1.0) / (times + SATURATION * length)
-    }
-
-    /// Returns the contribution of an empty passage, which no other exceeds, for a needle that it
-    /// has so often, and whether it is written as in the query.
-    pub(super) fn highest_offer(&self, needle: usize, (times, is_exact): (u32, bool)) -> f32 {
-        let count = Count {
-            passage: 0,
-            needle,
-            times,
-            is_exact,
-        };
-        self.offer(&count, 0)
     }
 
     /// Returns the score of a passage of full worth: `best` are the contributions to it for each
