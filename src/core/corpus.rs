@@ -1079,7 +1079,7 @@ mod tests {
     fn what_several_threads_index_becomes_one_segment_without_a_trace() {
         let mut home = TestCache::new();
         let text = |from: usize| -> String {
-            let lines = (from..from + 60).map(|line| {
+            let lines = (from..from + 100).map(|line| {
                 let words = (0..4000).map(|n| format!("w{} ", (line * 4000 + n) % 70_000));
                 prompt(&words.collect::<String>())
             });
@@ -1097,7 +1097,7 @@ mod tests {
             let length = corpus.manifest.lengths[Pack::Index(part).number()];
             assert_eq!(length, pack::HEADER + live);
         }
-        assert_eq!(occurrences(&corpus, Part::Words, "w69999").len(), 8);
+        assert_eq!(occurrences(&corpus, Part::Words, "w69999").len(), 12);
         let entries = fs::read_dir(home.cache()).expect("it is there");
         assert_eq!(entries.count(), pack::PACKS.len() + 2);
     }
