@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::event::Event;
+use super::event::{Event, Texts};
 use super::files::changed_files;
 use crate::core::log::{MessageKind, Role};
 use crate::core::text::{Term, TermMap, TermSet};
@@ -105,6 +105,9 @@ pub trait Summarizer: std::fmt::Debug + Send + Sync {
     /// the offline one.
     fn name(&self) -> String;
 
+    /// Returns which texts it needs.
+    fn texts(&self) -> Texts;
+
     /// Summarizes a segment, or a session as a whole.
     fn summarize(&self, input: SummaryInput<'_>) -> Summary;
 }
@@ -116,6 +119,10 @@ pub struct Offline;
 impl Summarizer for Offline {
     fn name(&self) -> String {
         String::new()
+    }
+
+    fn texts(&self) -> Texts {
+        Texts::ButResults
     }
 
     fn summarize(&self, input: SummaryInput<'_>) -> Summary {
