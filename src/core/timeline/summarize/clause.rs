@@ -66,8 +66,11 @@ static REQUEST: LazyLock<Regex> = LazyLock::new(|| {
 /// What an agent says about its next step, which is seen in the step itself.
 static CHATTER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?xi)^(?:(?:now\ )?let\ me|(?:now\ |next,?\ )?i(?:'|’)?(?:ll|m)(?-u:\b)|i\ (?:will|am)(?-u:\b)|now\ (?:i|the|let)(?-u:\b)
-        |next(?-u:\b)|checking|looking|running|good(?-u:\b)|great(?-u:\b)|perfect(?-u:\b)|you(?:'|’)re\ right|here(?:'|’)s)",
+        r"(?xi)(?:^|,\ )(?:now\ )?let\ me(?-u:\b)
+        |^(?:(?:now\ |next,?\ )?i(?:'|’)?(?:ll|m)(?-u:\b)|i\ (?:will|am)(?-u:\b)|i\ won(?:'|’)t|now\ (?:i|the|let)(?-u:\b)
+        |(?:i\ )?(?:now\ )?have\ (?:the|all|exact|everything|enough|what)(?-u:\b)|got\ it|understood|ok(?:ay)?(?-u:\b)
+        |next(?-u:\b)|checking|looking|running|reading|searching|waiting|still\ (?:running|waiting)|good(?-u:\b)|great(?-u:\b)
+        |perfect(?-u:\b)|you(?:'|’)re\ right|here(?:'|’)s)",
     )
 });
 
@@ -345,6 +348,13 @@ mod tests {
         ] {
             assert_eq!(answer_kind(text).0, kind, "{text}");
         }
-        assert!(answer_kind("Let me check the file").1 < answer_kind("Added it").1);
+        for chatter in [
+            "Let me check the file",
+            "While they work, let me look at the parser",
+            "Have exact code now.",
+            "I won’t merge until it passes.",
+        ] {
+            assert!(answer_kind(chatter).1 < answer_kind("Added it").1);
+        }
     }
 }
