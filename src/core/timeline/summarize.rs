@@ -251,7 +251,10 @@ fn work(
             let (kind, weight) = match is_asked(event) {
                 // What a user adds to a request by the page is mostly pasted.
                 true if place_in_text >= OWN_WORDS => (PointKind::Asked, 0.3),
-                true => (PointKind::Asked, if is_first { 2.5 } else { 1.0 }),
+                true => (
+                    PointKind::Asked,
+                    found.answer.1 * if is_first { 2.5 } else { 1.0 },
+                ),
                 false => {
                     let (kind, weight) = found.answer;
                     let is_left = last_asked.is_none_or(|asked| number > asked) && ends_turn;

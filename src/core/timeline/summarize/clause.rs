@@ -63,6 +63,14 @@ static REQUEST: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// What a user says who wants nothing new.
+static CONSENT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)^(?:(?:yes|yep|ok(?:ay)?|sure|please|and|then)[,.\ ]+)*(?:go\ ahead|continue|proceed|carry\ on|keep\ going
+        |(?:sounds|looks)\ good|lgtm|do\ it|try\ again|agreed?)(?-u:\b)",
+    )
+});
+
 /// What an agent says about its next step, which is seen in the step itself.
 static CHATTER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
@@ -250,6 +258,14 @@ pub(super) fn statement_weight(clause: &Clause) -> f64 {
     }
 }
 
+/// Returns how much a clause of a request asks for.
+pub(super) fn request_weight(text: &str) -> f64 {
+    match CONSENT.is_match(text) {
+        true => 0.2,
+        false => 1.0,
+    }
+}
+
 /// Returns what a clause of an agent's answer is about, and how much it says.
 pub(super) fn answer_kind(text: &str) -> (PointKind, f64) {
     let weight = match CHATTER.is_match(text) {
@@ -347,6 +363,14 @@ mod tests {
             ("Added a retry to the client", PointKind::Done),
         ] {
             assert_eq!(answer_kind(text).0, kind, "{text}");
+        }
+        for (consent, is_it) in [
+            ("go ahead with the plan", true),
+            ("Yes, please continue with that", true),
+            ("Yes, start with the parser", false),
+            ("continuous ramps are wanted", false),
+        ] {
+            assert_eq!(request_weight(consent) < 1.0, is_it, "{consent}");
         }
         for chatter in [
             "Let me check the file",
