@@ -334,10 +334,12 @@ pub fn choose_points(points: &[&Point]) -> Vec<usize> {
         .iter()
         .enumerate()
         .map(|(at, point)| {
+            let says = |weight: f64| weight * clause::prose_weight(&point.text);
             let weight = match point.kind {
                 PointKind::Committed | PointKind::Said => 1.0,
-                PointKind::Open => 0.6 * clause::prose_weight(&point.text),
-                _ => clause::prose_weight(&point.text),
+                PointKind::Asked => says(clause::request_weight(&point.text)),
+                PointKind::Open => says(0.6),
+                _ => says(clause::answer_kind(&point.text).1),
             };
             Candidate::new(point.kind, point.text.as_str(), (at, weight))
         })
