@@ -204,7 +204,10 @@ mod tests {
         assert_eq!(planned((PART, length), (&new, Some(&old))), None);
         let new = manifest(&[9_000_000, 50_000, 30_000]);
         let length = HEADER + live(&new);
-        assert_eq!(planned((PART, length), (&new, Some(&old))), Some((1, false)));
+        assert_eq!(
+            planned((PART, length), (&new, Some(&old))),
+            Some((1, false))
+        );
     }
 
     #[test]
@@ -232,6 +235,10 @@ mod tests {
             assert!(length <= 2 * live + 2 * PILED_UP, "{length} of {live}");
         }
         let all = BUILDS * u64::from(EACH);
-        assert!(merged < 24 * all, "each posting is merged {} times", merged / all);
+        assert!(
+            merged < 24 * all,
+            "each posting is merged {} times",
+            merged / all
+        );
     }
 }

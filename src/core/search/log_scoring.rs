@@ -4,7 +4,7 @@
 use super::limits::Limits;
 use super::needle::Needles;
 use super::occurrence::{LogMatches, Lookup, Matches};
-use super::ranked::{Best, Holder, Ranked};
+use super::ranked::{Best, Holder, Ranked, Wanted};
 use super::score::{Conversations, PassageGroup, Rarity, SESSION};
 use super::walker::{Grouping, LogWalker, TermOccurrence};
 use crate::core::corpus::{Corpus, Part};
@@ -16,7 +16,7 @@ pub(super) struct LogScoring<'a> {
     pub(super) limits: &'a Limits,
     pub(super) rarity: &'a Rarity,
     pub(super) best: &'a Best,
-    pub(super) wants: &'a (dyn Fn(&Ranked) -> bool + Sync),
+    pub(super) wants: Wanted<'a>,
 }
 
 impl<'a> LogScoring<'a> {

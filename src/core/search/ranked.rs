@@ -14,6 +14,9 @@ use super::{MemoryText, Sources, on_all_cores, with_on_all_cores};
 use crate::core::corpus::{Corpus, Part};
 use crate::core::text::Stems;
 
+/// Decides whether a text may be a hit.
+pub(super) type Wanted<'a> = &'a (dyn Fn(&Ranked) -> bool + Sync);
+
 /// A line of a memory or a message, with its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Ranked {
@@ -159,7 +162,7 @@ impl<'a> Occurrences<'a> {
         mut self,
         corpus: Option<&Corpus>,
         (most, sessions): (usize, usize),
-        wants: &(dyn Fn(&Ranked) -> bool + Sync),
+        wants: Wanted<'_>,
     ) -> Ranking {
         let rarity = Rarity::new(&self.with, self.bytes);
         let mut lines = Vec::new();
@@ -196,7 +199,7 @@ impl<'a> Occurrences<'a> {
         &mut self,
         corpus: &Corpus,
         rarity: &Rarity,
-        (best, best_sessions, wants): (&Best, &Best, &(dyn Fn(&Ranked) -> bool + Sync)),
+        (best, best_sessions, wants): (&Best, &Best, Wanted<'_>),
     ) -> Vec<Vec<Ranked>> {
         /// How many logs are scored before the memory of their blocks is released.
         const TOGETHER: usize = 16;

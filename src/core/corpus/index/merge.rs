@@ -163,8 +163,8 @@ fn planned(all: &[&Span], is_current: &dyn Fn(usize, u32) -> bool) -> (Vec<Targe
             continue;
         }
         let mut joined = Span::default();
-        for number in from..from + count {
-            let firsts = all[number].sizes().map(|(block, places)| {
+        for (number, old) in (from..).zip(&all[from..from + count]) {
+            let firsts = old.sizes().map(|(block, places)| {
                 is_current(number, block).then(|| {
                     let first = joined.places;
                     joined.blocks.push((block, first));
