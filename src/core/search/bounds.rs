@@ -4,6 +4,8 @@
 //! not read, and neither are the neighbours of its matches. The bounds assume that all was said on
 //! one day without a pause, and are else computed like the scores.
 
+use std::ops::Range;
+
 use super::occurrence::{LogMatches, Matches};
 use super::ranked::Best;
 use super::score::{FROM_AFTER, FROM_BEFORE, Rarity, SESSION, session_scores};
@@ -175,6 +177,8 @@ struct Places<'a> {
     /// The number of messages in the blocks before the current one, and up to its end.
     counted: (usize, usize),
     block: Option<usize>,
+    /// The run of the last message, in the current block, and the number of its first message.
+    run: (Range<usize>, usize),
 }
 
 impl<'a> Places<'a> {
@@ -186,6 +190,7 @@ impl<'a> Places<'a> {
             blocks: blocks.iter(),
             counted: (0, 0),
             block: None,
+            run: (0..0, 0),
         }
     }
 
@@ -202,8 +207,18 @@ impl<'a> Places<'a> {
             let count = self.count(*next, usize::MAX);
             self.counted = (self.counted.1, self.counted.1 + count);
             self.block = Some(*next);
+            self.run = (0..0, 0);
         }
-        self.counted.0 + self.count(block, message)
+        // Most messages of a log in one block follow each other.
+        if !self.run.0.contains(&message) {
+            let block = self.corpus.block(self.part, block);
+            let mut runs = block.into_iter().flat_map(|block| block.runs());
+            let run = runs.find(|(_, run)| run.contains(&message));
+            let run = run.map_or(message..message + 1, |(_, run)| run);
+            let first = self.counted.0 + self.count(occurrence.at().0, run.start);
+            self.run = (run, first);
+        }
+        self.run.1 + message - self.run.0.start
     }
 
     /// Returns how many messages of the log are in a block before this one.

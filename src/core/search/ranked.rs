@@ -250,7 +250,7 @@ impl<'a> Occurrences<'a> {
             });
             sessions.into_iter().flatten()
         };
-        let bounded = bounds(corpus, rarity, (&logs, words));
+        let bounded = bounds(corpus, rarity, (&logs, words), best_sessions.most);
         // The logs with the highest bounds are scored first: they rule out most others.
         let (first, others) = highest(&logs, &bounded, best_sessions.most);
         let mut sessions: Vec<Vec<Ranked>> = rank(&first).collect();
@@ -289,20 +289,29 @@ impl<'a> Occurrences<'a> {
 /// A log with what its scores are at most, if that is known.
 type BoundedLog<'a, 'b> = (&'a LogMatches<'b>, Option<LogBounds>);
 
+/// How many times as many logs as sessions are wanted are scored first, by each kind of bound.
+const FIRST: usize = 2;
+
 /// Returns the bounds of each log, whose words are in these blocks; none if all logs must be scored
 /// anyway.
 fn bounds(
     corpus: &Corpus,
     rarity: &Rarity,
     (logs, blocks): (&[LogMatches<'_>], &[Vec<usize>]),
+    sessions: usize,
 ) -> Vec<Option<LogBounds>> {
-    /// How many logs a thread takes at a time.
+    /// How many logs a thread takes before the memory of their blocks is released.
     const TOGETHER: usize = 64;
+    if logs.len() <= FIRST.saturating_mul(sessions) {
+        return vec![None; logs.len()];
+    }
     let chunks: Vec<_> = logs.chunks(TOGETHER).collect();
     let make = || Bounds::new(corpus, rarity);
     let bounds = with_on_all_cores(chunks.len(), make, |bounds, chunk| {
         let of = |found: &LogMatches<'_>| bounds.of(found, &blocks[found.log]);
-        chunks[chunk].iter().map(of).collect::<Vec<_>>()
+        let bounds: Vec<_> = chunks[chunk].iter().map(of).collect();
+        release(corpus, &chunks[chunk].iter().collect::<Vec<_>>());
+        bounds
     });
     bounds.into_iter().flatten().collect()
 }
@@ -320,7 +329,7 @@ fn highest<'a, 'b>(
     let of_session = |bounds: LogBounds| bounds.session;
     for of in [of_message as fn(LogBounds) -> f32, of_session] {
         let bound = |log: usize| bounds[log].map_or(f32::MAX, of);
-        let most = (2 * sessions).min(logs.len());
+        let most = FIRST.saturating_mul(sessions).min(logs.len());
         if most < logs.len() {
             by_bound.select_nth_unstable_by(most, |a, b| bound(*b).total_cmp(&bound(*a)));
         }
