@@ -42,6 +42,7 @@ mod refresh;
 mod segments;
 mod source;
 mod state;
+mod table;
 mod unpacked;
 mod view;
 mod worker;
@@ -59,9 +60,8 @@ pub use block::{LONGEST, key};
 pub use index::{Occurrence, TextOccurrence};
 pub use log_view::Log;
 pub use lookup::{SpanLists, TextTag, WordLists};
-pub use view::{
-    Block, BlockBytes, BlockContent, CorpusMessage, MessageOutline, MessageSummary, MessageTable,
-};
+pub use table::{MessageOutline, MessageSummary, MessageTable};
+pub use view::{Block, BlockBytes, BlockContent, CorpusMessage};
 
 use index::ReadSegment;
 use manifest::Manifest;

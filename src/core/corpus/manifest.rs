@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::block::BlockShape;
 use super::bytes::{ByteReader, ByteWriter, checksum};
-use super::index::{MergedSegment, SegmentRow};
+use super::index::SegmentRow;
 use super::pack::{Generation, HEADER, Lengths, PACKS};
 use super::{PARTS, Part};
 use crate::core::foreign::{LARGEST_WHOLE, read_capped};
@@ -195,31 +195,6 @@ impl Manifest {
         self.segments[part.number()].push(segment);
     }
 
-    /// Replaces the segments from this number on by the one that they were merged into.
-    pub(super) fn merge_segments(&mut self, part: Part, from: usize, merged: &MergedSegment) {
-        let segments = &mut self.segments[part.number()];
-        let old = segments.split_off(from);
-        let first = spans_of(segments);
-        segments.push(merged.row);
-        let blocks = &mut self.blocks[part.number()];
-        let is_moved = |span: u32| (first..first + spans_of(&old)).contains(&(span as usize));
-        let mut moved = Vec::new();
-        for (number, span) in merged.spans.iter().enumerate() {
-            for (block, _) in &span.blocks {
-                moved.push((*block, (first + number) as u32));
-            }
-        }
-        // A span that was copied may have a block that was replaced: the last one counts.
-        for (number, span) in moved {
-            if let Some(block) = blocks
-                .get_mut(number as usize)
-                .filter(|block| is_moved(block.span))
-            {
-                block.span = span;
-            }
-        }
-    }
-
     /// Returns the number of spans of a part's index.
     pub(super) fn spans(&self, part: Part) -> usize {
         spans_of(&self.segments[part.number()])
@@ -355,7 +330,8 @@ impl Manifest {
     }
 }
 
-fn spans_of(segments: &[SegmentRow]) -> usize {
+/// Returns the number of spans of some segments.
+pub(super) fn spans_of(segments: &[SegmentRow]) -> usize {
     segments.iter().map(|segment| segment.spans as usize).sum()
 }
 

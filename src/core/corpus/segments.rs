@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Part;
 use super::index::{self, MergedSegment, ReadSegment, Segment, SegmentRow};
-use super::manifest::Manifest;
+use super::manifest::{Manifest, spans_of};
 use super::pack::{Appender, Generation, HEADER, Pack, PackAppender};
 use crate::core::parallel::on_all_cores;
 use crate::core::{Error, Result};
@@ -74,7 +74,7 @@ pub(super) fn merge_new(
             let number = merge.part.number();
             manifest.generation.indexes[number] = generation.indexes[number];
         }
-        manifest.merge_segments(merge.part, merge.from, &merged);
+        replace(manifest, (merge.part, merge.from), &merged);
     }
     manifest.lengths = appender.lengths();
     Ok(Some(()))
@@ -112,6 +112,27 @@ fn planned(
     has_several.then_some((from, false))
 }
 
+/// Replaces the segments of a part from this number on by the one that they were merged into.
+fn replace(manifest: &mut Manifest, (part, from): (Part, usize), merged: &MergedSegment) {
+    let segments = &mut manifest.segments[part.number()];
+    let old = spans_of(&segments.split_off(from));
+    let first = spans_of(segments);
+    segments.push(merged.row);
+    let moved = first..first + old;
+    let blocks = &mut manifest.blocks[part.number()];
+    for (span, own) in (first..).zip(&merged.spans) {
+        for (number, _) in &own.blocks {
+            // A span that was copied may have a block that was replaced: a later span has its
+            // successor, and the last one counts.
+            if let Some(block) = blocks.get_mut(*number as usize)
+                && moved.contains(&(block.span as usize))
+            {
+                block.span = span as u32;
+            }
+        }
+    }
+}
+
 fn postings_of(segments: &[SegmentRow]) -> u64 {
     let postings = segments.iter().map(|segment| u64::from(segment.postings));
     postings.sum()
@@ -140,7 +161,7 @@ impl Merge<'_> {
         }
         let at = self.pack.length();
         let all = &manifest.segments[self.part.number()][..self.from];
-        let first: usize = all.iter().map(|row| row.spans as usize).sum();
+        let first = spans_of(all);
         let is_current =
             |span: usize, block: u32| manifest.is_indexed_by(self.part, first + span, block);
         let merged = index::merge(&segments, &is_current, &mut |bytes| {

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::block::{self, MessageRow};
-use super::bytes::checksum;
 use super::frames::Frames;
 use super::manifest::BlockRow;
 use super::pack::Pack;
-use super::{Corpus, Part};
+use super::{Corpus, MessageTable, Part};
 use crate::core::log::{MessageKind, Origin, Role};
 
 /// A block of the corpus; its content is read on request.
@@ -19,15 +18,6 @@ pub struct Block<'a> {
     pub(super) row: &'a BlockRow,
     pub(super) part: Part,
     pub(super) number: usize,
-}
-
-/// The messages of a block, without their text; what is read of them is verified.
-#[derive(Debug, Clone, Copy)]
-pub struct MessageTable<'a> {
-    block: Block<'a>,
-    /// The outlines and the names.
-    head: &'a [u8],
-    rows: &'a [u8],
 }
 
 /// The messages of a block with their text as bytes, which are verified one by one.
@@ -74,38 +64,6 @@ where
     }
 }
 
-/// The attributes of a message, without its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MessageSummary {
-    /// The log's index in [`Corpus::logs`].
-    pub log: usize,
-    /// The sender.
-    pub role: Role,
-    /// The time, in milliseconds since 1970 UTC.
-    pub time: Option<i64>,
-    /// The size of its stored text, in bytes.
-    pub length: usize,
-    /// The kind of content.
-    pub kind: MessageKind,
-    /// Written or injected.
-    pub origin: Origin,
-    /// Whether it is a question.
-    pub is_question: bool,
-}
-
-/// What the worth of a message depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MessageOutline {
-    /// The size of its stored text, in bytes.
-    pub length: usize,
-    /// The kind of content.
-    pub kind: MessageKind,
-    /// Written or injected.
-    pub origin: Origin,
-    /// Whether it is a question.
-    pub is_question: bool,
-}
-
 /// A message of the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CorpusMessage<'a> {
@@ -136,7 +94,7 @@ pub struct CorpusMessage<'a> {
 }
 
 /// What has been verified, as bits of [`Corpus::checked`].
-const HEAD_IS_WHOLE: u8 = 1;
+pub(super) const HEAD_IS_WHOLE: u8 = 1;
 const TEXT_IS_WHOLE: u8 = 2;
 
 impl<'a> Block<'a> {
@@ -279,7 +237,7 @@ impl<'a> Block<'a> {
     }
 
     /// Whether a section of the block is undamaged; checked until it succeeds once.
-    fn is_known(&self, what: u8, is_whole: impl FnOnce() -> bool) -> bool {
+    pub(super) fn is_known(&self, what: u8, is_whole: impl FnOnce() -> bool) -> bool {
         let checked = &self.corpus.checked[self.part.number()][self.number];
         if checked.load(Ordering::Relaxed) & what != 0 {
             return true;
@@ -289,120 +247,6 @@ impl<'a> Block<'a> {
             checked.fetch_or(what, Ordering::Relaxed);
         }
         is_whole
-    }
-}
-
-impl<'a> MessageTable<'a> {
-    /// Returns the number of messages, visible or not.
-    pub fn count(&self) -> usize {
-        self.rows.len() / block::ROW
-    }
-
-    /// Returns the log of a message, if it is visible.
-    pub fn log(&self, number: usize) -> Option<usize> {
-        self.block.corpus.owned_by(self.row_at(number)?.owner)
-    }
-
-    /// Returns the attributes of a message, without its text; `None` if its log is not visible.
-    pub fn summary(&self, number: usize) -> Option<MessageSummary> {
-        let row = self.row_at(number)?;
-        let (role, kind, origin) = row.attributes()?;
-        Some(MessageSummary {
-            log: self.block.corpus.owned_by(row.owner)?,
-            role,
-            time: row.time,
-            length: (row.end as usize).checked_sub(self.start(number)?)?,
-            kind,
-            origin,
-            is_question: row.is_question(),
-        })
-    }
-
-    /// Returns the outline of a message, visible or not, without reading its row.
-    pub fn outline(&self, number: usize) -> Option<MessageOutline> {
-        block::outline(self.head()?.0, number)
-    }
-
-    /// Returns a message without its text; `None` if its log is not visible.
-    pub fn textless(&self, number: usize) -> Option<CorpusMessage<'a>> {
-        let row = self.row_at(number)?;
-        let log = self.block.corpus.owned_by(row.owner)?;
-        let message = row.message("", self.names()?)?;
-        Some(CorpusMessage { log, ..message })
-    }
-
-    /// Returns the number of the message that this byte of the text belongs to.
-    pub fn at(&self, offset: usize) -> usize {
-        let (mut low, mut high) = (0, self.count());
-        while low < high {
-            let middle = (low + high) / 2;
-            match self.row(middle).map(block::end_of) {
-                Some(end) if end < offset => low = middle + 1,
-                _ => high = middle,
-            }
-        }
-        low
-    }
-
-    /// Returns the range of a message's text in that of the block.
-    pub fn range(&self, number: usize) -> Option<Range<usize>> {
-        Some(self.start(number)?..block::end_of(self.row(number)?))
-    }
-
-    /// Returns where the text of a message begins in that of the block.
-    fn start(&self, number: usize) -> Option<usize> {
-        match number {
-            0 => Some(0),
-            _ => Some(block::end_of(self.row(number - 1)?) + 1),
-        }
-    }
-
-    /// Returns a message with its text; `None` if its log is not visible or its text is damaged.
-    fn message<'t>(&self, number: usize, text: Option<&'t [u8]>) -> Option<CorpusMessage<'t>>
-    where
-        'a: 't,
-    {
-        let row = self.row_at(number)?;
-        let log = self.block.corpus.owned_by(row.owner)?;
-        let text = text
-            .filter(|text| row.matches_text(text))
-            .and_then(|text| std::str::from_utf8(text).ok());
-        if text.is_none() {
-            self.block.corpus.report_damage();
-        }
-        let message = row.message(text?, self.names()?)?;
-        Some(CorpusMessage { log, ..message })
-    }
-
-    /// Returns a row; `None` if there is none or it is damaged.
-    fn row(&self, number: usize) -> Option<&'a [u8]> {
-        let from = number.checked_mul(block::ROW)?;
-        let row = self.rows.get(from..from + block::ROW)?;
-        let is_whole = block::is_whole(row);
-        if !is_whole {
-            self.block.corpus.report_damage();
-        }
-        is_whole.then_some(row)
-    }
-
-    /// Returns the outlines and the names that rows refer to; `None` if they are damaged.
-    fn head(&self) -> Option<(&'a [u8], &'a [u8])> {
-        let shape = &self.block.row.shape;
-        let is_whole = || checksum(self.head) == shape.checksum;
-        let is_whole = self.block.is_known(HEAD_IS_WHOLE, is_whole);
-        if !is_whole {
-            self.block.corpus.report_damage();
-            return None;
-        }
-        self.head.split_at_checked(shape.outlines())
-    }
-
-    fn names(&self) -> Option<&'a [u8]> {
-        self.head().map(|(_, names)| names)
-    }
-
-    fn row_at(&self, number: usize) -> Option<MessageRow> {
-        MessageRow::read(self.row(number)?)
     }
 }
 
