@@ -20,11 +20,11 @@ use crate::core::header::{frontmatter::Frontmatter, label, meta, summary};
 use crate::core::layout::index::INDEX;
 use crate::core::layout::listing::{self, LinkDestination, ListItem};
 use crate::core::layout::{IndexUpdate, Layout as MemoryLayout};
-use crate::core::log::{MessageKind, Role, json};
+use crate::core::log::{Role, json};
 use crate::core::query::{Query, noon};
 use crate::core::store::Store;
 use crate::core::timeline::event::Event;
-use crate::core::timeline::summarize::{SegmentWords, TextAnalysis, summarize};
+use crate::core::timeline::summarize::{SegmentWords, summarize};
 use crate::core::{diff, display, hidden, link, log, secret, work};
 use crate::tui::highlight::{Highlighter, Language, Syntaxes};
 use crate::tui::theme::Theme;
@@ -273,16 +273,7 @@ const FUNCTIONS: &[(&str, Run)] = &[
         highlighter.parse(&lines, lines.len());
     }),
     ("summarizing", |text, _| {
-        let event = Event {
-            line: 1,
-            time: 0,
-            role: Role::Assistant,
-            kind: MessageKind::Text,
-            text: text.into(),
-            tool: None,
-            session: None,
-            analysis: TextAnalysis::default(),
-        };
+        let event = Event::said(1, 0, Role::Assistant, text);
         let mut seen = SegmentWords::default();
         seen.add(std::slice::from_ref(&event));
         drop(summarize((&[event], 0), &seen, None));

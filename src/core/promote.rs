@@ -8,9 +8,9 @@ use super::layout::Layout;
 use super::log::{Agent, MessageKind, Role};
 use super::search::MemoryTexts;
 use super::timeline::comment::{comment, grips_in};
-use super::timeline::event::{Event, EventList as _, LogBlocks};
+use super::timeline::event::{Event, EventList as _, LogBlocks, Texts};
 use super::timeline::grip::{Grip, GripState};
-use super::timeline::summarize::{SegmentWords, TextAnalysis, summarize};
+use super::timeline::summarize::{SegmentWords, summarize};
 use super::timeline::{expand, log_named_by};
 use super::{Error, Result};
 
@@ -119,7 +119,7 @@ fn quotes_of_lines(corpus: &Corpus, reference: &str) -> Result<Vec<Quote>> {
         |at: &usize| usize::try_from(events.line(*at)).is_ok_and(|line| lines.contains(&line));
     let mut cited: Vec<Event<'_>> = (0..events.count())
         .filter(is_cited)
-        .flat_map(|at| events.read(at..at + 1))
+        .flat_map(|at| events.read(at..at + 1, Texts::All))
         .collect();
     // Of several lines, what tools were given and returned is left out.
     if cited.iter().any(|event| event.kind == MessageKind::Text) {
@@ -149,15 +149,13 @@ pub fn propose(quotes: &[Quote]) -> Option<Proposal> {
     let first = quotes.first()?;
     let events: Vec<Event<'_>> = quotes
         .iter()
-        .map(|quote| Event {
-            line: quote.grip.first_line,
-            time: quote.grip.timestamp,
-            role: quote.role,
-            kind: MessageKind::Text,
-            text: quote.text.as_str().into(),
-            tool: None,
-            session: None,
-            analysis: TextAnalysis::default(),
+        .map(|quote| {
+            let Grip {
+                first_line,
+                timestamp,
+                ..
+            } = quote.grip;
+            Event::said(first_line, timestamp, quote.role, &quote.text)
         })
         .collect();
     let summary = summarize((&events, 0), &SegmentWords::default(), None);

@@ -34,7 +34,7 @@ use crate::core::log::Agent;
 use crate::core::parallel::on_all_cores;
 use crate::core::{Error, Result, private};
 
-use event::{Event, EventReader, LogBlocks, Place};
+use event::{Event, EventReader, LogBlocks, Place, Texts};
 use grip::{Expanded, Grip, GripState};
 use node::{Level, NodeId};
 use record::{LogRecord, Source, Stamp};
@@ -319,7 +319,7 @@ pub fn events_between(
             earliest.push((time, number, at, events.place(at)));
         }
     }
-    let mut reader = EventReader::of(corpus);
+    let mut reader = EventReader::of(corpus, Texts::All);
     let found = earliest.into_sorted_vec().into_iter();
     let found = found.filter_map(|(_, number, _, place)| {
         let log = corpus.log(number)?;
@@ -488,7 +488,7 @@ mod tests {
         assert_eq!(events.count(), said.len());
         for range in [0..0, 0..40, 7..9, 39..40] {
             let read: Vec<String> = events
-                .read(range.clone())
+                .read(range.clone(), Texts::All)
                 .map(|event| event.text.to_string())
                 .collect();
             assert_eq!(read, said[range]);

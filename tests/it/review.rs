@@ -26,7 +26,13 @@ fn seen_home() -> Home {
 
 /// Writes a memory as an agent does: the file, and the call in its log.
 fn write_as_agent(home: &Home, text: &str) {
+    change_as_agent(home, text, ("Write", json!({ "content": text })));
+}
+
+/// Changes a memory as an agent does with this tool, whose input has the path in addition.
+fn change_as_agent(home: &Home, text: &str, (tool, mut input): (&str, Value)) {
     let file = home.file("project/.memory/deploy.md", text);
+    input["file_path"] = json!(file);
     let cwd = home.project();
     let record = |kind: &str, uuid: &str, content: Value| {
         json!({ "type": kind, "uuid": uuid, "timestamp": "2026-02-11T10:01:05Z", "cwd": cwd,
@@ -38,7 +44,7 @@ fn write_as_agent(home: &Home, text: &str) {
         record(
             "assistant",
             "u2",
-            json!([{ "type": "tool_use", "id": "t1", "name": "Write", "input": { "file_path": file, "content": text } }]),
+            json!([{ "type": "tool_use", "id": "t1", "name": tool, "input": input }]),
         ),
     ];
     let log = format!(".claude/projects/-p/{SESSION}.jsonl");
@@ -83,6 +89,20 @@ fn what_an_agent_wrote_waits_with_its_session_and_can_be_taken_back() {
     home.ok(&["review", "--accept", "all"]);
     assert_eq!(items(&home), Vec::<Value>::new());
     assert_eq!(tree(&home.path().join("project/.memory")), after);
+}
+
+#[test]
+fn what_an_agent_took_away_has_its_session() {
+    let kept = NOTE.replace("Deploy with make ship\n", "");
+    let edit = json!({ "old_string": "Deploy with make ship\n", "new_string": "" });
+    for change in [("Edit", edit), ("Write", json!({ "content": kept }))] {
+        let home = seen_home();
+        let tool = change.0;
+        change_as_agent(&home, &kept, change);
+        let found = items(&home);
+        assert_eq!(found[0]["change"], "changed", "{tool}");
+        assert_eq!(found[0]["author"]["session"], SESSION, "{tool}");
+    }
 }
 
 #[test]

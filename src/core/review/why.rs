@@ -179,16 +179,43 @@ impl<'a> WritingCalls<'a> {
         if line.len() < SHORTEST {
             return None;
         }
-        let puts_part = |(old, new): &(String, String)| {
-            let mut parts = new.lines().map(str::trim);
-            parts.any(|part| part.len() >= SHORTEST && line.contains(part) && !old.contains(part))
-        };
+        let puts_part = |(old, new): &(String, String)| has_part_of(new, line, old);
         let mut calls = self.0.iter();
         let whole = calls.find(|(call, _)| call.input.contains(line));
         let mut newest = self.0.iter().rev();
         let found = whole.or_else(|| newest.find(|(_, edits)| edits.iter().any(puts_part)));
         found.map(|(call, _)| *call)
     }
+
+    /// Whether one of the calls took away lines that a hunk shows as removed: by replacing a part
+    /// of one, by a patch, or by writing the lines around one without it.
+    fn remove_from(&self, hunk: &str) -> bool {
+        let marked = |mark: char| {
+            let lines = hunk.lines().filter_map(move |line| line.strip_prefix(mark));
+            lines.map(str::trim).filter(|line| line.len() >= SHORTEST)
+        };
+        self.0.iter().any(|(call, edits)| {
+            let input = call.input.as_str();
+            let is_patched = |removed: &str| {
+                let mut patched = input.lines().filter_map(|line| line.strip_prefix('-'));
+                patched.any(|line| line.trim() == removed)
+            };
+            let is_left_out = |removed: &str| {
+                let keeps_others = || marked(' ').any(|line| input.contains(line));
+                edits.is_empty() && !input.contains(removed) && keeps_others()
+            };
+            marked('-').any(|removed| {
+                let is_replaced = |(old, new): &(String, String)| has_part_of(old, removed, new);
+                edits.iter().any(is_replaced) || is_patched(removed) || is_left_out(removed)
+            })
+        })
+    }
+}
+
+/// Whether a line of `text` is a part of `line` that `other` does not have.
+fn has_part_of(text: &str, line: &str, other: &str) -> bool {
+    let mut parts = text.lines().map(str::trim);
+    parts.any(|part| part.len() >= SHORTEST && line.contains(part) && !other.contains(part))
 }
 
 /// The texts that an editing call replaces, each with the new one.
@@ -257,8 +284,8 @@ fn edits(input: &str) -> Vec<(String, String)> {
 }
 
 /// Sets the author, the session and the message of the items of which a log shows them: a call of
-/// a session that wrote the file with one of the item's new lines, or that deleted it. Where the
-/// session is known, from a hook, only its own calls count.
+/// a session that wrote the file with one of the item's new lines, or without one of those that are
+/// gone, or that deleted it. Where the session is known, from a hook, only its own calls count.
 pub fn attribute(corpus: &Corpus, root: &Path, items: &mut [Item]) {
     let unknown = items.iter().filter(|item| !item.has_message());
     let files: Vec<PathBuf> = unknown.map(|item| root.join(&item.file)).collect();
@@ -290,23 +317,27 @@ pub fn attribute(corpus: &Corpus, root: &Path, items: &mut [Item]) {
     }
 }
 
-/// The newest of the calls that wrote what an item shows.
+/// The newest of the calls that wrote what an item shows, or else of those that removed some of it.
 fn author_of<'a>(
     item: &Item,
     calls: &'a [TouchingCall],
     is_meant: &dyn Fn(&TouchingCall) -> bool,
 ) -> Option<&'a TouchingCall> {
-    let has_line = |call: &&TouchingCall| {
+    let newest = || calls.iter().rev().filter(|call| is_meant(call));
+    if item.change == ItemChange::Deleted {
+        return newest().find(|call| call.usage == FileUse::Delete);
+    }
+    let adds = |call: &&TouchingCall| {
         let added = item.hunks.iter().flat_map(|hunk| hunk.text.lines());
         let mut added = added.filter_map(|line| line.strip_prefix('+'));
         let call = WritingCalls::of(std::slice::from_ref(call));
         added.any(|line| call.introducing(line).is_some())
     };
-    let mut newest = calls.iter().rev().filter(|call| is_meant(call));
-    match item.change {
-        ItemChange::Deleted => newest.find(|call| call.usage == FileUse::Delete),
-        _ => newest.find(has_line),
-    }
+    let removes = |call: &&TouchingCall| {
+        let call = WritingCalls::of(std::slice::from_ref(call));
+        item.hunks.iter().any(|hunk| call.remove_from(&hunk.text))
+    };
+    newest().find(adds).or_else(|| newest().find(removes))
 }
 
 /// The user's last words before a line of a log, with their line.
@@ -393,6 +424,30 @@ mod tests {
                 .introducing("all of the two hundred")
                 .is_some()
         );
+    }
+
+    #[test]
+    fn a_call_took_lines_away_by_an_edit_a_patch_or_by_writing_the_rest() {
+        let hunk = " - deploy with make\n-- only on Tuesdays, at noon\n-\n-- x\n";
+        for (input, is_it) in [
+            ("old_string: only on Tuesdays\nnew_string: ", true),
+            ("old_string: with make\nnew_string: with just", false),
+            (
+                "*** Update File: a.md\n-- only on Tuesdays, at noon\n",
+                true,
+            ),
+            ("*** Update File: a.md\n-- on other days\n", false),
+            ("content: - deploy with make\n", true),
+            (
+                "content: - deploy with make\n- only on Tuesdays, at noon",
+                false,
+            ),
+            ("content: something else", false),
+        ] {
+            let calls = [call(1, FileUse::Write, input)];
+            let calls = WritingCalls::of(&calls);
+            assert_eq!(calls.remove_from(hunk), is_it, "{input}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ulid::Ulid;
 
 use super::summarize::TextAnalysis;
-use crate::core::corpus::{BlockBytes, Corpus, Log, Part};
+use crate::core::corpus::{BlockBytes, Corpus, Log, MessageTable, Part};
 use crate::core::log::{Agent, MessageKind, Origin, Role};
 
 /// A message of a log as the timeline uses it.
@@ -22,6 +22,8 @@ pub struct Event<'a> {
     pub kind: MessageKind,
     /// The text; copies of the event share it.
     pub text: Arc<str>,
+    /// The size of the text if it was not read, in bytes.
+    pub unread: usize,
     /// The tool's name, for calls and results.
     pub tool: Option<&'a str>,
     /// The session, in a log of several.
@@ -30,7 +32,27 @@ pub struct Event<'a> {
     pub analysis: TextAnalysis,
 }
 
-impl Event<'_> {
+impl<'a> Event<'a> {
+    /// Returns what somebody said.
+    pub fn said(line: u64, time: i64, role: Role, text: &str) -> Self {
+        Self {
+            line,
+            time,
+            role,
+            kind: MessageKind::Text,
+            text: text.into(),
+            unread: 0,
+            tool: None,
+            session: None,
+            analysis: TextAnalysis::default(),
+        }
+    }
+
+    /// Returns the size of its text, in bytes.
+    pub fn length(&self) -> usize {
+        self.text.len() + self.unread
+    }
+
     /// Returns it without what the summarizer has found out about its text.
     pub(super) fn without_analysis(self) -> Self {
         Self {
@@ -38,6 +60,15 @@ impl Event<'_> {
             ..self
         }
     }
+}
+
+/// Which texts of events are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Texts {
+    /// All of them.
+    All,
+    /// Those of results are not, which are most of a log.
+    ButResults,
 }
 
 /// Events in order, of which some can be read without the rest.
@@ -48,8 +79,8 @@ pub trait EventList<'a> {
     /// Returns the line of an event.
     fn line(&self, at: usize) -> u64;
 
-    /// Reads some of them; damaged ones are left out.
-    fn read(&self, range: Range<usize>) -> impl Iterator<Item = Event<'a>>;
+    /// Reads some of them; damaged ones are left out. Texts that are in memory are not left out.
+    fn read(&self, range: Range<usize>, texts: Texts) -> impl Iterator<Item = Event<'a>>;
 }
 
 impl<'a> EventList<'a> for [Event<'a>] {
@@ -61,7 +92,7 @@ impl<'a> EventList<'a> for [Event<'a>] {
         self[at].line
     }
 
-    fn read(&self, range: Range<usize>) -> impl Iterator<Item = Event<'a>> {
+    fn read(&self, range: Range<usize>, _: Texts) -> impl Iterator<Item = Event<'a>> {
         self[range].iter().cloned()
     }
 }
@@ -218,8 +249,8 @@ impl<'a> EventList<'a> for LogEvents<'a> {
         self.entries[at].line.into()
     }
 
-    fn read(&self, range: Range<usize>) -> impl Iterator<Item = Event<'a>> {
-        let mut reader = EventReader::of(self.corpus);
+    fn read(&self, range: Range<usize>, texts: Texts) -> impl Iterator<Item = Event<'a>> {
+        let mut reader = EventReader::of(self.corpus, texts);
         range.filter_map(move |at| reader.read(&self.place(at)))
     }
 }
@@ -238,41 +269,74 @@ pub(super) struct Place {
 /// Reads events. It holds one block of each part, since those of a log stand beside each other.
 pub(super) struct EventReader<'a> {
     corpus: &'a Corpus,
-    open: [Option<(usize, BlockBytes<'a>)>; Part::ALL.len()],
+    texts: Texts,
+    open: [Option<OpenBlock<'a>>; Part::ALL.len()],
+}
+
+/// A block that is being read.
+struct OpenBlock<'a> {
+    number: usize,
+    table: MessageTable<'a>,
+    /// `None` if its texts are not read.
+    content: Option<BlockBytes<'a>>,
 }
 
 impl<'a> EventReader<'a> {
-    pub(super) fn of(corpus: &'a Corpus) -> Self {
+    pub(super) fn of(corpus: &'a Corpus, texts: Texts) -> Self {
         Self {
             corpus,
+            texts,
             open: [const { None }; Part::ALL.len()],
         }
     }
 
     /// Reads an event; `None` if it is damaged.
     pub(super) fn read(&mut self, place: &Place) -> Option<Event<'a>> {
-        let part = place.part;
-        let open = &mut self.open[part.number()];
-        if open.as_ref().map(|(block, _)| *block) != Some(place.block) {
-            if let Some((block, _)) = open.take() {
-                self.corpus.release(part, block..block + 1);
-            }
-            let block = self.corpus.block(part, place.block)?;
-            *open = Some((place.block, block.scan()?));
-        }
-        let (_, content) = open.as_ref()?;
-        let text = Arc::from(content.message(place.message)?.text);
-        let message = content.table().textless(place.message)?;
+        let block = self.open(place.part, place.block)?;
+        let message = block.table.textless(place.message)?;
+        let (text, unread) = match &block.content {
+            Some(content) => (content.message(place.message)?.text, 0),
+            None => ("", block.table.range(place.message)?.len()),
+        };
         Some(Event {
             line: message.line,
             time: place.time,
             role: message.role,
             kind: message.kind,
-            text,
+            text: Arc::from(text),
+            unread,
             tool: message.tool,
             session: message.session,
             analysis: TextAnalysis::default(),
         })
+    }
+
+    /// Opens a block in place of the one of its part that is open.
+    fn open(&mut self, part: Part, number: usize) -> Option<&OpenBlock<'a>> {
+        let open = &mut self.open[part.number()];
+        if open.as_ref().map(|block| block.number) != Some(number) {
+            if let Some(before) = open.take() {
+                self.corpus.release(part, before.number..before.number + 1);
+            }
+            let block = self.corpus.block(part, number)?;
+            let is_read = self.texts == Texts::All || part != Part::Results;
+            *open = Some(match is_read {
+                true => {
+                    let content = block.scan()?;
+                    OpenBlock {
+                        number,
+                        table: content.table(),
+                        content: Some(content),
+                    }
+                }
+                false => OpenBlock {
+                    number,
+                    table: block.table()?,
+                    content: None,
+                },
+            });
+        }
+        open.as_ref()
     }
 }
 
@@ -301,16 +365,7 @@ pub fn stable_id(time: i64, name: &str) -> Ulid {
 impl<'a> Event<'a> {
     /// Returns an event at the minute that is its line.
     pub(crate) fn test(line: u64, role: Role, text: &'a str) -> Self {
-        Self {
-            line,
-            time: line as i64 * 60_000,
-            role,
-            kind: MessageKind::Text,
-            text: text.into(),
-            tool: None,
-            session: None,
-            analysis: TextAnalysis::default(),
-        }
+        Self::said(line, line as i64 * 60_000, role, text)
     }
 
     /// Returns a call of a tool.

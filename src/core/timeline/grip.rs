@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Event, EventList, stable_id};
+use super::event::{Event, EventList, Texts, stable_id};
 use crate::core::citation::{Citation, CitedPart};
 use crate::core::display::safe_line;
 use crate::core::log::Agent;
@@ -128,7 +128,7 @@ impl Grip {
         let on_line: Vec<usize> = on_line.collect();
         let is_it = |at: &&usize| {
             events
-                .read(**at..**at + 1)
+                .read(**at..**at + 1, Texts::All)
                 .any(|event| hash(&event) == self.hash)
         };
         let found = on_line.iter().find(is_it);
@@ -145,7 +145,7 @@ impl Grip {
             }
         };
         let end = events.count().min((at + 1).saturating_add(after));
-        let read = |range| events.read(range).collect();
+        let read = |range| events.read(range, Texts::All).collect();
         Expanded {
             state,
             before: read(at.saturating_sub(before)..at),

@@ -20,7 +20,7 @@ use crate::core::log::Agent;
 use crate::core::private;
 
 /// The form of the records and the rules by which they are made; others are not read.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// The largest record that is read, in bytes.
 const LARGEST: u64 = 256 << 20;
@@ -135,7 +135,7 @@ impl LogRecord {
         let mut whole = WholeLog::new(events.count());
         let mut sessions: Vec<Session<'_, '_>> = Vec::new();
         let mut named: HashMap<Option<&str>, usize> = HashMap::new();
-        for event in events.read(0..events.count()) {
+        for event in events.read(0..events.count(), source.summarizer.texts()) {
             whole.add(&event);
             // Only an events store has several sessions.
             let name = event.session.filter(|_| source.agent == Agent::Events);
@@ -381,13 +381,13 @@ fn segment_words(events: &[Event<'_>]) -> SegmentWords {
     words
 }
 
-/// The hash of events.
+/// The hash of events, as far as they were read: of what a summary is made of.
 fn digest(events: &[Event<'_>]) -> String {
     let mut hasher = blake3::Hasher::new();
     for event in events {
         hasher.update(&event.line.to_le_bytes());
         hasher.update(&event.time.to_le_bytes());
-        hasher.update(&event.text.len().to_le_bytes());
+        hasher.update(&event.length().to_le_bytes());
         hasher.update(event.text.as_bytes());
     }
     shortened(&hasher)
@@ -440,7 +440,7 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::log::Role;
+    use crate::core::log::{MessageKind, Role};
     use crate::core::timeline::summarize::Offline;
 
     const SOURCE: Source<'_> = Source {
@@ -497,6 +497,30 @@ mod tests {
         assert_eq!(before.segments[..kept], after.segments[..kept]);
         assert_eq!(before.segments[kept].id, after.segments[kept].id);
         assert_eq!(after, LogRecord::make(SOURCE, &talk(40)[..], None));
+    }
+
+    #[test]
+    fn results_need_not_be_read_for_a_summary() {
+        let made = |is_read: bool| {
+            let mut events = talk(40);
+            for event in events.iter_mut().step_by(5) {
+                let text = "error: €".repeat(20 * event.line as usize);
+                event.kind = MessageKind::ToolResult;
+                event.role = Role::Tool;
+                (event.text, event.unread) = match is_read {
+                    true => (text.into(), 0),
+                    false => ("".into(), text.len()),
+                };
+            }
+            let mut made = LogRecord::make(SOURCE, &events[..], None);
+            // The hashes are of what was read.
+            for record in made.segments.iter_mut().chain(&mut made.whole) {
+                record.digest.clear();
+            }
+            made
+        };
+        assert_eq!(made(true).segments.len(), 6);
+        assert_eq!(made(true), made(false));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Divides the events of a session into segments: by pauses and by length.
 
-use super::event::{Event, begin};
+use super::event::Event;
 use crate::core::log::MessageKind;
 
 /// A longer pause than this, in milliseconds, starts a new segment.
@@ -55,8 +55,8 @@ pub fn overlap(before: &[Event<'_>], start: i64) -> usize {
 /// Returns the length of an event in tokens, estimated from its bytes.
 fn tokens(event: &Event<'_>) -> usize {
     let bytes = match event.kind {
-        MessageKind::ToolResult => begin(&event.text, RESULT_BYTES).len(),
-        _ => event.text.len(),
+        MessageKind::ToolResult => event.length().min(RESULT_BYTES),
+        _ => event.length(),
     };
     (bytes / 4).max(1)
 }
@@ -147,20 +147,25 @@ mod tests {
     }
 
     #[test]
-    fn a_result_counts_its_first_thousand_bytes_in_whole_characters() {
+    fn a_result_counts_its_first_thousand_bytes() {
         let table = [
             (String::new(), 1),
             ("abc".to_owned(), 1),
             ("x".repeat(8), 2),
             ("x".repeat(1_000), 250),
             ("x".repeat(100_000), 250),
-            // The cut falls inside the third byte of a character, which is left out.
-            (format!("{}{}", "x".repeat(998), "€€"), 249),
+            // The thousandth byte is inside a character.
+            (format!("{}{}", "x".repeat(998), "€€"), 250),
             (format!("{}{}", "x".repeat(997), "€€"), 250),
         ];
         for (text, wanted) in table {
             let result = event(0, MessageKind::ToolResult, &text);
             assert_eq!(tokens(&result), wanted, "{} bytes", text.len());
+            let unread = Event {
+                unread: text.len(),
+                ..event(0, MessageKind::ToolResult, "")
+            };
+            assert_eq!(tokens(&unread), wanted, "{} bytes, not read", text.len());
         }
         let long = "x".repeat(100_000);
         assert_eq!(tokens(&event(0, MessageKind::Text, &long)), 25_000);

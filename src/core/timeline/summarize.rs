@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::event::Event;
+use super::event::{Event, Texts};
 use super::files::changed_files;
 use crate::core::log::{MessageKind, Role};
 use crate::core::text::{Term, TermMap, TermSet};
@@ -105,6 +105,9 @@ pub trait Summarizer: std::fmt::Debug + Send + Sync {
     /// the offline one.
     fn name(&self) -> String;
 
+    /// Returns which texts it needs.
+    fn texts(&self) -> Texts;
+
     /// Summarizes a segment, or a session as a whole.
     fn summarize(&self, input: SummaryInput<'_>) -> Summary;
 }
@@ -116,6 +119,10 @@ pub struct Offline;
 impl Summarizer for Offline {
     fn name(&self) -> String {
         String::new()
+    }
+
+    fn texts(&self) -> Texts {
+        Texts::ButResults
     }
 
     fn summarize(&self, input: SummaryInput<'_>) -> Summary {
@@ -244,7 +251,10 @@ fn work(
             let (kind, weight) = match is_asked(event) {
                 // What a user adds to a request by the page is mostly pasted.
                 true if place_in_text >= OWN_WORDS => (PointKind::Asked, 0.3),
-                true => (PointKind::Asked, if is_first { 2.5 } else { 1.0 }),
+                true => (
+                    PointKind::Asked,
+                    found.answer.1 * if is_first { 2.5 } else { 1.0 },
+                ),
                 false => {
                     let (kind, weight) = found.answer;
                     let is_left = last_asked.is_none_or(|asked| number > asked) && ends_turn;
@@ -324,10 +334,12 @@ pub fn choose_points(points: &[&Point]) -> Vec<usize> {
         .iter()
         .enumerate()
         .map(|(at, point)| {
+            let says = |weight: f64| weight * clause::prose_weight(&point.text);
             let weight = match point.kind {
                 PointKind::Committed | PointKind::Said => 1.0,
-                PointKind::Open => 0.6 * clause::prose_weight(&point.text),
-                _ => clause::prose_weight(&point.text),
+                PointKind::Asked => says(clause::request_weight(&point.text)),
+                PointKind::Open => says(0.6),
+                _ => says(clause::answer_kind(&point.text).1),
             };
             Candidate::new(point.kind, point.text.as_str(), (at, weight))
         })

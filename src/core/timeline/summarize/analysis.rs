@@ -44,7 +44,7 @@ pub(super) struct KnownClause {
     pub(super) terms: Vec<Term>,
     /// The number of its words, as they are read.
     pub(super) length: usize,
-    /// What it is about if an agent says it, and how much it says.
+    /// What it is about, by who says it, and how much it says.
     pub(super) answer: (PointKind, f64),
     /// How much it reads like a sentence.
     pub(super) prose: f64,
@@ -77,7 +77,7 @@ pub(super) fn clauses_of<'e>(event: &'e Event<'_>) -> &'e [KnownClause] {
         terms: terms(&found.text),
         length: length(&found.text).max(1),
         answer: match event.role {
-            Role::User => (PointKind::Asked, 1.0),
+            Role::User => (PointKind::Asked, clause::request_weight(&found.text)),
             _ => clause::answer_kind(&found.text),
         },
         prose: clause::prose_weight(&found.text),

@@ -63,11 +63,22 @@ static REQUEST: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// What a user says who wants nothing new.
+static CONSENT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)^(?:(?:yes|yep|ok(?:ay)?|sure|please|and|then)[,.\ ]+)*(?:go\ ahead|continue|proceed|carry\ on|keep\ going
+        |(?:sounds|looks)\ good|lgtm|do\ it|try\ again|agreed?)(?-u:\b)",
+    )
+});
+
 /// What an agent says about its next step, which is seen in the step itself.
 static CHATTER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?xi)^(?:(?:now\ )?let\ me|(?:now\ |next,?\ )?i(?:'|’)?(?:ll|m)(?-u:\b)|i\ (?:will|am)(?-u:\b)|now\ (?:i|the|let)(?-u:\b)
-        |next(?-u:\b)|checking|looking|running|good(?-u:\b)|great(?-u:\b)|perfect(?-u:\b)|you(?:'|’)re\ right|here(?:'|’)s)",
+        r"(?xi)(?:^|,\ )(?:now\ )?let\ me(?-u:\b)
+        |^(?:(?:now\ |next,?\ )?i(?:'|’)?(?:ll|m)(?-u:\b)|i\ (?:will|am)(?-u:\b)|i\ won(?:'|’)t|now\ (?:i|the|let)(?-u:\b)
+        |(?:i\ )?(?:now\ )?have\ (?:the|all|exact|everything|enough|what)(?-u:\b)|got\ it|understood|ok(?:ay)?(?-u:\b)
+        |next(?-u:\b)|checking|looking|running|reading|searching|waiting|still\ (?:running|waiting)|good(?-u:\b)|great(?-u:\b)
+        |perfect(?-u:\b)|you(?:'|’)re\ right|here(?:'|’)s)",
     )
 });
 
@@ -247,6 +258,14 @@ pub(super) fn statement_weight(clause: &Clause) -> f64 {
     }
 }
 
+/// Returns how much a clause of a request asks for.
+pub(super) fn request_weight(text: &str) -> f64 {
+    match CONSENT.is_match(text) {
+        true => 0.2,
+        false => 1.0,
+    }
+}
+
 /// Returns what a clause of an agent's answer is about, and how much it says.
 pub(super) fn answer_kind(text: &str) -> (PointKind, f64) {
     let weight = match CHATTER.is_match(text) {
@@ -345,6 +364,21 @@ mod tests {
         ] {
             assert_eq!(answer_kind(text).0, kind, "{text}");
         }
-        assert!(answer_kind("Let me check the file").1 < answer_kind("Added it").1);
+        for (consent, is_it) in [
+            ("go ahead with the plan", true),
+            ("Yes, please continue with that", true),
+            ("Yes, start with the parser", false),
+            ("continuous ramps are wanted", false),
+        ] {
+            assert_eq!(request_weight(consent) < 1.0, is_it, "{consent}");
+        }
+        for chatter in [
+            "Let me check the file",
+            "While they work, let me look at the parser",
+            "Have exact code now.",
+            "I won’t merge until it passes.",
+        ] {
+            assert!(answer_kind(chatter).1 < answer_kind("Added it").1);
+        }
     }
 }

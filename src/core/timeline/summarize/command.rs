@@ -17,7 +17,7 @@ use serde_json::json;
 use super::{Offline, Point, PointKind, Summarizer, Summary, SummaryInput};
 use crate::core::display::{safe, safe_line};
 use crate::core::log::{MessageKind, Role};
-use crate::core::timeline::event::begin;
+use crate::core::timeline::event::{Texts, begin};
 
 /// How often the program is started for one summary.
 const TRIES: usize = 2;
@@ -67,6 +67,10 @@ impl Summarizer for CommandSummarizer {
     fn name(&self) -> String {
         let hash = blake3::hash(self.argv.join("\0").as_bytes());
         format!("command {}", &hash.to_hex()[..16])
+    }
+
+    fn texts(&self) -> Texts {
+        Texts::All
     }
 
     fn summarize(&self, input: SummaryInput<'_>) -> Summary {
