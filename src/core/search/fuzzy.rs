@@ -629,7 +629,7 @@ mod tests {
         let lines = texts(&home, &["^alphabet"]);
         assert_eq!(lines.len(), 50);
         for n in (0..60).filter(|n| n % 6 > 0) {
-            let expected = format!(":{} alphabet of {n}", n + 1);
+            let expected = format!("#L{} alphabet of {n}", n + 1);
             let mut lines = lines.iter();
             assert!(lines.any(|line| line.ends_with(&expected)), "{expected}");
         }
