@@ -335,9 +335,14 @@ impl ResultReporter<'_> {
     /// Sends the rows of these groups, each with at most so many of its other lines, unless the
     /// search is cancelled.
     fn send_rows(&self, found: &Matches, groups: Vec<(&MatchGroup, usize)>, progress: SearchState) {
-        /// How many rows a thread makes before it takes the next ones.
+        /// How many of the first rows a thread makes before it takes the next ones.
         const TOGETHER: usize = 4;
-        let chunks: Vec<&[(&MatchGroup, usize)]> = groups.chunks(TOGETHER).collect();
+        // The rest is made by one thread, so that it does not delay the drawing of the first ones.
+        let together = match progress {
+            SearchState::Complete => groups.len().max(1),
+            _ => TOGETHER,
+        };
+        let chunks: Vec<&[(&MatchGroup, usize)]> = groups.chunks(together).collect();
         let own = || MarkedMatches {
             found,
             reader: LineReader::new(self.sources),
