@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
 use memchr::memmem;
-use tome::core::corpus::{BuildOptions, Corpus, Part, WhenBusy};
+use tome::core::corpus::{BuildOptions, Corpus, Part, WhenBusy, WordLists};
 use tome::core::log::{self, LogFile, LogLocations};
 
 /// The word to search: a rare one, which some messages contain.
@@ -189,11 +189,13 @@ fn filter(cache: &Path) -> io::Result<String> {
     let corpus = open(cache)?;
     let count = |part| {
         let mut blocks = BTreeSet::new();
-        for segment in 0..corpus.segments(part) {
-            corpus.word_occurrences((part, segment), WORD, &mut |occurrence| {
+        let mut lists = WordLists::new(&corpus, part);
+        lists.add(WORD, ());
+        lists.each_span(0..corpus.spans(part), &mut |lists| {
+            lists.each(&mut |(), occurrence| {
                 blocks.insert(occurrence.block);
             });
-        }
+        });
         format!("{} of {}", blocks.len(), corpus.blocks(part).len())
     };
     let words = count(Part::Words);

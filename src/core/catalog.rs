@@ -71,6 +71,9 @@ impl LogCatalog {
 
     /// Returns whether a log is in scope.
     pub fn contains(&self, log: &Log<'_>) -> bool {
+        if self.scope == LogScope::All {
+            return true;
+        }
         let path = log.path();
         let hashed = || {
             let folders = self.locations.projects.iter();
@@ -132,14 +135,14 @@ impl LogCatalog {
         if let Some(error) = all.cache_error() {
             unread.push(format!("{error}: the logs are read anew every time"));
         }
-        let scoped: HashSet<(PathBuf, String)> = all
-            .logs()
-            .filter(|log| self.contains(log))
-            .map(|log| (log.path(), log.id().to_owned()))
-            .collect();
-        let corpus = if scoped.len() == all.logs().len() {
+        let corpus = if all.logs().all(|log| self.contains(&log)) {
             all
         } else {
+            let scoped: HashSet<(PathBuf, String)> = all
+                .logs()
+                .filter(|log| self.contains(log))
+                .map(|log| (log.path(), log.id().to_owned()))
+                .collect();
             let is_in_scope = |log: &&LogFile| scoped.contains(&(log.path.clone(), log.id.clone()));
             let files: Vec<LogFile> = files.iter().filter(is_in_scope).cloned().collect();
             self.corpus(&files, progress)?

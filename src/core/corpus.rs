@@ -39,6 +39,7 @@ mod mapped;
 mod pack;
 mod plan;
 mod refresh;
+mod segments;
 mod source;
 mod state;
 mod unpacked;
@@ -57,10 +58,12 @@ use crate::core::{Error, Result};
 pub use block::{LONGEST, key};
 pub use index::{Occurrence, TextOccurrence};
 pub use log_view::Log;
-pub use lookup::FormTest;
-pub use view::{Block, BlockBytes, BlockContent, CorpusMessage, MessageSummary, MessageTable};
+pub use lookup::{SpanLists, TextTag, WordLists};
+pub use view::{
+    Block, BlockBytes, BlockContent, CorpusMessage, MessageOutline, MessageSummary, MessageTable,
+};
 
-use index::VerifiedPages;
+use index::ReadSegment;
 use manifest::Manifest;
 use pack::{Maps, Pack};
 use unpacked::Unpacked;
@@ -133,8 +136,8 @@ pub struct Corpus {
     /// Each owner number with the index of its visible log, sorted by owner.
     owners: Vec<(u32, usize)>,
     checked: [Vec<AtomicU8>; PARTS],
-    /// What of each segment of the indexes has been verified.
-    verified: [Vec<VerifiedPages>; PARTS],
+    /// What has been read of each segment of the indexes.
+    read: [Vec<ReadSegment>; PARTS],
     unpacked: Unpacked,
     is_damaged: AtomicBool,
     unread: Vec<Error>,
@@ -199,9 +202,9 @@ impl Corpus {
         Self {
             cache: cache.to_owned(),
             checked: Part::ALL.map(|part| unchecked(manifest.blocks[part.number()].len())),
-            verified: Part::ALL.map(|part| {
+            read: Part::ALL.map(|part| {
                 let segments = manifest.segments[part.number()].iter();
-                segments.map(VerifiedPages::none).collect()
+                segments.map(ReadSegment::none).collect()
             }),
             manifest,
             maps,
@@ -481,11 +484,13 @@ mod tests {
     /// Returns where the index has a folded word: block and message.
     fn occurrences(corpus: &Corpus, part: Part, word: &str) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
-        for segment in 0..corpus.segments(part) {
-            corpus.word_occurrences((part, segment), word, &mut |occurrence| {
+        let mut lists = WordLists::new(corpus, part);
+        lists.add(word, ());
+        lists.each_span(0..corpus.spans(part), &mut |lists| {
+            lists.each(&mut |(), occurrence| {
                 found.push((occurrence.block, occurrence.message));
             });
-        }
+        });
         found
     }
 
@@ -687,7 +692,9 @@ mod tests {
             fs::write(path, bytes).expect("it can be written");
             if let Some(corpus) = Corpus::open(&home.cache()) {
                 for part in Part::ALL {
-                    occurrences(&corpus, part, "answer");
+                    let mut all = WordLists::new(&corpus, part);
+                    all.add_forms("", &mut |_| Some(()));
+                    all.each_span(0..corpus.spans(part), &mut |lists| lists.each(&mut |(), _| {}));
                     messages_of(&corpus, 0, part);
                 }
                 corpus.logs().for_each(|log| drop(log.facts()));
@@ -1064,7 +1071,49 @@ mod tests {
         let corpus = home.refresh(&logs);
         assert_right(&corpus, &logs);
         assert_eq!(corpus.blocks(Part::Words).len(), 1);
-        assert_eq!(corpus.segments(Part::Words), 1);
+        assert_eq!(corpus.manifest.segments[0].len(), 1);
+        assert_eq!(corpus.spans(Part::Words), 1);
+    }
+
+    #[test]
+    fn what_several_threads_index_becomes_one_segment_without_a_trace() {
+        let mut home = TestCache::new();
+        let text = |from: usize| -> String {
+            let lines = (from..from + 100).map(|line| {
+                let words = (0..4000).map(|n| format!("w{} ", (line * 4000 + n) % 70_000));
+                prompt(&words.collect::<String>())
+            });
+            lines.collect()
+        };
+        let logs = ["a.jsonl", "b.jsonl"].map(|name| {
+            let text = text(name.len());
+            home.change(name, |bytes| *bytes = text.into_bytes())
+        });
+        let corpus = home.refresh(&logs);
+        for part in Part::ALL {
+            let segments = &corpus.manifest.segments[part.number()];
+            assert!(segments.len() <= 1);
+            let live: u64 = segments.iter().map(index::SegmentRow::bytes).sum();
+            let length = corpus.manifest.lengths[Pack::Index(part).number()];
+            assert_eq!(length, pack::HEADER + live);
+        }
+        assert_eq!(occurrences(&corpus, Part::Words, "w69999").len(), 12);
+        let entries = fs::read_dir(home.cache()).expect("it is there");
+        assert_eq!(entries.count(), pack::PACKS.len() + 2);
+    }
+
+    #[test]
+    fn an_index_of_a_build_that_did_not_finish_is_removed_by_the_next_one() {
+        let mut home = TestCache::new();
+        let log = home.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
+        drop(home.refresh(&[log]));
+        let left = home.cache().join("words-index.77.pack");
+        fs::write(&left, "tomepack").expect("it can be written");
+        let line = prompt("two");
+        let log = home.change("a.jsonl", |bytes| bytes.extend_from_slice(line.as_bytes()));
+        let corpus = home.refresh(std::slice::from_ref(&log));
+        assert_right(&corpus, &[log]);
+        assert!(!left.exists());
     }
 
     #[test]

@@ -77,12 +77,18 @@ fn safe_name(log: &LogFile) -> String {
 
 /// Returns the kept logs whose originals are not among `found`.
 pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
-    let there: HashSet<&Path> = found.iter().map(|log| log.path.as_path()).collect();
     let folders = fs::read_dir(dir).into_iter().flatten().flatten();
-    let mut kept: Vec<LogFile> = folders
+    let all: Vec<(PathBuf, LogFile)> = folders
         .flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten())
         .filter(|file| file.path().extension().is_some_and(|e| e == "json"))
         .filter_map(|file| described(&file.path()))
+        .collect();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let there: HashSet<&Path> = found.iter().map(|log| log.path.as_path()).collect();
+    let mut kept: Vec<LogFile> = all
+        .into_iter()
         .filter(|(original, _)| !there.contains(original.as_path()))
         .map(|(_, log)| log)
         .collect();

@@ -5,6 +5,7 @@
 //! searched in the [`Corpus`], which keeps itself up to date. There is no other index.
 
 mod blocks;
+mod bounds;
 mod candidate;
 mod collected;
 mod current;

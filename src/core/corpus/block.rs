@@ -1,15 +1,17 @@
 //! A block: the text of consecutive messages and a table of the messages.
 //!
 //! The text of each message is followed by a newline that belongs to no message, so that a
-//! match in a block's text cannot span two messages. The table is stored apart: it has a row of
-//! fixed length for each message, then the names that rows refer to. Each row has the checksum of
-//! its text, so that one message can be read without the others. The text is compressed in
-//! frames, see `frames`.
+//! match in a block's text cannot span two messages. The table is stored apart: it has a short
+//! outline of each message, the names that rows refer to, and a row of fixed length for each
+//! message. Each row has a checksum of its own and that of its text, so that one message can be
+//! read and verified without the others.
+//! The text is compressed in frames, see `frames`.
 
 use super::bytes::{ByteReader, ByteWriter, checksum, clip};
 use super::frames::FrameWriter;
 use super::index::IndexBuilder;
-use super::{CorpusMessage, Part};
+use super::manifest::OwnerRun;
+use super::{CorpusMessage, MessageOutline, Part};
 use crate::core::log::{self, MessageKind, Origin, Role};
 use crate::core::text;
 
@@ -19,8 +21,11 @@ const MESSAGES: usize = 4096;
 pub const LONGEST: usize = 1024 * 1024;
 /// The maximum size of a stored tool or session name, in bytes.
 const NAME: usize = 200;
-/// The size of a row, in bytes.
-pub(super) const ROW: usize = 42;
+/// The size of a row, in bytes, and the offset of its checksum.
+pub(super) const ROW: usize = ROW_SUM + 4;
+const ROW_SUM: usize = 42;
+/// The size of an outline, in bytes.
+const OUTLINE: usize = 4;
 
 /// A block under construction.
 pub(super) struct BlockBuilder {
@@ -28,7 +33,7 @@ pub(super) struct BlockBuilder {
     text: String,
     rows: ByteWriter,
     names: Vec<String>,
-    owners: Vec<u32>,
+    runs: Vec<OwnerRun>,
     frames: FrameWriter,
 }
 
@@ -38,11 +43,11 @@ pub(super) struct SealedBlock {
     pub(super) part: Part,
     /// The text as it is stored.
     pub(super) text: Vec<u8>,
-    /// The rows and the names.
+    /// The outlines, the names and the rows.
     pub(super) table: Vec<u8>,
     pub(super) shape: BlockShape,
-    /// The owners of its messages, each once.
-    pub(super) owners: Vec<u32>,
+    /// The owners of its messages.
+    pub(super) runs: Vec<OwnerRun>,
 }
 
 /// The sizes of a block's sections, and their checksum.
@@ -53,7 +58,7 @@ pub(super) struct BlockShape {
     pub(super) stored: u32,
     pub(super) rows: u32,
     pub(super) names: u32,
-    /// The checksum of rows and names; texts have their own.
+    /// The checksum of outlines and names; rows and texts have their own.
     pub(super) checksum: u64,
 }
 
@@ -109,7 +114,7 @@ impl BlockBuilder {
             text: String::with_capacity(part.block_size() + part.block_size() / 2),
             rows: ByteWriter::default(),
             names: Vec::new(),
-            owners: Vec::new(),
+            runs: Vec::new(),
             frames: FrameWriter::default(),
         }
     }
@@ -129,12 +134,14 @@ impl BlockBuilder {
         self.text.push_str(text);
         let end = self.text.len() as u32;
         self.text.push('\n');
-        if self.owners.last() != Some(&owner) && !self.owners.contains(&owner) {
-            self.owners.push(owner);
+        if self.runs.last().is_none_or(|last| last.owner != owner) {
+            let first = (self.rows.0.len() / ROW) as u32;
+            self.runs.push(OwnerRun { owner, first });
         }
         let tool = self.name(message.tool);
         let session = self.name(message.session);
         let rows = &mut self.rows;
+        let from = rows.0.len();
         rows.u32(end);
         rows.u32(owner);
         rows.u32(u32::try_from(message.line).unwrap_or(u32::MAX));
@@ -147,6 +154,7 @@ impl BlockBuilder {
         rows.u32(sum_of(text.as_bytes()));
         rows.time(message.time);
         rows.u64(message.identity.unwrap_or_default());
+        rows.u32(sum_of(&rows.0[from..]));
         (self.text.len() - before) as u64
     }
 
@@ -176,7 +184,12 @@ impl BlockBuilder {
         self.text.clear();
         // One very long message does not keep its memory.
         self.text.shrink_to(2 * self.part.block_size());
-        let mut out = ByteWriter(self.rows.0.clone());
+        let mut out = ByteWriter::default();
+        let mut start = 0;
+        for row in self.rows.0.chunks_exact(ROW) {
+            out.u32(outline_of(row, start));
+            start = end_of(row) + 1;
+        }
         let before_names = out.0.len();
         for name in self.names.drain(..) {
             out.u16(name.len() as u16);
@@ -189,13 +202,14 @@ impl BlockBuilder {
             names: (out.0.len() - before_names) as u32,
             checksum: checksum(&out.0),
         };
+        out.0.extend_from_slice(&self.rows.0);
         self.rows.0.clear();
         SealedBlock {
             part: self.part,
             text: stored,
             table: out.0,
             shape,
-            owners: std::mem::take(&mut self.owners),
+            runs: std::mem::take(&mut self.runs),
         }
     }
 }
@@ -203,7 +217,7 @@ impl BlockBuilder {
 impl BlockShape {
     /// Returns the size of the table, in bytes.
     pub(super) fn table(&self) -> u64 {
-        u64::from(self.rows) * ROW as u64 + u64::from(self.names)
+        u64::from(self.rows) * (OUTLINE + ROW) as u64 + u64::from(self.names)
     }
 
     /// Whether the text is stored compressed.
@@ -211,9 +225,14 @@ impl BlockShape {
         self.stored != self.text
     }
 
-    /// Divides a table into rows and names; `None` if it is too short.
+    /// Divides a table into outlines with names, and rows; `None` if it is too short.
     pub(super) fn divide<'a>(&self, table: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
-        table.split_at_checked(self.rows as usize * ROW)
+        table.split_at_checked(self.outlines() + self.names as usize)
+    }
+
+    /// Returns the bytes of the outlines.
+    pub(super) fn outlines(&self) -> usize {
+        self.rows as usize * OUTLINE
     }
 }
 
@@ -269,6 +288,36 @@ impl MessageRow {
             session: name(names, self.session),
         })
     }
+}
+
+/// The bits of an outline for the size of the text; the flags are above them.
+const LENGTH_BITS: u32 = 21;
+
+/// Returns the outline of the message with this row, whose text begins at `start`.
+fn outline_of(row: &[u8], start: usize) -> u32 {
+    let flags = MessageRow::read(row).map_or(0, |row| row.flags);
+    let attributes = u32::from(flags >> 4 & 15) | u32::from(flags >> 8 & 15) << 4;
+    let length = end_of(row).saturating_sub(start).min(LONGEST) as u32;
+    u32::from(flags >> QUESTION & 1) << 31 | attributes << LENGTH_BITS | length
+}
+
+/// Reads the outline of a message from those of its block.
+pub(super) fn outline(outlines: &[u8], number: usize) -> Option<MessageOutline> {
+    let from = number.checked_mul(OUTLINE)?;
+    let outline = ByteReader(outlines.get(from..from + OUTLINE)?).u32()?;
+    let attributes = outline >> LENGTH_BITS & 0xff;
+    Some(MessageOutline {
+        length: (outline & ((1 << LENGTH_BITS) - 1)) as usize,
+        kind: *KINDS.get(attributes as usize & 15)?,
+        origin: *ORIGINS.get(attributes as usize >> 4)?,
+        is_question: outline >> 31 == 1,
+    })
+}
+
+/// Returns whether a row is undamaged.
+pub(super) fn is_whole(row: &[u8]) -> bool {
+    let (row, sum) = row.split_at(row.len().min(ROW_SUM));
+    ByteReader(sum).u32() == Some(sum_of(row))
 }
 
 /// Returns the end of the message's text in that of the block.
@@ -400,7 +449,13 @@ mod tests {
         builder.push(7, &CorpusMessage::of(&message));
         assert!(builder.is_full());
         let sealed = builder.seal(&mut IndexBuilder::new(Part::Results));
-        let (rows, names) = sealed.shape.divide(&sealed.table).expect("it is whole");
+        let (head, rows) = sealed.shape.divide(&sealed.table).expect("it is whole");
+        let (outlines, names) = head.split_at(sealed.shape.outlines());
+        let outlined = outline(outlines, 0).expect("there is one");
+        assert_eq!(
+            (outlined.length, outlined.kind),
+            (LONGEST, MessageKind::ToolResult)
+        );
         assert!(sealed.shape.stored < sealed.shape.text / 100);
         let frames = Frames::new(
             Part::Results.frame_size(),
@@ -419,7 +474,7 @@ mod tests {
         assert_eq!(message.length, 2 * LONGEST as u64);
         assert!(message.is_cut());
         assert_eq!(message.tool, Some("Bash"));
-        assert_eq!(sealed.owners, [7]);
+        assert_eq!(sealed.runs, [OwnerRun { owner: 7, first: 0 }]);
         assert!(builder.is_empty());
     }
 }

@@ -1,37 +1,44 @@
 //! The index of a part: which messages contain which words, how often.
 //!
 //! It consists of segments, each of which indexes the words of many blocks, so that a search
-//! reads a few pages of each segment and none of the blocks that cannot match. A segment holds
-//! its blocks, its folded words in order, each followed by a newline, and for each word a list
-//! of the places that contain it. Words are found by binary search over groups of words, or by
-//! searching their text. A place is a message, counted over all blocks of the segment. For
-//! results it is a block: they are several times as much text and are searched less often.
+//! reads a few pages of each segment and none of the blocks that cannot match. A build writes
+//! segments as it reads logs, and merges them at its end, so that there are few: see `merge`.
+//!
+//! A segment holds its folded words in order, each with a list of the places that contain it. A
+//! place is a message, counted over some consecutive blocks of the segment, which are called a
+//! span. For results it is a block: they are several times as much text and are searched less
+//! often. Spans bound the memory of a search, are searched in parallel, and are copied as they are
+//! when segments are merged.
+//!
+//! Words of hexadecimal digits come after all others: numbers, hashes and identifiers are most
+//! of the words of a large index, and a search for a text with other letters inside of words does
+//! not read them.
 //!
 //! A word that is written with letters which folding makes ASCII ones is indexed a second time,
 //! with a mark at its end, so that a search for the ASCII word knows where it is written so.
 //!
-//! Each page of a segment has a checksum, so that a lookup verifies what it reads and no more.
+//! Words are stored in shards, see `shard`. Each page of a shard has a checksum, so that a lookup
+//! verifies what it reads and no more. Blocks, spans and the rows of shards are stored behind the
+//! last shard.
 
 mod builder;
+mod list;
+mod merge;
+mod shard;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
 
-use memchr::{memchr, memmem, memrchr};
+use memchr::memmem;
 
 use super::Part;
-use super::bytes::{ByteReader, checksum};
+use super::bytes::{ByteReader, ByteWriter, checksum};
 
 pub(super) use builder::IndexBuilder;
+pub(super) use list::{PlaceList, WordList};
+pub(super) use merge::{MergedSegment, merge};
 
-/// The number of bytes that have a checksum of their own.
-const PAGE: usize = 1024;
-/// The number of words of a group.
-const GROUP: usize = 16;
-/// The size of a group's entry: the ends of its words and of its lists.
-const GROUP_ENTRY: usize = 8;
-/// The size of a block's entry: its number and its first place.
-const BLOCK_ENTRY: usize = 8;
+use shard::{Shard, ShardRow, ShardWords, ShardWriter, VerifiedPages};
 
 /// The mark behind a word that is written with other letters than it is indexed with.
 const FOLDED: char = '\u{1}';
@@ -68,47 +75,64 @@ pub(super) struct TextFlags(u8);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct SegmentRow {
     pub(super) at: u64,
-    /// The number of blocks, and of places in them.
+    /// The bytes of all shards.
+    pub(super) body: u64,
+    /// The bytes of its header, which follows the shards.
+    pub(super) header: u32,
+    /// The number of spans, of blocks in them, and of shards.
+    pub(super) spans: u32,
     pub(super) blocks: u32,
-    pub(super) places: u32,
-    /// The number of words, and the bytes of their text and of their lists.
-    pub(super) words: u32,
-    pub(super) text: u32,
-    pub(super) lists: u32,
+    pub(super) shards: u32,
     /// The number of postings, as a measure of what merging it costs.
     pub(super) postings: u32,
-    /// The checksum of the checksums of its pages.
+    /// The checksum of the header.
     pub(super) checksum: u64,
+}
+
+/// Some consecutive blocks of a segment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Span {
+    /// The number of each block, and the first of its places.
+    pub(super) blocks: Vec<(u32, u32)>,
+    /// The number of places.
+    pub(super) places: u32,
+    /// The number of postings.
+    postings: u32,
+}
+
+/// What is known about a segment apart from its words.
+#[derive(Debug)]
+struct SegmentHeader {
+    spans: Vec<Span>,
+    /// Each shard with its first word.
+    shards: Vec<(ShardRow, Box<[u8]>)>,
+    /// The number of shards before the first one of hexadecimal numbers.
+    others: usize,
+}
+
+/// What has been read of a segment and verified.
+#[derive(Debug)]
+pub(super) struct ReadSegment {
+    header: OnceLock<Option<SegmentHeader>>,
+    verified: VerifiedPages,
 }
 
 /// A segment of the index.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Segment<'a> {
-    row: &'a SegmentRow,
-    has_messages: bool,
-    body: &'a [u8],
-    sums: &'a [u8],
+    pub(super) has_messages: bool,
+    header: &'a SegmentHeader,
     verified: &'a VerifiedPages,
-}
-
-/// Which pages of a segment have been compared with their checksums, one bit each; the last one
-/// is for the checksums.
-#[derive(Debug)]
-pub(super) struct VerifiedPages(Box<[AtomicU64]>);
-
-/// The blocks of a segment.
-#[derive(Debug)]
-pub(super) struct SegmentBlocks {
-    /// The number of each block, and the first of its places.
-    entries: Vec<(u32, u32)>,
-}
-
-/// A list of places, as it is stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct PlaceList<'a> {
     bytes: &'a [u8],
-    /// Whether it has one bit for each place; else the distances between places.
-    has_bits: bool,
+}
+
+/// The words of a segment that follow each other.
+#[derive(Debug)]
+struct SegmentWords<'a> {
+    segment: Segment<'a>,
+    /// The shards after the current one.
+    shards: Range<usize>,
+    current: Option<ShardWords<'a>>,
 }
 
 impl TextFlags {
@@ -116,19 +140,22 @@ impl TextFlags {
     const WHOLE: u8 = 0x40;
     const FOLDED: u8 = 0x80;
     /// The most lists that are told apart; further ones do not narrow a search.
-    const MOST: usize = Self::COUNT as usize;
+    pub(super) const MOST: usize = Self::COUNT as usize;
 
     /// Adds a text of the list with this index, if it has one of all before it: `word` contains it.
-    fn add(&mut self, index: usize, (word, text): (&[u8], &[u8])) {
-        if self.count() < index {
-            return;
+    pub(super) fn add(&mut self, index: usize, how: Self) {
+        if self.count() >= index {
+            self.0 = (self.0 & !Self::COUNT) | (index + 1) as u8 | how.0;
         }
-        let how = match word.last() {
+    }
+
+    /// Returns how a word contains a text.
+    pub(super) fn of(word: &[u8], text: &[u8]) -> Self {
+        Self(match word.last() {
             _ if word == text => Self::WHOLE,
             Some(last) if char::from(*last) == FOLDED => Self::FOLDED,
             _ => 0,
-        };
-        self.0 = (self.0 & !Self::COUNT) | (index + 1) as u8 | how;
+        })
     }
 
     fn count(self) -> usize {
@@ -144,65 +171,37 @@ impl TextFlags {
 }
 
 impl SegmentRow {
-    fn groups(&self) -> usize {
-        (self.words as usize).div_ceil(GROUP)
-    }
-
-    /// Returns the bytes of blocks, groups, words and lists.
-    fn body(&self) -> usize {
-        BLOCK_ENTRY * self.blocks as usize
-            + GROUP_ENTRY * self.groups()
-            + self.text as usize
-            + self.lists as usize
-    }
-
-    fn pages(&self) -> usize {
-        self.body().div_ceil(PAGE)
-    }
-
     /// Returns the size of the segment, in bytes.
-    pub(super) fn bytes(&self) -> usize {
-        self.body() + 8 * self.pages()
+    pub(super) fn bytes(&self) -> u64 {
+        self.body + u64::from(self.header)
     }
 }
 
-impl VerifiedPages {
-    /// Returns those of a segment of which nothing has been verified.
-    pub(super) fn none(row: &SegmentRow) -> Self {
-        let bits = row.pages() + 1;
-        Self((0..bits.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
-    }
-
-    /// Whether a page is whole; checked until it succeeds once.
-    fn is_known(&self, page: usize, is_whole: impl FnOnce() -> bool) -> bool {
-        let (Some(bits), bit) = (self.0.get(page / 64), 1 << (page % 64)) else {
-            return is_whole();
-        };
-        if bits.load(Ordering::Relaxed) & bit != 0 {
-            return true;
-        }
-        let is_whole = is_whole();
-        if is_whole {
-            bits.fetch_or(bit, Ordering::Relaxed);
-        }
-        is_whole
-    }
-}
-
-impl SegmentBlocks {
-    /// Returns the block of a place, by its index in the segment, and the place in that block.
+impl Span {
+    /// Returns the block of a place, by its index in the span, and the place in that block.
     /// `near` is the index of an earlier place's block.
     pub(super) fn find(&self, place: u32, near: usize) -> Option<(usize, u32)> {
         let is_before = |(_, first): &(u32, u32)| *first <= place;
         // Places come in order, so the block is mostly the same or the next one.
-        let after = self.entries.get(near..)?;
+        let after = self.blocks.get(near..)?;
         let steps = match after.get(1) {
             Some(next) if is_before(next) => after.partition_point(is_before),
             _ => 1,
         };
         let index = near + steps.checked_sub(1)?;
-        let (_, first) = self.entries.get(index)?;
-        Some((index, place.checked_sub(*first)?))
+        let (_, first) = self.blocks.get(index)?;
+        (place < self.places).then_some((index, place.checked_sub(*first)?))
+    }
+
+    /// Returns the number of each block and of its places.
+    fn sizes(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.blocks.iter().enumerate().map(|(at, (number, first))| {
+            let next = self
+                .blocks
+                .get(at + 1)
+                .map_or(self.places, |(_, next)| *next);
+            (*number, next.saturating_sub(*first))
+        })
     }
 
     /// Returns the number of each block with its share of what is known about all places.
@@ -210,268 +209,292 @@ impl SegmentBlocks {
         &'a self,
         places: &'a [T],
     ) -> impl Iterator<Item = (u32, &'a [T])> + use<'a, T> {
-        self.entries
-            .iter()
-            .enumerate()
-            .map(|(at, (number, first))| {
-                let next = self.entries.get(at + 1).map(|(_, next)| *next as usize);
-                let next = next.unwrap_or(places.len());
-                let own = places.get(*first as usize..next);
-                (*number, own.unwrap_or_default())
-            })
+        self.blocks.iter().enumerate().map(|(at, (number, first))| {
+            let next = self.blocks.get(at + 1).map(|(_, next)| *next as usize);
+            let next = next.unwrap_or(places.len());
+            let own = places.get(*first as usize..next);
+            (*number, own.unwrap_or_default())
+        })
+    }
+}
+
+impl SegmentHeader {
+    fn write(spans: &[Span], shards: &[(ShardRow, Box<[u8]>)]) -> Vec<u8> {
+        let mut out = ByteWriter::default();
+        for span in spans {
+            out.u32(span.blocks.len() as u32);
+            out.u32(span.places);
+            out.u32(span.postings);
+        }
+        for (number, first) in spans.iter().flat_map(|span| &span.blocks) {
+            out.u32(*number);
+            out.u32(*first);
+        }
+        for (row, first) in shards {
+            row.write(&mut out);
+            out.u32(first.len() as u32);
+            out.0.extend_from_slice(first);
+        }
+        out.0
     }
 
-    /// Returns the number of a block, by its index in the segment.
-    pub(super) fn number(&self, index: usize) -> Option<u32> {
-        self.entries.get(index).map(|(number, _)| *number)
+    /// Reads the header of a segment; `None` if it is damaged.
+    fn read(row: &SegmentRow, bytes: &[u8]) -> Option<Self> {
+        let header = bytes.get(usize::try_from(row.body).ok()?..)?;
+        if header.len() != row.header as usize || checksum(header) != row.checksum {
+            return None;
+        }
+        let mut input = ByteReader(header);
+        let mut sizes = ByteReader(input.bytes((row.spans as usize).checked_mul(12)?)?);
+        let mut spans = Vec::with_capacity(row.spans as usize);
+        let mut left = row.blocks;
+        for _ in 0..row.spans {
+            let (blocks, places, postings) = (sizes.u32()?, sizes.u32()?, sizes.u32()?);
+            left = left.checked_sub(blocks)?;
+            let mut entries = ByteReader(input.bytes((blocks as usize).checked_mul(8)?)?);
+            let entries = (0..blocks).map(|_| Some((entries.u32()?, entries.u32()?)));
+            spans.push(Span {
+                blocks: entries.collect::<Option<_>>()?,
+                places,
+                postings,
+            });
+        }
+        let mut shards = Vec::new();
+        for _ in 0..row.shards {
+            let shard = ShardRow::read(&mut input)?;
+            let length = input.u32()? as usize;
+            shards.push((shard, input.bytes(length)?.into()));
+        }
+        let is_other = |(_, first): &(ShardRow, Box<[u8]>)| !is_hexadecimal(first);
+        (left == 0).then(|| Self {
+            spans,
+            others: shards.partition_point(is_other),
+            shards,
+        })
+    }
+}
+
+impl ReadSegment {
+    /// Returns that of a segment of which nothing has been read.
+    pub(super) fn none(row: &SegmentRow) -> Self {
+        Self {
+            header: OnceLock::new(),
+            verified: VerifiedPages::none(row.body, row.shards),
+        }
     }
 }
 
 impl<'a> Segment<'a> {
-    /// Opens a segment; `None` if its bytes are too few or the checksums are damaged.
+    /// Opens a segment; `None` if its bytes are too few or its header is damaged.
     pub(super) fn open(
         part: Part,
-        (row, verified): (&'a SegmentRow, &'a VerifiedPages),
+        (row, read): (&SegmentRow, &'a ReadSegment),
         bytes: &'a [u8],
     ) -> Option<Self> {
-        let (body, sums) = bytes.split_at_checked(row.body())?;
-        let are_sums_whole = || checksum(sums) == row.checksum;
-        let is_whole = verified.is_known(row.pages(), are_sums_whole);
-        is_whole.then_some(Self {
-            row,
+        let header = read.header.get_or_init(|| SegmentHeader::read(row, bytes));
+        Some(Self {
             has_messages: part.has_concordance(),
-            body,
-            sums,
-            verified,
+            header: header.as_ref()?,
+            verified: &read.verified,
+            bytes,
         })
     }
 
-    /// Returns its blocks.
-    pub(super) fn blocks(&self) -> Option<SegmentBlocks> {
-        let mut entries = ByteReader(self.get(0..BLOCK_ENTRY * self.row.blocks as usize)?);
-        let entries = (0..self.row.blocks).map(|_| Some((entries.u32()?, entries.u32()?)));
-        Some(SegmentBlocks {
-            entries: entries.collect::<Option<_>>()?,
-        })
+    /// Returns its spans.
+    pub(super) fn spans(&self) -> &'a [Span] {
+        &self.header.spans
     }
 
-    /// Calls `take` with each word from the first that is not less than `start` and with its
-    /// list, until it returns false; `None` if the segment is damaged.
-    pub(super) fn each_from(
+    /// Calls `take` with each word that has the prefix and with its list; `None` if the segment is
+    /// damaged.
+    pub(super) fn each_with_prefix(
         &self,
-        start: &[u8],
-        take: &mut dyn FnMut(&'a [u8], PlaceList<'a>) -> bool,
+        prefix: &[u8],
+        take: &mut dyn FnMut(&'a [u8], WordList<'a>),
     ) -> Option<()> {
-        let (mut low, mut high) = (0, self.row.groups());
-        while low < high {
-            let middle = (low + high) / 2;
-            match self.first_word(middle)? < start {
-                true => low = middle + 1,
-                false => high = middle,
-            }
+        let others = self.header.others;
+        self.each_in(0..others, prefix, take)?;
+        match is_hexadecimal(prefix) {
+            true => self.each_in(others..self.header.shards.len(), prefix, take),
+            false => Some(()),
         }
-        for group in low.saturating_sub(1)..self.row.groups() {
-            let (mut words, mut lists) = self.group(group)?;
-            while let Some((word, list)) = next_word(&mut words, &mut lists) {
-                if word >= start && !take(word, list?) {
-                    return Some(());
-                }
-            }
+    }
+
+    /// Like [`Segment::each_with_prefix`], in these shards.
+    fn each_in(
+        &self,
+        shards: Range<usize>,
+        prefix: &[u8],
+        take: &mut dyn FnMut(&'a [u8], WordList<'a>),
+    ) -> Option<()> {
+        let mut words = self.words_from(shards, prefix)?;
+        while let Some((word, list)) = words.next()?
+            && word.starts_with(prefix)
+        {
+            take(word, list);
         }
         Some(())
     }
 
-    /// Returns for each place of which lists of folded texts it has one inside its words; `None` if
-    /// the segment is damaged.
-    pub(super) fn places_with(&self, lists: &[Vec<String>]) -> Option<Vec<TextFlags>> {
-        let mut places = vec![TextFlags::default(); self.row.places as usize];
-        let lists = lists.iter().enumerate().take(TextFlags::MOST);
-        for (number, text) in lists.flat_map(|(at, list)| list.iter().map(move |text| (at, text))) {
-            let mut is_sound = true;
-            self.each_with(text.as_bytes(), &mut |word, list| {
-                let how = (word, text.as_bytes());
-                let read =
-                    self.each_place(list, &mut |place, _| match places.get_mut(place as usize) {
-                        Some(flags) => flags.add(number, how),
-                        None => is_sound = false,
-                    });
-                is_sound &= read.is_some();
-            })?;
-            if !is_sound {
-                return None;
-            }
-        }
-        Some(places)
+    /// Returns the list of a word, `Some(None)` if it has none; `None` if the segment is damaged.
+    pub(super) fn find(&self, word: &[u8]) -> Option<Option<WordList<'a>>> {
+        let others = self.header.others;
+        let shards = match is_hexadecimal(word) {
+            true => others..self.header.shards.len(),
+            false => 0..others,
+        };
+        let found = self.words_from(shards, word)?.next()?;
+        Some(
+            found
+                .filter(|(known, _)| *known == word)
+                .map(|(_, list)| list),
+        )
     }
 
-    /// Calls `take` with each word that contains the text and with its list.
-    fn each_with(&self, text: &[u8], take: &mut dyn FnMut(&'a [u8], PlaceList<'a>)) -> Option<()> {
-        let words = self.get(self.words_at(0..self.row.text as usize))?;
+    /// Calls `take` with each word that contains the text and with its list; `None` if the segment
+    /// is damaged.
+    pub(super) fn each_with(
+        &self,
+        text: &[u8],
+        take: &mut dyn FnMut(&'a [u8], WordList<'a>),
+    ) -> Option<()> {
         let finder = memmem::Finder::new(text);
-        // The group of the last word, what follows that word in it, and where that begins.
-        let mut group = 0;
-        let (mut others, mut lists) = (&words[..0], &words[..0]);
-        let mut at = 0;
-        let mut from = 0;
-        while let Some(found) = finder.find(&words[from..]) {
-            let found = from + found;
-            let start =
-                memrchr(b'\n', &words[from..found]).map_or(from, |before| from + before + 1);
-            if others.is_empty() || self.ends(group)?.0 <= start {
-                group = self.group_at(start, group)?;
-                (others, lists) = self.group(group)?;
-                at = self.starts(group)?.0;
-            }
-            while let Some((word, list)) = next_word(&mut others, &mut lists) {
-                let is_found = at == start;
-                at += word.len() + 1;
-                if is_found {
-                    take(word, list?);
-                    break;
-                }
-            }
-            from = found + memchr(b'\n', &words[found..])? + 1;
+        let shards = match is_hexadecimal(text) {
+            true => self.header.shards.len(),
+            false => self.header.others,
+        };
+        (0..shards).try_for_each(|shard| self.shard(shard)?.each_with(&finder, take))
+    }
+
+    /// Returns the words of these shards from the first that is not less than `start`.
+    fn words_from(&self, shards: Range<usize>, start: &[u8]) -> Option<SegmentWords<'a>> {
+        let known = &self.header.shards[shards.clone()];
+        let is_before = |(_, first): &(ShardRow, Box<[u8]>)| &**first <= start;
+        let first = shards.start + known.partition_point(is_before).saturating_sub(1);
+        let current = match shards.contains(&first) {
+            true => Some(self.shard(first)?.words_from(start)?),
+            false => None,
+        };
+        Some(SegmentWords {
+            segment: *self,
+            shards: first + 1..shards.end,
+            current,
+        })
+    }
+
+    /// Returns all words.
+    fn words(&self) -> SegmentWords<'a> {
+        SegmentWords {
+            segment: *self,
+            shards: 0..self.header.shards.len(),
+            current: None,
         }
-        Some(())
     }
 
-    /// Returns the group with the word at this offset, which is not before the group `first`.
-    fn group_at(&self, word: usize, first: usize) -> Option<usize> {
-        let (mut low, mut high) = (first, self.row.groups());
-        // Mostly it is near.
-        let mut step = 1;
-        while low + step < high && self.ends(low + step)?.0 <= word {
-            low += step + 1;
-            step *= 2;
-        }
-        high = high.min(low + step + 1);
-        while low < high {
-            let middle = (low + high) / 2;
-            match self.ends(middle)?.0 <= word {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        Some(low)
-    }
-
-    /// Calls `take` with each place of a list, in order, and how often it has the word.
-    pub(super) fn each_place(
-        &self,
-        list: PlaceList<'_>,
-        take: &mut dyn FnMut(u32, u32),
-    ) -> Option<()> {
-        if list.has_bits {
-            for (byte, bits) in list.bytes.iter().enumerate() {
-                for bit in (0..8).filter(|bit| bits >> bit & 1 == 1) {
-                    take(8 * byte as u32 + bit, 1);
-                }
-            }
-            return Some(());
-        }
-        let mut list = ByteReader(list.bytes);
-        let mut place = 0u32;
-        while !list.0.is_empty() {
-            let code = list.varint()?;
-            if !self.has_messages {
-                place = place.checked_add(code as u32)?;
-                take(place, 1);
-                continue;
-            }
-            place = place.checked_add((code >> 1) as u32)?;
-            let times = match code & 1 {
-                0 => 1,
-                _ => list.varint()? as u32,
-            };
-            take(place, times);
-        }
-        Some(())
-    }
-
-    /// Returns where the group's words and lists end.
-    fn ends(&self, group: usize) -> Option<(usize, usize)> {
-        let at = BLOCK_ENTRY * self.row.blocks as usize + GROUP_ENTRY * group;
-        let mut entry = ByteReader(self.get(at..at + GROUP_ENTRY)?);
-        Some((entry.u32()? as usize, entry.u32()? as usize))
-    }
-
-    fn starts(&self, group: usize) -> Option<(usize, usize)> {
-        group
-            .checked_sub(1)
-            .map_or(Some((0, 0)), |before| self.ends(before))
-    }
-
-    fn first_word(&self, group: usize) -> Option<&'a [u8]> {
-        let words = self.get(self.words_at(self.starts(group)?.0..self.ends(group)?.0))?;
-        words.get(..memchr(b'\n', words)?)
-    }
-
-    /// Returns the words and the lists of a group.
-    fn group(&self, group: usize) -> Option<(&'a [u8], &'a [u8])> {
-        let (start, end) = (self.starts(group)?, self.ends(group)?);
-        let lists = self.words_at(0..0).start + self.row.text as usize;
-        Some((
-            self.get(self.words_at(start.0..end.0))?,
-            self.get(lists + start.1..lists + end.1)?,
-        ))
-    }
-
-    /// Returns the range in the segment of a range of the words.
-    fn words_at(&self, range: Range<usize>) -> Range<usize> {
-        let at = BLOCK_ENTRY * self.row.blocks as usize + GROUP_ENTRY * self.row.groups();
-        at + range.start..at + range.end
-    }
-
-    /// Returns a range of the segment; `None` if a page of it is damaged.
-    fn get(&self, range: Range<usize>) -> Option<&'a [u8]> {
-        let bytes = self.body.get(range.clone())?;
-        for page in range.start / PAGE..range.end.div_ceil(PAGE) {
-            let is_whole = || {
-                let whole = &self.body[page * PAGE..self.body.len().min((page + 1) * PAGE)];
-                let sum = self.sums.get(8 * page..);
-                sum.and_then(|sum| ByteReader(sum).u64()) == Some(checksum(whole))
-            };
-            if !self.verified.is_known(page, is_whole) {
-                return None;
-            }
-        }
-        Some(bytes)
+    fn shard(&self, number: usize) -> Option<Shard<'a>> {
+        let (row, _) = self.header.shards.get(number)?;
+        Shard::open((number, *row), self.verified, self.bytes)
     }
 }
 
-/// Takes the next word and its list, which is `None` if it is damaged.
-fn next_word<'a>(
-    words: &mut &'a [u8],
-    lists: &mut &'a [u8],
-) -> Option<(&'a [u8], Option<PlaceList<'a>>)> {
-    let length = memchr(b'\n', words)?;
-    let (word, rest) = words.split_at(length);
-    *words = &rest[1..];
-    let mut reader = ByteReader(lists);
-    let list = reader.varint().and_then(|code| {
-        let bytes = reader.bytes(usize::try_from(code >> 1).ok()?)?;
-        let has_bits = code & 1 == 1;
-        Some(PlaceList { bytes, has_bits })
-    });
-    *lists = reader.0;
-    Some((word, list))
+impl<'a> SegmentWords<'a> {
+    /// Takes the next word and its list; `None` if the segment is damaged.
+    fn next(&mut self) -> Option<Option<(&'a [u8], WordList<'a>)>> {
+        loop {
+            if let Some(current) = &mut self.current
+                && let Some(found) = current.next()?
+            {
+                return Some(Some(found));
+            }
+            let Some(next) = self.shards.next() else {
+                return Some(None);
+            };
+            self.current = Some(self.segment.shard(next)?.words_from(b"")?);
+        }
+    }
+}
+
+/// Whether a word consists of hexadecimal digits only.
+fn is_hexadecimal(word: &[u8]) -> bool {
+    word.iter()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Returns the first eight bytes of a word as a number, in the order in which words are compared.
+fn start_of(word: &[u8]) -> u64 {
+    let mut eight = [0; 8];
+    let length = word.len().min(8);
+    eight[..length].copy_from_slice(&word[..length]);
+    u64::from_be_bytes(eight)
+}
+
+/// A segment under construction.
+#[derive(Debug, Default)]
+struct SegmentWriter {
+    shard: ShardWriter,
+    is_hexadecimal: bool,
+    shards: Vec<(ShardRow, Box<[u8]>)>,
+    /// The bytes of all complete shards.
+    body: u64,
+    /// Complete shards that have not been taken.
+    out: ByteWriter,
+}
+
+impl SegmentWriter {
+    /// Adds a word, whether it consists of hexadecimal digits, and its list; words come in order,
+    /// and hexadecimal ones last.
+    fn push(&mut self, (word, is_hexadecimal): (&[u8], bool), list: &[u8]) {
+        if self.shard.is_full() || is_hexadecimal != self.is_hexadecimal {
+            self.end_shard();
+        }
+        self.is_hexadecimal = is_hexadecimal;
+        self.shard.push(word, list);
+    }
+
+    fn end_shard(&mut self) {
+        if self.shard.is_empty() {
+            return;
+        }
+        let first = self.shard.first().into();
+        let row = self.shard.finish(self.body, &mut self.out);
+        self.body += row.bytes() as u64;
+        self.shards.push((row, first));
+    }
+
+    /// Returns the row; what has not been taken of the segment is in `out`.
+    fn finish(&mut self, spans: &[Span]) -> SegmentRow {
+        self.end_shard();
+        let header = SegmentHeader::write(spans, &self.shards);
+        let postings: u64 = spans.iter().map(|span| u64::from(span.postings)).sum();
+        let row = SegmentRow {
+            at: 0,
+            body: self.body,
+            header: header.len() as u32,
+            spans: spans.len() as u32,
+            blocks: spans.iter().map(|span| span.blocks.len() as u32).sum(),
+            shards: self.shards.len() as u32,
+            postings: u32::try_from(postings).unwrap_or(u32::MAX),
+            checksum: checksum(&header),
+        };
+        self.out.0.extend_from_slice(&header);
+        row
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
     use crate::core::text::{fold, words};
 
-    /// Builds a segment of blocks of messages; the numbers of its blocks are even.
-    fn made(part: Part, blocks: &[Vec<String>]) -> (SegmentRow, Vec<u8>) {
-        let mut builder = IndexBuilder::new(part);
-        add(&mut builder, blocks, 0);
-        builder.finish()
-    }
+    type Stored = (SegmentRow, Vec<u8>);
 
-    fn add(builder: &mut IndexBuilder, blocks: &[Vec<String>], first: u32) {
+    /// Builds a segment of blocks of messages; the numbers of its blocks are even.
+    fn made(part: Part, blocks: &[Vec<String>], first: u32) -> Stored {
+        let mut builder = IndexBuilder::new(part);
         for (number, messages) in blocks.iter().enumerate() {
             let text: String = messages.iter().map(|text| format!("{text}\n")).collect();
             let ends = messages.iter().scan(0, |end, text| {
@@ -481,31 +504,49 @@ mod tests {
             builder.add_block(&text, ends, messages.len());
             builder.blocks.push(2 * (first + number as u32));
         }
+        builder.finish()
+    }
+
+    /// Merges segments; only the blocks that `is_current` accepts are kept of those that are joined.
+    fn merged(part: Part, stored: &[Stored], is_current: &dyn Fn(usize, u32) -> bool) -> Stored {
+        let read: Vec<ReadSegment> = stored
+            .iter()
+            .map(|(row, _)| ReadSegment::none(row))
+            .collect();
+        let segments = stored.iter().zip(&read);
+        let segments: Vec<Segment<'_>> = segments
+            .map(|((row, bytes), read)| Segment::open(part, (row, read), bytes).expect("whole"))
+            .collect();
+        let mut out = Vec::new();
+        let merged = merge(&segments, is_current, &mut |bytes| {
+            out.extend_from_slice(bytes);
+            Ok(())
+        });
+        let merged = merged.expect("nothing fails").expect("it is whole");
+        assert_eq!(merged.row.bytes(), out.len() as u64);
+        (merged.row, out)
     }
 
     type Found = Vec<(u32, u32, u32)>;
 
     /// Returns the places of a word: the block's number, the message's, and how often.
-    fn asked(part: Part, (row, bytes): &(SegmentRow, Vec<u8>), word: &str) -> Option<Found> {
-        let verified = VerifiedPages::none(row);
-        let segment = Segment::open(part, (row, &verified), bytes)?;
-        let blocks = segment.blocks()?;
+    fn asked(part: Part, (row, bytes): &Stored, word: &str) -> Option<Found> {
+        let read = ReadSegment::none(row);
+        let segment = Segment::open(part, (row, &read), bytes)?;
         let mut found = Vec::new();
-        let mut is_sound = true;
-        segment.each_from(word.as_bytes(), &mut |known, list| {
-            if known == word.as_bytes() {
-                let mut near = 0;
-                let read = segment.each_place(list, &mut |place, times| {
-                    let (block, message) = blocks.find(place, near).expect("it is a place");
-                    let number = blocks.number(block).expect("it is a block");
-                    found.push((number, message, times));
-                    near = block;
-                });
-                is_sound = read.is_some();
-            }
-            false
-        })?;
-        is_sound.then_some(found)
+        let Some(mut list) = segment.find(word.as_bytes())? else {
+            return Some(found);
+        };
+        while let Some((span, places)) = list.next()? {
+            let span = segment.spans().get(span as usize)?;
+            let mut near = 0;
+            places.each(segment.has_messages, |place, times| {
+                let (block, message) = span.find(place, near).expect("it is a place");
+                found.push((span.blocks[block].0, message, times));
+                near = block;
+            })?;
+        }
+        Some(found)
     }
 
     fn expected(part: Part, blocks: &[Vec<String>], word: &str) -> Found {
@@ -529,82 +570,64 @@ mod tests {
     }
 
     fn blocks() -> impl Strategy<Value = Vec<Vec<String>>> {
-        let message = "([a-dA-D]{1,3}(ing|ed)?[ .]|[éÉ]a |数|İ ){0,12}";
+        let message = "([a-hA-D0-2]{1,3}(ing|ed)?[ .]|[éÉ]a |数|İ ){0,12}";
         let messages = prop::collection::vec(message, 1..8);
         prop::collection::vec(messages, 0..5)
     }
 
+    fn all_words(blocks: &[Vec<String>]) -> BTreeSet<String> {
+        let all = blocks.iter().flatten();
+        all.flat_map(|text| words(text).map(|word| fold(word.text).into_owned()))
+            .collect()
+    }
+
     proptest! {
         #[test]
-        fn every_word_is_found_where_it_is(blocks in blocks(), cut in any::<prop::sample::Index>()) {
+        fn every_word_is_found_where_it_is(
+            blocks in blocks(),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 2),
+        ) {
             for part in [Part::Words, Part::Results] {
-                let whole = made(part, &blocks);
-                // A segment that takes over another says the same.
-                let cut = cut.index(blocks.len() + 1);
-                let first = made(part, &blocks[..cut]);
-                let mut builder = IndexBuilder::new(part);
-                let verified = VerifiedPages::none(&first.0);
-                let segment = Segment::open(part, (&first.0, &verified), &first.1);
-                let segment = segment.expect("it is whole");
-                builder.adopt(segment, &|_| true).expect("it is whole");
-                add(&mut builder, &blocks[cut..], cut as u32);
-                let merged = builder.finish();
-                let all = blocks.iter().flatten();
-                let mut all: Vec<String> = all
-                    .flat_map(|text| words(text).map(|word| fold(word.text).into_owned()))
-                    .collect();
-                all.extend(["absent".to_owned(), String::new()]);
+                let whole = made(part, &blocks, 0);
+                // A segment that others were merged into says the same.
+                let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(blocks.len() + 1)).collect();
+                cuts.sort_unstable();
+                let ranges = [0..cuts[0], cuts[0]..cuts[1], cuts[1]..blocks.len()];
+                let parts = ranges.map(|range| made(part, &blocks[range.clone()], range.start as u32));
+                let once = merged(part, &parts[..2], &|_, _| true);
+                let twice = merged(part, &[once, parts[2].clone()], &|_, _| true);
+                prop_assert_eq!(twice.0.spans, 1);
+                let mut all: Vec<String> = all_words(&blocks).into_iter().collect();
+                all.extend(["absent", "add", "012", ""].map(str::to_owned));
                 for word in &all {
                     let expected = Some(expected(part, &blocks, word));
                     prop_assert_eq!(&asked(part, &whole, word), &expected);
-                    prop_assert_eq!(&asked(part, &merged, word), &expected);
+                    prop_assert_eq!(&asked(part, &twice, word), &expected);
                 }
             }
         }
 
         #[test]
-        fn every_word_with_a_text_in_it_is_found(blocks in blocks(), text in "[a-d]{1,2}|ng|éa|数") {
-            let (row, bytes) = made(Part::Results, &blocks);
-            let verified = VerifiedPages::none(&row);
-            let segment = Segment::open(Part::Results, (&row, &verified), &bytes);
-            let segment = segment.expect("it is whole");
-            let mut expected = Vec::new();
-            segment.each_from(b"", &mut |word, list| {
-                if memmem::find(word, text.as_bytes()).is_some() {
-                    expected.push((word, list));
-                }
-                true
-            }).expect("it is whole");
-            let mut found = Vec::new();
-            segment.each_with(text.as_bytes(), &mut |word, list| {
-                found.push((word, list));
-            }).expect("it is whole");
-            prop_assert_eq!(found, expected);
-        }
-
-        #[test]
-        fn a_place_has_the_texts_that_are_inside_its_words(
+        fn every_word_with_a_prefix_or_a_text_in_it_is_found(
             blocks in blocks(),
-            lists in prop::collection::vec(prop::collection::vec("[a-d]{1,2}|ng|数", 1..3), 1..4),
+            text in "[a-h]{1,2}|ng|éa|数|1|",
         ) {
-            let (row, bytes) = made(Part::Words, &blocks);
-            let verified = VerifiedPages::none(&row);
-            let segment = Segment::open(Part::Words, (&row, &verified), &bytes);
-            let segment = segment.expect("it is whole");
-            let places = segment.places_with(&lists).expect("it is whole");
-            let known = segment.blocks().expect("it is whole");
-            for (messages, (_, places)) in blocks.iter().zip(known.each(&places)) {
-                prop_assert_eq!(messages.len(), places.len());
-                for (message, flags) in messages.iter().zip(places) {
-                    let folded: Vec<String> =
-                        words(message).map(|word| fold(word.text).into_owned()).collect();
-                    let has = |text: &String| folded.iter().any(|word| word.contains(text));
-                    let has_all = lists.iter().all(|list| list.iter().any(has));
-                    let is_whole = lists.iter().flatten().any(|text| folded.contains(text));
-                    let how = flags.of_all(lists.len());
-                    prop_assert_eq!(how.is_some(), has_all);
-                    prop_assert!(how.is_none_or(|(known, _)| known == is_whole));
-                }
+            let (row, bytes) = made(Part::Results, &blocks, 0);
+            let read = ReadSegment::none(&row);
+            let segment = Segment::open(Part::Results, (&row, &read), &bytes).expect("whole");
+            let order = |word: &Vec<u8>| (is_hexadecimal(word), word.clone());
+            let mut all: Vec<Vec<u8>> = all_words(&blocks).into_iter().map(String::into_bytes).collect();
+            all.sort_by_key(order);
+            let mut found = Vec::new();
+            segment.each_with_prefix(text.as_bytes(), &mut |word, _| found.push(word.to_vec())).expect("whole");
+            let with_prefix: Vec<Vec<u8>> =
+                all.iter().filter(|word| word.starts_with(text.as_bytes())).cloned().collect();
+            prop_assert_eq!(&found, &with_prefix);
+            if !text.is_empty() {
+                found.clear();
+                segment.each_with(text.as_bytes(), &mut |word, _| found.push(word.to_vec())).expect("whole");
+                all.retain(|word| memmem::find(word, text.as_bytes()).is_some());
+                prop_assert_eq!(found, all);
             }
         }
 
@@ -614,14 +637,14 @@ mod tests {
             bit in 0..8,
             cut in prop::option::of(any::<prop::sample::Index>()),
         ) {
-            let messages = (0..300).map(|n| format!("word{} and word{n} again", n % 3));
-            let good = made(Part::Words, &[messages.collect()]);
+            let messages = (0..300).map(|n| format!("word{} and word{n} again {n}", n % 3));
+            let good = made(Part::Words, &[messages.collect()], 0);
             let mut bad = good.clone();
             bad.1[at.index(good.1.len())] ^= 1u8 << bit;
             if let Some(cut) = cut {
                 bad.1.truncate(cut.index(good.1.len()));
             }
-            for word in ["word1", "and", "again", "word29", "absent"] {
+            for word in ["word1", "and", "again", "word29", "absent", "17"] {
                 if let Some(found) = asked(Part::Words, &bad, word) {
                     prop_assert_eq!(Some(found), asked(Part::Words, &good, word));
                 }
@@ -629,19 +652,60 @@ mod tests {
         }
 
         #[test]
-        fn a_block_that_was_replaced_is_left_out_of_a_merged_segment(blocks in blocks()) {
-            let old = made(Part::Words, &blocks);
-            let verified = VerifiedPages::none(&old.0);
-            let segment = Segment::open(Part::Words, (&old.0, &verified), &old.1);
-            let segment = segment.expect("it is whole");
-            let mut builder = IndexBuilder::new(Part::Words);
-            builder.adopt(segment, &|block| block % 4 == 0).expect("it is whole");
-            let merged = builder.finish();
+        fn a_block_that_was_replaced_is_left_out_of_joined_spans(blocks in blocks()) {
+            let stored = [made(Part::Words, &blocks, 0), made(Part::Words, &[], 0)];
+            let merged = merged(Part::Words, &stored, &|_, block| block % 4 == 0);
             for word in ["a", "b", "aing", "cd", "数"] {
                 let mut kept = expected(Part::Words, &blocks, word);
                 kept.retain(|(block, _, _)| block % 4 == 0);
                 prop_assert_eq!(asked(Part::Words, &merged, word), Some(kept));
             }
+        }
+    }
+
+    #[test]
+    fn large_spans_are_kept_apart_and_large_segments_have_several_shards() {
+        let long = |from: usize| -> Vec<String> {
+            let words = (from..from + 280_000).map(|n| format!("w{n} "));
+            vec![words.collect::<String>() + "everywhere"]
+        };
+        let blocks = [long(0), long(280_000), long(100)];
+        for part in [Part::Words, Part::Results] {
+            let stored: Vec<Stored> = (0..3)
+                .map(|n| made(part, &blocks[n..=n], n as u32))
+                .collect();
+            let whole = merged(part, &stored, &|_, _| true);
+            assert_eq!(whole.0.spans, 3);
+            assert!(whole.0.shards > 3, "{}", whole.0.shards);
+            for word in [
+                "w0",
+                "w150",
+                "w279999",
+                "w280000",
+                "w559999",
+                "everywhere",
+                "w",
+            ] {
+                let expected = expected(part, &blocks, word);
+                assert_eq!(asked(part, &whole, word), Some(expected), "{word}");
+            }
+        }
+    }
+
+    #[test]
+    fn damage_of_a_segment_is_noticed_when_it_is_merged() {
+        let good = made(Part::Words, &[vec!["some words".to_owned()]], 0);
+        for at in 0..good.1.len() {
+            let mut bad = good.clone();
+            bad.1[at] ^= 4;
+            let (row, bytes) = &bad;
+            let read = [ReadSegment::none(row), ReadSegment::none(&good.0)];
+            let Some(segment) = Segment::open(Part::Words, (row, &read[0]), bytes) else {
+                continue;
+            };
+            let other = Segment::open(Part::Words, (&good.0, &read[1]), &good.1).expect("whole");
+            let merged = merge(&[segment, other], &|_, _| true, &mut |_| Ok(()));
+            assert!(merged.expect("nothing fails").is_none(), "{at}");
         }
     }
 }

@@ -23,7 +23,12 @@ impl<'a> Log<'a> {
 
     /// Returns the file, or the database that holds it.
     pub fn path(&self) -> PathBuf {
-        path_of(self.corpus.manifest.string(self.row.path))
+        path_of(self.path_bytes())
+    }
+
+    /// Returns the bytes of its path.
+    pub(in crate::core) fn path_bytes(&self) -> &'a [u8] {
+        self.corpus.manifest.string(self.row.path)
     }
 
     /// Returns the session's id, from the file's name or the database's key.

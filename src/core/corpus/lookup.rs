@@ -1,145 +1,259 @@
-//! Lookups in the index: the blocks and messages that contain a word.
+//! Lookups in the index: the blocks and messages that contain some words.
+//!
+//! Words are looked up once in each segment, see [`WordLists`]; then what their lists say is read
+//! span by span, which several threads can do at the same time.
 
-use super::index::{Occurrence, PlaceList, Segment, SegmentBlocks, TextOccurrence};
+use std::ops::Range;
+
+use super::index::{Occurrence, PlaceList, Segment, Span, TextFlags, TextOccurrence, WordList};
 use super::pack::Pack;
 use super::{Corpus, Part};
+use crate::core::parallel::cores;
 
-/// Decides whether a folded word is a form of a requested one: `None` if not, else whether it
-/// is the requested one itself.
-pub type FormTest<'a> = &'a mut dyn FnMut(&str) -> Option<bool>;
+/// The lists of some words of a part's index, each with a tag.
+#[derive(Debug)]
+pub struct WordLists<'a, T> {
+    corpus: &'a Corpus,
+    part: Part,
+    /// For each segment.
+    lists: Vec<Vec<(T, WordList<'a>)>>,
+}
+
+/// The lists of some words in one span.
+#[derive(Debug)]
+pub struct SpanLists<'s, T> {
+    corpus: &'s Corpus,
+    part: Part,
+    /// The number of the span among all of its part.
+    pub number: usize,
+    span: &'s Span,
+    lists: &'s [(T, PlaceList<'s>)],
+}
+
+/// How a word is related to some lists of texts: the index of a list with a text that is inside
+/// the word, and how that is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextTag(usize, TextFlags);
 
 impl Corpus {
-    /// Returns the number of segments of a part's index, which can be searched in parallel.
-    pub fn segments(&self, part: Part) -> usize {
-        self.manifest.segments[part.number()].len()
+    /// Returns the number of spans of a part's index.
+    pub fn spans(&self, part: Part) -> usize {
+        self.manifest.spans(part)
     }
 
-    /// Calls `take` for each message, visible or not, that contains the folded word, and for
-    /// results for each block that does, in no order.
-    pub fn word_occurrences(
-        &self,
-        (part, segment): (Part, usize),
-        word: &str,
-        take: &mut dyn FnMut(Occurrence),
-    ) {
-        self.with_segment(part, segment, &mut |index, blocks| {
-            let mut read = Some(());
-            index.each_from(word.as_bytes(), &mut |known, list| {
-                if known == word.as_bytes() {
-                    read = self.each_occurrence((part, segment), (index, blocks, list), take);
-                }
-                false
-            })?;
-            read
-        });
+    /// Looks up the words of a part that contain one of these lists of folded texts; see
+    /// [`WordLists::messages`].
+    pub fn words_with(&self, part: Part, texts: &[Vec<String>]) -> WordLists<'_, TextTag> {
+        let mut lists = WordLists::new(self, part);
+        let texts = texts.iter().enumerate().take(TextFlags::MOST);
+        for (number, text) in texts.flat_map(|(at, list)| list.iter().map(move |text| (at, text))) {
+            let text = text.as_bytes();
+            lists.each_segment(|segment, found| {
+                segment.each_with(text, &mut |word, list| {
+                    found.push((TextTag(number, TextFlags::of(word, text)), list));
+                })
+            });
+        }
+        self.release_index(part);
+        lists
     }
 
-    /// Like [`Corpus::word_occurrences`], for every word that has the prefix and that `is_form`
-    /// accepts, whose value is passed on.
-    pub fn form_occurrences(
-        &self,
-        (part, segment): (Part, usize),
-        (prefix, is_form): (&str, FormTest<'_>),
-        take: &mut dyn FnMut(bool, Occurrence),
-    ) {
-        self.with_segment(part, segment, &mut |index, blocks| {
-            let mut is_sound = true;
-            index.each_from(prefix.as_bytes(), &mut |word, list| {
-                if !word.starts_with(prefix.as_bytes()) {
-                    return false;
-                }
-                let is_exact = std::str::from_utf8(word).ok().and_then(&mut *is_form);
-                if let Some(is_exact) = is_exact {
-                    let list = (index, blocks, list);
-                    let take = &mut |occurrence| take(is_exact, occurrence);
-                    is_sound = self.each_occurrence((part, segment), list, take).is_some();
-                }
-                is_sound
-            })?;
-            is_sound.then_some(())
-        });
+    /// Opens a segment; `None` if it is damaged.
+    fn segment(&self, part: Part, number: usize) -> Option<Segment<'_>> {
+        let row = self.manifest.segments[part.number()].get(number)?;
+        let read = self.read[part.number()].get(number)?;
+        let bytes = self.maps.get(Pack::Index(part), row.at, row.bytes())?;
+        Segment::open(part, (row, read), bytes)
     }
 
-    /// Calls `take` once for each message, visible or not, in which one of each of these lists of
-    /// folded texts is inside a word, and for results for each block, in the order of the
-    /// segment's blocks.
-    ///
-    /// What is held does not depend on how often the texts occur: it is a byte for each message.
-    pub fn messages_with(
-        &self,
-        (part, segment): (Part, usize),
-        texts: &[Vec<String>],
-        take: &mut dyn FnMut(TextOccurrence),
-    ) {
-        self.with_segment(part, segment, &mut |index, blocks| {
-            let places = index.places_with(texts)?;
-            for (number, places) in blocks.each(&places) {
-                if !self.manifest.is_indexed_by(part, segment, number) {
-                    continue;
-                }
-                for (message, flags) in places.iter().enumerate() {
-                    if let Some((is_whole, is_folded)) = flags.of_all(texts.len()) {
-                        take(TextOccurrence {
-                            block: number as usize,
-                            message,
-                            is_whole,
-                            is_folded,
-                        });
-                    }
-                }
-            }
+    /// Releases the memory of what was read of a part's index.
+    fn release_index(&self, part: Part) {
+        for row in &self.manifest.segments[part.number()] {
+            self.maps.release(Pack::Index(part), row.at, row.bytes());
+        }
+    }
+}
+
+impl<'a, T: Copy> WordLists<'a, T> {
+    /// Returns the lists of no word.
+    pub fn new(corpus: &'a Corpus, part: Part) -> Self {
+        let segments = corpus.manifest.segments[part.number()].len();
+        Self {
+            corpus,
+            part,
+            lists: (0..segments).map(|_| Vec::new()).collect(),
+        }
+    }
+
+    /// Adds a folded word.
+    pub fn add(&mut self, word: &str, tag: T) {
+        self.each_segment(|segment, found| {
+            let list = segment.find(word.as_bytes())?;
+            found.extend(list.map(|list| (tag, list)));
             Some(())
         });
     }
 
-    /// Opens a segment; `None` if it is damaged.
-    pub(super) fn segment(&self, part: Part, number: usize) -> Option<Segment<'_>> {
-        let row = self.manifest.segments[part.number()].get(number)?;
-        let verified = self.verified[part.number()].get(number)?;
-        let bytes = self
-            .maps
-            .get(Pack::Index(part), row.at, row.bytes() as u64)?;
-        Segment::open(part, (row, verified), bytes)
+    /// Adds every folded word that has the prefix and for which `tag` returns a tag.
+    pub fn add_forms(&mut self, prefix: &str, tag: &mut dyn FnMut(&str) -> Option<T>) {
+        self.each_segment(|segment, found| {
+            segment.each_with_prefix(prefix.as_bytes(), &mut |word, list| {
+                let tag = std::str::from_utf8(word).ok().and_then(&mut *tag);
+                found.extend(tag.map(|tag| (tag, list)));
+            })
+        });
     }
 
-    /// Passes a segment and the numbers of its blocks to `read`, reports damage and releases
-    /// the memory of what was read.
-    fn with_segment(
-        &self,
-        part: Part,
-        number: usize,
-        read: &mut dyn FnMut(Segment<'_>, &SegmentBlocks) -> Option<()>,
+    /// Passes each segment and its lists to `find`, which returns `None` if it is damaged.
+    fn each_segment(
+        &mut self,
+        mut find: impl FnMut(Segment<'a>, &mut Vec<(T, WordList<'a>)>) -> Option<()>,
     ) {
-        let segment = self.segment(part, number);
-        let done = segment.and_then(|segment| read(segment, &segment.blocks()?));
-        if done.is_none() {
-            self.report_damage();
-        }
-        if let Some(row) = self.manifest.segments[part.number()].get(number) {
-            let pack = Pack::Index(part);
-            self.maps.release(pack, row.at, row.bytes() as u64);
+        for (number, found) in self.lists.iter_mut().enumerate() {
+            let segment = self.corpus.segment(self.part, number);
+            if segment.and_then(|segment| find(segment, found)).is_none() {
+                self.corpus.report_damage();
+            }
         }
     }
 
-    fn each_occurrence(
+    /// Returns ranges of spans that several threads can read at the same time; none if no word was
+    /// found.
+    pub fn slices(&self) -> Vec<Range<usize>> {
+        /// Bytes of lists below which threads are not worthwhile.
+        const WORTH_THREADS: usize = 1 << 14;
+        let lists = self.lists.iter().flatten();
+        let bytes: usize = lists.map(|(_, list)| list.bytes()).sum();
+        let spans = self.corpus.spans(self.part);
+        let each = match bytes {
+            0 => return Vec::new(),
+            1..WORTH_THREADS => spans,
+            // Threads that are done early help with what others would have done.
+            _ => spans.div_ceil(2 * cores()),
+        };
+        let starts = (0..spans).step_by(each.max(1));
+        starts.map(|from| from..spans.min(from + each)).collect()
+    }
+
+    /// Passes what the lists say about each of these spans to `take`, except spans without any of
+    /// the words.
+    pub fn each_span(&self, spans: Range<usize>, take: &mut dyn FnMut(SpanLists<'_, T>)) {
+        let rows = &self.corpus.manifest.segments[self.part.number()];
+        let mut first = 0;
+        for (number, (row, lists)) in rows.iter().zip(&self.lists).enumerate() {
+            let own = first..first + row.spans as usize;
+            let wanted = spans.start.max(own.start)..spans.end.min(own.end);
+            first = own.end;
+            if wanted.is_empty() || lists.is_empty() {
+                continue;
+            }
+            let Some(segment) = self.corpus.segment(self.part, number) else {
+                self.corpus.report_damage();
+                continue;
+            };
+            let read = self.each_span_of((segment, own.start), (lists, wanted), take);
+            if read.is_none() {
+                self.corpus.report_damage();
+            }
+            self.corpus
+                .maps
+                .release(Pack::Index(self.part), row.at, row.bytes());
+        }
+    }
+
+    /// Reads these spans of a segment, whose first one has the number `first`.
+    fn each_span_of(
         &self,
-        (part, number): (Part, usize),
-        (segment, blocks, list): (Segment<'_>, &SegmentBlocks, PlaceList<'_>),
-        take: &mut dyn FnMut(Occurrence),
+        (segment, first): (Segment<'a>, usize),
+        (lists, spans): (&[(T, WordList<'a>)], Range<usize>),
+        take: &mut dyn FnMut(SpanLists<'_, T>),
     ) -> Option<()> {
-        // The block of the place before, by its index in the segment, and its number if current.
+        let mut lists = lists.to_vec();
+        let mut here = Vec::with_capacity(lists.len());
+        for number in spans {
+            let local = number - first;
+            here.clear();
+            for (tag, list) in &mut lists {
+                let places = list.of_span(local as u32)?;
+                here.extend(places.map(|places| (*tag, places)));
+            }
+            if !here.is_empty() {
+                take(SpanLists {
+                    corpus: self.corpus,
+                    part: self.part,
+                    number,
+                    span: segment.spans().get(local)?,
+                    lists: &here,
+                });
+            }
+        }
+        Some(())
+    }
+}
+
+impl WordLists<'_, TextTag> {
+    /// Calls `take` once for each message of these spans, visible or not, in which one of each of
+    /// `count` lists of texts is inside a word, and for results for each block, in the order of
+    /// the spans' blocks.
+    ///
+    /// What is held does not depend on how often the texts occur: it is a byte for each message of
+    /// a span.
+    pub fn messages(
+        &self,
+        (spans, count): (Range<usize>, usize),
+        take: &mut dyn FnMut(TextOccurrence),
+    ) {
+        let mut places: Vec<TextFlags> = Vec::new();
+        self.each_span(spans, &mut |lists| {
+            places.clear();
+            places.resize(lists.span.places as usize, TextFlags::default());
+            let mut is_sound = true;
+            for (TextTag(number, how), list) in lists.lists {
+                let read = list.each(self.part.has_concordance(), |place, _| {
+                    match places.get_mut(place as usize) {
+                        Some(flags) => flags.add(*number, *how),
+                        None => is_sound = false,
+                    }
+                });
+                is_sound &= read.is_some();
+            }
+            if !is_sound {
+                self.corpus.report_damage();
+                return;
+            }
+            lists.each_message(&places, count, take);
+        });
+    }
+}
+
+impl<T: Copy> SpanLists<'_, T> {
+    /// Calls `take` for each message, visible or not, that contains one of the words, and for
+    /// results for each block that does; those of one word are in the order of the blocks.
+    pub fn each(&self, take: &mut dyn FnMut(T, Occurrence)) {
+        for (tag, list) in self.lists {
+            if self
+                .each_occurrence(*list, &mut |found| take(*tag, found))
+                .is_none()
+            {
+                self.corpus.report_damage();
+            }
+        }
+    }
+
+    fn each_occurrence(&self, list: PlaceList<'_>, take: &mut dyn FnMut(Occurrence)) -> Option<()> {
+        // The block of the place before, by its index in the span, and its number if current.
         let mut last: Option<(usize, Option<u32>)> = None;
         let mut is_sound = true;
-        segment.each_place(list, &mut |place, times| {
+        list.each(self.part.has_concordance(), |place, times| {
             let near = last.map_or(0, |(index, _)| index);
-            let Some((index, message)) = blocks.find(place, near) else {
+            let Some((index, message)) = self.span.find(place, near) else {
                 is_sound = false;
                 return;
             };
             let known = last.filter(|(known, _)| *known == index);
             let (_, current) = *last.insert(known.unwrap_or_else(|| {
-                let is_current = |block: &u32| self.manifest.is_indexed_by(part, number, *block);
-                (index, blocks.number(index).filter(is_current))
+                let number = self.span.blocks.get(index).map(|(number, _)| *number);
+                (index, number.filter(|number| self.is_current(*number)))
             }));
             if let Some(block) = current {
                 take(Occurrence {
@@ -150,5 +264,81 @@ impl Corpus {
             }
         })?;
         is_sound.then_some(())
+    }
+
+    fn each_message(
+        &self,
+        places: &[TextFlags],
+        count: usize,
+        take: &mut dyn FnMut(TextOccurrence),
+    ) {
+        for (number, places) in self.span.each(places) {
+            if !self.is_current(number) {
+                continue;
+            }
+            for (message, flags) in places.iter().enumerate() {
+                if let Some((is_whole, is_folded)) = flags.of_all(count) {
+                    take(TextOccurrence {
+                        block: number as usize,
+                        message,
+                        is_whole,
+                        is_folded,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Whether the block of this number is still the one that the span has.
+    fn is_current(&self, block: u32) -> bool {
+        let manifest = &self.corpus.manifest;
+        manifest.is_indexed_by(self.part, self.number, block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::core::search::fixture::TestHome;
+    use crate::core::text::{fold, words};
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn a_message_has_the_texts_that_are_inside_its_words(
+            logs in prop::collection::vec(
+                prop::collection::vec("([a-hA-D0-2]{1,3}(ing|ed)?[ .]|[éÉ]a |数|İ ){1,12}", 1..8),
+                1..4,
+            ),
+            texts in prop::collection::vec(prop::collection::vec("[a-d]{1,2}|ng|数|1", 1..3), 1..4),
+        ) {
+            let home = TestHome::new(&[], &logs);
+            let corpus = home.corpus();
+            let lists = corpus.words_with(Part::Words, &texts);
+            let mut found = Vec::new();
+            for spans in lists.slices() {
+                lists.messages((spans, texts.len()), &mut |one| {
+                    found.push((one.block, one.message, one.is_whole));
+                });
+            }
+            let mut expected = Vec::new();
+            for block in corpus.blocks(Part::Words) {
+                let content = block.read().expect("it is whole");
+                for (number, message) in content.messages() {
+                    prop_assert_eq!(block.log(number), Some(message.log));
+                    let all = words(message.text).map(|word| fold(word.text).into_owned());
+                    let all: Vec<String> = all.collect();
+                    let has = |text: &String| all.iter().any(|word| word.contains(text));
+                    if texts.iter().all(|list| list.iter().any(has)) {
+                        let is_whole = texts.iter().flatten().any(|text| all.contains(text));
+                        expected.push((block.number(), number, is_whole));
+                    }
+                }
+            }
+            found.sort_unstable();
+            prop_assert_eq!(found, expected);
+        }
     }
 }

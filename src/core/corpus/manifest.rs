@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::block::BlockShape;
 use super::bytes::{ByteReader, ByteWriter, checksum};
-use super::index::SegmentRow;
+use super::index::{MergedSegment, SegmentRow};
 use super::pack::{Generation, HEADER, Lengths, PACKS};
 use super::{PARTS, Part};
 use crate::core::foreign::{LARGEST_WHOLE, read_capped};
@@ -17,13 +17,14 @@ use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
 
 /// Incremented when the stored format or the decoding of logs changes.
-const VERSION: u64 = 7;
+const VERSION: u64 = 8;
 const MAGIC: &[u8; 8] = b"tomecat\0";
 const NAME: &str = "catalogue";
-/// The sizes of a log's, a block's and a segment's row, in bytes.
+/// The sizes of a log's, a block's and a segment's row and of a run, in bytes.
 const LOG: usize = 192;
 const BLOCK: usize = 52;
-const SEGMENT: usize = 40;
+const SEGMENT: usize = 44;
+const RUN: usize = 8;
 
 /// A range of the manifest's strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,11 +76,20 @@ pub(super) struct ReadPosition {
 pub(super) struct BlockRow {
     pub(super) text_at: u64,
     pub(super) table_at: u64,
-    /// The segment that indexes it. What other segments say about a block of this number was
-    /// about one that this one replaced.
-    pub(super) segment: u32,
+    /// The span of the index that it is in, counted over all segments. What other spans say about
+    /// a block of this number was about one that this one replaced.
+    pub(super) span: u32,
     pub(super) shape: BlockShape,
-    owners: (u32, u32),
+    /// The range of its runs.
+    runs: (u32, u32),
+}
+
+/// Consecutive messages of one owner in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct OwnerRun {
+    pub(super) owner: u32,
+    /// The number of its first message.
+    pub(super) first: u32,
 }
 
 /// The whole manifest.
@@ -94,7 +104,7 @@ pub(super) struct Manifest {
     pub(super) blocks: [Vec<BlockRow>; PARTS],
     /// The segments of each part's index.
     pub(super) segments: [Vec<SegmentRow>; PARTS],
-    owners: Vec<u32>,
+    runs: Vec<OwnerRun>,
     strings: Vec<u8>,
 }
 
@@ -109,7 +119,7 @@ impl Manifest {
             logs: Vec::new(),
             blocks: Default::default(),
             segments: Default::default(),
-            owners: Vec::new(),
+            runs: Vec::new(),
             strings: Vec::new(),
         }
     }
@@ -158,43 +168,73 @@ impl Manifest {
         part: Part,
         (text_at, table_at): (u64, u64),
         shape: BlockShape,
-        owners: &[u32],
+        runs: &[OwnerRun],
     ) -> u32 {
-        let from = self.owners.len() as u32;
-        self.owners.extend_from_slice(owners);
+        let from = self.runs.len() as u32;
+        self.runs.extend_from_slice(runs);
         self.written[part.number()] += u64::from(shape.text);
         let blocks = &mut self.blocks[part.number()];
         blocks.push(BlockRow {
             text_at,
             table_at,
-            segment: u32::MAX,
+            span: u32::MAX,
             shape,
-            owners: (from, owners.len() as u32),
+            runs: (from, runs.len() as u32),
         });
         blocks.len() as u32 - 1
     }
 
-    /// Adds the segment that indexes these blocks.
+    /// Adds a segment with a new span of these blocks.
     pub(super) fn add_segment(&mut self, part: Part, segment: SegmentRow, blocks: &[u32]) {
-        let segments = &mut self.segments[part.number()];
+        let span = self.spans(part) as u32;
         for block in blocks {
             if let Some(block) = self.blocks[part.number()].get_mut(*block as usize) {
-                block.segment = segments.len() as u32;
+                block.span = span;
             }
         }
-        segments.push(segment);
+        self.segments[part.number()].push(segment);
     }
 
-    /// Whether a segment indexes the current block of this number.
-    pub(super) fn is_indexed_by(&self, part: Part, segment: usize, block: u32) -> bool {
+    /// Replaces the segments from this number on by the one that they were merged into.
+    pub(super) fn merge_segments(&mut self, part: Part, from: usize, merged: &MergedSegment) {
+        let segments = &mut self.segments[part.number()];
+        let old = segments.split_off(from);
+        let first = spans_of(segments);
+        segments.push(merged.row);
+        let blocks = &mut self.blocks[part.number()];
+        let is_moved = |span: u32| (first..first + spans_of(&old)).contains(&(span as usize));
+        let mut moved = Vec::new();
+        for (number, span) in merged.spans.iter().enumerate() {
+            for (block, _) in &span.blocks {
+                moved.push((*block, (first + number) as u32));
+            }
+        }
+        // A span that was copied may have a block that was replaced: the last one counts.
+        for (number, span) in moved {
+            if let Some(block) = blocks
+                .get_mut(number as usize)
+                .filter(|block| is_moved(block.span))
+            {
+                block.span = span;
+            }
+        }
+    }
+
+    /// Returns the number of spans of a part's index.
+    pub(super) fn spans(&self, part: Part) -> usize {
+        spans_of(&self.segments[part.number()])
+    }
+
+    /// Whether a span has the current block of this number.
+    pub(super) fn is_indexed_by(&self, part: Part, span: usize, block: u32) -> bool {
         let block = self.blocks[part.number()].get(block as usize);
-        block.is_some_and(|block| block.segment as usize == segment)
+        block.is_some_and(|block| block.span as usize == span)
     }
 
     /// Returns the owners of the messages in a block.
-    pub(super) fn owners(&self, block: &BlockRow) -> &[u32] {
-        let (from, count) = block.owners;
-        self.owners
+    pub(super) fn runs(&self, block: &BlockRow) -> &[OwnerRun] {
+        let (from, count) = block.runs;
+        self.runs
             .get(from as usize..from as usize + count as usize)
             .unwrap_or_default()
     }
@@ -229,6 +269,8 @@ impl Manifest {
         out.u64(fingerprint());
         out.u64(self.generation.number);
         out.u64(self.generation.mark);
+        let indexes = self.generation.indexes.iter();
+        indexes.for_each(|number| out.u64(*number));
         self.lengths.iter().for_each(|length| out.u64(*length));
         self.written.iter().for_each(|bytes| out.u64(*bytes));
         out.u32(self.next_owner);
@@ -237,7 +279,7 @@ impl Manifest {
             out.u32(blocks.len() as u32);
             out.u32(segments.len() as u32);
         }
-        out.u32(self.owners.len() as u32);
+        out.u32(self.runs.len() as u32);
         out.u32(self.strings.len() as u32);
         self.logs.iter().for_each(|log| log.write(&mut out));
         self.blocks
@@ -246,7 +288,10 @@ impl Manifest {
             .for_each(|block| block.write(&mut out));
         let segments = self.segments.iter().flatten();
         segments.for_each(|segment| segment.write(&mut out));
-        self.owners.iter().for_each(|owner| out.u32(*owner));
+        for run in &self.runs {
+            out.u32(run.owner);
+            out.u32(run.first);
+        }
         out.0.extend_from_slice(&self.strings);
         let mut whole = ByteWriter(Vec::with_capacity(out.0.len() + 16));
         whole.0.extend_from_slice(MAGIC);
@@ -266,6 +311,7 @@ impl Manifest {
         let mut new = Self::new(Generation {
             number: input.u64()?,
             mark: input.u64()?,
+            indexes: [input.u64()?, input.u64()?, input.u64()?],
         });
         for length in &mut new.lengths {
             *length = input.u64()?;
@@ -279,7 +325,7 @@ impl Manifest {
         for count in &mut counts {
             *count = (input.u32()? as usize, input.u32()? as usize);
         }
-        let (owners, strings) = (input.u32()? as usize, input.u32()? as usize);
+        let (runs, strings) = (input.u32()? as usize, input.u32()? as usize);
         let mut rows = ByteReader(input.bytes(logs.checked_mul(LOG)?)?);
         new.logs = (0..logs)
             .map(|_| LogRow::read(&mut rows))
@@ -296,11 +342,21 @@ impl Manifest {
                 .map(|_| SegmentRow::read(&mut rows))
                 .collect::<Option<_>>()?;
         }
-        let mut rows = ByteReader(input.bytes(owners.checked_mul(4)?)?);
-        new.owners = (0..owners).map(|_| rows.u32()).collect::<Option<_>>()?;
+        let mut rows = ByteReader(input.bytes(runs.checked_mul(RUN)?)?);
+        let run = |_| {
+            Some(OwnerRun {
+                owner: rows.u32()?,
+                first: rows.u32()?,
+            })
+        };
+        new.runs = (0..runs).map(run).collect::<Option<_>>()?;
         new.strings = input.bytes(strings)?.to_vec();
         Some(new)
     }
+}
+
+fn spans_of(segments: &[SegmentRow]) -> usize {
+    segments.iter().map(|segment| segment.spans as usize).sum()
 }
 
 impl LogRow {
@@ -377,13 +433,13 @@ impl BlockRow {
         out.u64(self.table_at);
         let shape = &self.shape;
         for number in [
-            self.segment,
+            self.span,
             shape.text,
             shape.stored,
             shape.rows,
             shape.names,
-            self.owners.0,
-            self.owners.1,
+            self.runs.0,
+            self.runs.1,
         ] {
             out.u32(number);
         }
@@ -392,13 +448,13 @@ impl BlockRow {
 
     fn read(from: &mut ByteReader<'_>) -> Option<Self> {
         let mut row = ByteReader(from.bytes(BLOCK)?);
-        let (text_at, table_at, segment) = (row.u64()?, row.u64()?, row.u32()?);
+        let (text_at, table_at, span) = (row.u64()?, row.u64()?, row.u32()?);
         let (text, stored, rows, names) = (row.u32()?, row.u32()?, row.u32()?, row.u32()?);
         Some(Self {
             text_at,
             table_at,
-            segment,
-            owners: (row.u32()?, row.u32()?),
+            span,
+            runs: (row.u32()?, row.u32()?),
             shape: BlockShape {
                 text,
                 stored,
@@ -413,12 +469,12 @@ impl BlockRow {
 impl SegmentRow {
     fn write(&self, out: &mut ByteWriter) {
         out.u64(self.at);
+        out.u64(self.body);
         for number in [
+            self.header,
+            self.spans,
             self.blocks,
-            self.places,
-            self.words,
-            self.text,
-            self.lists,
+            self.shards,
             self.postings,
         ] {
             out.u32(number);
@@ -430,11 +486,11 @@ impl SegmentRow {
         let mut row = ByteReader(from.bytes(SEGMENT)?);
         Some(Self {
             at: row.u64()?,
+            body: row.u64()?,
+            header: row.u32()?,
+            spans: row.u32()?,
             blocks: row.u32()?,
-            places: row.u32()?,
-            words: row.u32()?,
-            text: row.u32()?,
-            lists: row.u32()?,
+            shards: row.u32()?,
             postings: row.u32()?,
             checksum: row.u64()?,
         })

@@ -1,8 +1,8 @@
 //! Packs: append-only, memory-mapped files that hold texts, tables, indexes and states. If the cache
 //! cannot be written, packs are kept in memory.
 //!
-//! The packs of one generation belong together; a new generation has new files. Each pack
-//! begins with the mark of its generation, so that a manifest is never read with the packs of
+//! The packs of one generation belong together; a new generation has new files, and an index that
+//! is written anew has a new one. Each pack begins with the mark of its generation, so that a manifest is never read with the packs of
 //! another generation. Bytes beyond the length in the manifest are from a build that did not
 //! finish, and are overwritten.
 
@@ -52,8 +52,10 @@ const MAGIC: &[u8; 8] = b"tomepack";
 /// Identifies the packs that belong to a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Generation {
-    /// Part of the files' names.
+    /// Part of the files' names, except those of indexes.
     pub(super) number: u64,
+    /// The same for the index of each part.
+    pub(super) indexes: [u64; PARTS],
     /// Stored in the header of each file.
     pub(super) mark: u64,
 }
@@ -84,7 +86,11 @@ impl Pack {
         }
     }
 
-    fn path(self, cache: &Path, number: u64) -> PathBuf {
+    fn path(self, cache: &Path, generation: &Generation) -> PathBuf {
+        let number = match self {
+            Self::Index(part) => generation.indexes[part.number()],
+            _ => generation.number,
+        };
         cache.join(format!("{}.{number}.pack", self.stem()))
     }
 }
@@ -108,23 +114,14 @@ impl Appender {
     /// Starts the packs of a new generation.
     pub(super) fn create(cache: &Path, generation: Generation) -> Result<Self> {
         Self::each(cache, [HEADER; PACKS.len()], |pack| {
-            let path = pack.path(cache, generation.number);
-            // A process may still map a file of that name, so it must not be truncated.
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-            let mut file = private::create_new(&path)?;
-            file.write_all(MAGIC)?;
-            file.write_all(&generation.mark.to_le_bytes())?;
-            Ok(file)
+            create_file(&pack.path(cache, &generation), generation.mark)
         })
     }
 
     /// Opens existing packs to append after `lengths`.
     pub(super) fn resume(cache: &Path, generation: Generation, lengths: Lengths) -> Result<Self> {
         Self::each(cache, lengths, |pack| {
-            let path = pack.path(cache, generation.number);
+            let path = pack.path(cache, &generation);
             let mut file = private::open_write(&path)?;
             let length = lengths[pack.number()];
             if file.metadata()?.len() < length {
@@ -165,15 +162,34 @@ impl Appender {
     /// Appends an entry and returns its offset.
     pub(super) fn append(&mut self, pack: Pack, bytes: &[u8]) -> Result<u64> {
         let number = pack.number();
-        let at = self.lengths[number];
-        match &mut self.sinks[number] {
-            PackSink::File(file) => file
-                .write_all(bytes)
-                .map_err(|error| Error::io(&self.cache, error))?,
-            PackSink::Memory(buffer) => buffer.extend_from_slice(bytes),
-        }
-        self.lengths[number] += bytes.len() as u64;
-        Ok(at)
+        let mut appender = PackAppender {
+            sink: &mut self.sinks[number],
+            length: &mut self.lengths[number],
+            cache: &self.cache,
+        };
+        appender.append(bytes)
+    }
+
+    /// Returns each pack.
+    pub(super) fn packs(&mut self) -> impl Iterator<Item = (Pack, PackAppender<'_>)> {
+        let cache = self.cache.as_path();
+        let sinks = self.sinks.iter_mut().zip(&mut self.lengths);
+        PACKS
+            .into_iter()
+            .zip(sinks)
+            .map(move |(pack, (sink, length))| {
+                let appender = PackAppender {
+                    sink,
+                    length,
+                    cache,
+                };
+                (pack, appender)
+            })
+    }
+
+    /// Returns numbers that no index in the cache has.
+    pub(super) fn new_numbers(&self) -> [u64; PARTS] {
+        [newest(&self.cache).wrapping_add(1); PARTS]
     }
 
     /// Returns the length of each pack, in bytes.
@@ -196,15 +212,96 @@ impl Appender {
     }
 }
 
+/// One pack, open for appending.
+#[derive(Debug)]
+pub(super) struct PackAppender<'a> {
+    sink: &'a mut PackSink,
+    length: &'a mut u64,
+    cache: &'a Path,
+}
+
+impl PackAppender<'_> {
+    /// Returns its length, in bytes.
+    pub(super) fn length(&self) -> u64 {
+        *self.length
+    }
+
+    /// Appends an entry and returns its offset.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<u64> {
+        let at = *self.length;
+        match self.sink {
+            PackSink::File(file) => file
+                .write_all(bytes)
+                .map_err(|error| Error::io(self.cache, error))?,
+            PackSink::Memory(buffer) => buffer.extend_from_slice(bytes),
+        }
+        *self.length += bytes.len() as u64;
+        Ok(at)
+    }
+
+    /// Returns what has been written.
+    pub(super) fn written(&self) -> Result<PackBytes> {
+        match &*self.sink {
+            PackSink::File(file) => {
+                load(file, *self.length).map_err(|error| Error::io(self.cache, error))
+            }
+            PackSink::Memory(buffer) => Ok(PackBytes::Memory(buffer.clone())),
+        }
+    }
+
+    /// Starts the pack anew, in the file that it has in this generation.
+    pub(super) fn start_anew(&mut self, pack: Pack, generation: &Generation) -> Result<()> {
+        match self.sink {
+            PackSink::File(file) => {
+                *file = create_file(&pack.path(self.cache, generation), generation.mark)
+                    .map_err(|error| Error::io(self.cache, error))?;
+            }
+            PackSink::Memory(buffer) => buffer.truncate(HEADER as usize),
+        }
+        *self.length = HEADER;
+        Ok(())
+    }
+}
+
 /// The packs of a generation, mapped up to the lengths that a manifest gives.
 #[derive(Debug)]
 pub(super) struct Maps(Vec<PackBytes>);
 
 /// The bytes of a pack.
 #[derive(Debug)]
-enum PackBytes {
+pub(super) enum PackBytes {
     Mapped(Mapped),
     Memory(Vec<u8>),
+}
+
+impl PackBytes {
+    /// Returns a range; `None` if it is out of bounds.
+    pub(super) fn get(&self, at: u64, length: u64) -> Option<&[u8]> {
+        let from = usize::try_from(at).ok()?;
+        let to = usize::try_from(at.checked_add(length)?).ok()?;
+        let bytes: &[u8] = match self {
+            Self::Mapped(map) => map,
+            Self::Memory(bytes) => bytes,
+        };
+        bytes.get(from..to)
+    }
+
+    /// Releases the memory of a range that was read; it can be read again.
+    pub(super) fn release(&self, at: u64, length: u64) {
+        if let Self::Mapped(map) = self
+            && let (Ok(from), Ok(length)) = (usize::try_from(at), usize::try_from(length))
+            && let Some(to) = from.checked_add(length).filter(|to| *to <= map.len())
+        {
+            map.release(from, to);
+        }
+    }
+
+    /// Releases all memory; everything can be read again.
+    pub(super) fn release_all(&self) {
+        if let Self::Mapped(map) = self {
+            map.release(0, map.len());
+        }
+    }
 }
 
 impl Maps {
@@ -212,7 +309,7 @@ impl Maps {
     pub(super) fn open(cache: &Path, generation: Generation, lengths: Lengths) -> Option<Self> {
         let mut maps = Vec::with_capacity(PACKS.len());
         for (pack, length) in PACKS.into_iter().zip(lengths) {
-            let mut file = open_regular(&pack.path(cache, generation.number)).ok()?;
+            let mut file = open_regular(&pack.path(cache, &generation)).ok()?;
             let mut header = [0; HEADER as usize];
             file.read_exact(&mut header).ok()?;
             let (magic, mark) = header.split_at(8);
@@ -226,22 +323,13 @@ impl Maps {
 
     /// Returns a range of a pack; `None` if it is out of bounds.
     pub(super) fn get(&self, pack: Pack, at: u64, length: u64) -> Option<&[u8]> {
-        let from = usize::try_from(at).ok()?;
-        let to = usize::try_from(at.checked_add(length)?).ok()?;
-        let bytes: &[u8] = match self.0.get(pack.number())? {
-            PackBytes::Mapped(map) => map,
-            PackBytes::Memory(bytes) => bytes,
-        };
-        bytes.get(from..to)
+        self.0.get(pack.number())?.get(at, length)
     }
 
     /// Releases the memory of a range that was read; it can be read again.
     pub(super) fn release(&self, pack: Pack, at: u64, length: u64) {
-        if let Some(PackBytes::Mapped(map)) = self.0.get(pack.number())
-            && let (Ok(from), Ok(length)) = (usize::try_from(at), usize::try_from(length))
-            && let Some(to) = from.checked_add(length).filter(|to| *to <= map.len())
-        {
-            map.release(from, to);
+        if let Some(pack) = self.0.get(pack.number()) {
+            pack.release(at, length);
         }
     }
 
@@ -267,8 +355,21 @@ fn load(file: &File, length: u64) -> io::Result<PackBytes> {
     }
 }
 
+/// Creates the file of a pack.
+fn create_file(path: &Path, mark: u64) -> io::Result<File> {
+    // A process may still map a file of that name, so it must not be truncated.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = private::create_new(path)?;
+    file.write_all(MAGIC)?;
+    file.write_all(&mark.to_le_bytes())?;
+    Ok(file)
+}
+
 /// Removes the packs of all other generations; failures are ignored.
-pub(super) fn sweep(cache: &Path, keep: Option<u64>) {
+pub(super) fn sweep(cache: &Path, keep: Option<&Generation>) {
     let Ok(entries) = fs::read_dir(cache) else {
         return;
     };

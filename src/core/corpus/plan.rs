@@ -4,11 +4,12 @@
 //! manifest: its file is not opened. Whether a changed log has only grown is checked when
 //! it is read.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::log_view;
 use super::manifest::Manifest;
 use crate::core::log::LogFile;
+use crate::core::text::{NumberMap, NumberSet};
 
 /// A log to read: its index in the list and its old row.
 pub(super) type Task = (usize, Option<usize>);
@@ -33,7 +34,7 @@ impl Plan {
     /// some of the logs does not discard the others.
     pub(super) fn new(manifest: Option<&Manifest>, logs: &[LogFile]) -> Self {
         let mut plan = Self::default();
-        let mut rows = HashMap::new();
+        let mut rows = NumberMap::default();
         if let Some(manifest) = manifest {
             rows.reserve(manifest.logs.len());
             for (at, row) in manifest.logs.iter().enumerate() {
@@ -45,7 +46,8 @@ impl Plan {
                 rows.insert(key, (at, row));
             }
         }
-        let mut seen = HashSet::with_capacity(logs.len());
+        let mut seen = NumberSet::default();
+        seen.reserve(logs.len());
         for (at, log) in logs.iter().enumerate() {
             let path = log.path.as_os_str().as_encoded_bytes();
             let key = (log.agent as u32, path, log.id.as_bytes());

@@ -11,10 +11,10 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use super::index::SegmentRow;
 use super::manifest::{LogRow, Manifest};
 use super::pack::{self, Appender, Generation, Pack};
 use super::plan::Plan;
+use super::segments;
 use super::worker::{BuildOutput, BuildWorker, FinishedLog, WorkerResult};
 use super::{BuildOptions, BuildProgress, Corpus, PARTS, Part, Progress, WhenBusy};
 use crate::core::log::LogFile;
@@ -24,9 +24,7 @@ use crate::core::{Error, Result, private};
 const WORTH_A_THREAD: u64 = 4 * 1024 * 1024;
 /// Bytes of text below which a part is not compacted.
 const WORTH_COMPACTING: u64 = 1024 * 1024;
-/// The number of postings of a segment that is always continued.
-const FEW_POSTINGS: usize = 1 << 12;
-/// Bytes of outdated states or segments below which they are not compacted.
+/// Bytes of outdated states below which they are not compacted.
 const PILED_UP: u64 = 32 * 1024 * 1024;
 
 /// See [`Corpus::refresh`].
@@ -100,8 +98,8 @@ fn refresh_cache(
     });
     if built.is_err() {
         // On a full disk, incomplete packs would otherwise stay for good.
-        let used = Manifest::load(cache).map(|used| used.generation.number);
-        pack::sweep(cache, used);
+        let used = Manifest::load(cache).map(|used| used.generation);
+        pack::sweep(cache, used.as_ref());
     }
     built
 }
@@ -169,10 +167,17 @@ impl Build<'_> {
             return Ok(None);
         }
         let found = self.read_all(first, threads, (total, progress))?;
-        let (appender, manifest) = store.finish();
-        let corpus = self.commit(appender, manifest, (found, &rows))?;
-        if is_new && self.home == Destination::Cache {
-            pack::sweep(self.cache, Some(corpus.manifest.generation.number));
+        let mut new = store.finish();
+        let old = self.old.filter(|_| !is_new).map(|old| &old.manifest);
+        if segments::merge_new(&mut new, old)?.is_none() {
+            return match self.old {
+                Some(_) => Ok(None),
+                None => Err(Error::io(self.cache, io::ErrorKind::InvalidData.into())),
+            };
+        }
+        let corpus = self.commit(new, (found, &rows))?;
+        if self.home == Destination::Cache {
+            pack::sweep(self.cache, Some(&corpus.manifest.generation));
         }
         Ok(Some(corpus))
     }
@@ -191,8 +196,10 @@ impl Build<'_> {
                 (appender, old.successor(), false)
             }
             _ => {
+                let number = pack::newest(self.cache).wrapping_add(1);
                 let generation = Generation {
-                    number: pack::newest(self.cache).wrapping_add(1),
+                    number,
+                    indexes: [number; PARTS],
                     mark: RandomState::new().hash_one(0),
                 };
                 let appender = match self.home {
@@ -207,24 +214,15 @@ impl Build<'_> {
         Ok(Some((BuildOutput::new(appender, manifest), is_new)))
     }
 
-    /// Whether more than half of the text in a pack belongs to no log, or most of an index or
-    /// of the states is outdated.
+    /// Whether more than half of the text in a pack belongs to no log, or most of the states are
+    /// outdated.
     fn is_wasteful(&self, old: &Manifest) -> bool {
         let live = old.live();
         let is_garbage = |part: usize| {
             old.written[part] > WORTH_COMPACTING && live[part] < old.written[part] / 2
         };
-        let is_outdated = |part: Part| {
-            let live: usize = old.segments[part.number()]
-                .iter()
-                .map(SegmentRow::bytes)
-                .sum();
-            old.lengths[Pack::Index(part).number()] > 4 * live as u64 + PILED_UP
-        };
         let states: u64 = old.logs.iter().map(|log| log.state.1).sum();
-        (0..PARTS).any(is_garbage)
-            || Part::ALL.into_iter().any(is_outdated)
-            || old.lengths[Pack::States.number()] > 4 * states + PILED_UP
+        (0..PARTS).any(is_garbage) || old.lengths[Pack::States.number()] > 4 * states + PILED_UP
     }
 
     /// Estimates the number of bytes to read of a log.
@@ -291,30 +289,7 @@ impl Build<'_> {
             }
             worker.store.lock().1.blocks[part.number()].pop();
         }
-        Ok(self.absorb_segments(old, worker).is_some())
-    }
-
-    /// Continues the last segments of each index as long as that costs about as much as they
-    /// and what is read have already cost; `None` if one is damaged.
-    fn absorb_segments(&self, old: &Corpus, worker: &mut BuildWorker<'_>) -> Option<()> {
-        for part in Part::ALL {
-            let blocks = worker.store.lock().1.blocks[part.number()].len();
-            let segments = &old.manifest.segments[part.number()];
-            let mut postings = 0;
-            for (number, row) in segments.iter().enumerate().rev() {
-                let cost = row.postings as usize;
-                if cost > 2 * postings + FEW_POSTINGS || !worker.has_room_for(part, row) {
-                    break;
-                }
-                postings += cost;
-                worker.store.lock().1.segments[part.number()].pop();
-                let is_current = |block: u32| {
-                    (block as usize) < blocks && old.manifest.is_indexed_by(part, number, block)
-                };
-                worker.adopt(part, old.segment(part, number)?, &is_current)?;
-            }
-        }
-        Some(())
+        Ok(true)
     }
 
     /// Reads the logs of the plan on `threads` threads, the largest first.
@@ -363,8 +338,7 @@ impl Build<'_> {
     /// Writes the new manifest and opens the corpus that it describes.
     fn commit(
         &self,
-        appender: Appender,
-        mut new: Manifest,
+        (appender, mut new): (Appender, Manifest),
         (found, rows): (WorkerResult, &[LogRow]),
     ) -> Result<Corpus> {
         let mut read: HashMap<usize, FinishedLog> = found

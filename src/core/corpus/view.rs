@@ -21,12 +21,13 @@ pub struct Block<'a> {
     pub(super) number: usize,
 }
 
-/// The messages of a block, without their text.
+/// The messages of a block, without their text; what is read of them is verified.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageTable<'a> {
-    corpus: &'a Corpus,
+    block: Block<'a>,
+    /// The outlines and the names.
+    head: &'a [u8],
     rows: &'a [u8],
-    names: &'a [u8],
 }
 
 /// The messages of a block with their text as bytes, which are verified one by one.
@@ -92,6 +93,19 @@ pub struct MessageSummary {
     pub is_question: bool,
 }
 
+/// What the worth of a message depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageOutline {
+    /// The size of its stored text, in bytes.
+    pub length: usize,
+    /// The kind of content.
+    pub kind: MessageKind,
+    /// Written or injected.
+    pub origin: Origin,
+    /// Whether it is a question.
+    pub is_question: bool,
+}
+
 /// A message of the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CorpusMessage<'a> {
@@ -122,7 +136,7 @@ pub struct CorpusMessage<'a> {
 }
 
 /// What has been verified, as bits of [`Corpus::checked`].
-const ROWS_ARE_WHOLE: u8 = 1;
+const HEAD_IS_WHOLE: u8 = 1;
 const TEXT_IS_WHOLE: u8 = 2;
 
 impl<'a> Block<'a> {
@@ -131,10 +145,10 @@ impl<'a> Block<'a> {
         self.number
     }
 
-    /// Returns the segment of the index that has its words.
-    pub fn segment(&self) -> Option<usize> {
-        let segment = self.row.segment as usize;
-        (segment < self.corpus.segments(self.part)).then_some(segment)
+    /// Returns the span of the index that has its words.
+    pub fn span(&self) -> Option<usize> {
+        let span = self.row.span as usize;
+        (span < self.corpus.spans(self.part)).then_some(span)
     }
 
     /// Returns the size of its text, in bytes.
@@ -145,24 +159,41 @@ impl<'a> Block<'a> {
     /// Returns the visible logs that have messages in it, without reading it.
     pub fn logs(&self) -> impl Iterator<Item = usize> + use<'a> {
         let corpus = self.corpus;
-        let owners = corpus.manifest.owners(self.row).iter();
-        owners.filter_map(|owner| corpus.owned_by(*owner))
+        let runs = corpus.manifest.runs(self.row).iter();
+        runs.filter_map(|run| corpus.owned_by(run.owner))
     }
 
-    /// Opens and verifies the table of its messages; `None` if it is damaged.
+    /// Returns the consecutive messages of one log each, and the log if it is visible, without
+    /// reading the block.
+    pub fn runs(&self) -> impl Iterator<Item = (Option<usize>, Range<usize>)> + use<'a> {
+        let (corpus, count) = (self.corpus, self.row.shape.rows as usize);
+        let runs = corpus.manifest.runs(self.row);
+        runs.iter().enumerate().map(move |(at, run)| {
+            let end = runs.get(at + 1).map_or(count, |next| next.first as usize);
+            (corpus.owned_by(run.owner), run.first as usize..end)
+        })
+    }
+
+    /// Returns the log of a message, if it is visible, without reading the block.
+    pub fn log(&self, message: usize) -> Option<usize> {
+        let runs = self.corpus.manifest.runs(self.row);
+        let after = runs.partition_point(|run| run.first as usize <= message);
+        self.corpus.owned_by(runs.get(after.checked_sub(1)?)?.owner)
+    }
+
+    /// Opens the table of its messages, whose rows are verified when they are read; `None` if it
+    /// is damaged.
     pub fn table(&self) -> Option<MessageTable<'a>> {
         let shape = &self.row.shape;
         let pack = Pack::Tables(self.part);
         let bytes = self.corpus.maps.get(pack, self.row.table_at, shape.table());
         let table = bytes.and_then(|bytes| {
-            let (rows, names) = shape.divide(bytes)?;
-            let is_whole = || checksum(bytes) == shape.checksum;
-            let table = MessageTable {
-                corpus: self.corpus,
+            let (head, rows) = shape.divide(bytes)?;
+            Some(MessageTable {
+                block: *self,
+                head,
                 rows,
-                names,
-            };
-            self.is_known(ROWS_ARE_WHOLE, is_whole).then_some(table)
+            })
         });
         if table.is_none() {
             self.corpus.report_damage();
@@ -269,7 +300,7 @@ impl<'a> MessageTable<'a> {
 
     /// Returns the log of a message, if it is visible.
     pub fn log(&self, number: usize) -> Option<usize> {
-        self.corpus.owned_by(self.row_at(number)?.owner)
+        self.block.corpus.owned_by(self.row_at(number)?.owner)
     }
 
     /// Returns the attributes of a message, without its text; `None` if its log is not visible.
@@ -277,21 +308,26 @@ impl<'a> MessageTable<'a> {
         let row = self.row_at(number)?;
         let (role, kind, origin) = row.attributes()?;
         Some(MessageSummary {
-            log: self.corpus.owned_by(row.owner)?,
+            log: self.block.corpus.owned_by(row.owner)?,
             role,
             time: row.time,
-            length: self.range(number)?.len(),
+            length: (row.end as usize).checked_sub(self.start(number)?)?,
             kind,
             origin,
             is_question: row.is_question(),
         })
     }
 
+    /// Returns the outline of a message, visible or not, without reading its row.
+    pub fn outline(&self, number: usize) -> Option<MessageOutline> {
+        block::outline(self.head()?.0, number)
+    }
+
     /// Returns a message without its text; `None` if its log is not visible.
     pub fn textless(&self, number: usize) -> Option<CorpusMessage<'a>> {
         let row = self.row_at(number)?;
-        let log = self.corpus.owned_by(row.owner)?;
-        let message = row.message("", self.names)?;
+        let log = self.block.corpus.owned_by(row.owner)?;
+        let message = row.message("", self.names()?)?;
         Some(CorpusMessage { log, ..message })
     }
 
@@ -310,11 +346,15 @@ impl<'a> MessageTable<'a> {
 
     /// Returns the range of a message's text in that of the block.
     pub fn range(&self, number: usize) -> Option<Range<usize>> {
-        let start = match number {
-            0 => 0,
-            _ => block::end_of(self.row(number - 1)?) + 1,
-        };
-        Some(start..block::end_of(self.row(number)?))
+        Some(self.start(number)?..block::end_of(self.row(number)?))
+    }
+
+    /// Returns where the text of a message begins in that of the block.
+    fn start(&self, number: usize) -> Option<usize> {
+        match number {
+            0 => Some(0),
+            _ => Some(block::end_of(self.row(number - 1)?) + 1),
+        }
     }
 
     /// Returns a message with its text; `None` if its log is not visible or its text is damaged.
@@ -323,20 +363,42 @@ impl<'a> MessageTable<'a> {
         'a: 't,
     {
         let row = self.row_at(number)?;
-        let log = self.corpus.owned_by(row.owner)?;
+        let log = self.block.corpus.owned_by(row.owner)?;
         let text = text
             .filter(|text| row.matches_text(text))
             .and_then(|text| std::str::from_utf8(text).ok());
         if text.is_none() {
-            self.corpus.report_damage();
+            self.block.corpus.report_damage();
         }
-        let message = row.message(text?, self.names)?;
+        let message = row.message(text?, self.names()?)?;
         Some(CorpusMessage { log, ..message })
     }
 
+    /// Returns a row; `None` if there is none or it is damaged.
     fn row(&self, number: usize) -> Option<&'a [u8]> {
         let from = number.checked_mul(block::ROW)?;
-        self.rows.get(from..from + block::ROW)
+        let row = self.rows.get(from..from + block::ROW)?;
+        let is_whole = block::is_whole(row);
+        if !is_whole {
+            self.block.corpus.report_damage();
+        }
+        is_whole.then_some(row)
+    }
+
+    /// Returns the outlines and the names that rows refer to; `None` if they are damaged.
+    fn head(&self) -> Option<(&'a [u8], &'a [u8])> {
+        let shape = &self.block.row.shape;
+        let is_whole = || checksum(self.head) == shape.checksum;
+        let is_whole = self.block.is_known(HEAD_IS_WHOLE, is_whole);
+        if !is_whole {
+            self.block.corpus.report_damage();
+            return None;
+        }
+        self.head.split_at_checked(shape.outlines())
+    }
+
+    fn names(&self) -> Option<&'a [u8]> {
+        self.head().map(|(_, names)| names)
     }
 
     fn row_at(&self, number: usize) -> Option<MessageRow> {
@@ -410,14 +472,14 @@ impl BlockContent<'_> {
     /// Returns a message; `None` if its log is not visible.
     pub fn message(&self, number: usize) -> Option<CorpusMessage<'_>> {
         let (row, message) = self.row(number)?;
-        let log = self.table.corpus.owned_by(row.owner)?;
+        let log = self.table.block.corpus.owned_by(row.owner)?;
         Some(CorpusMessage { log, ..message })
     }
 
     /// Returns the log and the text of a message; `None` if the log is not visible.
     pub fn text_of(&self, number: usize) -> Option<(usize, &str)> {
         let owner = block::owner_of(self.table.row(number)?)?;
-        let log = self.table.corpus.owned_by(owner)?;
+        let log = self.table.block.corpus.owned_by(owner)?;
         Some((log, self.text.get(self.range(number)?)?))
     }
 
@@ -430,7 +492,7 @@ impl BlockContent<'_> {
     pub(super) fn row(&self, number: usize) -> Option<(MessageRow, CorpusMessage<'_>)> {
         let row = self.table.row_at(number)?;
         let text = self.text.get(self.range(number)?)?;
-        Some((row, row.message(text, self.table.names)?))
+        Some((row, row.message(text, self.table.names()?)?))
     }
 }
 

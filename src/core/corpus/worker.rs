@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::block::{BlockBuilder, SealedBlock};
-use super::index::{IndexBuilder, Segment, SegmentRow};
+use super::index::{IndexBuilder, SegmentRow};
 use super::manifest::{LogRow, Manifest};
 use super::pack::{Appender, Pack};
 use super::plan::Task;
@@ -97,7 +97,7 @@ impl BuildOutput {
         let text_at = appender.append(Pack::Texts(sealed.part), &sealed.text)?;
         let table_at = appender.append(Pack::Tables(sealed.part), &sealed.table)?;
         let place = (text_at, table_at);
-        Ok(manifest.add(sealed.part, place, sealed.shape, &sealed.owners))
+        Ok(manifest.add(sealed.part, place, sealed.shape, &sealed.runs))
     }
 
     /// Seals a block, appends it and adds its words to the index.
@@ -180,22 +180,6 @@ impl<'a> BuildWorker<'a> {
         if let Err(error) = result {
             self.failure.get_or_insert(error);
         }
-    }
-
-    /// Whether the index can take over a segment.
-    pub(super) fn has_room_for(&self, part: Part, row: &SegmentRow) -> bool {
-        self.indexes[part.number()].has_room_for(row)
-    }
-
-    /// Adds to the index what a segment of the old index says, so that there are few segments;
-    /// `None` if it is damaged.
-    pub(super) fn adopt(
-        &mut self,
-        part: Part,
-        segment: Segment<'_>,
-        is_current: &dyn Fn(u32) -> bool,
-    ) -> Option<()> {
-        self.indexes[part.number()].adopt(segment, is_current)
     }
 
     /// Seals and writes the blocks under construction, and the index of all blocks.

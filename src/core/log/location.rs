@@ -1,5 +1,6 @@
 //! The directories of logs, and functions to list and open the files in them.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -244,9 +245,10 @@ pub(super) fn entries(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();
     };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    paths
+    // Names are compared faster than paths, and have the same order.
+    let mut names: Vec<OsString> = entries.flatten().map(|entry| entry.file_name()).collect();
+    names.sort_unstable();
+    names.iter().map(|name| directory.join(name)).collect()
 }
 
 /// Returns every file under a directory; links are not followed.

@@ -1,12 +1,11 @@
 //! Candidates: hits whose text has not been cut out yet, and their order.
 
-use std::collections::{HashMap, HashSet, VecDeque};
-
 use super::HitSource;
 use super::exact::{CopyKey, ExactMatch};
 use super::ranked::{Holder, Ranked};
 use super::walker::MessagePosition;
 use crate::core::corpus::Part;
+use crate::core::text::{NumberMap, NumberSet};
 
 /// A hit whose text has not been cut out yet.
 #[derive(Debug, Clone, Copy)]
@@ -66,46 +65,52 @@ pub(super) fn by_session(
 /// copies of such. A session keeps its places: the next of its messages moves up. The
 /// candidates are sorted, best first.
 pub(super) fn distinct(sorted: Vec<HitCandidate>) -> Vec<HitCandidate> {
-    let mut queues: HashMap<(bool, usize), VecDeque<usize>> = HashMap::new();
+    let mut holders: NumberMap<(bool, usize), usize> = NumberMap::default();
+    let mut next_of = vec![usize::MAX; sorted.len()];
+    // The number of each candidate's holder, and the next candidate of each holder.
+    let mut holder_of = Vec::with_capacity(sorted.len());
+    let mut queues: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = Vec::new();
     for (number, candidate) in sorted.iter().enumerate() {
-        let queue = queues.entry(key(candidate.holder)).or_default();
-        queue.push_back(number);
+        let holder = *holders.entry(key(candidate.holder)).or_insert(last.len());
+        if holder == last.len() {
+            queues.push(number);
+            last.push(number);
+        } else {
+            next_of[last[holder]] = number;
+            last[holder] = number;
+        }
+        holder_of.push(holder);
     }
-    let mut lines = HashSet::new();
-    let mut copies = HashSet::new();
-    let mut is_new = |candidate: &HitCandidate| {
+    let mut lines = NumberSet::default();
+    let mut copies = NumberSet::default();
+    let mut is_new = |candidate: &HitCandidate, holder: usize| {
         let line = match candidate.holder {
             Holder::Memory(_) => 0,
             Holder::Log(..) => candidate.line,
         };
-        candidate.copy.is_none_or(|copy| copies.insert(copy))
-            && lines.insert((key(candidate.holder), line))
+        candidate.copy.is_none_or(|copy| copies.insert(copy)) && lines.insert((holder, line))
     };
-    let mut others: HashMap<CopyKey, HashSet<(bool, usize)>> = HashMap::new();
-    for candidate in &sorted {
-        if let Some(copy) = candidate.copy {
-            others
-                .entry(copy)
-                .or_default()
-                .insert(key(candidate.holder));
+    let mut others: NumberMap<CopyKey, usize> = NumberMap::default();
+    let mut known = NumberSet::default();
+    for (candidate, holder) in sorted.iter().zip(&holder_of) {
+        if let Some(copy) = candidate.copy
+            && known.insert((copy, *holder))
+        {
+            *others.entry(copy).or_default() += 1;
         }
     }
     let mut kept = Vec::new();
-    for place in &sorted {
-        let Some(queue) = queues.get_mut(&key(place.holder)) else {
-            continue;
-        };
+    for (place, holder) in sorted.iter().zip(&holder_of) {
         // A message without the phrase does not take the place of one with it.
-        while queue
-            .front()
-            .is_some_and(|next| sorted[*next].tier == place.tier)
-            && let Some(next) = queue.pop_front()
+        while let Some(next) = sorted.get(queues[*holder])
+            && next.tier == place.tier
         {
-            let next = &sorted[next];
-            if is_new(next) {
+            queues[*holder] = next_of[queues[*holder]];
+            if is_new(next, *holder) {
                 kept.push(HitCandidate {
                     score: place.score,
-                    copies: next.copy.map_or(0, |copy| others[&copy].len() - 1),
+                    copies: next.copy.map_or(0, |copy| others[&copy] - 1),
                     ..*next
                 });
                 break;

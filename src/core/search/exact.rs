@@ -1,12 +1,14 @@
 //! Exact search: the lines that contain a literal text, ignoring case.
 
+use std::ops::Range;
+
 use regex::bytes::Regex;
 
 use super::limits::Limits;
-use super::runs::{self, Runs, look_up, runs_of};
+use super::runs::{self, look_up, runs_of};
 use super::walker::MessagePosition;
 use super::{Sources, over_blocks, with_on_all_cores};
-use crate::core::corpus::{Block, Corpus, CorpusMessage, MessageTable, Part};
+use crate::core::corpus::{Block, Corpus, CorpusMessage, MessageTable, Part, TextTag, WordLists};
 use crate::core::log::MessageKind;
 
 /// A line or a message that contains the text.
@@ -85,9 +87,11 @@ pub(super) fn in_logs(
     let own = || literal.clone();
     if part.has_concordance() && text.len() >= runs::SHORTEST && is_run(text) {
         let runs = runs_of(text);
-        with_on_all_cores(corpus.segments(part), own, |literal, segment| {
-            let of = ((part, segment), (&runs, &*literal, allows));
-            in_segment(corpus, of, (limits, take));
+        let lists = corpus.words_with(part, &runs);
+        let slices = lists.slices();
+        with_on_all_cores(slices.len(), own, |literal, slice| {
+            let lists = (&lists, slices[slice].clone(), runs.len());
+            in_spans((corpus, part), lists, (&*literal, allows), (limits, take));
         });
         return;
     }
@@ -104,11 +108,12 @@ fn is_run(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Finds the messages of a segment that contain the text by its index. They are not read, except
+/// Finds the messages of some spans of the index that contain the text. They are not read, except
 /// those in which a word of the index may be another than the one that is written.
-fn in_segment(
-    corpus: &Corpus,
-    ((part, segment), (runs, literal, allows)): ((Part, usize), (&Runs, &Regex, MessageFilter<'_>)),
+fn in_spans(
+    (corpus, part): (&Corpus, Part),
+    (lists, spans, count): (&WordLists<'_, TextTag>, Range<usize>, usize),
+    (literal, allows): (&Regex, MessageFilter<'_>),
     (limits, take): (&Limits, &(dyn Fn(Vec<ExactMatch>) + Sync)),
 ) {
     /// How many blocks are read before their memory is released.
@@ -117,7 +122,7 @@ fn in_segment(
     // The tables that were read since memory was released: how many, of which blocks.
     let mut read = (0, 0..0);
     let mut open: Option<(Block<'_>, Option<MessageTable<'_>>)> = None;
-    corpus.messages_with((part, segment), runs, &mut |found| {
+    lists.messages((spans, count), &mut |found| {
         let is_open = open.is_some_and(|(block, _)| block.number() == found.block);
         if !is_open {
             if read.0 == TOGETHER {

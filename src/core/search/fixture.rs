@@ -51,7 +51,7 @@ impl TestHome {
     }
 
     pub(in crate::core) fn logs(&self) -> Vec<LogFile> {
-        let stores = (0..9).map(|number| self.path(&format!("s{number}")));
+        let stores = (0..99).map(|number| self.path(&format!("s{number}")));
         log::locate(&LogLocations {
             stores: stores.filter(|path| path.exists()).collect(),
             ..LogLocations::default()

@@ -4,7 +4,7 @@
 use super::limits::Limits;
 use super::needle::Needles;
 use super::occurrence::{LogMatches, Lookup, Matches};
-use super::ranked::{Best, Holder, Ranked};
+use super::ranked::{Best, Holder, Ranked, Wanted};
 use super::score::{Conversations, PassageGroup, Rarity, SESSION};
 use super::walker::{Grouping, LogWalker, TermOccurrence};
 use crate::core::corpus::{Corpus, Part};
@@ -16,16 +16,16 @@ pub(super) struct LogScoring<'a> {
     pub(super) limits: &'a Limits,
     pub(super) rarity: &'a Rarity,
     pub(super) best: &'a Best,
-    pub(super) wants: &'a (dyn Fn(&Ranked) -> bool + Sync),
+    pub(super) wants: Wanted<'a>,
 }
 
-impl LogScoring<'_> {
+impl<'a> LogScoring<'a> {
     /// Scores the messages of a log, offers them to the best ones, and returns the first of the
     /// log.
     pub(super) fn rank(
         &self,
         (found, blocks): (&LogMatches<'_>, &[usize]),
-        lookup: &mut Lookup,
+        lookup: &mut Lookup<'a>,
     ) -> Vec<Ranked> {
         /// How many messages of each log are returned.
         const OF_EACH: usize = SESSION.len();
@@ -85,7 +85,7 @@ impl LogScoring<'_> {
     fn each_group(
         &self,
         (found, blocks): (&LogMatches<'_>, &[usize]),
-        lookup: &mut Lookup,
+        lookup: &mut Lookup<'a>,
         done: &mut dyn FnMut(PassageGroup),
     ) {
         for (part, matches) in &found.parts {
@@ -106,7 +106,7 @@ impl LogScoring<'_> {
     fn each_block(
         &self,
         (log, part, matches): (usize, Part, Matches<'_>),
-        lookup: &mut Lookup,
+        lookup: &mut Lookup<'a>,
         take: &mut dyn FnMut(&[TermOccurrence]),
     ) {
         /// How many blocks of one log are read before their memory is released.

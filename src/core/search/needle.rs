@@ -10,7 +10,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::core::corpus::{Corpus, Occurrence, Part};
+use crate::core::corpus::{Part, WordLists};
 use crate::core::query::{MatchMode, Query};
 use crate::core::text::{self, Stems, Term, TermSet, Word, fold, stem, word_at, words};
 
@@ -180,18 +180,17 @@ impl Needle {
         }
     }
 
-    /// Calls `take` for each form of the needle in a segment of the index, with whether it is
-    /// written as in the query, and with a message that contains it. In results only exact
-    /// words count, and only their blocks are known.
+    /// Adds each form of the needle in the index of a part to its lists, with the needle's number
+    /// and whether it is written as in the query. In results only exact words count, and only
+    /// their blocks are known.
     pub(super) fn look_up(
         &self,
-        corpus: &Corpus,
-        (part, segment): (Part, usize),
-        (stems, take): (&mut Stems, &mut dyn FnMut(bool, Occurrence)),
+        number: u8,
+        (part, stems): (Part, &mut Stems),
+        lists: &mut WordLists<'_, (u8, bool)>,
     ) {
         if !part.has_concordance() {
-            let take = &mut |occurrence| take(true, occurrence);
-            return corpus.word_occurrences((part, segment), &self.word, take);
+            return lists.add(&self.word, (number, true));
         }
         let stemmed = stem(&self.word);
         let is_wide = !stemmed.is_ascii();
@@ -201,7 +200,8 @@ impl Needle {
                 return None;
             }
             let is_exact = word == self.word;
-            (is_exact || stems.term_of_folded(word) == self.stem).then_some(is_exact)
+            let is_form = is_exact || stems.term_of_folded(word) == self.stem;
+            is_form.then_some((number, is_exact))
         };
         let prefixes = match stemmed.is_ascii() && self.word.is_ascii() {
             true => beginnings_of(&stemmed),
@@ -211,7 +211,7 @@ impl Needle {
             // What begins with this one was found with the one before.
             let mut before = prefixes[..at].iter();
             if !before.any(|before| prefix.starts_with(before.as_str())) {
-                corpus.form_occurrences((part, segment), (prefix, &mut is_form), take);
+                lists.add_forms(prefix, &mut is_form);
             }
         }
     }

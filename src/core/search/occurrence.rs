@@ -6,8 +6,8 @@ use super::limits::Limits;
 use super::needle::{Haystack, NeedleMatch, Needles};
 use super::score::counted;
 use super::walker::TermOccurrence;
-use super::{over_blocks, with_on_all_cores};
-use crate::core::corpus::{Block, Corpus, Occurrence, Part};
+use super::{on_all_cores, over_blocks};
+use crate::core::corpus::{Block, Corpus, Part, SpanLists, WordLists};
 use crate::core::text::Stems;
 
 /// The matches in one part of one log, in the order of the log.
@@ -97,21 +97,25 @@ impl Matches<'_> {
     }
 }
 
+/// The lists of the needles, each with its needle's number and whether it is of the needle itself.
+type NeedleLists<'a> = WordLists<'a, (u8, bool)>;
+
 /// The matches of the block that was looked up last, which mostly is the next one, too, and what
-/// the index says about the segments of the last blocks.
+/// the index says about the spans of the last blocks.
 #[derive(Default)]
-pub(super) struct Lookup {
+pub(super) struct Lookup<'a> {
     stems: Stems,
     of: Option<(Part, usize)>,
     found: Vec<Found>,
-    segments: VecDeque<((Part, usize), Vec<TermOccurrence>)>,
+    lists: Vec<(Part, NeedleLists<'a>)>,
+    spans: VecDeque<((Part, usize), Vec<TermOccurrence>)>,
 }
 
-impl Lookup {
+impl<'a> Lookup<'a> {
     /// Looks up the needles in a block; returns logs and occurrences, in order.
     pub(super) fn look_up(
         &mut self,
-        (corpus, needles): (&Corpus, &Needles),
+        (corpus, needles): (&'a Corpus, &Needles),
         (part, number): (Part, usize),
     ) -> &[Found] {
         if self.of == Some((part, number)) {
@@ -120,10 +124,10 @@ impl Lookup {
         self.of = Some((part, number));
         self.found.clear();
         if let Some(block) = corpus.block(part, number)
-            && let Some(segment) = block.segment()
+            && let Some(span) = block.span()
         {
-            self.hold_segment((corpus, needles), (part, segment));
-            let held = self.segments.iter().find(|(of, _)| *of == (part, segment));
+            self.hold_span((corpus, needles), (part, span));
+            let held = self.spans.iter().find(|(of, _)| *of == (part, span));
             let indexed = held.map_or(&[][..], |(_, indexed)| indexed);
             let is_before = |found: &TermOccurrence| (found.block as usize) < number;
             let mine = &indexed[indexed.partition_point(is_before)..];
@@ -135,19 +139,27 @@ impl Lookup {
         &self.found
     }
 
-    /// Looks up the needles in a segment, unless it is one of the last.
-    fn hold_segment(
+    /// Looks up the needles in a span, unless it is one of the last.
+    fn hold_span(
         &mut self,
-        (corpus, needles): (&Corpus, &Needles),
-        (part, segment): (Part, usize),
+        (corpus, needles): (&'a Corpus, &Needles),
+        (part, span): (Part, usize),
     ) {
         /// As many as there are parts, and threads that built the corpus.
         const MOST: usize = 6;
-        if !self.segments.iter().any(|(of, _)| *of == (part, segment)) {
-            let indexed = look_up(corpus, needles, (part, segment, &mut self.stems));
-            self.segments.truncate(MOST - 1);
-            self.segments.push_front(((part, segment), indexed));
+        if self.spans.iter().any(|(of, _)| *of == (part, span)) {
+            return;
         }
+        if !self.lists.iter().any(|(of, _)| *of == part) {
+            let lists = look_up(corpus, needles, (part, &mut self.stems));
+            self.lists.push((part, lists));
+        }
+        let mut indexed = Vec::new();
+        if let Some((_, lists)) = self.lists.iter().find(|(of, _)| *of == part) {
+            lists.each_span(span..span + 1, &mut |lists| indexed = by_block(&lists));
+        }
+        self.spans.truncate(MOST - 1);
+        self.spans.push_front(((part, span), indexed));
     }
 }
 
@@ -170,25 +182,19 @@ fn search_messages(
     needles: &Needles,
     take: &(dyn Fn(usize, Vec<Found>) + Sync),
 ) {
-    /// How many blocks are read before their memory is released.
-    const TOGETHER: usize = 64;
-    with_on_all_cores(corpus.segments(part), Stems::default, |stems, segment| {
-        let indexed = look_up(corpus, needles, (part, segment, stems));
-        let blocks: Vec<&[TermOccurrence]> = indexed.chunk_by(|a, b| a.block == b.block).collect();
-        let mut found = Vec::with_capacity(indexed.len());
-        for blocks in blocks.chunks(TOGETHER) {
-            let number = |indexed: &[TermOccurrence]| indexed[0].block as usize;
-            for indexed in blocks {
-                // A damaged block is recorded by the corpus.
-                if let Some(block) = corpus.block(part, number(indexed)) {
-                    let _ = add_indexed(&block, indexed, &mut found);
+    let lists = look_up(corpus, needles, (part, &mut Stems::default()));
+    let slices = lists.slices();
+    on_all_cores(slices.len(), |slice| {
+        lists.each_span(slices[slice].clone(), &mut |lists| {
+            let indexed = by_block(&lists);
+            let mut found = Vec::with_capacity(indexed.len());
+            for indexed in indexed.chunk_by(|a, b| a.block == b.block) {
+                if let Some(block) = corpus.block(part, indexed[0].block as usize) {
+                    add_indexed(&block, indexed, &mut found);
                 }
             }
-            if let (Some(first), Some(last)) = (blocks.first(), blocks.last()) {
-                corpus.release(part, number(first)..number(last) + 1);
-            }
-        }
-        take(segment, found);
+            take(lists.number, found);
+        });
     });
 }
 
@@ -199,11 +205,10 @@ fn search_results(
     take: &(dyn Fn(usize, Vec<Found>) + Sync),
 ) {
     let mut may_hold = vec![0u32; corpus.blocks(part).len()];
-    for segment in 0..corpus.segments(part) {
-        for found in look_up(corpus, needles, (part, segment, &mut Stems::default())) {
-            may_hold[found.block as usize] |= 1 << found.needle;
-        }
-    }
+    let lists = look_up(corpus, needles, (part, &mut Stems::default()));
+    lists.each_span(0..corpus.spans(part), &mut |lists| {
+        lists.each(&mut |(needle, _), found| may_hold[found.block] |= 1 << needle);
+    });
     let blocks = (0..may_hold.len()).filter(|block| may_hold[*block] != 0);
     let blocks: Vec<usize> = blocks.collect();
     // Threads that share a regex contend for its scratch space.
@@ -217,25 +222,31 @@ fn search_results(
     over_blocks(corpus, (part, &blocks), own, work, take);
 }
 
-/// Looks the needles up in a segment of the index; returns what it says, by block.
-fn look_up(
-    corpus: &Corpus,
+/// Looks the needles up in the index of a part.
+fn look_up<'a>(
+    corpus: &'a Corpus,
     needles: &Needles,
-    (part, segment, stems): (Part, usize, &mut Stems),
-) -> Vec<TermOccurrence> {
-    let mut found = Vec::new();
+    (part, stems): (Part, &mut Stems),
+) -> NeedleLists<'a> {
+    let mut lists = WordLists::new(corpus, part);
     for (number, needle) in needles.all.iter().enumerate() {
-        let take = &mut |is_exact, occurrence: Occurrence| {
-            found.push(TermOccurrence {
-                block: occurrence.block as u32,
-                message: occurrence.message as u16,
-                needle: number as u8,
-                is_exact,
-                times: occurrence.times,
-            });
-        };
-        needle.look_up(corpus, (part, segment), (stems, take));
+        needle.look_up(number as u8, (part, stems), &mut lists);
     }
+    lists
+}
+
+/// Returns what the index says about a span, by block.
+fn by_block(lists: &SpanLists<'_, (u8, bool)>) -> Vec<TermOccurrence> {
+    let mut found = Vec::new();
+    lists.each(&mut |(needle, is_exact), occurrence| {
+        found.push(TermOccurrence {
+            block: occurrence.block as u32,
+            message: occurrence.message as u16,
+            needle,
+            is_exact,
+            times: occurrence.times,
+        });
+    });
     // The index has the places of each word in order, so this merges a few sorted lists.
     found.sort_by_key(TermOccurrence::order);
     found
@@ -252,22 +263,17 @@ fn search_block(
         return Some(());
     }
     if part.has_concordance() {
-        return add_indexed(block, indexed, found);
+        add_indexed(block, indexed, found);
+        return Some(());
     }
     let may_hold = indexed.iter().fold(0, |all, found| all | 1 << found.needle);
     search_text((part, block), (needles, may_hold), (stems, found))
 }
 
 /// Adds what the index says about a block, in the order of its messages: log and occurrence.
-fn add_indexed(
-    block: &Block<'_>,
-    indexed: &[TermOccurrence],
-    found: &mut Vec<Found>,
-) -> Option<()> {
-    block.logs().next()?;
-    let table = block.table()?;
+fn add_indexed(block: &Block<'_>, indexed: &[TermOccurrence], found: &mut Vec<Found>) {
     for forms in indexed.chunk_by(|a, b| (a.message, a.needle) == (b.message, b.needle)) {
-        if let Some(log) = table.log(usize::from(forms[0].message)) {
+        if let Some(log) = block.log(usize::from(forms[0].message)) {
             let whole = TermOccurrence {
                 is_exact: forms.iter().any(|form| form.is_exact),
                 times: forms.iter().map(|form| form.times).sum(),
@@ -276,7 +282,6 @@ fn add_indexed(
             found.push((log as u32, whole));
         }
     }
-    Some(())
 }
 
 /// Searches the text of a block for the needles that may be in it; appends log and occurrence, in

@@ -3,15 +3,19 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::bounds::{Bounds, LogBounds};
 use super::limits::Limits;
 use super::log_scoring::LogScoring;
 use super::needle::{Haystack, Needles};
 use super::occurrence::{self, FoundInPart, LogMatches, LogOccurrences, Lookup, Matches, by_log};
-use super::score::{Conversations, Passage, PassageGroup, Rarity, counted, worth};
+use super::score::{Conversations, Passage, PassageGroup, Rarity, counted, session_scores, worth};
 use super::walker::{MessagePosition, blocks_of_logs};
 use super::{MemoryText, Sources, on_all_cores, with_on_all_cores};
 use crate::core::corpus::{Corpus, Part};
 use crate::core::text::Stems;
+
+/// Decides whether a text may be a hit.
+pub(super) type Wanted<'a> = &'a (dyn Fn(&Ranked) -> bool + Sync);
 
 /// A line of a memory or a message, with its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,7 +62,7 @@ pub(super) struct Ranking {
     pub(super) lines: Vec<Ranked>,
     /// The best messages, best first.
     pub(super) messages: Vec<Ranked>,
-    /// The best messages of each log that has any, best first.
+    /// The best messages of each log that may be one of the best sessions, best first.
     pub(super) sessions: Vec<Vec<Ranked>>,
     /// The rarity of the needles.
     pub(super) rarity: Rarity,
@@ -153,11 +157,12 @@ impl<'a> Occurrences<'a> {
     }
 
     /// Scores all texts and returns those that `wants` accepts: all lines of memories, the
-    /// `most` best messages, and the best of each log.
+    /// `most` best messages, and the best of at least this many of the best sessions.
     pub(super) fn rank(
         mut self,
         corpus: Option<&Corpus>,
-        (most, wants): (usize, &(dyn Fn(&Ranked) -> bool + Sync)),
+        (most, sessions): (usize, usize),
+        wants: Wanted<'_>,
     ) -> Ranking {
         let rarity = Rarity::new(&self.with, self.bytes);
         let mut lines = Vec::new();
@@ -173,9 +178,9 @@ impl<'a> Occurrences<'a> {
             });
             lines.extend(ranked.filter(wants));
         }
-        let best = Best::new(most);
+        let (best, best_sessions) = (Best::new(most), Best::new(sessions));
         let sessions = match corpus.filter(|_| self.messages > 0) {
-            Some(corpus) => self.rank_logs(corpus, &rarity, (&best, wants)),
+            Some(corpus) => self.rank_logs(corpus, &rarity, (&best, &best_sessions, wants)),
             None => Vec::new(),
         };
         let mut messages = best.finish();
@@ -188,12 +193,13 @@ impl<'a> Occurrences<'a> {
         }
     }
 
-    /// Scores the messages of all logs; returns the best of each log.
+    /// Scores the messages of all logs that may have some of the best or be one of the best
+    /// sessions; returns the best of each of these.
     fn rank_logs(
         &mut self,
         corpus: &Corpus,
         rarity: &Rarity,
-        (best, wants): (&Best, &(dyn Fn(&Ranked) -> bool + Sync)),
+        (best, best_sessions, wants): (&Best, &Best, Wanted<'_>),
     ) -> Vec<Vec<Ranked>> {
         /// How many logs are scored before the memory of their blocks is released.
         const TOGETHER: usize = 16;
@@ -211,33 +217,47 @@ impl<'a> Occurrences<'a> {
         if self.logs.is_none() {
             logs.sort_by_key(|found| (words[found.log].first(), found.log));
         }
-        let groups: Vec<&[LogMatches<'_>]> = logs.chunks(TOGETHER).collect();
-        let sessions = with_on_all_cores(groups.len(), Lookup::default, |lookup, group| {
-            let scoring = LogScoring {
-                corpus,
-                needles: self.needles,
-                limits: self.limits,
-                rarity,
-                best,
-                wants,
-            };
-            let mut sessions = Vec::new();
-            for found in groups[group] {
-                let first = scoring.rank((found, &words[found.log]), lookup);
-                sessions.extend((!first.is_empty()).then_some(first));
-            }
-            for part in Part::ALL {
-                let mine = groups[group].iter().flat_map(|found| &found.parts);
-                let mine = mine.filter(|(of, _)| *of == part);
-                let spans = mine.filter_map(|(_, matches)| matches.blocks());
-                let first = spans.clone().map(|(first, _)| first).min();
-                if let (Some(first), Some(last)) = (first, spans.map(|(_, last)| last).max()) {
-                    corpus.release(part, first..last + 1);
+        let scoring = LogScoring {
+            corpus,
+            needles: self.needles,
+            limits: self.limits,
+            rarity,
+            best,
+            wants,
+        };
+        let rank = |logs: &[(&LogMatches<'_>, Option<LogBounds>)]| {
+            let groups: Vec<_> = logs.chunks(TOGETHER).collect();
+            let sessions = with_on_all_cores(groups.len(), Lookup::default, |lookup, group| {
+                let mut sessions = Vec::new();
+                let mut read = Vec::new();
+                for (found, bounds) in groups[group] {
+                    if bounds.is_some_and(|bounds| !bounds.may_be_best(best, best_sessions)) {
+                        continue;
+                    }
+                    let first = scoring.rank((found, &words[found.log]), lookup);
+                    if let Some(ranked) = first.first() {
+                        let own: Vec<f32> = first.iter().map(|ranked| ranked.score).collect();
+                        best_sessions.take(Ranked {
+                            score: session_scores(&own)[0],
+                            ..*ranked
+                        });
+                        sessions.push(first);
+                    }
+                    read.push(*found);
                 }
-            }
-            sessions
-        });
-        sessions.into_iter().flatten().collect()
+                release(corpus, &read);
+                sessions
+            });
+            sessions.into_iter().flatten()
+        };
+        let bounded = bounds(corpus, rarity, (&logs, words));
+        // The logs with the highest bounds are scored first: they rule out most others.
+        let (first, others) = highest(&logs, &bounded, best_sessions.most);
+        let mut sessions: Vec<Vec<Ranked>> = rank(&first).collect();
+        best.settle();
+        best_sessions.settle();
+        sessions.extend(rank(&others));
+        sessions
     }
 
     /// Returns the matches of each log, by what is held, or by the blocks of each part.
@@ -263,6 +283,70 @@ impl<'a> Occurrences<'a> {
                 .collect(),
         });
         matches.collect()
+    }
+}
+
+/// A log with what its scores are at most, if that is known.
+type BoundedLog<'a, 'b> = (&'a LogMatches<'b>, Option<LogBounds>);
+
+/// Returns the bounds of each log, whose words are in these blocks; none if all logs must be scored
+/// anyway.
+fn bounds(
+    corpus: &Corpus,
+    rarity: &Rarity,
+    (logs, blocks): (&[LogMatches<'_>], &[Vec<usize>]),
+) -> Vec<Option<LogBounds>> {
+    /// How many logs a thread takes at a time.
+    const TOGETHER: usize = 64;
+    let chunks: Vec<_> = logs.chunks(TOGETHER).collect();
+    let make = || Bounds::new(corpus, rarity);
+    let bounds = with_on_all_cores(chunks.len(), make, |bounds, chunk| {
+        let of = |found: &LogMatches<'_>| bounds.of(found, &blocks[found.log]);
+        chunks[chunk].iter().map(of).collect::<Vec<_>>()
+    });
+    bounds.into_iter().flatten().collect()
+}
+
+/// Divides the logs into those with the highest bounds, several times as many as `sessions`, and
+/// all others, each in order.
+fn highest<'a, 'b>(
+    logs: &'a [LogMatches<'b>],
+    bounds: &[Option<LogBounds>],
+    sessions: usize,
+) -> (Vec<BoundedLog<'a, 'b>>, Vec<BoundedLog<'a, 'b>>) {
+    let mut is_first = vec![false; logs.len()];
+    let mut by_bound: Vec<usize> = (0..logs.len()).collect();
+    let of_message = |bounds: LogBounds| bounds.message;
+    let of_session = |bounds: LogBounds| bounds.session;
+    for of in [of_message as fn(LogBounds) -> f32, of_session] {
+        let bound = |log: usize| bounds[log].map_or(f32::MAX, of);
+        let most = (2 * sessions).min(logs.len());
+        if most < logs.len() {
+            by_bound.select_nth_unstable_by(most, |a, b| bound(*b).total_cmp(&bound(*a)));
+        }
+        by_bound[..most]
+            .iter()
+            .for_each(|log| is_first[*log] = true);
+    }
+    let all = logs.iter().zip(bounds.iter().copied()).zip(is_first);
+    let (first, others): (Vec<_>, Vec<_>) = all.partition(|(_, is_first)| *is_first);
+    let without_flag = |logs: Vec<(BoundedLog<'a, 'b>, bool)>| {
+        let logs = logs.into_iter().map(|(log, _)| log);
+        logs.collect()
+    };
+    (without_flag(first), without_flag(others))
+}
+
+/// Releases the memory of the blocks of logs that were scored.
+fn release(corpus: &Corpus, logs: &[&LogMatches<'_>]) {
+    for part in Part::ALL {
+        let mine = logs.iter().flat_map(|found| &found.parts);
+        let mine = mine.filter(|(of, _)| *of == part);
+        let spans = mine.filter_map(|(_, matches)| matches.blocks());
+        let first = spans.clone().map(|(first, _)| first).min();
+        if let (Some(first), Some(last)) = (first, spans.map(|(_, last)| last).max()) {
+            corpus.release(part, first..last + 1);
+        }
     }
 }
 
@@ -292,7 +376,21 @@ impl Best {
     pub(super) fn take(&self, ranked: Ranked) {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         taken.push(ranked);
-        if self.most > 0 && taken.len() >= self.most.saturating_mul(2) {
+        if taken.len() >= self.most.saturating_mul(2) {
+            self.drop_others(&mut taken);
+        }
+    }
+
+    /// Drops all but the best, so that the lowest score is that of the last of these.
+    fn settle(&self) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if taken.len() >= self.most {
+            self.drop_others(&mut taken);
+        }
+    }
+
+    fn drop_others(&self, taken: &mut Vec<Ranked>) {
+        if self.most > 0 {
             let (_, last, _) = taken.select_nth_unstable_by(self.most - 1, Ranked::compare);
             self.lowest.store(last.score.to_bits(), Ordering::Relaxed);
             taken.truncate(self.most);
@@ -365,9 +463,52 @@ fn memory_passages(
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::MemoryTexts;
+    use super::super::fixture::TestHome;
     use super::*;
+    use crate::core::query::{Query, noon};
+
+    /// Ranks the messages of the logs for these words.
+    fn ranked(corpus: &Corpus, words: &str, most: (usize, usize)) -> Ranking {
+        let query = Query::parse(words, &noon()).expect("it is a query");
+        let (needles, limits) = (Needles::of(&query), Limits::default());
+        let memories = MemoryTexts::default();
+        let sources = Sources {
+            memories: &memories,
+            corpus: Some(corpus),
+        };
+        let mut found = Occurrences::in_memories(sources, (&needles, &limits), &[]);
+        found.search_logs(corpus, Part::Words);
+        found.rank(Some(corpus), most, &|_| true)
+    }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn a_log_that_is_not_scored_has_none_of_the_best_messages_and_is_none_of_the_best_sessions(
+            logs in proptest::collection::vec(
+                proptest::collection::vec("((fox|owl|hen) ){0,3}(with a few more words|[xyz]{1,9} ?)", 1..12),
+                12..40,
+            ),
+            sessions in 1usize..4,
+            most in 1usize..12,
+        ) {
+            let home = TestHome::new(&[], &logs);
+            let corpus = home.corpus();
+            let all = ranked(&corpus, "fox owl hen", (10_000, 10_000));
+            let few = ranked(&corpus, "fox owl hen", (most, sessions));
+            prop_assert_eq!(&few.messages, &all.messages[..most.min(all.messages.len())]);
+            let best = |ranking: &Ranking| {
+                let own = |first: &Vec<Ranked>| first.iter().map(|one| one.score).collect::<Vec<f32>>();
+                let score = |first: &Vec<Ranked>| session_scores(&own(first))[0];
+                let mut best = ranking.sessions.clone();
+                best.sort_by(|a, b| score(b).total_cmp(&score(a)).then(Ranked::compare(&a[0], &b[0])));
+                best.truncate(sessions);
+                best
+            };
+            prop_assert_eq!(best(&few), best(&all));
+        }
+
         #[test]
         fn the_best_are_those_of_a_sorted_list(
             scores in proptest::collection::vec(0u8..40, 0..300),
@@ -379,8 +520,13 @@ mod tests {
                 at: (at / 9, at % 9),
             });
             let best = Best::new(most);
-            for ranked in all.clone().filter(|ranked| best.may_take(ranked.score)) {
-                best.take(ranked);
+            for (number, ranked) in all.clone().enumerate() {
+                if best.may_take(ranked.score) {
+                    best.take(ranked);
+                }
+                if number == scores.len() / 2 {
+                    best.settle();
+                }
             }
             let mut found = best.finish();
             found.sort_by(Ranked::compare);

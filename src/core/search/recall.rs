@@ -13,7 +13,7 @@ mod literal;
 mod pool;
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use super::candidate::{HitCandidate, OrderedScore, both_sources_first, by_session, distinct, key};
 use super::limits::Limits;
@@ -133,6 +133,8 @@ struct Search<'a> {
     /// For each log, whether the filters admit it.
     logs: Vec<bool>,
     limits: Limits,
+    /// The ranks of memory texts and of logs in the order of paths.
+    ranks: (OnceLock<Vec<usize>>, OnceLock<Vec<usize>>),
 }
 
 impl<'a> Search<'a> {
@@ -161,6 +163,7 @@ impl<'a> Search<'a> {
             texts: texts.map(|(number, _)| number).collect(),
             logs,
             limits: Limits::default(),
+            ranks: Default::default(),
         }
     }
 
@@ -306,49 +309,38 @@ impl<'a> Search<'a> {
 
     /// Sorts the candidates, best first; path and line decide between equal scores.
     fn sort(&self, candidates: &mut [HitCandidate]) {
-        let places = self.path_order(candidates);
         candidates.sort_by_cached_key(|candidate| {
             (
                 Reverse(candidate.is_in_pool),
                 Reverse(candidate.tier),
                 Reverse(OrderedScore(candidate.score)),
                 candidate.source,
-                places[&key(candidate.holder)],
+                self.rank(candidate.holder),
                 candidate.line,
             )
         });
     }
 
-    /// Returns the rank of each holder in the order of paths.
-    fn path_order(&self, candidates: &[HitCandidate]) -> HashMap<(bool, usize), usize> {
-        let mut known = HashSet::new();
-        let mut paths = Vec::new();
-        for candidate in candidates {
-            if !known.insert(key(candidate.holder)) {
-                continue;
-            }
-            let path = match candidate.holder {
-                Holder::Memory(number) => {
-                    let memory_text = &self.sources.memories.texts[number];
-                    format!("{}\0{}", memory_text.store, memory_text.memory.path)
-                }
-                Holder::Log(log, _) => {
-                    let log = self.sources.corpus.and_then(|corpus| corpus.log(log));
-                    log.map_or_else(String::new, |log| log.path().display().to_string())
-                }
-            };
-            paths.push((path, key(candidate.holder)));
-        }
-        ranks_of(paths).collect()
+    /// Returns the rank of a holder in the order of paths; those of memories and of logs are not
+    /// compared.
+    fn rank(&self, holder: Holder) -> usize {
+        let ranks = match holder {
+            Holder::Memory(_) => self.ranks.0.get_or_init(|| {
+                let texts = self.sources.memories.texts.iter();
+                let paths = texts.map(|text| (text.store.as_str(), text.memory.path.as_str()));
+                ranks_of(&paths.collect::<Vec<(&str, &str)>>())
+            }),
+            Holder::Log(..) => self.log_ranks(),
+        };
+        ranks.get(key(holder).1).copied().unwrap_or(usize::MAX)
     }
 
     /// Returns for each log its rank in the order of paths.
-    fn log_ranks(&self, corpus: &Corpus) -> Vec<usize> {
-        let paths = corpus.logs().enumerate();
-        let paths = paths.map(|(number, log)| (log.path().display().to_string(), number));
-        let mut ranks: Vec<(usize, usize)> = ranks_of(paths.collect()).collect();
-        ranks.sort_unstable();
-        ranks.into_iter().map(|(_, rank)| rank).collect()
+    fn log_ranks(&self) -> &[usize] {
+        self.ranks.1.get_or_init(|| {
+            let logs = self.sources.corpus.into_iter().flat_map(Corpus::logs);
+            ranks_of(&logs.map(|log| log.path_bytes()).collect::<Vec<&[u8]>>())
+        })
     }
 
     fn to_hit(&self, candidate: &HitCandidate, offset: &dyn Fn(&str) -> usize) -> Option<Hit> {
@@ -374,15 +366,18 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns the rank of each item in the order of paths. Several logs of one database share their
-/// path, and so their rank.
-fn ranks_of<T: Ord + Copy>(mut paths: Vec<(String, T)>) -> impl Iterator<Item = (T, usize)> {
-    paths.sort_unstable();
-    let same = paths.chunk_by(|a, b| a.0 == b.0).enumerate();
-    let ranks: Vec<(T, usize)> = same
-        .flat_map(|(rank, same)| same.iter().map(move |(_, item)| (*item, rank)))
-        .collect();
-    ranks.into_iter()
+/// Returns the rank of each path. Several logs of one database share their path, and so their
+/// rank.
+fn ranks_of<T: Ord>(paths: &[T]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..paths.len()).collect();
+    // Logs are listed by path, so that this mostly compares each with the next one.
+    order.sort_by(|a, b| paths[*a].cmp(&paths[*b]));
+    let mut ranks = vec![0; paths.len()];
+    let same = order.chunk_by(|a, b| paths[*a] == paths[*b]);
+    for (rank, same) in same.enumerate() {
+        same.iter().for_each(|item| ranks[*item] = rank);
+    }
+    ranks
 }
 
 /// Returns the byte offset of the first word of the query in a text.

@@ -34,9 +34,11 @@ pub(super) fn look_up<T: Ord + Send>(
     of: impl Fn(&TextOccurrence) -> T + Sync,
 ) -> Option<Vec<T>> {
     let count = AtomicUsize::new(0);
-    let found = on_all_cores(corpus.segments(part), |segment| {
+    let lists = corpus.words_with(part, runs);
+    let slices = lists.slices();
+    let found = on_all_cores(slices.len(), |slice| {
         let mut mine = Vec::new();
-        corpus.messages_with((part, segment), runs, &mut |found| {
+        lists.messages((slices[slice].clone(), runs.len()), &mut |found| {
             let one = of(&found);
             if count.load(Ordering::Relaxed) <= most && mine.last() != Some(&one) {
                 count.fetch_add(1, Ordering::Relaxed);
@@ -49,7 +51,7 @@ pub(super) fn look_up<T: Ord + Send>(
         return None;
     }
     let mut found: Vec<T> = found.into_iter().flatten().collect();
-    // Each segment has its blocks in order.
+    // Each span has its blocks in order.
     found.sort();
     Some(found)
 }

@@ -111,11 +111,26 @@ impl Rarity {
     }
 
     /// Returns the contribution of a passage for a needle.
-    fn offer(&self, count: &Count, length: usize) -> f32 {
+    pub(super) fn offer(&self, count: &Count, length: usize) -> f32 {
         let times = count.times as f32;
         let length = 1.0 - LENGTH + LENGTH * length as f32 / ORDINARY;
         let form = if count.is_exact { 1.0 } else { OTHER_FORM };
         self.0[count.needle] * form * times * (SATURATION + 1.0) / (times + SATURATION * length)
+    }
+
+    /// Returns the score of a passage of full worth: `best` are the contributions to it for each
+    /// needle, and `talk` those to its conversation.
+    pub(super) fn total(&self, best: &[f32], talk: f32) -> f32 {
+        let all: f32 = self.0.iter().sum();
+        let sum: f32 = best.iter().sum();
+        let covered: f32 = best
+            .iter()
+            .zip(&self.0)
+            .filter(|(best, _)| **best > 0.0)
+            .map(|(_, rarity)| rarity)
+            .sum();
+        let coverage = 1.0 - COVERAGE + COVERAGE * covered / all;
+        sum * coverage + CONVERSATION * talk
     }
 
     /// Adds the contributions of a group to the best ones in its conversations.
@@ -137,7 +152,6 @@ impl Rarity {
         found: &mut Vec<(f32, Passage)>,
     ) {
         let needles = self.0.len();
-        let all: f32 = self.0.iter().sum();
         let mut best = Vec::new();
         self.best(group, &mut best);
         let own = group.shared.0..group.passages.len() - group.shared.1;
@@ -148,26 +162,15 @@ impl Rarity {
         for number in with_needle {
             let passage = &group.passages[number];
             let best = &best[number * needles..(number + 1) * needles];
-            let sum: f32 = best.iter().sum();
-            if sum <= 0.0 {
+            if best.iter().all(|best| *best <= 0.0) {
                 continue;
             }
-            let covered: f32 = best
-                .iter()
-                .zip(&self.0)
-                .filter(|(best, _)| **best > 0.0)
-                .map(|(_, rarity)| rarity)
-                .sum();
-            let coverage = 1.0 - COVERAGE + COVERAGE * covered / all;
             let day = day(passage);
             let talk = match talk {
                 Some((known, sum)) if known == day => sum,
                 _ => talk.insert((day, talks.sum(day))).1,
             };
-            found.push((
-                (sum * coverage + CONVERSATION * talk) * passage.worth,
-                *passage,
-            ));
+            found.push((self.total(best, talk) * passage.worth, *passage));
         }
     }
 

@@ -246,7 +246,10 @@ fn apart(group: PassageGroup) -> PassageGroup {
 }
 
 /// Returns the counts of the needles in one passage.
-fn counts_of(occurrences: &[TermOccurrence], passage: usize) -> impl Iterator<Item = Count> {
+pub(super) fn counts_of(
+    occurrences: &[TermOccurrence],
+    passage: usize,
+) -> impl Iterator<Item = Count> {
     occurrences.iter().map(move |occurrence| Count {
         passage,
         needle: usize::from(occurrence.needle),
@@ -262,8 +265,13 @@ fn passage_of_summary((part, at): (Part, MessagePosition), summary: &MessageSumm
         at,
         time: summary.time,
         length: summary.length,
-        worth: speech_weight(summary.origin, summary.kind) * worth_of(summary.is_question),
+        worth: summary_worth((summary.origin, summary.kind), summary.is_question),
     }
+}
+
+/// Like [`message_worth`], for a message whose text is not read.
+pub(super) fn summary_worth((origin, kind): (Origin, MessageKind), is_question: bool) -> f32 {
+    speech_weight(origin, kind) * worth_of(is_question)
 }
 
 /// Returns the passage for a message, from its text.

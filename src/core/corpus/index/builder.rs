@@ -8,15 +8,15 @@
 use memchr::memchr;
 
 use super::super::Part;
-use super::super::bytes::{ByteWriter, checksum};
-use super::{FOLDED, GROUP, PAGE, PlaceList, Segment, SegmentBlocks, SegmentRow};
+use super::list::ListWriter;
+use super::{FOLDED, SegmentRow, SegmentWriter, Span, is_hexadecimal, start_of};
 use crate::core::text::{Term, fold, words};
 
 /// The limits at which a segment is finished: postings, bytes of words, and places. They bound
 /// the memory of a build, and what the bits of a posting must hold.
-const FULL: usize = 1 << 19;
+pub(super) const FULL: usize = 1 << 19;
 const FULL_TEXT: usize = 1 << 25;
-const FULL_PLACES: u32 = 1 << 21;
+pub(super) const FULL_PLACES: u32 = 1 << 21;
 /// The number of bits of a posting for the word's offset and for how often it occurs.
 const WORD_BITS: u32 = 26;
 const TIMES_BITS: u32 = 16;
@@ -62,6 +62,7 @@ struct IndexedWord {
     at: u32,
     /// The range of its postings.
     postings: (u32, u32),
+    is_hexadecimal: bool,
 }
 
 impl Posting {
@@ -113,13 +114,6 @@ impl IndexBuilder {
 
     pub(in super::super) fn is_full(&self) -> bool {
         self.postings.len() >= FULL || self.text.len() >= FULL_TEXT || self.next >= FULL_PLACES
-    }
-
-    /// Whether it has room for all of a segment, and still some afterwards.
-    pub(in super::super) fn has_room_for(&self, row: &SegmentRow) -> bool {
-        self.postings.len() + row.postings as usize <= FULL / 2
-            && self.text.len() + row.text as usize <= FULL_TEXT
-            && self.next.saturating_add(row.places) <= FULL_PLACES
     }
 
     /// Adds the words of the next block, whose number is appended to `blocks` afterwards.
@@ -224,114 +218,43 @@ impl IndexBuilder {
         at
     }
 
-    /// Adds what a segment says about the blocks that `is_current` accepts; `None` if the
-    /// segment is damaged.
-    pub(in super::super) fn adopt(
-        &mut self,
-        segment: Segment<'_>,
-        is_current: &dyn Fn(u32) -> bool,
-    ) -> Option<()> {
-        let old = segment.blocks()?;
-        let mut firsts = Vec::with_capacity(old.entries.len());
-        for (at, (number, first)) in old.entries.iter().enumerate() {
-            let is_current = is_current(*number);
-            let next = old.entries.get(at + 1).map(|(_, next)| *next);
-            let count = next.unwrap_or(segment.row.places).checked_sub(*first)?;
-            firsts.push(is_current.then(|| self.begin_block(count as usize)));
-            if is_current {
-                self.blocks.push(*number);
-            }
-        }
-        let mut is_sound = true;
-        segment.each_from(b"", &mut |word, list| {
-            let Ok(word) = std::str::from_utf8(word) else {
-                is_sound = false;
-                return false;
-            };
-            let (term, at) = (Term::of(word), self.push_word(word));
-            let list = (&old, firsts.as_slice(), list);
-            is_sound = self.adopt_list(segment, list, (term, at)).is_some();
-            is_sound
-        })?;
-        is_sound.then_some(())
-    }
-
-    /// Adds the places of a word: `old` and `firsts` are the blocks of their segment, and the new
-    /// first place of each that is current.
-    fn adopt_list(
-        &mut self,
-        segment: Segment<'_>,
-        (old, firsts, list): (&SegmentBlocks, &[Option<u32>], PlaceList<'_>),
-        (term, word): (Term, usize),
-    ) -> Option<()> {
-        let mut near = 0;
-        let mut is_sound = true;
-        segment.each_place(list, &mut |place, times| {
-            let Some((block, message)) = old.find(place, near) else {
-                is_sound = false;
-                return;
-            };
-            near = block;
-            if let Some(Some(first)) = firsts.get(block) {
-                let posting = Posting::new(term, first + message, word, times);
-                self.postings.push(posting);
-            }
-        })?;
-        is_sound.then_some(())
-    }
-
     /// Returns the segment in its stored form; `self` is empty afterwards.
     pub(in super::super) fn finish(&mut self) -> (SegmentRow, Vec<u8>) {
         let postings = sorted(&self.postings);
         let words = self.words(&postings);
-        let (mut groups, mut text, mut lists) =
-            (ByteWriter::default(), Vec::new(), ByteWriter::default());
-        let mut list = ByteWriter::default();
-        for group in words.chunks(GROUP) {
-            for word in group {
-                match word.start.to_be_bytes() {
-                    // The whole word: none contains a zero.
-                    short @ [.., 0] => text.extend(short.iter().take_while(|byte| **byte != 0)),
-                    _ => text.extend_from_slice(self.word(word.at as usize)),
-                }
-                text.push(b'\n');
-                let (from, to) = word.postings;
-                list.0.clear();
-                let has_bits = self.write_list(&postings[from as usize..to as usize], &mut list);
-                lists.varint((list.0.len() as u64) << 1 | u64::from(has_bits));
-                lists.0.extend_from_slice(&list.0);
+        let mut writer = SegmentWriter::default();
+        let mut list = ListWriter::new(self.has_messages);
+        let span = (0, self.next);
+        for word in &words {
+            let (from, to) = word.postings;
+            for posting in &postings[from as usize..to as usize] {
+                list.push(span, posting.place(), posting.times());
             }
-            groups.u32(text.len() as u32);
-            groups.u32(lists.0.len() as u32);
+            let places = list.finish();
+            match word.start.to_be_bytes() {
+                // The whole word: none contains a zero.
+                short @ [.., 0] => {
+                    let length = short.iter().position(|byte| *byte == 0);
+                    let short = &short[..length.unwrap_or_default()];
+                    writer.push((short, word.is_hexadecimal), places);
+                }
+                _ => {
+                    let text = self.word(word.at as usize);
+                    writer.push((text, word.is_hexadecimal), places);
+                }
+            }
+            list.clear();
         }
-        let mut row = SegmentRow {
-            at: 0,
-            blocks: self.blocks.len() as u32,
+        let blocks = self.blocks.drain(..).zip(self.firsts.drain(..));
+        let row = writer.finish(&[Span {
+            blocks: blocks.collect(),
             places: self.next,
-            words: words.len() as u32,
-            text: text.len() as u32,
-            lists: lists.0.len() as u32,
             postings: postings.len() as u32,
-            checksum: 0,
-        };
-        let mut out = ByteWriter(Vec::with_capacity(row.bytes()));
-        for (number, first) in self.blocks.iter().zip(&self.firsts) {
-            out.u32(*number);
-            out.u32(*first);
-        }
-        for section in [&groups.0, &text, &lists.0] {
-            out.0.extend_from_slice(section);
-        }
-        let sums: Vec<u64> = out.0.chunks(PAGE).map(checksum).collect();
-        let from = out.0.len();
-        sums.iter().for_each(|sum| out.u64(*sum));
-        row.checksum = checksum(&out.0[from..]);
+        }]);
         self.text.clear();
         self.postings.clear();
-        self.blocks.clear();
-        self.firsts.clear();
         self.next = 0;
-        (row, out.0)
+        (row, writer.out.0)
     }
 
     /// Returns the words in order; `postings` are sorted by word.
@@ -341,8 +264,10 @@ impl IndexBuilder {
         for same in postings.chunk_by(|a, b| a.term == b.term) {
             let at = same[0].word();
             let to = from + same.len() as u32;
+            let word = self.word(at);
             words.push(IndexedWord {
-                start: start_of(self.word(at)),
+                start: start_of(word),
+                is_hexadecimal: is_hexadecimal(word),
                 at: at as u32,
                 postings: (from, to),
             });
@@ -350,7 +275,8 @@ impl IndexBuilder {
         }
         words.sort_unstable_by(|a, b| {
             let by_text = || self.word(a.at as usize).cmp(self.word(b.at as usize));
-            a.start.cmp(&b.start).then_with(by_text)
+            let order = |word: &IndexedWord| (word.is_hexadecimal, word.start);
+            order(a).cmp(&order(b)).then_with(by_text)
         });
         words
     }
@@ -359,34 +285,6 @@ impl IndexBuilder {
     fn word(&self, at: usize) -> &[u8] {
         let text = &self.text.as_bytes()[at..];
         &text[..memchr(b'\n', text).unwrap_or(text.len())]
-    }
-
-    /// Writes the places of one word; returns whether they are bits.
-    fn write_list(&self, postings: &[Posting], out: &mut ByteWriter) -> bool {
-        let mut before = 0;
-        for posting in postings {
-            let distance = u64::from(posting.place() - before);
-            before = posting.place();
-            if !self.has_messages {
-                out.varint(distance);
-                continue;
-            }
-            let is_repeated = posting.times() > 1;
-            out.varint(distance << 1 | u64::from(is_repeated));
-            if is_repeated {
-                out.varint(u64::from(posting.times()));
-            }
-        }
-        let bits = (self.next as usize).div_ceil(8);
-        if self.has_messages || out.0.len() <= bits {
-            return false;
-        }
-        out.0.clear();
-        out.0.resize(bits, 0);
-        for posting in postings {
-            out.0[posting.place() as usize / 8] |= 1 << (posting.place() % 8);
-        }
-        true
     }
 }
 
@@ -418,12 +316,4 @@ fn sorted(postings: &[Posting]) -> Vec<Posting> {
         from = end;
     }
     sorted
-}
-
-/// Returns the first eight bytes of a word as a number, in the order in which words are compared.
-fn start_of(word: &[u8]) -> u64 {
-    let mut eight = [0; 8];
-    let length = word.len().min(8);
-    eight[..length].copy_from_slice(&word[..length]);
-    u64::from_be_bytes(eight)
 }

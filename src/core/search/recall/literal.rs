@@ -38,7 +38,7 @@ impl Search<'_> {
                 let collected = collected.lock();
                 collected.unwrap_or_else(PoisonError::into_inner).count()
             };
-            let ranks = || self.log_ranks(corpus);
+            let ranks = || self.log_ranks().to_vec();
             let mut look = |part: Part| {
                 parts.push(part);
                 let allows = |message: &CorpusMessage<'_>| self.allows_message(message);

@@ -60,7 +60,7 @@ impl Search<'_> {
         let total = occurrences.count();
         let wants = |ranked: &Ranked| self.is_wanted(ranked);
         let most = POOL.max(limit.saturating_mul(2));
-        let ranking = occurrences.rank(corpus, (most, &wants));
+        let ranking = occurrences.rank(corpus, (most, sessions), &wants);
         let more = (ranking.messages.len() >= most || ranking.lines.len() > POOL).then_some(total);
         let phrase = phrase_pattern(self.request.query);
         let mut all = self.best_candidates(&ranking, sessions);
