@@ -28,7 +28,7 @@ pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Comm
     let (total, hits, has_logs) = world.search(&stores, IncludeLogs::Yes, |sources| {
         let found = find(sources, request, &mut SearchCache::default(), &());
         let reader = LineReader::new(sources);
-        let matches = found.without_copies(&reader);
+        let matches = found.without_copies();
         let hits = matches.iter().filter_map(|(one, copies)| {
             let mut hit = found.hit(&reader, one)?;
             hit.copies = *copies;

@@ -11,13 +11,13 @@
 
 mod gather;
 mod group;
+mod lines;
 mod matcher;
 mod rank;
 mod scan;
 mod slip;
 mod term;
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -28,6 +28,7 @@ use super::{Hit, Sources, snippet};
 use crate::core::corpus::{CorpusMessage, Part};
 use crate::core::query::{Atom, Polarity, Query};
 
+use group::LogLine;
 pub use group::MatchGroup;
 use rank::letter_indices;
 use scan::Search;
@@ -178,6 +179,8 @@ pub struct Match {
     pub score: u32,
     /// The position of the line.
     pub spot: MatchSpot,
+    /// What tells whether it is a copy; none of a memory is.
+    line: Option<LogLine>,
 }
 
 /// The position of a matching line.
@@ -267,20 +270,16 @@ impl<'a> LineReader<'a> {
         }
     }
 
-    fn line(&self, spot: MatchSpot) -> Option<Cow<'a, str>> {
+    /// Returns the line of a match in a memory.
+    fn memory_line(&self, spot: MatchSpot) -> Option<&'a str> {
+        let texts = &self.sources.memories.texts;
         match spot {
-            MatchSpot::Title(memory_text) => {
-                let title = &self.sources.memories.texts.get(memory_text)?.memory.title;
-                Some(Cow::Borrowed(title))
-            }
+            MatchSpot::Title(memory_text) => Some(&texts.get(memory_text)?.memory.title),
             MatchSpot::Line(memory_text, line) => {
-                let memory_text = self.sources.memories.texts.get(memory_text)?;
-                let line = memory_text.text.lines().nth(line.checked_sub(1)?);
-                line.map(Cow::Borrowed)
+                let text = &texts.get(memory_text)?.text;
+                text.lines().nth(line.checked_sub(1)?)
             }
-            MatchSpot::Message { .. } => self.message(spot, |message| {
-                line_of(message, spot).map(|line| Cow::Owned(line.to_owned()))
-            })?,
+            MatchSpot::Message { .. } => None,
         }
     }
 
@@ -346,25 +345,26 @@ impl Matches {
     /// Returns the hit for a match, with the text around it.
     pub fn hit(&self, reader: &LineReader<'_>, found: &Match) -> Option<Hit> {
         let sources = reader.sources;
-        let whole = reader.line(found.spot)?;
-        // The text begins at the start of the line, unless the match is further behind.
-        let at = match whole.len() > snippet::LONGEST {
-            true => self.offset(found.closeness, &whole),
-            false => 0,
+        let text = |line: &str| {
+            // The text begins at the start of the line, unless the match is further behind.
+            let at = match line.len() > snippet::LONGEST {
+                true => self.offset(found.closeness, line),
+                false => 0,
+            };
+            (snippet::around(line, at), found.score as f32)
         };
-        let text = (snippet::around(&whole, at), found.score as f32);
+        let memory = |memory_text: usize, line| {
+            let memory_text = sources.memories.texts.get(memory_text)?;
+            Some(sources.line(memory_text, line, text(reader.memory_line(found.spot)?)))
+        };
         match found.spot {
-            MatchSpot::Title(memory_text) => {
-                Some(sources.line(sources.memories.texts.get(memory_text)?, 1, text))
-            }
-            MatchSpot::Line(memory_text, line) => {
-                Some(sources.line(sources.memories.texts.get(memory_text)?, line, text))
-            }
+            MatchSpot::Title(memory_text) => memory(memory_text, 1),
+            MatchSpot::Line(memory_text, line) => memory(memory_text, line),
             MatchSpot::Message { .. } => {
                 let corpus = sources.corpus?;
                 reader.message(found.spot, |message| {
-                    let log = corpus.log(message.log)?;
-                    Some(sources.message(log, message, text))
+                    let text = text(line_of(message, found.spot)?);
+                    Some(sources.message(corpus.log(message.log)?, message, text))
                 })?
             }
         }
@@ -391,9 +391,15 @@ impl Marker<'_> {
         if places.is_empty() {
             return Vec::new();
         }
+        let is_found = |at: usize| places.iter().any(|place| place.contains(&at));
+        // Each ASCII character is a grapheme, except for a line break of two.
+        if line.is_ascii() && !line.contains('\r') {
+            let found = (0..line.len()).filter(|at| is_found(*at));
+            return found.map(|at| at as u32).collect();
+        }
         let graphemes = line.grapheme_indices(true).enumerate();
         graphemes
-            .filter(|(_, (at, _))| places.iter().any(|place| place.contains(at)))
+            .filter(|(_, (at, _))| is_found(*at))
             .map(|(number, _)| number as u32)
             .collect()
     }
@@ -602,6 +608,34 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_told_apart_and_filtered_where_most_messages_have_the_word() {
+        let message = |n: usize| match n % 6 {
+            0 => format!("none {n}"),
+            _ => format!("alpha {n}\n\n  alphabet of {n}\nend\n"),
+        };
+        let home = TestHome::new(&[], &[(0..60).map(message).collect()]);
+        for (query, expected) in [
+            ("alpha", 100),
+            ("'alpha", 50),
+            ("^alphabet", 50),
+            ("alpha !alphabet", 50),
+            ("alpha role:user", 40),
+            ("\"alpha 5\"", 10),
+            ("none", 10),
+            ("\"end none\"", 0),
+        ] {
+            assert_eq!(search(&home, query).total, expected, "{query}");
+        }
+        let lines = texts(&home, &["^alphabet"]);
+        assert_eq!(lines.len(), 50);
+        for n in (0..60).filter(|n| n % 6 > 0) {
+            let expected = format!("#L{} alphabet of {n}", n + 1);
+            let mut lines = lines.iter();
+            assert!(lines.any(|line| line.ends_with(&expected)), "{expected}");
+        }
+    }
+
+    #[test]
     fn a_letter_that_is_deleted_brings_back_what_was_found_before() {
         /// Counts how often it is asked whether to go on, which every search does.
         struct Asked(AtomicUsize);
@@ -739,6 +773,11 @@ mod tests {
         assert_eq!(indices("tki"), (Closeness::Letters, vec![4, 6, 7]));
         assert_eq!(indices("\"ok\" !zz"), (Closeness::Words, vec![5, 6]));
         assert_eq!(indices("toiko"), (Closeness::Slips, vec![4, 5, 6, 7, 8]));
+        let found = search(&house(), "tok");
+        let marker = found.marker(Closeness::Words);
+        assert_eq!(marker.indices("a\u{300} tok"), [2, 3, 4]);
+        assert_eq!(marker.indices("a\r\ntok"), [2, 3, 4]);
+        assert_eq!(marker.indices("a\ttok tok"), [2, 3, 4, 6, 7, 8]);
     }
 
     /// Records the partial results, and cancels after `patience` of them.

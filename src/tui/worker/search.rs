@@ -14,6 +14,7 @@ use super::thread::Worker;
 use crate::core::corpus::Corpus;
 use crate::core::library::Library;
 use crate::core::log::Role;
+use crate::core::parallel::with_on_all_cores;
 use crate::core::query::{Query, QueryError};
 use crate::core::search::fuzzy::{
     self, Closeness, FindRequest, LineReader, Marker, Match, MatchGroup, MatchSpot, Matches,
@@ -235,14 +236,15 @@ struct ResultReporter<'a> {
     events: &'a Sender<Event>,
 }
 
-/// The matches, what reads them, and the markers of each closeness in the order of their
-/// declaration.
-#[derive(Clone, Copy)]
-struct MarkedMatches<'a, 's> {
+/// The matches, and for one thread what reads them and the markers of each closeness in the order
+/// of their declaration.
+struct MarkedMatches<'a> {
     found: &'a Matches,
-    reader: &'a LineReader<'s>,
-    markers: &'a [Marker<'a>; 3],
+    reader: LineReader<'a>,
+    markers: [Marker<'a>; 3],
 }
+
+const KINDS: [Closeness; 3] = [Closeness::Words, Closeness::Slips, Closeness::Letters];
 
 impl ResultReporter<'_> {
     /// Returns the row of a hit that no text of the query matches.
@@ -272,8 +274,8 @@ impl ResultReporter<'_> {
         }
     }
 
-    fn row(&self, matches: MarkedMatches<'_, '_>, one: &Match) -> Option<HitRow> {
-        let mut hit = matches.found.hit(matches.reader, one)?;
+    fn row(&self, matches: &MarkedMatches<'_>, one: &Match) -> Option<HitRow> {
+        let mut hit = matches.found.hit(&matches.reader, one)?;
         if let MatchSpot::Title(at) = one.spot {
             // The title is always displayed, so the row shows the summary below it.
             hit.text
@@ -292,20 +294,15 @@ impl ResultReporter<'_> {
     /// Returns the row of a group, with at most `room` of its other lines.
     fn group_row(
         &self,
-        matches: MarkedMatches<'_, '_>,
+        matches: &MarkedMatches<'_>,
         group: &MatchGroup,
         room: usize,
     ) -> Option<HitRow> {
-        let mut others: Vec<&Match> = group.others.iter().collect();
-        if let MatchSpot::Title(_) = group.best.spot {
-            // The line that repeats the title says nothing more.
-            others.retain(|one| !matches!(one.spot, MatchSpot::Line(_, 1)));
-        }
         let row = self.row(matches, &group.best)?;
-        let shown = others.iter().take(MOST_OTHERS.min(room));
+        let shown = other_lines(group).take(room);
         Some(HitRow {
             others: shown.filter_map(|one| self.row(matches, one)).collect(),
-            more: others.len(),
+            more: other_lines(group).count(),
             copies: group.copies,
             ..row
         })
@@ -313,15 +310,7 @@ impl ResultReporter<'_> {
 
     /// Sends the rows of a search: those of the first screen at once, the others if it is over.
     fn send(&self, found: &Matches) {
-        let reader = LineReader::new(self.sources);
-        let groups = found.groups(&reader);
-        let kinds = [Closeness::Words, Closeness::Slips, Closeness::Letters];
-        let markers = kinds.map(|kind| found.marker(kind));
-        let matches = MarkedMatches {
-            found,
-            reader: &reader,
-            markers: &markers,
-        };
+        let groups = found.groups();
         let is_over = found.progress == SearchState::Complete;
         let has_more = groups.len() > FIRST || groups.iter().any(|group| !group.others.is_empty());
         if !is_over || has_more {
@@ -329,41 +318,64 @@ impl ResultReporter<'_> {
                 true => SearchState::Widening,
                 false => found.progress,
             };
-            self.send_rows(matches, groups.iter().take(FIRST), (0, progress));
+            let first = groups.iter().take(FIRST).map(|group| (group, 0));
+            self.send_rows(found, first.collect(), progress);
         }
-        if is_over && !self.is_stale() {
-            let room = MOST_OTHERS_IN_ALL;
-            self.send_rows(matches, groups.iter().take(MOST), (room, found.progress));
+        if is_over {
+            let mut room = MOST_OTHERS_IN_ALL;
+            let rows = groups.iter().take(MOST).map(|group| {
+                let shown = other_lines(group).count().min(MOST_OTHERS).min(room);
+                room -= shown;
+                (group, shown)
+            });
+            self.send_rows(found, rows.collect(), found.progress);
         }
     }
 
-    /// Sends the rows of these groups, with at most `room` of their other lines.
-    fn send_rows<'a>(
-        &self,
-        matches: MarkedMatches<'_, '_>,
-        groups: impl Iterator<Item = &'a MatchGroup>,
-        (mut room, progress): (usize, SearchState),
-    ) {
-        let mut rows = Vec::new();
-        for group in groups {
-            let row = self.group_row(matches, group, room);
-            room -= row.as_ref().map_or(0, |row| row.others.len());
-            rows.extend(row);
+    /// Sends the rows of these groups, each with at most so many of its other lines, unless the
+    /// search is cancelled.
+    fn send_rows(&self, found: &Matches, groups: Vec<(&MatchGroup, usize)>, progress: SearchState) {
+        /// How many of the first rows a thread makes before it takes the next ones.
+        const TOGETHER: usize = 4;
+        // The rest is made by one thread, so that it does not delay the drawing of the first ones.
+        let together = match progress {
+            SearchState::Complete => groups.len().max(1),
+            _ => TOGETHER,
+        };
+        let chunks: Vec<&[(&MatchGroup, usize)]> = groups.chunks(together).collect();
+        let own = || MarkedMatches {
+            found,
+            reader: LineReader::new(self.sources),
+            markers: KINDS.map(|kind| found.marker(kind)),
+        };
+        let rows = with_on_all_cores(chunks.len(), own, |matches, at| {
+            let groups = chunks[at].iter().take_while(|_| !self.is_stale());
+            let rows = groups.filter_map(|(group, room)| self.group_row(matches, group, *room));
+            rows.collect::<Vec<HitRow>>()
+        });
+        if self.is_stale() {
+            return;
         }
-        let found = matches.found;
-        let kinds = [Closeness::Words, Closeness::Slips, Closeness::Letters];
         let results = FindResults {
-            rows,
+            rows: rows.into_iter().flatten().collect(),
             total: found.total,
             progress,
             wrong: None,
-            terms: kinds.map(|kind| (kind, found.terms(kind).to_vec())).into(),
+            terms: KINDS.map(|kind| (kind, found.terms(kind).to_vec())).into(),
         };
         drop(self.events.send(Event::Found {
             generation: self.generation,
             found: results,
         }));
     }
+}
+
+/// Returns the lines of a group that are listed below its best one.
+fn other_lines(group: &MatchGroup) -> impl Iterator<Item = &Match> {
+    let has_title = matches!(group.best.spot, MatchSpot::Title(_));
+    let others = group.others.iter();
+    // The line that repeats the title says nothing more.
+    others.filter(move |one| !(has_title && matches!(one.spot, MatchSpot::Line(_, 1))))
 }
 
 impl SearchWatcher for ResultReporter<'_> {

@@ -3,8 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
 
-use super::{LineReader, Match, MatchSpot, Matches, line_of};
+use super::{Match, MatchSpot, Matches};
+use crate::core::corpus::CorpusMessage;
 use crate::core::log::Role;
 
 /// The matching lines of one memory or session.
@@ -24,49 +26,53 @@ enum Place {
     Log(usize),
 }
 
-/// The lines of logs that were met, each with the log that had it first and a number. The same
-/// line of the same speaker in another log is a copy.
-#[derive(Default)]
-struct KnownLines {
-    first: HashMap<(Role, u64), (usize, usize)>,
-    hasher: RandomState,
+/// A line of a log. The same line of the same speaker in another log is a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LogLine {
+    log: usize,
+    role: Role,
+    /// The hash of the line, without the blanks around it.
+    text: u64,
 }
 
+impl LogLine {
+    pub(super) fn new(message: &CorpusMessage<'_>, line: &str) -> Self {
+        // Equal lines have equal hashes in all results, and nobody can foresee which lines do.
+        static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+        Self {
+            log: message.log,
+            role: message.role,
+            text: HASHER.hash_one(line.trim()),
+        }
+    }
+}
+
+/// The lines of logs that were met, each with the log that had it first and a number.
+#[derive(Default)]
+struct KnownLines(HashMap<(Role, u64), (usize, usize)>);
+
 impl KnownLines {
-    /// Returns the log of a match in one, and log and number of the line that it copies; a new
-    /// line gets this number. `None` if the message is not visible any more.
-    fn meet(
-        &mut self,
-        (reader, spot): (&LineReader<'_>, MatchSpot),
-        number: usize,
-    ) -> Option<(usize, Option<(usize, usize)>)> {
-        let (log, line) = reader.message(spot, |message| {
-            let line = line_of(message, spot).unwrap_or_default();
-            let line = self.hasher.hash_one(line.trim());
-            (message.log, (message.role, line))
-        })?;
-        let first = *self.first.entry(line).or_insert((log, number));
-        Some((log, Some(first).filter(|(of, _)| *of != log)))
+    /// Returns log and number of the line that this one copies; a new line gets this number.
+    fn meet(&mut self, line: LogLine, number: usize) -> Option<(usize, usize)> {
+        let first = self.0.entry((line.role, line.text));
+        let first = *first.or_insert((line.log, number));
+        Some(first).filter(|(log, _)| *log != line.log)
     }
 }
 
 impl Matches {
     /// Returns the matches, each with the number of other logs that have a copy of it, which are
     /// left out.
-    pub fn without_copies(&self, reader: &LineReader<'_>) -> Vec<(Match, usize)> {
+    pub fn without_copies(&self) -> Vec<(Match, usize)> {
         let mut kept: Vec<(Match, usize)> = Vec::new();
         let mut lines = KnownLines::default();
         let mut copied: HashSet<(usize, usize)> = HashSet::new();
         for found in &self.matches {
-            if let MatchSpot::Message { .. } = found.spot {
-                match lines.meet((reader, found.spot), kept.len()) {
-                    None => continue,
-                    Some((log, Some((_, first)))) => {
-                        kept[first].1 += usize::from(copied.insert((log, first)));
-                        continue;
-                    }
-                    Some((_, None)) => {}
-                }
+            if let Some(line) = found.line
+                && let Some((_, first)) = lines.meet(line, kept.len())
+            {
+                kept[first].1 += usize::from(copied.insert((line.log, first)));
+                continue;
             }
             kept.push((*found, 0));
         }
@@ -74,22 +80,22 @@ impl Matches {
     }
 
     /// Groups the matches; the groups are in the order of their best ones.
-    pub fn groups(&self, reader: &LineReader<'_>) -> Vec<MatchGroup> {
+    pub fn groups(&self) -> Vec<MatchGroup> {
         let mut groups: Vec<MatchGroup> = Vec::new();
         let mut places: HashMap<Place, usize> = HashMap::new();
         let mut lines = KnownLines::default();
         // For each log that has copies of other logs' lines, the log of the first one.
         let mut copied: HashMap<usize, usize> = HashMap::new();
         for found in &self.matches {
-            let place = match found.spot {
-                MatchSpot::Title(number) | MatchSpot::Line(number, _) => Place::Memory(number),
-                MatchSpot::Message { .. } => match lines.meet((reader, found.spot), 0) {
-                    None => continue,
-                    Some((log, Some((first, _)))) => {
-                        copied.entry(log).or_insert(first);
+            let place = match (found.spot, found.line) {
+                (MatchSpot::Title(number) | MatchSpot::Line(number, _), _) => Place::Memory(number),
+                (MatchSpot::Message { .. }, None) => continue,
+                (MatchSpot::Message { .. }, Some(line)) => match lines.meet(line, 0) {
+                    Some((first, _)) => {
+                        copied.entry(line.log).or_insert(first);
                         continue;
                     }
-                    Some((log, None)) => Place::Log(log),
+                    None => Place::Log(line.log),
                 },
             };
             let count = groups.len();

@@ -7,16 +7,18 @@
 
 use memchr::{memchr, memchr2, memrchr, memrchr2};
 use nucleo::pattern::Atom as Pattern;
-use nucleo::{Config, Matcher, Utf32Str};
 use regex::bytes::{Regex, RegexBuilder};
 
+use super::rank::letter_score;
 use crate::core::query::{Atom, Case, MatchMode, Polarity, Query};
 
 /// A query, compiled to be tested on lines.
+#[derive(Clone)]
 pub(super) struct LineMatcher {
     tests: Vec<(Polarity, Test)>,
 }
 
+#[derive(Clone)]
 enum Test {
     /// Letters in order; both cases of each.
     Letters(Vec<(u8, u8)>),
@@ -109,19 +111,10 @@ impl Test {
                 let found = text.find(line.as_bytes())?;
                 Some(AS_IT_STANDS * found.len().min(100) as u32)
             }
-            Self::Wide(pattern) if !line.is_ascii() => by_nucleo(pattern, line),
+            Self::Wide(pattern) if !line.is_ascii() => letter_score(pattern, line),
             Self::Wide(_) | Self::Nowhere => None,
         }
     }
-}
-
-fn by_nucleo(pattern: &Pattern, line: &str) -> Option<u32> {
-    let mut chars = Vec::new();
-    let score = pattern.score(
-        Utf32Str::new(line, &mut chars),
-        &mut Matcher::new(Config::DEFAULT),
-    );
-    score.map(u32::from)
 }
 
 /// Scores the best span of the line that has the letters in order.
@@ -270,7 +263,7 @@ mod tests {
         fn it_matches_what_nucleo_matches(needle in "[a-c]{1,4}", line in "[a-dA-DéÀ .]{0,20}") {
             let query = Query::parse(&needle, &noon()).expect("a word");
             let pattern = super::super::rank::pattern(&query.atoms[0]);
-            prop_assert_eq!(quick(&needle).score(&line).is_some(), by_nucleo(&pattern, &line).is_some());
+            prop_assert_eq!(quick(&needle).score(&line).is_some(), letter_score(&pattern, &line).is_some());
         }
     }
 }

@@ -1,14 +1,16 @@
 //! The order of the matches: the most promising lines are read again and scored in full.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 
 use nucleo::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
 use nucleo::{Config, Matcher, Utf32Str};
 
+use super::group::LogLine;
 use super::scan::{Search, TextMatcher};
 use super::{Closeness, LineReader, Match, MatchSpot, SHOWN, line_of, wanted};
 use crate::core::query::{Atom, Case, MatchMode, Query};
-use crate::core::search::{HitSource, on_all_cores, snippet};
+use crate::core::search::{HitSource, snippet, with_on_all_cores};
 
 /// The quick score and position of a line that may be among the best.
 pub(super) type Promising = (u32, MatchSpot);
@@ -23,9 +25,14 @@ const HEADING: u32 = 10;
 /// What a line of a memory is worth more than the same in a log.
 const CURATED: u32 = 5;
 
+thread_local! {
+    /// Its table is large, and slow to allocate for every line.
+    static NUCLEO: RefCell<Matcher> = RefCell::new(Matcher::new(Config::DEFAULT));
+}
+
 impl Search<'_> {
     /// Scores the `most` most promising lines, and puts them behind those of the kinds before.
-    pub(super) fn rank(&mut self, matcher: &TextMatcher<'_>, most: usize) {
+    pub(super) fn rank(&mut self, matcher: &TextMatcher, most: usize) {
         keep_best(&mut self.promising, MOST_RANKED);
         let mut promising = self.promising.clone();
         keep_best(&mut promising, most);
@@ -34,22 +41,20 @@ impl Search<'_> {
         let patterns: Vec<Pattern> = wanted(self.request.query).map(pattern).collect();
         const TOGETHER: usize = 250;
         let chunks: Vec<&[Promising]> = promising.chunks(TOGETHER).collect();
-        let scored = on_all_cores(chunks.len(), |at| {
-            let mut nucleo = Matcher::new(Config::DEFAULT);
+        let own = || matcher.clone();
+        let scored = with_on_all_cores(chunks.len(), own, |matcher, at| {
             let reader = LineReader::new(self.sources);
-            let mut chars = Vec::new();
-            let mut score = |quick: u32, spot: MatchSpot, line: &str| {
+            let score = |quick: u32, spot: MatchSpot, line: &str| {
                 let text = snippet::begin(line, SHOWN);
-                let score = match matcher {
+                let score = match &*matcher {
                     // A match behind the ranked part of the line counts for little.
                     TextMatcher::Terms(terms) => {
                         terms.score(text).max(quick / 10) + bonus(spot, text)
                     }
                     TextMatcher::Lines(_) => {
-                        let text = Utf32Str::new(text, &mut chars);
-                        let scores = patterns.iter().map(|pattern| {
-                            u32::from(pattern.score(text, &mut nucleo).unwrap_or(1))
-                        });
+                        let scores = patterns
+                            .iter()
+                            .map(|pattern| letter_score(pattern, text).unwrap_or(1));
                         scores.sum()
                     }
                 };
@@ -57,17 +62,22 @@ impl Search<'_> {
                     closeness: self.closeness,
                     score,
                     spot,
+                    line: None,
                 }
             };
             let scored = chunks[at].iter().filter_map(|(quick, spot)| {
                 if let MatchSpot::Message { .. } = spot {
                     return reader.message(*spot, |message| {
                         let line = line_of(message, *spot)?;
-                        Some((score(*quick, *spot, line), message.time))
+                        let found = Match {
+                            line: Some(LogLine::new(message, line)),
+                            ..score(*quick, *spot, line)
+                        };
+                        Some((found, message.time))
                     })?;
                 }
-                let line = reader.line(*spot)?;
-                Some((score(*quick, *spot, &line), None))
+                let line = reader.memory_line(*spot)?;
+                Some((score(*quick, *spot, line), None))
             });
             scored.collect::<Vec<(Match, Option<i64>)>>()
         });
@@ -101,14 +111,23 @@ fn bonus(spot: MatchSpot, text: &str) -> u32 {
     }
 }
 
+/// Returns nucleo's score of a line; `None` if it does not match.
+pub(super) fn letter_score(pattern: &Pattern, line: &str) -> Option<u32> {
+    let mut chars = Vec::new();
+    let text = Utf32Str::new(line, &mut chars);
+    let score = NUCLEO.with_borrow_mut(|nucleo| pattern.score(text, nucleo));
+    score.map(u32::from)
+}
+
 /// Returns the indices of the graphemes of a line that nucleo matches.
 pub(super) fn letter_indices(query: &Query, line: &str) -> Vec<u32> {
-    let mut matcher = Matcher::new(Config::DEFAULT);
     let mut chars = Vec::new();
     let mut found = Vec::new();
-    for atom in wanted(query) {
-        pattern(atom).indices(Utf32Str::new(line, &mut chars), &mut matcher, &mut found);
-    }
+    NUCLEO.with_borrow_mut(|nucleo| {
+        for atom in wanted(query) {
+            pattern(atom).indices(Utf32Str::new(line, &mut chars), nucleo, &mut found);
+        }
+    });
     found.sort_unstable();
     found.dedup();
     found

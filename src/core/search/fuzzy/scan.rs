@@ -9,11 +9,11 @@ use super::{
     Closeness, FindRequest, Match, MatchSpot, Matches, MessageAt, SearchCache, SearchState,
     SearchWatcher, wanted,
 };
-use crate::core::corpus::{Block, Corpus, CorpusMessage, Part};
+use crate::core::corpus::{Corpus, Part};
 use crate::core::query::SearchArea;
 use crate::core::search::limits::Limits;
 use crate::core::search::runs::look_up;
-use crate::core::search::{Sources, allowed_logs, allows_memory, on_all_cores};
+use crate::core::search::{Sources, allowed_logs, allows_memory, with_on_all_cores};
 
 /// If the index has more messages that may match, all are searched.
 const MOST_INDEXED: usize = 1 << 17;
@@ -25,25 +25,27 @@ pub(super) struct Search<'a> {
     watch: &'a dyn SearchWatcher,
     /// The test of every line; also the only one of a query without wanted words.
     lines: LineMatcher,
-    logs: Vec<bool>,
+    pub(super) logs: Vec<bool>,
     /// What is being searched.
     pub(super) closeness: Closeness,
     pub(super) promising: Vec<Promising>,
     /// Lines with a lower quick score are not among the best.
-    lowest: u32,
+    pub(super) lowest: u32,
     pub(super) limits: Limits,
     /// The ranked matches of the kinds that were searched before.
     pub(super) ranked: Vec<Match>,
     pub(super) found: Matches,
 }
 
-/// How texts are tested.
-pub(super) enum TextMatcher<'a> {
-    Terms(&'a TermMatcher),
-    Lines(&'a LineMatcher),
+/// How texts are tested. Each thread has its own: those that share a regex contend for its scratch
+/// space.
+#[derive(Clone)]
+pub(super) enum TextMatcher {
+    Terms(TermMatcher),
+    Lines(LineMatcher),
 }
 
-impl TextMatcher<'_> {
+impl TextMatcher {
     /// Returns the messages of a part that may match, in order; of results, the blocks. `None` if
     /// the index does not know, or if they are so many that searching all is faster.
     fn indexed(&self, corpus: &Corpus, part: Part) -> Option<Vec<IndexedMessage>> {
@@ -57,7 +59,7 @@ impl TextMatcher<'_> {
     }
 
     /// Passes the offset and the quick score of each matching line to `take`.
-    fn lines(&self, text: &str, take: &mut dyn FnMut(usize, u32)) {
+    pub(super) fn lines(&self, text: &str, take: &mut dyn FnMut(usize, u32)) {
         match self {
             Self::Terms(matcher) => matcher.lines(text, take),
             Self::Lines(matcher) => {
@@ -113,18 +115,13 @@ impl<'a> Search<'a> {
         let query = self.request.query;
         let terms: Vec<Term> = wanted(query).map(Term::as_typed).collect();
         let matcher = match terms.is_empty() {
-            true => None,
+            true => TextMatcher::Lines(self.lines.clone()),
             false => match TermMatcher::new(query, &terms) {
-                Some(matcher) => Some(matcher),
+                Some(matcher) => TextMatcher::Terms(matcher),
                 None => return,
             },
         };
         self.found.terms.push((Closeness::Words, terms));
-        let lines = LineMatcher::new(query);
-        let matcher = match &matcher {
-            Some(matcher) => TextMatcher::Terms(matcher),
-            None => TextMatcher::Lines(&lines),
-        };
         self.search_memories(&matcher);
         let filters = &query.filters;
         if let Some((messages, parts)) = cache.narrowed_by(query) {
@@ -175,7 +172,7 @@ impl<'a> Search<'a> {
                 });
             }
             let matcher = TermMatcher::new(query, &terms).filter(|_| is_corrected);
-            let Some(matcher) = &matcher else { continue };
+            let Some(matcher) = matcher else { continue };
             self.found
                 .terms
                 .retain(|(kind, _)| *kind != Closeness::Slips);
@@ -189,12 +186,11 @@ impl<'a> Search<'a> {
         self.closeness = Closeness::Letters;
         let terms = wanted(self.request.query).map(Term::letters).collect();
         self.found.terms.push((Closeness::Letters, terms));
-        let lines = LineMatcher::new(self.request.query);
-        self.search_all(&TextMatcher::Lines(&lines));
+        self.search_all(&TextMatcher::Lines(self.lines.clone()));
     }
 
     /// Searches the memories, the conversations, and tool text where it is asked for.
-    fn search_all(&mut self, matcher: &TextMatcher<'_>) {
+    fn search_all(&mut self, matcher: &TextMatcher) {
         self.search_memories(matcher);
         let filters = &self.request.query.filters;
         if filters.wants(SearchArea::Logs) {
@@ -207,13 +203,13 @@ impl<'a> Search<'a> {
     }
 
     /// Searches the calls and the results of tools.
-    fn search_tools(&mut self, matcher: &TextMatcher<'_>) {
+    fn search_tools(&mut self, matcher: &TextMatcher) {
         for part in [Part::Calls, Part::Results] {
             self.search_logs(part, matcher);
         }
     }
 
-    fn search_memories(&mut self, matcher: &TextMatcher<'_>) {
+    fn search_memories(&mut self, matcher: &TextMatcher) {
         let filters = &self.request.query.filters;
         for (number, memory_text) in self.sources.memories.texts.iter().enumerate() {
             if !allows_memory(filters, memory_text) {
@@ -243,7 +239,7 @@ impl<'a> Search<'a> {
     }
 
     /// Searches the messages of a part that may match, wave by wave.
-    fn search_logs(&mut self, part: Part, matcher: &TextMatcher<'_>) {
+    fn search_logs(&mut self, part: Part, matcher: &TextMatcher) {
         let Some(corpus) = self.sources.corpus else {
             return;
         };
@@ -268,7 +264,8 @@ impl<'a> Search<'a> {
         while from < blocks.len() {
             let to = blocks.len().min(from + wave);
             let gathered = Gathered::new(self.room());
-            on_all_cores(to - from, |at| {
+            let own = || matcher.clone();
+            with_on_all_cores(to - from, own, |matcher, at| {
                 if self.watch.is_stale() {
                     return;
                 }
@@ -294,14 +291,17 @@ impl<'a> Search<'a> {
     }
 
     /// Searches the messages that an earlier query matched.
-    fn search_messages(&mut self, messages: &[MessageAt], matcher: &TextMatcher<'_>) {
+    fn search_messages(&mut self, messages: &[MessageAt], matcher: &TextMatcher) {
         let Some(corpus) = self.sources.corpus else {
             return;
         };
-        const TOGETHER: usize = 4096;
-        let chunks: Vec<&[MessageAt]> = messages.chunks(TOGETHER).collect();
+        // Enough chunks that no thread waits long for the last one.
+        const CHUNKS: usize = 16;
+        let together = messages.len().div_ceil(CHUNKS).clamp(64, 4096);
+        let chunks: Vec<&[MessageAt]> = messages.chunks(together).collect();
         let gathered = Gathered::new(self.room());
-        on_all_cores(chunks.len(), |at| {
+        let own = || matcher.clone();
+        with_on_all_cores(chunks.len(), own, |matcher, at| {
             let mut matches = BlockMatches::default();
             for same in chunks[at].chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
                 if self.watch.is_stale() {
@@ -310,145 +310,13 @@ impl<'a> Search<'a> {
                 let (part, block, _) = same[0];
                 if let Some(block) = corpus.block(part, block as usize) {
                     let numbers = same.iter().map(|(_, _, number)| *number);
-                    self.messages((part, block), numbers, (matcher, &mut matches));
+                    self.messages((part, block), numbers, (&*matcher, &mut matches));
                 }
             }
             gathered.add((at, matches), &self.limits);
         });
         self.take(gathered);
         self.is_abandoned();
-    }
-
-    fn block(
-        &self,
-        corpus: &Corpus,
-        (part, searched): (Part, BlockToSearch<'_>),
-        matcher: &TextMatcher<'_>,
-    ) -> BlockMatches {
-        let mut matches = BlockMatches::default();
-        let Some(block) = corpus.block(part, searched.number) else {
-            return matches;
-        };
-        if let Some(messages) = searched.messages {
-            let numbers = messages.iter().map(|(_, number)| u32::from(*number));
-            self.messages((part, block), numbers, (matcher, &mut matches));
-            return matches;
-        }
-        let Some(content) = block.read() else {
-            return matches;
-        };
-        let place = |at: usize| (part, searched.number as u32, at as u32);
-        match matcher {
-            TextMatcher::Lines(_) => {
-                for (at, message) in content.messages() {
-                    self.message(place(at), &message, (matcher, &mut matches));
-                }
-            }
-            TextMatcher::Terms(terms) => {
-                let bytes = content.text().as_bytes();
-                let mut from = 0;
-                while from <= bytes.len()
-                    && let Some(found) = terms.next_candidate(bytes, from)
-                {
-                    let at = content.at(found);
-                    let Some(range) = content.range(at) else {
-                        break;
-                    };
-                    if let Some(message) = content.message(at) {
-                        self.message(place(at), &message, (matcher, &mut matches));
-                    }
-                    from = range.end.max(found) + 1;
-                }
-            }
-        }
-        matches
-    }
-
-    /// Tests the messages of a block with these numbers.
-    fn messages(
-        &self,
-        (part, block): (Part, Block<'_>),
-        numbers: impl ExactSizeIterator<Item = u32>,
-        (matcher, matches): (&TextMatcher<'_>, &mut BlockMatches),
-    ) {
-        /// So few messages are read without the rest of their block.
-        const FEW: usize = 2;
-        let place = |number: u32| (part, block.number() as u32, number);
-        if numbers.len() <= FEW {
-            for number in numbers {
-                // A damaged block is recorded by the corpus.
-                let _ = block.message(number as usize, |message| {
-                    self.message(place(number), message, (matcher, &mut *matches));
-                });
-            }
-            return;
-        }
-        let Some(content) = block.read() else {
-            return;
-        };
-        // Only these filters need more than the log and the text.
-        let is_plain = self.request.query.filters.admit_all_messages();
-        for number in numbers {
-            let at = number as usize;
-            let is_allowed = |log: usize| match is_plain {
-                true => self.allows_log(log),
-                false => content.message(at).is_some_and(|one| self.allows(&one)),
-            };
-            if let Some((_, text)) = content.text_of(at).filter(|(log, _)| is_allowed(*log)) {
-                self.lines_of(place(number), text, (matcher, &mut *matches));
-            }
-        }
-    }
-
-    /// Tests every line of a message.
-    fn message(
-        &self,
-        at: MessageAt,
-        message: &CorpusMessage<'_>,
-        to: (&TextMatcher<'_>, &mut BlockMatches),
-    ) {
-        if self.allows(message) {
-            self.lines_of(at, message.text, to);
-        }
-    }
-
-    fn allows(&self, message: &CorpusMessage<'_>) -> bool {
-        let filters = &self.request.query.filters;
-        self.allows_log(message.log)
-            && filters.allows_role(message.role)
-            && filters.allows_time(message.time)
-    }
-
-    fn allows_log(&self, log: usize) -> bool {
-        self.logs.get(log).copied().unwrap_or(false)
-    }
-
-    /// Tests every line of the text of a message that the filters admit.
-    fn lines_of(
-        &self,
-        at: MessageAt,
-        text: &str,
-        (matcher, matches): (&TextMatcher<'_>, &mut BlockMatches),
-    ) {
-        let before = matches.total;
-        let (part, block, number) = at;
-        matcher.lines(text, &mut |offset, score| {
-            let spot = MatchSpot::Message {
-                part,
-                block,
-                number,
-                offset: offset as u32,
-            };
-            if !self.ranked.iter().any(|found| found.spot == spot) {
-                matches.total += 1;
-                if score >= self.lowest {
-                    matches.promising.push((score, spot));
-                }
-            }
-        });
-        if matches.total > before {
-            matches.messages.push(at);
-        }
     }
 
     /// Returns how many more messages are remembered for the next query; `None` if there were too
@@ -484,7 +352,7 @@ impl<'a> Search<'a> {
     }
 
     /// Ranks what was found of one kind; what is found next ranks behind it.
-    fn rank_kind(&mut self, matcher: &TextMatcher<'_>) {
+    fn rank_kind(&mut self, matcher: &TextMatcher) {
         self.rank(matcher, MOST_RANKED);
         self.ranked.clone_from(&self.found.matches);
         self.promising.clear();

@@ -110,6 +110,7 @@ impl Term {
 }
 
 /// The terms of a query, compiled to be tested on texts.
+#[derive(Clone)]
 pub(super) struct TermMatcher {
     /// The longest first: it is searched, the others are tested where it is found.
     wanted: Vec<CompiledTerm>,
@@ -120,6 +121,7 @@ pub(super) struct TermMatcher {
     crosses_lines: bool,
 }
 
+#[derive(Clone)]
 struct CompiledTerm {
     /// The position in the query.
     order: usize,
@@ -172,6 +174,14 @@ impl TermMatcher {
             wanted,
             unwanted,
         })
+    }
+
+    /// Whether there is one term and all that it accepts is inside one line, so that it can be
+    /// searched in several messages at once.
+    pub(super) fn is_inside_line(&self) -> bool {
+        // A blank of a phrase may be a line break.
+        let is_word = |term: &CompiledTerm| !term.typed.contains(char::is_whitespace);
+        self.wanted.len() == 1 && self.wanted.iter().all(is_word)
     }
 
     /// Returns the offset of the next place where a text may match, from byte `from` on.

@@ -1,0 +1,190 @@
+//! The test of the messages of a block, line by line.
+
+use std::ops::Range;
+
+use super::gather::{BlockMatches, BlockToSearch, IndexedMessage};
+use super::scan::{Search, TextMatcher};
+use super::{MatchSpot, MessageAt};
+use crate::core::corpus::{Block, BlockContent, Corpus, CorpusMessage, Part};
+
+impl Search<'_> {
+    /// Finds the matching lines of a block.
+    pub(super) fn block(
+        &self,
+        corpus: &Corpus,
+        (part, searched): (Part, BlockToSearch<'_>),
+        matcher: &TextMatcher,
+    ) -> BlockMatches {
+        let mut matches = BlockMatches::default();
+        let Some(block) = corpus.block(part, searched.number) else {
+            return matches;
+        };
+        let is_inside_line = match matcher {
+            TextMatcher::Terms(terms) => terms.is_inside_line(),
+            TextMatcher::Lines(_) => false,
+        };
+        /// If the index knows at least one of so many messages, the text is searched as a whole.
+        const MANY: usize = 3;
+        let is_most = |messages: &[IndexedMessage]| {
+            let count = block.table().map_or(0, |table| table.count());
+            is_inside_line && messages.len() * MANY >= count
+        };
+        if let Some(messages) = searched.messages.filter(|messages| !is_most(messages)) {
+            let numbers = messages.iter().map(|(_, number)| u32::from(*number));
+            self.messages((part, block), numbers, (matcher, &mut matches));
+            return matches;
+        }
+        let Some(content) = block.read() else {
+            return matches;
+        };
+        let place = |at: usize| (part, searched.number as u32, at as u32);
+        match matcher {
+            TextMatcher::Lines(_) => {
+                for (at, message) in content.messages() {
+                    self.message(place(at), &message, (matcher, &mut matches));
+                }
+            }
+            TextMatcher::Terms(_) if is_inside_line => {
+                self.lines_of_block((part, &content), block.number(), (matcher, &mut matches));
+            }
+            TextMatcher::Terms(terms) => {
+                let bytes = content.text().as_bytes();
+                let mut from = 0;
+                while from <= bytes.len()
+                    && let Some(found) = terms.next_candidate(bytes, from)
+                {
+                    let at = content.at(found);
+                    let Some(range) = content.range(at) else {
+                        break;
+                    };
+                    if let Some(message) = content.message(at) {
+                        self.message(place(at), &message, (matcher, &mut matches));
+                    }
+                    from = range.end.max(found) + 1;
+                }
+            }
+        }
+        matches
+    }
+
+    /// Tests every line of a block, for terms that are inside one line. A line is in one message,
+    /// since there is a line break after each.
+    fn lines_of_block(
+        &self,
+        (part, content): (Part, &BlockContent<'_>),
+        block: usize,
+        (matcher, matches): (&TextMatcher, &mut BlockMatches),
+    ) {
+        // The message of the last line, where it is in the block, and whether it is allowed.
+        let mut last: Option<(usize, Range<usize>, bool)> = None;
+        matcher.lines(content.text(), &mut |offset, score| {
+            if last.as_ref().is_none_or(|(_, range, _)| range.end < offset) {
+                let at = content.at(offset);
+                let is_allowed = self.allowed_text(content, at).is_some();
+                last = content.range(at).map(|range| (at, range, is_allowed));
+            }
+            if let Some((at, range, true)) = &last {
+                let place = (part, block as u32, *at as u32);
+                self.line(place, (offset - range.start, score), matches);
+            }
+        });
+    }
+
+    /// Tests the messages of a block with these numbers.
+    pub(super) fn messages(
+        &self,
+        (part, block): (Part, Block<'_>),
+        numbers: impl ExactSizeIterator<Item = u32>,
+        (matcher, matches): (&TextMatcher, &mut BlockMatches),
+    ) {
+        /// So few messages are read without the rest of their block.
+        const FEW: usize = 2;
+        let place = |number: u32| (part, block.number() as u32, number);
+        if numbers.len() <= FEW {
+            for number in numbers {
+                // A damaged block is recorded by the corpus.
+                let _ = block.message(number as usize, |message| {
+                    self.message(place(number), message, (matcher, &mut *matches));
+                });
+            }
+            return;
+        }
+        let Some(content) = block.read() else {
+            return;
+        };
+        for number in numbers {
+            if let Some(text) = self.allowed_text(&content, number as usize) {
+                self.lines_of(place(number), text, (matcher, &mut *matches));
+            }
+        }
+    }
+
+    /// Returns the text of a message that the filters admit.
+    fn allowed_text<'c>(&self, content: &'c BlockContent<'_>, number: usize) -> Option<&'c str> {
+        let (log, text) = content.text_of(number)?;
+        // Only some filters need more than the log.
+        let is_allowed = match self.request.query.filters.admit_all_messages() {
+            true => self.allows_log(log),
+            false => content
+                .message(number)
+                .is_some_and(|message| self.allows(&message)),
+        };
+        is_allowed.then_some(text)
+    }
+
+    /// Tests every line of a message.
+    fn message(
+        &self,
+        at: MessageAt,
+        message: &CorpusMessage<'_>,
+        to: (&TextMatcher, &mut BlockMatches),
+    ) {
+        if self.allows(message) {
+            self.lines_of(at, message.text, to);
+        }
+    }
+
+    fn allows(&self, message: &CorpusMessage<'_>) -> bool {
+        let filters = &self.request.query.filters;
+        self.allows_log(message.log)
+            && filters.allows_role(message.role)
+            && filters.allows_time(message.time)
+    }
+
+    fn allows_log(&self, log: usize) -> bool {
+        self.logs.get(log).copied().unwrap_or(false)
+    }
+
+    /// Tests every line of the text of a message that the filters admit.
+    fn lines_of(
+        &self,
+        at: MessageAt,
+        text: &str,
+        (matcher, matches): (&TextMatcher, &mut BlockMatches),
+    ) {
+        matcher.lines(text, &mut |offset, score| {
+            self.line(at, (offset, score), matches);
+        });
+    }
+
+    /// Takes a matching line of a message: its offset in the text, and its quick score.
+    fn line(&self, at: MessageAt, (offset, score): (usize, u32), matches: &mut BlockMatches) {
+        let (part, block, number) = at;
+        let spot = MatchSpot::Message {
+            part,
+            block,
+            number,
+            offset: offset as u32,
+        };
+        if self.ranked.iter().any(|found| found.spot == spot) {
+            return;
+        }
+        matches.total += 1;
+        if score >= self.lowest {
+            matches.promising.push((score, spot));
+        }
+        if matches.messages.last() != Some(&at) {
+            matches.messages.push(at);
+        }
+    }
+}
