@@ -138,7 +138,11 @@ impl Home {
         let owner = fs::metadata(self.path()).expect("there").uid();
         let copy = self.path().join("tome");
         if owner == 0 {
-            fs::copy(env!("CARGO_BIN_EXE_tome"), &copy).expect("copied");
+            // By another process: one that is started meanwhile would inherit the open file, and
+            // a program that is open for writing cannot be run.
+            let mut cp = Command::new("cp");
+            let copied = cp.arg(env!("CARGO_BIN_EXE_tome")).arg(&copy).status();
+            assert!(copied.expect("cp runs").success());
             give(&self.path(), NOBODY);
         }
         let mut command = self.command(args);

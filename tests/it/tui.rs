@@ -336,7 +336,7 @@ fn three_marked_are_deleted_and_undo_brings_them_back() {
     tty.send("y");
     tty.see("1 memory ");
     assert_eq!(files(&home).len(), 2);
-    tty.send("u");
+    tty.press("u", "Undone");
     tty.see("4 memories");
     assert_eq!(files(&home), before);
     tty.send("q");
