@@ -101,10 +101,11 @@ fn planned(
     }
     let has_several = segments.len() - from > 1;
     let bytes = |segments: &[SegmentRow]| segments.iter().map(SegmentRow::bytes).sum::<u64>();
-    let outdated = match has_several {
-        true => length - HEADER - bytes(&segments[..from]),
-        false => length - HEADER - bytes(segments),
+    let kept = match has_several {
+        true => &segments[..from],
+        false => segments,
     };
+    let outdated = length.saturating_sub(HEADER + bytes(kept));
     let is_first = old.is_none() && has_several;
     if is_first || outdated > bytes(segments) / 2 + PILED_UP {
         return Some((0, true));
