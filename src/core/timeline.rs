@@ -480,6 +480,31 @@ mod tests {
     }
 
     #[test]
+    fn an_event_whose_text_is_not_read_has_its_size() {
+        let home = TestHome::new(&[], &[]);
+        let text = "€".repeat(400);
+        let line = |content: serde_json::Value| {
+            let message = serde_json::json!({"role": "user", "content": [content]});
+            serde_json::json!({"type": "message", "timestamp": minute(0), "message": message})
+        };
+        let said = line(serde_json::json!({"type": "text", "text": "run it"}));
+        let result =
+            serde_json::json!({"type": "tool_result", "tool_use_id": "a", "content": text});
+        let log = format!("{said}\n{}\n", line(result));
+        home.write("s0/messages.jsonl", &log);
+        let corpus = home.corpus();
+        let events = LogBlocks::of(&corpus).events(&corpus, 0);
+        let read = |texts| -> Vec<(String, usize)> {
+            let events = events.read(0..events.count(), texts);
+            let read = events.map(|event| (event.text.to_string(), event.length()));
+            read.collect()
+        };
+        let said = ("run it".to_owned(), 6);
+        assert_eq!(read(Texts::All), [said.clone(), (text.clone(), 1_200)]);
+        assert_eq!(read(Texts::ButResults), [said, (String::new(), 1_200)]);
+    }
+
+    #[test]
     fn any_of_the_events_of_a_log_can_be_read_without_the_rest() {
         let said: Vec<String> = (0..40).map(|at| format!("message {at}")).collect();
         let home = TestHome::new(&[], std::slice::from_ref(&said));

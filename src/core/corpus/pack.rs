@@ -2,9 +2,9 @@
 //! cannot be written, packs are kept in memory.
 //!
 //! The packs of one generation belong together; a new generation has new files, and an index that
-//! is written anew has a new one. Each pack begins with the mark of its generation, so that a manifest is never read with the packs of
-//! another generation. Bytes beyond the length in the manifest are from a build that did not
-//! finish, and are overwritten.
+//! is written anew has a new one. Each pack begins with the mark of its generation, so that a
+//! manifest is never read with the packs of another generation. Bytes beyond the length in the
+//! manifest are from a build that did not finish, and are overwritten.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
