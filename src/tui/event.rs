@@ -52,7 +52,10 @@ pub(crate) enum Event {
     /// The searched memories or logs have changed, so results may be out of date.
     SearchSourcesChanged,
     /// Results of a search, which may still be running.
-    Found { generation: u64, found: FindResults },
+    Found {
+        generation: u64,
+        found: Arc<FindResults>,
+    },
     /// A requested transcript.
     Opened {
         file: LogFile,

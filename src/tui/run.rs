@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ratatui::crossterm::event::Event as Input;
 
 use super::app::{App, UserContext};
-use super::effect::{Effect, LibraryJob, TerminalJob};
+use super::effect::{Effect, LibraryJob, TerminalJob, TranscriptJob};
 use super::event::Event;
 use super::keymap::Keymap;
 use super::reader::InputReader;
@@ -68,6 +68,7 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
         editor_copies: setup.unsaved,
         editor: setup.editor,
         clipboard: setup.clipboard,
+        transcripts: Vec::new(),
         toast: None,
         panics: setup.panics,
     };
@@ -107,6 +108,8 @@ struct Loop {
     editor_copies: PathBuf,
     editor: Option<String>,
     clipboard: Vec<ClipboardCommand>,
+    /// Transcripts to read after the next frame, which would be delayed by that.
+    transcripts: Vec<TranscriptJob>,
     /// The number of the visible toast, and when it expires.
     toast: Option<(u64, Instant)>,
     panics: bool,
@@ -123,7 +126,7 @@ impl Loop {
         if let Some(left) = self.take(Event::Input(typed))? {
             return Ok(left);
         }
-        self.screen.draw(&self.app)?;
+        self.draw()?;
         loop {
             self.reader.allow_read();
             let Some(first) = self.next(inbox) else {
@@ -139,8 +142,16 @@ impl Loop {
                     return Ok(left);
                 }
             }
-            self.screen.draw(&self.app)?;
+            self.draw()?;
         }
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        self.screen.draw(&self.app)?;
+        for job in self.transcripts.drain(..) {
+            self.workers.read_transcript(job);
+        }
+        Ok(())
     }
 
     fn now(&self) -> i64 {
@@ -182,7 +193,7 @@ impl Loop {
             Effect::Unsaved(job) => self.workers.keep(job),
             Effect::Logs(job) => self.workers.refresh_logs(job),
             Effect::Search(job) => self.workers.search(job),
-            Effect::Transcript(job) => self.workers.read_transcript(job),
+            Effect::Transcript(job) => self.transcripts.push(job),
             Effect::Why(job) => self.workers.explain(job),
             Effect::Curate(job) => self.workers.curate(job),
             Effect::Timeline(job) => self.workers.ask_timeline(job),

@@ -117,15 +117,19 @@ impl<'a, T: Copy> WordLists<'a, T> {
         }
     }
 
+    /// Returns the size of all lists, in bytes: at least one for each message that has a word.
+    pub fn bytes(&self) -> usize {
+        let lists = self.lists.iter().flatten();
+        lists.map(|(_, list)| list.bytes()).sum()
+    }
+
     /// Returns ranges of spans that several threads can read at the same time; none if no word was
     /// found.
     pub fn slices(&self) -> Vec<Range<usize>> {
         /// Bytes of lists below which threads are not worthwhile.
         const WORTH_THREADS: usize = 1 << 14;
-        let lists = self.lists.iter().flatten();
-        let bytes: usize = lists.map(|(_, list)| list.bytes()).sum();
         let spans = self.corpus.spans(self.part);
-        let each = match bytes {
+        let each = match self.bytes() {
             0 => return Vec::new(),
             1..WORTH_THREADS => spans,
             // Threads that are done early help with what others would have done.

@@ -95,6 +95,7 @@ pub struct CorpusMessage<'a> {
 
 /// What has been verified, as bits of [`Corpus::checked`].
 pub(super) const HEAD_IS_WHOLE: u8 = 1;
+/// The text and all rows.
 const TEXT_IS_WHOLE: u8 = 2;
 
 impl<'a> Block<'a> {
@@ -107,6 +108,11 @@ impl<'a> Block<'a> {
     pub fn span(&self) -> Option<usize> {
         let span = self.row.span as usize;
         (span < self.corpus.spans(self.part)).then_some(span)
+    }
+
+    /// Returns the number of its messages, visible or not, without reading it.
+    pub fn count(&self) -> usize {
+        self.row.shape.rows as usize
     }
 
     /// Returns the size of its text, in bytes.
@@ -124,7 +130,7 @@ impl<'a> Block<'a> {
     /// Returns the consecutive messages of one log each, and the log if it is visible, without
     /// reading the block.
     pub fn runs(&self) -> impl Iterator<Item = (Option<usize>, Range<usize>)> + use<'a> {
-        let (corpus, count) = (self.corpus, self.row.shape.rows as usize);
+        let (corpus, count) = (self.corpus, self.count());
         let runs = corpus.manifest.runs(self.row);
         runs.iter().enumerate().map(move |(at, run)| {
             let end = runs.get(at + 1).map_or(count, |next| next.first as usize);
@@ -151,6 +157,7 @@ impl<'a> Block<'a> {
                 block: *self,
                 head,
                 rows,
+                is_verified: self.is_checked(TEXT_IS_WHOLE),
             })
         });
         if table.is_none() {
@@ -172,7 +179,9 @@ impl<'a> Block<'a> {
         if content.is_none() {
             self.corpus.report_damage();
         }
-        content
+        let mut content = content?;
+        content.table.is_verified = true;
+        Some(content)
     }
 
     /// Reads and verifies the whole block; `None` if it is damaged.
@@ -238,15 +247,21 @@ impl<'a> Block<'a> {
 
     /// Whether a section of the block is undamaged; checked until it succeeds once.
     pub(super) fn is_known(&self, what: u8, is_whole: impl FnOnce() -> bool) -> bool {
-        let checked = &self.corpus.checked[self.part.number()][self.number];
-        if checked.load(Ordering::Relaxed) & what != 0 {
+        if self.is_checked(what) {
             return true;
         }
         let is_whole = is_whole();
         if is_whole {
+            let checked = &self.corpus.checked[self.part.number()][self.number];
             checked.fetch_or(what, Ordering::Relaxed);
         }
         is_whole
+    }
+
+    /// Whether a section of the block has been found to be undamaged.
+    fn is_checked(&self, what: u8) -> bool {
+        let checked = &self.corpus.checked[self.part.number()][self.number];
+        checked.load(Ordering::Relaxed) & what != 0
     }
 }
 

@@ -608,6 +608,29 @@ mod tests {
     }
 
     #[test]
+    fn a_frequent_word_typed_on_is_counted_once_in_every_message() {
+        let talk = |from: usize| (from..from + 3000).map(|n| format!("alpha {n}")).collect();
+        let home = TestHome::new(&[("a.md", "x")], &[talk(0), talk(5000)]);
+        let (memories, corpus) = (home.memories(), home.corpus());
+        let sources = Sources {
+            memories: &memories,
+            corpus: Some(&corpus),
+        };
+        let mut cache = SearchCache::default();
+        for text in ["al", "alp", "alpha"] {
+            let query = query(text);
+            let request = FindRequest {
+                query: &query,
+                limit: 50,
+            };
+            let typed = find(sources, request, &mut cache, &());
+            assert_eq!(typed.total, 6000, "{text}");
+            let at_once = find(sources, request, &mut SearchCache::default(), &());
+            assert_eq!(typed.matches, at_once.matches, "{text}");
+        }
+    }
+
+    #[test]
     fn lines_are_told_apart_and_filtered_where_most_messages_have_the_word() {
         let message = |n: usize| match n % 6 {
             0 => format!("none {n}"),

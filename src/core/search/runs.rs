@@ -26,15 +26,20 @@ pub(super) fn runs_of(text: &str) -> Runs {
 }
 
 /// Returns what `of` makes of the messages of a part that may have all runs, in order and each
-/// once; `None` if there are more than `most`. Of results, the blocks are known.
+/// once; `None` if there are more than `most`, or if so many words have a run that there probably
+/// are. Of results, the blocks are known.
 pub(super) fn look_up<T: Ord + Send>(
     corpus: &Corpus,
     (part, runs): (Part, &Runs),
     most: usize,
     of: impl Fn(&TextOccurrence) -> T + Sync,
 ) -> Option<Vec<T>> {
-    let count = AtomicUsize::new(0);
     let lists = corpus.words_with(part, runs);
+    // Mostly, two words of a message have the same run at most.
+    if runs.len() == 1 && lists.bytes() > most.saturating_mul(2) {
+        return None;
+    }
+    let count = AtomicUsize::new(0);
     let slices = lists.slices();
     let found = on_all_cores(slices.len(), |slice| {
         let mut mine = Vec::new();

@@ -23,7 +23,7 @@ use crate::core::log::Agent;
 use crate::core::search::fuzzy::SearchState;
 use crate::core::{Error, Result};
 use crate::tui::app::App;
-use crate::tui::effect::{Effect, LibraryJob};
+use crate::tui::effect::{Effect, LibraryJob, TranscriptJob};
 use crate::tui::event::Event;
 use crate::tui::worker::{WorkerContext, Workers};
 use crate::tui::{Clock, ContextSource, CurateSetup, StoreSource};
@@ -62,6 +62,8 @@ pub struct HeadlessFinder {
     clock: Clock,
     /// The generation of the newest search.
     generation: u64,
+    /// Transcripts to read after the next frame.
+    transcripts: Vec<TranscriptJob>,
 }
 
 impl std::fmt::Debug for HeadlessFinder {
@@ -120,6 +122,7 @@ impl HeadlessFinder {
             inbox,
             clock,
             generation: 0,
+            transcripts: Vec::new(),
         };
         finder.workers.read(LibraryJob::Load);
         // One is for the stores, one for the logs; both may come at once.
@@ -203,7 +206,7 @@ impl HeadlessFinder {
                     self.generation = job.generation;
                     self.workers.search(job);
                 }
-                Effect::Transcript(job) => self.workers.read_transcript(job),
+                Effect::Transcript(job) => self.transcripts.push(job),
                 Effect::Why(job) => self.workers.explain(job),
                 Effect::Curate(job) => self.workers.curate(job),
                 Effect::Timeline(job) => self.workers.ask_timeline(job),
@@ -215,6 +218,9 @@ impl HeadlessFinder {
 
     fn draw(&mut self) {
         let Ok(_) = self.terminal.draw(|frame| self.app.view(frame));
+        for job in self.transcripts.drain(..) {
+            self.workers.read_transcript(job);
+        }
     }
 
     /// Returns the drawn screen as text.

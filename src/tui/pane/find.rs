@@ -7,6 +7,7 @@ mod input;
 mod view;
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
@@ -49,7 +50,7 @@ pub(crate) struct FindPane {
     query: QueryInput,
     generation: u64,
     /// The results; `None` until the first arrive.
-    found: Option<FindResults>,
+    found: Option<Arc<FindResults>>,
     /// The listed rows: the index of a result and, below an unfolded one, of its other lines.
     list: Vec<(usize, Option<usize>)>,
     /// The memories and sessions whose other lines are listed.
@@ -133,7 +134,7 @@ impl FindPane {
         let mut list = Vec::new();
         for (at, row) in rows.enumerate() {
             list.push((at, None));
-            if self.unfolded.contains(&Self::place_of(row)) {
+            if !self.unfolded.is_empty() && self.unfolded.contains(&Self::place_of(row)) {
                 list.extend((0..row.others.len()).map(|other| (at, Some(other))));
             }
         }
@@ -292,7 +293,7 @@ impl FindPane {
     }
 
     /// Takes new results; a cursor that was moved stays on its row.
-    fn take(&mut self, found: &FindResults, cx: &PaneContext<'_>) -> Vec<Step> {
+    fn take(&mut self, found: &Arc<FindResults>, cx: &PaneContext<'_>) -> Vec<Step> {
         let is_complete = found.progress == SearchState::Complete;
         if !is_complete && self.count() > 0 && (found.rows.is_empty() || self.is_repeated) {
             // The rows before stay until there are others, or all of them for the same query, so
@@ -310,7 +311,7 @@ impl FindPane {
             _ => keys(self),
         };
         let selected = self.row().map(key);
-        self.found = Some(found.clone());
+        self.found = Some(Arc::clone(found));
         self.answered = self.generation;
         self.list_rows();
         if !before.is_empty() {

@@ -3,9 +3,10 @@
 //! It keeps the texts of the memories and the corpus as last sent to it. A newer request
 //! cancels the running one, so that typing never waits for an old search.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
@@ -98,6 +99,9 @@ pub(crate) struct SearchWorker {
     pub(crate) corpus: Option<Arc<Corpus>>,
     /// What the last search keeps for the next one.
     pub(crate) cache: SearchCache,
+    /// The last results that were sent. They are freed here: that takes as long as drawing, and
+    /// the thread that draws is waited for.
+    pub(crate) sent: Mutex<VecDeque<Arc<FindResults>>>,
 }
 
 impl SearchWorker {
@@ -116,6 +120,7 @@ impl SearchWorker {
             memories: MemoryTexts::default(),
             corpus: None,
             cache: SearchCache::default(),
+            sent: Mutex::default(),
         }
     }
 
@@ -140,22 +145,6 @@ impl SearchWorker {
             memories: &self.memories,
             corpus: self.corpus.as_deref(),
         };
-        let query =
-            match Query::parse_unfinished(text, &(self.clock)().time.to_zoned(self.zone.clone())) {
-                Ok(query) => query,
-                Err(wrong) => {
-                    return self.send(Event::Found {
-                        generation,
-                        found: FindResults {
-                            rows: Vec::new(),
-                            total: 0,
-                            progress: SearchState::Complete,
-                            wrong: Some(wrong),
-                            terms: Vec::new(),
-                        },
-                    });
-                }
-            };
         let reporter = ResultReporter {
             library: &self.library,
             sources,
@@ -163,21 +152,34 @@ impl SearchWorker {
             started: Instant::now(),
             newest: &self.newest,
             events: &self.events,
+            sent: &self.sent,
         };
+        let query =
+            match Query::parse_unfinished(text, &(self.clock)().time.to_zoned(self.zone.clone())) {
+                Ok(query) => query,
+                Err(wrong) => {
+                    return reporter.deliver(FindResults {
+                        rows: Vec::new(),
+                        total: 0,
+                        progress: SearchState::Complete,
+                        wrong: Some(wrong),
+                        terms: Vec::new(),
+                    });
+                }
+            };
         if query.atoms.is_empty() {
             let hits = recent(sources, &query.filters, MOST);
             let rows: Vec<HitRow> = hits
                 .into_iter()
                 .map(|hit| reporter.plain_row(hit))
                 .collect();
-            let found = FindResults {
+            return reporter.deliver(FindResults {
                 total: rows.len(),
                 rows,
                 progress: SearchState::Complete,
                 wrong: None,
                 terms: Vec::new(),
-            };
-            return self.send(Event::Found { generation, found });
+            });
         }
         let request = FindRequest {
             query: &query,
@@ -234,6 +236,7 @@ struct ResultReporter<'a> {
     started: Instant,
     newest: &'a AtomicU64,
     events: &'a Sender<Event>,
+    sent: &'a Mutex<VecDeque<Arc<FindResults>>>,
 }
 
 /// The matches, and for one thread what reads them and the markers of each closeness in the order
@@ -356,17 +359,28 @@ impl ResultReporter<'_> {
         if self.is_stale() {
             return;
         }
-        let results = FindResults {
+        self.deliver(FindResults {
             rows: rows.into_iter().flatten().collect(),
             total: found.total,
             progress,
             wrong: None,
             terms: KINDS.map(|kind| (kind, found.terms(kind).to_vec())).into(),
-        };
-        drop(self.events.send(Event::Found {
+        });
+    }
+
+    /// Sends results, and keeps them until they have been replaced.
+    fn deliver(&self, results: FindResults) {
+        /// The last results are shown until the new ones have arrived.
+        const KEPT: usize = 2;
+        let found = Arc::new(results);
+        let event = Event::Found {
             generation: self.generation,
-            found: results,
-        }));
+            found: Arc::clone(&found),
+        };
+        drop(self.events.send(event));
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        sent.push_front(found);
+        sent.truncate(KEPT);
     }
 }
 

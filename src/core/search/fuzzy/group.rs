@@ -1,13 +1,13 @@
 //! Matches by where they are: the lines of a memory or of a session together, and copies of a
 //! line in other sessions once.
 
-use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
 use super::{Match, MatchSpot, Matches};
 use crate::core::corpus::CorpusMessage;
 use crate::core::log::Role;
+use crate::core::text::{NumberMap, NumberSet};
 
 /// The matching lines of one memory or session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl LogLine {
 
 /// The lines of logs that were met, each with the log that had it first and a number.
 #[derive(Default)]
-struct KnownLines(HashMap<(Role, u64), (usize, usize)>);
+struct KnownLines(NumberMap<(Role, u64), (usize, usize)>);
 
 impl KnownLines {
     /// Returns log and number of the line that this one copies; a new line gets this number.
@@ -66,7 +66,7 @@ impl Matches {
     pub fn without_copies(&self) -> Vec<(Match, usize)> {
         let mut kept: Vec<(Match, usize)> = Vec::new();
         let mut lines = KnownLines::default();
-        let mut copied: HashSet<(usize, usize)> = HashSet::new();
+        let mut copied: NumberSet<(usize, usize)> = NumberSet::default();
         for found in &self.matches {
             if let Some(line) = found.line
                 && let Some((_, first)) = lines.meet(line, kept.len())
@@ -82,10 +82,10 @@ impl Matches {
     /// Groups the matches; the groups are in the order of their best ones.
     pub fn groups(&self) -> Vec<MatchGroup> {
         let mut groups: Vec<MatchGroup> = Vec::new();
-        let mut places: HashMap<Place, usize> = HashMap::new();
+        let mut places: NumberMap<Place, usize> = NumberMap::default();
         let mut lines = KnownLines::default();
         // For each log that has copies of other logs' lines, the log of the first one.
-        let mut copied: HashMap<usize, usize> = HashMap::new();
+        let mut copied: NumberMap<usize, usize> = NumberMap::default();
         for found in &self.matches {
             let place = match (found.spot, found.line) {
                 (MatchSpot::Title(number) | MatchSpot::Line(number, _), _) => Place::Memory(number),

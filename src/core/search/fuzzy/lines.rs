@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::gather::{BlockMatches, BlockToSearch, IndexedMessage};
-use super::scan::{Search, TextMatcher};
+use super::gather::{BlockMatches, BlockToSearch};
+use super::scan::{MANY, Search, TextMatcher};
 use super::{MatchSpot, MessageAt};
 use crate::core::corpus::{Block, BlockContent, Corpus, CorpusMessage, Part};
 
@@ -19,19 +19,9 @@ impl Search<'_> {
         let Some(block) = corpus.block(part, searched.number) else {
             return matches;
         };
-        let is_inside_line = match matcher {
-            TextMatcher::Terms(terms) => terms.is_inside_line(),
-            TextMatcher::Lines(_) => false,
-        };
-        /// If the index knows at least one of so many messages, the text is searched as a whole.
-        const MANY: usize = 3;
-        let is_most = |messages: &[IndexedMessage]| {
-            let count = block.table().map_or(0, |table| table.count());
-            is_inside_line && messages.len() * MANY >= count
-        };
-        if let Some(messages) = searched.messages.filter(|messages| !is_most(messages)) {
+        if let Some(messages) = searched.messages {
             let numbers = messages.iter().map(|(_, number)| u32::from(*number));
-            self.messages((part, block), numbers, (matcher, &mut matches));
+            self.some_messages((part, block), numbers, (matcher, &mut matches));
             return matches;
         }
         let Some(content) = block.read() else {
@@ -44,7 +34,7 @@ impl Search<'_> {
                     self.message(place(at), &message, (matcher, &mut matches));
                 }
             }
-            TextMatcher::Terms(_) if is_inside_line => {
+            TextMatcher::Terms(terms) if terms.is_inside_line() => {
                 self.lines_of_block((part, &content), block.number(), (matcher, &mut matches));
             }
             TextMatcher::Terms(terms) => {
@@ -75,23 +65,44 @@ impl Search<'_> {
         block: usize,
         (matcher, matches): (&TextMatcher, &mut BlockMatches),
     ) {
-        // The message of the last line, where it is in the block, and whether it is allowed.
-        let mut last: Option<(usize, Range<usize>, bool)> = None;
+        // The message of the last line: its number, where it is in the block, and whether it is
+        // allowed.
+        let mut at = 0;
+        let mut last: Option<(Range<usize>, bool)> = None;
         matcher.lines(content.text(), &mut |offset, score| {
-            if last.as_ref().is_none_or(|(_, range, _)| range.end < offset) {
-                let at = content.at(offset);
+            if last.as_ref().is_none_or(|(range, _)| range.end < offset) {
+                // Lines come in order, so it is one of the next messages.
+                while content.range(at).is_some_and(|range| range.end < offset) {
+                    at += 1;
+                }
                 let is_allowed = self.allowed_text(content, at).is_some();
-                last = content.range(at).map(|range| (at, range, is_allowed));
+                last = content.range(at).map(|range| (range, is_allowed));
             }
-            if let Some((at, range, true)) = &last {
-                let place = (part, block as u32, *at as u32);
+            if let Some((range, true)) = &last {
+                let place = (part, block as u32, at as u32);
                 self.line(place, (offset - range.start, score), matches);
             }
         });
     }
 
+    /// Finds the matching lines of a block; only messages with these numbers may have any.
+    pub(super) fn some_messages(
+        &self,
+        (part, block): (Part, Block<'_>),
+        numbers: impl ExactSizeIterator<Item = u32>,
+        (matcher, matches): (&TextMatcher, &mut BlockMatches),
+    ) {
+        let are_many = numbers.len() * MANY >= block.count();
+        if !are_many || !matcher.is_inside_line() {
+            return self.messages((part, block), numbers, (matcher, matches));
+        }
+        if let Some(content) = block.read() {
+            self.lines_of_block((part, &content), block.number(), (matcher, matches));
+        }
+    }
+
     /// Tests the messages of a block with these numbers.
-    pub(super) fn messages(
+    fn messages(
         &self,
         (part, block): (Part, Block<'_>),
         numbers: impl ExactSizeIterator<Item = u32>,

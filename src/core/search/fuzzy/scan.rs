@@ -17,6 +17,9 @@ use crate::core::search::{Sources, allowed_logs, allows_memory, with_on_all_core
 
 /// If the index has more messages that may match, all are searched.
 const MOST_INDEXED: usize = 1 << 17;
+/// If at least one of so many messages may match, the text of all is searched as a whole, which
+/// takes less time for each.
+pub(super) const MANY: usize = 3;
 
 /// A running search.
 pub(super) struct Search<'a> {
@@ -53,9 +56,21 @@ impl TextMatcher {
             return None;
         };
         let runs = Some(&matcher.runs).filter(|runs| !runs.is_empty())?;
-        look_up(corpus, (part, runs), MOST_INDEXED, |found| {
+        let most = match matcher.is_inside_line() && part.has_concordance() {
+            true => corpus.blocks(part).map(|block| block.count()).sum::<usize>() / MANY,
+            false => MOST_INDEXED,
+        };
+        look_up(corpus, (part, runs), most.min(MOST_INDEXED), |found| {
             (found.block as u32, found.message as u16)
         })
+    }
+
+    /// Whether it can be searched in several messages at once.
+    pub(super) fn is_inside_line(&self) -> bool {
+        match self {
+            Self::Terms(matcher) => matcher.is_inside_line(),
+            Self::Lines(_) => false,
+        }
     }
 
     /// Passes the offset and the quick score of each matching line to `take`.
@@ -295,23 +310,19 @@ impl<'a> Search<'a> {
         let Some(corpus) = self.sources.corpus else {
             return;
         };
-        // Enough chunks that no thread waits long for the last one.
-        const CHUNKS: usize = 16;
-        let together = messages.len().div_ceil(CHUNKS).clamp(64, 4096);
-        let chunks: Vec<&[MessageAt]> = messages.chunks(together).collect();
+        let blocks = messages.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
+        let blocks: Vec<&[MessageAt]> = blocks.collect();
         let gathered = Gathered::new(self.room());
         let own = || matcher.clone();
-        with_on_all_cores(chunks.len(), own, |matcher, at| {
+        with_on_all_cores(blocks.len(), own, |matcher, at| {
+            if self.watch.is_stale() {
+                return;
+            }
+            let (part, block, _) = blocks[at][0];
             let mut matches = BlockMatches::default();
-            for same in chunks[at].chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-                if self.watch.is_stale() {
-                    break;
-                }
-                let (part, block, _) = same[0];
-                if let Some(block) = corpus.block(part, block as usize) {
-                    let numbers = same.iter().map(|(_, _, number)| *number);
-                    self.messages((part, block), numbers, (&*matcher, &mut matches));
-                }
+            if let Some(block) = corpus.block(part, block as usize) {
+                let numbers = blocks[at].iter().map(|(_, _, number)| *number);
+                self.some_messages((part, block), numbers, (&*matcher, &mut matches));
             }
             gathered.add((at, matches), &self.limits);
         });

@@ -274,11 +274,17 @@ impl TermMatcher {
                     place,
                 )
             };
-            let found = term.regex.find_iter(bytes).take(TRIES);
             // Of equal ones the first.
-            let best = found
-                .map(|found| worth_of(found.range()))
-                .max_by(|a, b| a.0.cmp(&b.0).then(b.1.start.cmp(&a.1.start)));
+            let mut best: Option<(u32, Range<usize>)> = None;
+            for found in term.regex.find_iter(bytes).take(TRIES) {
+                let one = worth_of(found.range());
+                if best.as_ref().is_none_or(|best| one.0 > best.0) {
+                    best = Some(one);
+                }
+                if best.as_ref().is_some_and(|best| best.0 == WHOLE) {
+                    break;
+                }
+            }
             match best {
                 Some((worth, place)) => {
                     score += worth * term.letters;

@@ -1,6 +1,7 @@
 //! What the finder shows of what it found, and where it is opened.
 
 use std::fs;
+use std::sync::Arc;
 
 use super::finding::TestUi;
 use crate::core::search::fuzzy::SearchState;
@@ -208,13 +209,13 @@ fn rows_stay_until_there_are_others_and_what_is_looked_for_is_said() {
     let generation = generation.expect("a search");
     let unfinished = |progress| Event::Found {
         generation,
-        found: FindResults {
+        found: Arc::new(FindResults {
             rows: Vec::new(),
             total: 0,
             progress,
             wrong: None,
             terms: Vec::new(),
-        },
+        }),
     };
     ui.tell(unfinished(SearchState::Widening));
     assert!(ui.text().contains("Auth Refactor"), "{}", ui.text());
