@@ -335,11 +335,10 @@ impl BlockContent<'_> {
         Some(CorpusMessage { log, ..message })
     }
 
-    /// Returns the log and the text of a message; `None` if the log is not visible.
-    pub fn text_of(&self, number: usize) -> Option<(usize, &str)> {
+    /// Returns the log of a message, if it is visible.
+    pub fn log(&self, number: usize) -> Option<usize> {
         let owner = block::owner_of(self.table.row(number)?)?;
-        let log = self.table.block.corpus.owned_by(owner)?;
-        Some((log, self.text.get(self.range(number)?)?))
+        self.table.block.corpus.owned_by(owner)
     }
 
     /// Returns the messages of the visible logs, each with its number.

@@ -72,11 +72,12 @@ impl Search<'_> {
         matcher.lines(content.text(), &mut |offset, score| {
             if last.as_ref().is_none_or(|(range, _)| range.end < offset) {
                 // Lines come in order, so it is one of the next messages.
-                while content.range(at).is_some_and(|range| range.end < offset) {
+                let mut range = content.range(at);
+                while range.as_ref().is_some_and(|range| range.end < offset) {
                     at += 1;
+                    range = content.range(at);
                 }
-                let is_allowed = self.allowed_text(content, at).is_some();
-                last = content.range(at).map(|range| (range, is_allowed));
+                last = range.map(|range| (range, self.allows_number(content, at)));
             }
             if let Some((range, true)) = &last {
                 let place = (part, block as u32, at as u32);
@@ -124,23 +125,24 @@ impl Search<'_> {
             return;
         };
         for number in numbers {
-            if let Some(text) = self.allowed_text(&content, number as usize) {
+            if self.allows_number(&content, number as usize)
+                && let Some(range) = content.range(number as usize)
+                && let Some(text) = content.text().get(range)
+            {
                 self.lines_of(place(number), text, (matcher, &mut *matches));
             }
         }
     }
 
-    /// Returns the text of a message that the filters admit.
-    fn allowed_text<'c>(&self, content: &'c BlockContent<'_>, number: usize) -> Option<&'c str> {
-        let (log, text) = content.text_of(number)?;
+    /// Whether the filters admit a message.
+    fn allows_number(&self, content: &BlockContent<'_>, number: usize) -> bool {
         // Only some filters need more than the log.
-        let is_allowed = match self.request.query.filters.admit_all_messages() {
-            true => self.allows_log(log),
+        match self.request.query.filters.admit_all_messages() {
+            true => content.log(number).is_some_and(|log| self.allows_log(log)),
             false => content
                 .message(number)
                 .is_some_and(|message| self.allows(&message)),
-        };
-        is_allowed.then_some(text)
+        }
     }
 
     /// Tests every line of a message.

@@ -57,7 +57,13 @@ impl TextMatcher {
         };
         let runs = Some(&matcher.runs).filter(|runs| !runs.is_empty())?;
         let most = match matcher.is_inside_line() && part.has_concordance() {
-            true => corpus.blocks(part).map(|block| block.count()).sum::<usize>() / MANY,
+            true => {
+                corpus
+                    .blocks(part)
+                    .map(|block| block.count())
+                    .sum::<usize>()
+                    / MANY
+            }
             false => MOST_INDEXED,
         };
         look_up(corpus, (part, runs), most.min(MOST_INDEXED), |found| {
