@@ -158,6 +158,8 @@ pub(crate) struct CurateJob {
 pub(crate) struct SearchJob {
     pub(crate) generation: u64,
     pub(crate) text: String,
+    /// How many rows are visible; these are sent first.
+    pub(crate) rows: usize,
 }
 
 /// Reads a transcript; a newer request of the same requester supersedes it.

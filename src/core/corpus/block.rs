@@ -321,6 +321,7 @@ pub(super) fn is_whole(row: &[u8]) -> bool {
 }
 
 /// Returns the end of the message's text in that of the block.
+#[inline]
 pub(super) fn end_of(row: &[u8]) -> usize {
     ByteReader(row).u32().map_or(usize::MAX, |end| end as usize)
 }

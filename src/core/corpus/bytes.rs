@@ -51,6 +51,7 @@ impl<'a> ByteReader<'a> {
         Some(u16::from_le_bytes(*taken))
     }
 
+    #[inline]
     pub(super) fn u32(&mut self) -> Option<u32> {
         let (taken, rest) = self.0.split_first_chunk()?;
         self.0 = rest;

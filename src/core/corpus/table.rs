@@ -104,6 +104,7 @@ impl<'a> MessageTable<'a> {
     }
 
     /// Returns the range of a message's text in that of the block.
+    #[inline]
     pub fn range(&self, number: usize) -> Option<Range<usize>> {
         Some(self.start(number)?..block::end_of(self.row(number)?))
     }
@@ -138,6 +139,7 @@ impl<'a> MessageTable<'a> {
     }
 
     /// Returns a row; `None` if there is none or it is damaged.
+    #[inline]
     pub(super) fn row(&self, number: usize) -> Option<&'a [u8]> {
         let from = number.checked_mul(block::ROW)?;
         let row = self.rows.get(from..from + block::ROW)?;

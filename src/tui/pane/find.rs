@@ -106,6 +106,7 @@ impl FindPane {
         Step::Effect(Effect::Search(SearchJob {
             generation: self.generation,
             text: self.query.query(),
+            rows: Self::height(cx),
         }))
     }
 

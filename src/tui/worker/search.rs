@@ -33,8 +33,6 @@ pub(crate) const MOST: usize = 300;
 const MOST_OTHERS: usize = 20;
 /// The maximum number of further lines of all rows together.
 const MOST_OTHERS_IN_ALL: usize = 600;
-/// The number of rows that are sent first, more than a screen has.
-const FIRST: usize = 60;
 /// The maximum number of lines that are grouped into rows.
 const MOST_LINES: usize = 2000;
 /// How long the words are searched before the rows so far are shown: mostly all are known sooner.
@@ -137,7 +135,8 @@ impl SearchWorker {
         self.send(Event::SearchSourcesChanged);
     }
 
-    fn find(&mut self, generation: u64, text: &str) {
+    fn find(&mut self, job: &SearchJob) {
+        let generation = job.generation;
         if self.newest.load(Ordering::Relaxed) != generation {
             return;
         }
@@ -149,24 +148,27 @@ impl SearchWorker {
             library: &self.library,
             sources,
             generation,
+            first: job.rows,
             started: Instant::now(),
             newest: &self.newest,
             events: &self.events,
             sent: &self.sent,
         };
-        let query =
-            match Query::parse_unfinished(text, &(self.clock)().time.to_zoned(self.zone.clone())) {
-                Ok(query) => query,
-                Err(wrong) => {
-                    return reporter.deliver(FindResults {
-                        rows: Vec::new(),
-                        total: 0,
-                        progress: SearchState::Complete,
-                        wrong: Some(wrong),
-                        terms: Vec::new(),
-                    });
-                }
-            };
+        let query = match Query::parse_unfinished(
+            &job.text,
+            &(self.clock)().time.to_zoned(self.zone.clone()),
+        ) {
+            Ok(query) => query,
+            Err(wrong) => {
+                return reporter.deliver(FindResults {
+                    rows: Vec::new(),
+                    total: 0,
+                    progress: SearchState::Complete,
+                    wrong: Some(wrong),
+                    terms: Vec::new(),
+                });
+            }
+        };
         if query.atoms.is_empty() {
             let hits = recent(sources, &query.filters, MOST);
             let rows: Vec<HitRow> = hits
@@ -214,7 +216,7 @@ impl Worker for SearchWorker {
                 self.cache.forget();
                 self.send(Event::SearchSourcesChanged);
             }
-            Job::Find(SearchJob { generation, text }) => self.find(generation, &text),
+            Job::Find(job) => self.find(&job),
         }
     }
 
@@ -233,6 +235,8 @@ struct ResultReporter<'a> {
     library: &'a Library,
     sources: Sources<'a>,
     generation: u64,
+    /// How many rows are sent first.
+    first: usize,
     started: Instant,
     newest: &'a AtomicU64,
     events: &'a Sender<Event>,
@@ -311,17 +315,18 @@ impl ResultReporter<'_> {
         })
     }
 
-    /// Sends the rows of a search: those of the first screen at once, the others if it is over.
+    /// Sends the rows of a search: those that are visible at once, the others if it is over.
     fn send(&self, found: &Matches) {
         let groups = found.groups();
         let is_over = found.progress == SearchState::Complete;
-        let has_more = groups.len() > FIRST || groups.iter().any(|group| !group.others.is_empty());
+        let has_more =
+            groups.len() > self.first || groups.iter().any(|group| !group.others.is_empty());
         if !is_over || has_more {
             let progress = match is_over {
                 true => SearchState::Widening,
                 false => found.progress,
             };
-            let first = groups.iter().take(FIRST).map(|group| (group, 0));
+            let first = groups.iter().take(self.first).map(|group| (group, 0));
             self.send_rows(found, first.collect(), progress);
         }
         if is_over {

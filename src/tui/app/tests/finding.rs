@@ -12,7 +12,9 @@ use super::{TestApp, moment};
 use crate::core::catalog::{LogCatalog, LogScope, log_summaries};
 use crate::core::library::Library;
 use crate::core::log::{LogLocations, Resume, read};
-use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, TranscriptJob, UnsavedJob};
+use crate::tui::effect::{
+    Effect, LibraryJob, Request, SearchJob, TerminalJob, TranscriptJob, UnsavedJob,
+};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Background;
@@ -98,16 +100,20 @@ impl TestUi {
         left
     }
 
+    /// Performs a search; returns what it sends.
+    pub(super) fn search(&mut self, job: SearchJob) -> Vec<Event> {
+        self.newest.store(job.generation, Ordering::Relaxed);
+        self.search_worker.perform(Job::Find(job));
+        self.received.try_iter().collect()
+    }
+
     /// Performs searches and reads; returns the other effects.
     fn perform(&mut self, effects: Vec<Effect>) -> Vec<Effect> {
         let mut left = Vec::new();
         for effect in effects {
             match effect {
                 Effect::Search(job) => {
-                    self.newest.store(job.generation, Ordering::Relaxed);
-                    self.search_worker.perform(Job::Find(job));
-                    let events: Vec<Event> = self.received.try_iter().collect();
-                    for event in events {
+                    for event in self.search(job) {
                         left.extend(self.tell(event));
                     }
                 }

@@ -230,6 +230,49 @@ fn rows_stay_until_there_are_others_and_what_is_looked_for_is_said() {
 }
 
 #[test]
+fn the_visible_rows_come_first_and_stay_when_the_others_arrive() {
+    let mut ui = TestUi::sized(100, 20, Background::Dark);
+    for number in 0..12 {
+        let said = format!("the needle number {number}");
+        write_log(&mut ui, &format!("n{number}"), &[("user", &said)]);
+    }
+    ui.press("/");
+    let effects = ui.ui.press("needle");
+    let jobs = effects.into_iter().filter_map(|effect| match effect {
+        Effect::Search(job) => Some(job),
+        _ => None,
+    });
+    let job = jobs.last().expect("a search");
+    let visible = job.rows;
+    assert!((4..12).contains(&visible), "{visible}");
+    let events = ui.search(job);
+    let sent: Vec<(usize, SearchState)> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Found { found, .. } => Some((found.rows.len(), found.progress)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        sent,
+        [
+            (visible, SearchState::Widening),
+            (12, SearchState::Complete)
+        ]
+    );
+    let mut shown = Vec::new();
+    for (event, status) in events.into_iter().zip(["12…", "12 found"]) {
+        ui.tell(event);
+        let text = ui.text();
+        assert!(text.contains(status), "{text}");
+        let list = text.lines().skip(2).map(|line| line.chars().take(40));
+        shown.push(list.map(String::from_iter).collect::<Vec<String>>());
+    }
+    assert!(shown[0].iter().any(|line| line.contains("needle number")));
+    assert_eq!(shown[0], shown[1]);
+}
+
+#[test]
 fn a_small_screen_names_all_that_a_query_can_have() {
     let mut ui = TestUi::sized(80, 24, Background::Dark);
     ui.press("/\"no<space>such<space>words\"");
