@@ -10,6 +10,8 @@ use super::frames::{Decompressors, Frames};
 /// How many whole blocks are kept, and the size of a block above which it is not.
 const MOST: usize = 8;
 const LARGEST: usize = 512 * 1024;
+/// How many ranges of frames are kept: each thread that reads has one of its own.
+const MOST_FRAMES: usize = 4;
 /// How many bytes of conversation text are kept in addition. Find reads all of it at every
 /// keystroke, several times, and it is a fiftieth of the logs.
 const WORDS: usize = 32 << 20;
@@ -28,8 +30,8 @@ pub(super) struct Unpacked {
     blocks: Mutex<VecDeque<(Key, Arc<String>)>>,
     /// Blocks of conversation text, and their bytes.
     words: Mutex<(HashMap<usize, Arc<String>>, usize)>,
-    /// The frames that were read last, of which more messages may follow.
-    frames: Mutex<Option<ReadFrames>>,
+    /// The frames that were read last, of which more messages may follow; the last one first.
+    frames: Mutex<VecDeque<ReadFrames>>,
 }
 
 impl Unpacked {
@@ -81,14 +83,15 @@ impl Unpacked {
     /// Returns the text of these frames.
     fn held(&self, key: Key, frames: Frames<'_>, held: Range<usize>) -> Option<Arc<Vec<u8>>> {
         let lock = || self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, range, text)) = &*lock()
-            && (*known, range) == (key, &held)
-        {
+        let is_it = |(known, range, _): &&ReadFrames| (*known, range) == (key, &held);
+        if let Some((_, _, text)) = lock().iter().find(is_it) {
             return Some(Arc::clone(text));
         }
         let text = Arc::new(frames.read(held.clone(), &self.decompressors)?);
         if text.len() <= LARGEST {
-            *lock() = Some((key, held, Arc::clone(&text)));
+            let mut last = lock();
+            last.truncate(MOST_FRAMES - 1);
+            last.push_front((key, held, Arc::clone(&text)));
         }
         Some(text)
     }

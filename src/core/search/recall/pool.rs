@@ -15,6 +15,7 @@ use super::super::score::{Rarity, session_scores, worth};
 use super::super::walker::{MessagePosition, message_worth};
 use super::{FEW, Search};
 use crate::core::corpus::Part;
+use crate::core::parallel::with_on_all_cores;
 use crate::core::query::Query;
 use crate::core::text::Stems;
 
@@ -34,6 +35,16 @@ pub(super) struct Candidates {
     /// How many texts contain a word of the query, if not all of them are candidates.
     pub(super) more: Option<usize>,
 }
+
+/// What is found in a text, in memory that the next text uses again.
+#[derive(Default)]
+struct Found {
+    stems: Stems,
+    places: Vec<NeedleMatch>,
+}
+
+/// Completes a candidate by its text and the text's worth, and tells whether it is kept.
+type Keeps<'a> = dyn Fn(&mut Found, &mut HitCandidate, &str, f32) -> bool + Sync + 'a;
 
 impl Search<'_> {
     /// Finds and scores the texts that contain words of the query, enough for `limit` hits and
@@ -63,19 +74,18 @@ impl Search<'_> {
         let ranking = occurrences.rank(corpus, (most, sessions), &wants);
         let more = (ranking.messages.len() >= most || ranking.lines.len() > POOL).then_some(total);
         let phrase = phrase_pattern(self.request.query);
-        let mut all = self.best_candidates(&ranking, sessions);
-        let mut places = Vec::new();
-        let mut stems = Stems::default();
-        self.read_texts(&mut all, &mut |candidate, text, worth| {
+        let keeps = |found: &mut Found, candidate: &mut HitCandidate, text: &str, worth: f32| {
             let phrase = find_phrase(phrase.as_ref(), text);
             candidate.tier = phrase.is_some_and(|(_, is_whole)| is_whole);
             if candidate.is_in_pool {
+                let Found { stems, places } = found;
                 places.clear();
-                needles.find(Haystack::of_words(text), &mut stems, &mut places);
-                candidate.score += nearness(text, &mut places, &ranking.rarity) * worth;
+                needles.find(Haystack::of_words(text), stems, places);
+                candidate.score += nearness(text, places, &ranking.rarity) * worth;
             }
             needles.has_phrases(text)
-        });
+        };
+        let all = self.read_texts(&self.best_candidates(&ranking, sessions), &keeps);
         Some(Candidates {
             needles,
             phrase,
@@ -152,43 +162,53 @@ impl Search<'_> {
         candidates
     }
 
-    /// Reads the text of each candidate, with its worth, and removes those that `keeps`
-    /// rejects.
-    fn read_texts(
-        &self,
-        candidates: &mut Vec<HitCandidate>,
-        keeps: &mut dyn FnMut(&mut HitCandidate, &str, f32) -> bool,
-    ) {
+    /// Reads the text of each candidate, with its worth, and returns those that `keeps` keeps, in
+    /// the same order.
+    fn read_texts(&self, candidates: &[HitCandidate], keeps: &Keeps<'_>) -> Vec<HitCandidate> {
         /// How many texts are read before their memory is released.
         const TOGETHER: usize = 16;
-        let mut since = None;
-        let mut count = 0;
-        candidates.retain_mut(|candidate| {
-            let part = match candidate.holder {
-                Holder::Memory(number) => {
-                    let text = self.memory_line(number, candidate.at.1);
-                    return keeps(candidate, text, worth(text));
-                }
-                Holder::Log(_, part) => part,
-            };
-            let is_kept = self.message(part, candidate.at, |message| {
-                candidate.line = message.line;
-                candidate.copy = exact::copy_key(message);
-                !self.is_left_out(message) && keeps(candidate, message.text, message_worth(message))
-            });
-            let Some(is_kept) = is_kept else {
-                return false;
-            };
-            let first = *since.get_or_insert(candidate.at.0);
-            count += 1;
-            if count % TOGETHER == 0
-                && let Some(corpus) = self.sources.corpus
-            {
-                corpus.release(part, first..candidate.at.0 + 1);
-                since = None;
-            }
-            is_kept
+        let parts: Vec<&[HitCandidate]> = candidates.chunks(TOGETHER).collect();
+        let kept = with_on_all_cores(parts.len(), Found::default, |found, number| {
+            let mut kept = parts[number].to_vec();
+            kept.retain_mut(|candidate| self.reads(candidate, found, keeps));
+            self.release(parts[number]);
+            kept
         });
+        kept.concat()
+    }
+
+    /// Reads the text of a candidate; returns whether it is kept.
+    fn reads(&self, candidate: &mut HitCandidate, found: &mut Found, keeps: &Keeps<'_>) -> bool {
+        let part = match candidate.holder {
+            Holder::Memory(number) => {
+                let text = self.memory_line(number, candidate.at.1);
+                return keeps(found, candidate, text, worth(text));
+            }
+            Holder::Log(_, part) => part,
+        };
+        let is_kept = self.message(part, candidate.at, |message| {
+            candidate.line = message.line;
+            candidate.copy = exact::copy_key(message);
+            !self.is_left_out(message)
+                && keeps(found, candidate, message.text, message_worth(message))
+        });
+        is_kept.unwrap_or(false)
+    }
+
+    /// Releases the memory of the blocks that hold these candidates.
+    fn release(&self, candidates: &[HitCandidate]) {
+        let Some(corpus) = self.sources.corpus else {
+            return;
+        };
+        for part in Part::ALL {
+            let of_part = candidates.iter().filter_map(|candidate| {
+                let is_in = matches!(candidate.holder, Holder::Log(_, found) if found == part);
+                is_in.then_some(candidate.at.0)
+            });
+            if let Some((first, last)) = of_part.clone().min().zip(of_part.max()) {
+                corpus.release(part, first..last + 1);
+            }
+        }
     }
 }
 

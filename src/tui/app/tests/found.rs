@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use super::finding::TestUi;
+use crate::core::log::Agent;
 use crate::core::search::fuzzy::SearchState;
 use crate::tui::effect::Effect;
 use crate::tui::event::Event;
@@ -270,6 +271,24 @@ fn the_visible_rows_come_first_and_stay_when_the_others_arrive() {
     }
     assert!(shown[0].iter().any(|line| line.contains("needle number")));
     assert_eq!(shown[0], shown[1]);
+}
+
+#[test]
+fn what_is_wrong_with_a_query_is_said_in_full_beside_all_that_was_typed() {
+    let mut ui = TestUi::sized(80, 24, Background::Dark);
+    ui.press("/agent:nobody<space>gradient");
+    let text = ui.text();
+    for part in [
+        "agent:nobody",
+        "gradient",
+        "not understood",
+        "agent: is one of",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for agent in Agent::all() {
+        assert!(text.contains(agent.name()), "{agent:?}: {text}");
+    }
 }
 
 #[test]
