@@ -172,13 +172,19 @@ impl Part {
 impl Corpus {
     /// Opens the corpus of the last build; `None` if there is none that can be used.
     pub fn open(cache: &Path) -> Option<Self> {
+        let corpus = Self::open_without_logs(cache)?;
+        let all: Vec<usize> = (0..corpus.manifest.logs.len()).collect();
+        Some(corpus.with_rows(&all))
+    }
+
+    /// Opens the corpus of the last build, with no log visible.
+    fn open_without_logs(cache: &Path) -> Option<Self> {
         // Packs may be replaced after the manifest is read and before they are opened.
         const TRIES: usize = 3;
         (0..TRIES).find_map(|_| {
             let manifest = Manifest::load(cache)?;
             let maps = Maps::open(cache, manifest.generation, manifest.lengths)?;
-            let all: Vec<usize> = (0..manifest.logs.len()).collect();
-            Some(Self::new(cache, manifest, maps).with_rows(&all))
+            Some(Self::new(cache, manifest, maps))
         })
     }
 

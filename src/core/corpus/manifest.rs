@@ -301,33 +301,36 @@ impl Manifest {
             *count = (input.u32()? as usize, input.u32()? as usize);
         }
         let (runs, strings) = (input.u32()? as usize, input.u32()? as usize);
-        let mut rows = ByteReader(input.bytes(logs.checked_mul(LOG)?)?);
-        new.logs = (0..logs)
-            .map(|_| LogRow::read(&mut rows))
-            .collect::<Option<_>>()?;
+        new.logs = rows(&mut input, (logs, LOG), LogRow::read)?;
         for (part, (count, _)) in counts.into_iter().enumerate() {
-            let mut rows = ByteReader(input.bytes(count.checked_mul(BLOCK)?)?);
-            new.blocks[part] = (0..count)
-                .map(|_| BlockRow::read(&mut rows))
-                .collect::<Option<_>>()?;
+            new.blocks[part] = rows(&mut input, (count, BLOCK), BlockRow::read)?;
         }
         for (part, (_, count)) in counts.into_iter().enumerate() {
-            let mut rows = ByteReader(input.bytes(count.checked_mul(SEGMENT)?)?);
-            new.segments[part] = (0..count)
-                .map(|_| SegmentRow::read(&mut rows))
-                .collect::<Option<_>>()?;
+            new.segments[part] = rows(&mut input, (count, SEGMENT), SegmentRow::read)?;
         }
-        let mut rows = ByteReader(input.bytes(runs.checked_mul(RUN)?)?);
-        let run = |_| {
+        new.runs = rows(&mut input, (runs, RUN), |row| {
             Some(OwnerRun {
-                owner: rows.u32()?,
-                first: rows.u32()?,
+                owner: row.u32()?,
+                first: row.u32()?,
             })
-        };
-        new.runs = (0..runs).map(run).collect::<Option<_>>()?;
+        })?;
         new.strings = input.bytes(strings)?.to_vec();
         Some(new)
     }
+}
+
+/// Reads this many rows of this size.
+fn rows<T>(
+    input: &mut ByteReader<'_>,
+    (count, size): (usize, usize),
+    read: impl Fn(&mut ByteReader<'_>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let mut bytes = ByteReader(input.bytes(count.checked_mul(size)?)?);
+    let mut rows = Vec::with_capacity(count);
+    for _ in 0..count {
+        rows.push(read(&mut bytes)?);
+    }
+    Some(rows)
 }
 
 /// Returns the number of spans of some segments.
