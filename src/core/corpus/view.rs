@@ -134,9 +134,18 @@ impl<'a> Block<'a> {
 
     /// Returns the log of a message, if it is visible, without reading the block.
     pub fn log(&self, message: usize) -> Option<usize> {
+        self.run_at(message)?.0
+    }
+
+    /// Returns the consecutive messages of one log that this one is among, and the log if it is
+    /// visible, without reading the block.
+    pub fn run_at(&self, message: usize) -> Option<(Option<usize>, Range<usize>)> {
         let runs = self.corpus.manifest.runs(self.row);
         let after = runs.partition_point(|run| run.first as usize <= message);
-        self.corpus.owned_by(runs.get(after.checked_sub(1)?)?.owner)
+        let run = runs.get(after.checked_sub(1)?)?;
+        let end = runs.get(after).map_or(self.row.shape.rows, |next| next.first);
+        let messages = run.first as usize..end as usize;
+        Some((self.corpus.owned_by(run.owner), messages))
     }
 
     /// Opens the table of its messages, whose rows are verified when they are read; `None` if it

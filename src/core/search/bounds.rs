@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::occurrence::{LogMatches, Matches};
 use super::ranked::Best;
-use super::score::{FROM_AFTER, FROM_BEFORE, Rarity, SESSION, session_scores};
+use super::score::{FROM_AFTER, FROM_BEFORE, Rarity, SESSION, covering, session_scores};
 use super::walker::{TermOccurrence, counts_of, summary_worth};
 use crate::core::corpus::{Corpus, MessageOutline, Part};
 
@@ -89,6 +89,11 @@ impl<'a> Bounds<'a> {
         let talk = self.in_log.iter().sum();
         let mut first: Vec<f32> = Vec::with_capacity(SESSION.len() + 1);
         for number in 0..self.messages.len() {
+            // Most are not among the first, which needs no neighbours to be seen.
+            let last = first.get(SESSION.len() - 1).copied();
+            if last.is_some_and(|last| self.rough_bound(number, talk) <= last) {
+                continue;
+            }
             let bound = self.bound(number, talk);
             let place = first.partition_point(|known| *known >= bound);
             if place < SESSION.len() {
@@ -146,6 +151,21 @@ impl<'a> Bounds<'a> {
         self.rarity.total(&self.best, talk) * worth
     }
 
+    /// Returns a bound that is not below [`Bounds::bound`]: as if the next message had the best of
+    /// the log for each needle, and all needles were covered.
+    fn rough_bound(&self, number: usize, talk: f32) -> f32 {
+        let message = &self.messages[number];
+        let near = match message.part {
+            Part::Words => FROM_BEFORE[0].max(FROM_AFTER[0]),
+            Part::Calls | Part::Results => 0.0,
+        };
+        let mut sum = near * talk;
+        for (needle, offer) in &self.offers[self.offers_of(number)] {
+            sum += (offer - near * self.in_log[*needle]).max(0.0);
+        }
+        covering(sum, talk) * message.worth
+    }
+
     /// Returns the share that a message at this place gets of the contributions of a neighbour;
     /// `None` if it is too far away.
     fn share(&self, of: usize, (part, place): (Part, usize), shares: &[f32]) -> Option<f32> {
@@ -159,12 +179,18 @@ impl<'a> Bounds<'a> {
     }
 
     fn lend(&mut self, message: usize, share: f32) {
-        let before = message.checked_sub(1);
-        let from = before.map_or(0, |before| self.messages[before].end);
-        for (needle, offer) in &self.offers[from..self.messages[message].end] {
+        let offers = self.offers_of(message);
+        for (needle, offer) in &self.offers[offers] {
             let best = &mut self.best[*needle];
             *best = best.max(offer * share);
         }
+    }
+
+    /// Returns the range of a message's contributions.
+    fn offers_of(&self, message: usize) -> Range<usize> {
+        let before = message.checked_sub(1);
+        let from = before.map_or(0, |before| self.messages[before].end);
+        from..self.messages[message].end
     }
 }
 

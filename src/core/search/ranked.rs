@@ -9,7 +9,7 @@ use super::log_scoring::LogScoring;
 use super::needle::{Haystack, Needles};
 use super::occurrence::{self, FoundInPart, LogMatches, LogOccurrences, Lookup, Matches, by_log};
 use super::score::{Conversations, Passage, PassageGroup, Rarity, counted, session_scores, worth};
-use super::walker::{MessagePosition, blocks_of_logs};
+use super::walker::{MessagePosition, TermOccurrence, blocks_of_logs};
 use super::{MemoryText, Sources, on_all_cores, with_on_all_cores};
 use crate::core::corpus::{Corpus, Part};
 use crate::core::text::Stems;
@@ -47,6 +47,8 @@ pub(super) struct Occurrences<'a> {
     texts: Vec<MemoryOccurrences>,
     /// `None` if there are too many to hold.
     logs: Option<Vec<LogOccurrences>>,
+    /// What these are divided from.
+    found: Vec<Vec<TermOccurrence>>,
     /// The parts of the logs that were searched.
     parts: Vec<Part>,
     /// The number of messages that contain a needle.
@@ -80,6 +82,7 @@ impl<'a> Occurrences<'a> {
             limits,
             texts: Vec::new(),
             logs: Some(Vec::new()),
+            found: Vec::new(),
             parts: Vec::new(),
             messages: 0,
             with: vec![0; needles.all.len()],
@@ -121,11 +124,9 @@ impl<'a> Occurrences<'a> {
 
     /// Adds the needles in one part of the logs.
     pub(super) fn search_logs(&mut self, corpus: &Corpus, part: Part) {
-        let logs = self.logs.iter().flatten();
-        let before: usize = logs.map(|log| log.found.len()).sum();
         let all = Mutex::new(FoundInPart {
             held: self.logs.is_some().then(Vec::new),
-            count: before,
+            count: self.found.iter().map(Vec::len).sum(),
             messages: 0,
             with: vec![0; self.with.len()],
         });
@@ -141,8 +142,11 @@ impl<'a> Occurrences<'a> {
         }
         self.bytes += corpus.logs().map(|log| log.text_bytes(part)).sum::<u64>();
         match (&mut self.logs, found.held) {
-            (Some(logs), Some(held)) => logs.extend(by_log(corpus, part, held)),
-            (logs, _) => *logs = None,
+            (Some(logs), Some(held)) => logs.extend(by_log(part, held, &mut self.found)),
+            (logs, _) => {
+                *logs = None;
+                self.found.clear();
+            }
         }
     }
 
@@ -268,7 +272,7 @@ impl<'a> Occurrences<'a> {
                 log: parts[0].log,
                 parts: parts
                     .iter()
-                    .map(|found| (found.part, Matches::Held(&found.found)))
+                    .map(|found| (found.part, Matches::Held(found.found(&self.found))))
                     .collect(),
             });
             return matches.collect();

@@ -218,6 +218,12 @@ impl Rarity {
     }
 }
 
+/// Returns the score of a passage of full worth that covers all needles, from the sum of the
+/// contributions to it.
+pub(super) fn covering(sum: f32, talk: f32) -> f32 {
+    sum + CONVERSATION * talk
+}
+
 impl PassageGroup {
     /// Adds the needles that were found in the passage with this index, sorted by needle.
     pub(super) fn count(&mut self, passage: usize, needles: &[(usize, u32, bool)]) {
