@@ -36,7 +36,7 @@ pub struct MessageSummary {
     pub is_question: bool,
 }
 
-/// What the worth of a message depends on.
+/// What the score of a message depends on, apart from its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageOutline {
     /// The size of its stored text, in bytes.
@@ -47,6 +47,8 @@ pub struct MessageOutline {
     pub origin: Origin,
     /// Whether it is a question.
     pub is_question: bool,
+    /// The time, in milliseconds since 1970 UTC.
+    pub time: Option<i64>,
 }
 
 impl<'a> MessageTable<'a> {
@@ -163,6 +165,6 @@ impl<'a> MessageTable<'a> {
     }
 
     pub(super) fn row_at(&self, number: usize) -> Option<MessageRow> {
-        MessageRow::read(self.row(number)?)
+        MessageRow::read(self.row(number)?, self.outline(number)?.time)
     }
 }

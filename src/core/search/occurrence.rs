@@ -164,6 +164,17 @@ impl LogOccurrences {
     }
 }
 
+impl LogMatches<'_> {
+    /// Returns how many matches there are, if they are held.
+    pub(super) fn held(&self) -> Option<usize> {
+        let held = self.parts.iter().map(|(_, matches)| match matches {
+            Matches::Held(found) => Some(found.len()),
+            Matches::In(_) => None,
+        });
+        held.sum()
+    }
+}
+
 impl Matches<'_> {
     /// Returns the first and the last block with matches.
     pub(super) fn blocks(&self) -> Option<(usize, usize)> {
