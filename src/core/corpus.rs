@@ -292,19 +292,25 @@ impl Corpus {
     ///
     /// For searches that read many blocks.
     pub fn release(&self, part: Part, blocks: Range<usize>) {
-        let rows = &self.manifest.blocks[part.number()];
-        let Some((first, last)) = rows
-            .get(blocks)
-            .and_then(|rows| rows.first().zip(rows.last()))
-        else {
-            return;
-        };
-        let texts = first.text_at..last.text_at + u64::from(last.shape.stored);
-        let tables = first.table_at..last.table_at + last.shape.table();
-        for (pack, range) in [(Pack::Texts(part), texts), (Pack::Tables(part), tables)] {
-            let length = range.end.saturating_sub(range.start);
-            self.maps.release(pack, range.start, length);
+        let rows = self.manifest.blocks[part.number()].get(blocks.clone());
+        if let Some((first, last)) = rows.and_then(|rows| rows.first().zip(rows.last())) {
+            let end = last.text_at + u64::from(last.shape.stored);
+            self.release_between(Pack::Texts(part), first.text_at, end);
         }
+        self.release_tables(part, blocks);
+    }
+
+    /// Like [`Corpus::release`], for blocks of which only the tables were read.
+    pub fn release_tables(&self, part: Part, blocks: Range<usize>) {
+        let rows = self.manifest.blocks[part.number()].get(blocks);
+        if let Some((first, last)) = rows.and_then(|rows| rows.first().zip(rows.last())) {
+            let end = last.table_at + last.shape.table();
+            self.release_between(Pack::Tables(part), first.table_at, end);
+        }
+    }
+
+    fn release_between(&self, pack: Pack, from: u64, to: u64) {
+        self.maps.release(pack, from, to.saturating_sub(from));
     }
 
     /// Returns the errors of the logs that the last refresh could not read.

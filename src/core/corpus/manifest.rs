@@ -10,9 +10,10 @@ use std::path::Path;
 use super::block::BlockShape;
 use super::bytes::{ByteReader, ByteWriter, checksum};
 use super::index::SegmentRow;
+use super::mapped::Mapped;
 use super::pack::{Generation, HEADER, Lengths, PACKS};
 use super::{PARTS, Part};
-use crate::core::foreign::{LARGEST_WHOLE, read_capped};
+use crate::core::foreign::{LARGEST_WHOLE, open_capped};
 use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
 
@@ -228,7 +229,10 @@ impl Manifest {
 
     /// Reads the manifest; `None` if it is missing, damaged or of another version.
     pub(super) fn load(cache: &Path) -> Option<Self> {
-        Self::decode(&read_capped(&cache.join(NAME), LARGEST_WHOLE).ok()?)
+        let file = open_capped(&cache.join(NAME), LARGEST_WHOLE).ok()?;
+        // It is decoded as it is mapped, which is faster than reading it into memory first.
+        let length = file.metadata().ok()?.len();
+        Self::decode(&Mapped::new(&file, length).ok()?)
     }
 
     /// Deletes the manifest, so that the next build starts from scratch.

@@ -12,10 +12,9 @@ mod limited;
 mod literal;
 mod pool;
 
-use std::cmp::Reverse;
 use std::sync::OnceLock;
 
-use super::candidate::{HitCandidate, OrderedScore, both_sources_first, by_session, distinct, key};
+use super::candidate::{HitCandidate, both_sources_first, by_session, distinct, key};
 use super::limits::Limits;
 use super::needle::{Haystack, Needles};
 use super::ranked::Holder;
@@ -288,13 +287,12 @@ impl<'a> Search<'a> {
     /// how many are left, and the first ones.
     fn best(&self, mut candidates: Vec<HitCandidate>) -> (usize, Vec<HitCandidate>) {
         self.sort(&mut candidates);
-        self.first(candidates)
+        self.first(&candidates)
     }
 
     /// Returns how many of the sorted candidates are distinct, and the first of those.
-    fn first(&self, sorted: Vec<HitCandidate>) -> (usize, Vec<HitCandidate>) {
-        let mut candidates = distinct(sorted);
-        let total = candidates.len();
+    fn first(&self, sorted: &[HitCandidate]) -> (usize, Vec<HitCandidate>) {
+        let (total, mut candidates) = distinct(sorted, self.limit);
         both_sources_first(&mut candidates);
         candidates.truncate(self.limit);
         (total, candidates)
@@ -310,14 +308,8 @@ impl<'a> Search<'a> {
     /// Sorts the candidates, best first; path and line decide between equal scores.
     fn sort(&self, candidates: &mut [HitCandidate]) {
         candidates.sort_by_cached_key(|candidate| {
-            (
-                Reverse(candidate.is_in_pool),
-                Reverse(candidate.tier),
-                Reverse(OrderedScore(candidate.score)),
-                candidate.source,
-                self.rank(candidate.holder),
-                candidate.line,
-            )
+            let rank = self.rank(candidate.holder);
+            (candidate.order(), rank, candidate.line)
         });
     }
 

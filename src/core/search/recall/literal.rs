@@ -87,10 +87,10 @@ impl Search<'_> {
         loop {
             // The first hits mostly depend on the first candidates only.
             let start = candidates.len().min(batch.saturating_mul(2));
-            let (_, best) = self.first(candidates[..start].to_vec());
+            let (_, best) = self.first(&candidates[..start]);
             let is_read = |best: &[HitCandidate]| best.iter().all(|one| one.offset.is_some());
             if is_read(&best) && (best.len() >= self.limit || start == candidates.len()) {
-                let (total, best) = self.first(candidates.clone());
+                let (total, best) = self.first(&candidates);
                 if is_read(&best) {
                     return (total, best);
                 }
