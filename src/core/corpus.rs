@@ -60,7 +60,7 @@ pub use block::{LONGEST, key};
 pub use index::{Occurrence, TextOccurrence};
 pub use log_view::Log;
 pub use lookup::{SpanLists, TextTag, WordLists};
-pub use table::{MessageOutline, MessageSummary, MessageTable};
+pub use table::{MessageOutline, MessageOutlines, MessageSummary, MessageTable};
 pub use view::{Block, BlockBytes, BlockContent, CorpusMessage};
 
 use index::ReadSegment;

@@ -165,3 +165,67 @@ fn key_of(manifest: &Manifest, row: usize) -> LogKey<'_> {
         manifest.string(row.id),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::corpus::pack::Generation;
+    use crate::core::log::{Agent, LogStart};
+
+    fn log(name: &str, size: u64) -> LogFile {
+        LogFile {
+            agent: Agent::Pi,
+            path: name.into(),
+            id: name.to_owned(),
+            parent: None,
+            title: None,
+            size,
+            modified: Some(1),
+            start: LogStart::default(),
+        }
+    }
+
+    fn manifest(logs: &[LogFile]) -> Manifest {
+        let mut manifest = Manifest::new(Generation {
+            number: 1,
+            indexes: [1; 3],
+            mark: 0,
+        });
+        for log in logs {
+            let path = manifest.keep(log.path.as_os_str().as_encoded_bytes());
+            let id = manifest.keep(log.id.as_bytes());
+            manifest.logs.push(LogRow {
+                agent: log.agent as u32,
+                path,
+                id,
+                size: log.size,
+                modified: log.modified,
+                ..LogRow::default()
+            });
+        }
+        manifest
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_log_has_its_row_whatever_the_order_is(
+            known in proptest::collection::hash_map("[a-f]", 1u64..3, 0..7),
+            listed in proptest::collection::vec(("[a-f]", 1u64..3), 0..9),
+        ) {
+            let known: Vec<LogFile> = known.iter().map(|(name, size)| log(name, *size)).collect();
+            let listed: Vec<LogFile> = listed.iter().map(|(name, size)| log(name, *size)).collect();
+            let plan = Plan::new(Some(&manifest(&known)), &listed);
+            let mut seen = HashSet::new();
+            let (mut keep, mut read) = (Vec::new(), Vec::new());
+            for (at, log) in listed.iter().enumerate().filter(|(_, log)| seen.insert(&log.id)) {
+                match known.iter().position(|row| row.id == log.id) {
+                    Some(row) if known[row].size == log.size => keep.push(row),
+                    row => read.push((at, row)),
+                }
+            }
+            // None of these files exists.
+            proptest::prop_assert_eq!(plan.gone, known.iter().filter(|row| !seen.contains(&row.id)).count());
+            proptest::prop_assert_eq!((plan.keep, plan.read), (keep, read));
+        }
+    }
+}

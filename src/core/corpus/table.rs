@@ -36,6 +36,17 @@ pub struct MessageSummary {
     pub is_question: bool,
 }
 
+/// The outlines of the messages of a block.
+#[derive(Debug, Clone, Copy)]
+pub struct MessageOutlines<'a>(&'a [u8]);
+
+impl MessageOutlines<'_> {
+    /// Returns the outline of a message.
+    pub fn get(&self, number: usize) -> Option<MessageOutline> {
+        block::outline(self.0, number)
+    }
+}
+
 /// What the score of a message depends on, apart from its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageOutline {
@@ -79,7 +90,22 @@ impl<'a> MessageTable<'a> {
 
     /// Returns the outline of a message, visible or not, without reading its row.
     pub fn outline(&self, number: usize) -> Option<MessageOutline> {
-        block::outline(self.head()?.0, number)
+        self.outlines()?.get(number)
+    }
+
+    /// Returns the outlines of all messages; `None` if they are damaged.
+    pub fn outlines(&self) -> Option<MessageOutlines<'a>> {
+        self.head().map(|(outlines, _)| MessageOutlines(outlines))
+    }
+
+    /// Returns what tells a message from others, without reading its outline: its line, and its
+    /// identity, kind and length if it has an identity.
+    pub fn mark(&self, number: usize) -> Option<(u64, Option<(u64, MessageKind, u64)>)> {
+        let row = MessageRow::read(self.row(number)?, None)?;
+        let message = row.message("", &[])?;
+        let identity = message.identity;
+        let copy = identity.map(|identity| (identity, message.kind, message.length));
+        Some((message.line, copy))
     }
 
     /// Returns a message without its text; `None` if its log is not visible.

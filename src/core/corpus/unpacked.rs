@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Part;
 use super::frames::{Decompressors, Frames};
+use crate::core::parallel::cores;
 
 /// How many whole blocks are kept, and the size of a block above which it is not.
 const MOST: usize = 8;
@@ -28,8 +29,8 @@ pub(super) struct Unpacked {
     blocks: Mutex<VecDeque<(Key, Arc<String>)>>,
     /// Blocks of conversation text, and their bytes.
     words: Mutex<(HashMap<usize, Arc<String>>, usize)>,
-    /// The frames that were read last, of which more messages may follow.
-    frames: Mutex<Option<ReadFrames>>,
+    /// The frames that were read last, of which more messages may follow; the last one first.
+    frames: Mutex<VecDeque<ReadFrames>>,
 }
 
 impl Unpacked {
@@ -81,14 +82,16 @@ impl Unpacked {
     /// Returns the text of these frames.
     fn held(&self, key: Key, frames: Frames<'_>, held: Range<usize>) -> Option<Arc<Vec<u8>>> {
         let lock = || self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, range, text)) = &*lock()
-            && (*known, range) == (key, &held)
-        {
+        let is_it = |(known, range, _): &&ReadFrames| (*known, range) == (key, &held);
+        if let Some((_, _, text)) = lock().iter().find(is_it) {
             return Some(Arc::clone(text));
         }
         let text = Arc::new(frames.read(held.clone(), &self.decompressors)?);
         if text.len() <= LARGEST {
-            *lock() = Some((key, held, Arc::clone(&text)));
+            let mut frames = lock();
+            // Each thread reads on in its own.
+            frames.truncate(cores().saturating_sub(1));
+            frames.push_front((key, held, Arc::clone(&text)));
         }
         Some(text)
     }

@@ -437,6 +437,43 @@ mod tests {
     }
 
     #[test]
+    fn the_logs_in_a_directory_are_those_that_are_found_one_by_one() {
+        let home = Home::new();
+        for file in ["b.jsonl", "a.jsonl", "a-1.jsonl", "c.json", "d/e.jsonl", "f.jsonl/g"] {
+            home.write(&format!("logs/{file}"), file);
+        }
+        let directory = home.path().join("logs");
+        #[cfg(unix)]
+        for (link, to) in [("link.jsonl", "d/e.jsonl"), ("gone.jsonl", "nothing")] {
+            std::os::unix::fs::symlink(directory.join(to), directory.join(link)).expect("a link");
+        }
+        let (logs, others) = logs_in(&directory, (Agent::Pi, ".jsonl"));
+        let expected = entries(&directory).into_iter().filter_map(|path| {
+            let id = stem(&path, ".jsonl")?;
+            found(Agent::Pi, path, id)
+        });
+        assert_eq!(logs, expected.collect::<Vec<LogFile>>());
+        let ids = logs.iter().map(|log| log.id.as_str());
+        let is_unix_link = |id: &&str| cfg!(unix) || *id != "link";
+        let all = ["a", "a-1", "b", "link"].into_iter().filter(is_unix_link);
+        assert!(all.clone().all(|id| ids.clone().any(|known| known == id)));
+        assert_eq!(ids.count(), all.count());
+        assert_eq!(others, [directory.join("c.json"), directory.join("d")]);
+        assert_eq!(
+            logs_in(&home.path().join("none"), (Agent::Pi, ".jsonl")),
+            (vec![], vec![])
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn paths_are_ordered_like_paths(a in "/?([ab.-]{1,2}/){0,2}[ab.]{1,3}x", b in "/?([ab.-]{1,2}/){0,2}[ab.]{1,3}x") {
+            let (a, b) = (Path::new(&a), Path::new(&b));
+            proptest::prop_assert_eq!(path_order(a, b), a.cmp(b));
+        }
+    }
+
+    #[test]
     fn the_other_form_of_a_log_is_beside_it() {
         let plain = Path::new("/a/rollout.jsonl");
         let packed = Path::new("/a/rollout.jsonl.zst");

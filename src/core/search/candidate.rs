@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(places(&kept), [(1, 10, 9.0), (2, 20, 8.0), (3, 1, 7.0)]);
         assert_eq!((total, kept[0].copies), (3, 1));
         let (total, first) = distinct(&sorted, 2);
-        assert_eq!((total, first.as_slice()), (3, &kept[..2]));
+        assert_eq!((total, places(&first)), (3, places(&kept[..2])));
     }
 
     #[test]

@@ -24,6 +24,7 @@ struct MatchedMessage {
     part: Part,
     at: MessagePosition,
     time: Option<i64>,
+    day: Option<i64>,
     worth: f32,
     /// The end of its contributions.
     end: usize,
@@ -119,9 +120,9 @@ impl<'a> HeldScoring<'a> {
             };
             for in_block in held.chunk_by(|a, b| a.block == b.block) {
                 let block = self.corpus.block(*part, in_block[0].block as usize);
-                let table = block.and_then(|block| block.table())?;
+                let outlines = block.and_then(|block| block.table()?.outlines())?;
                 for occurrences in in_block.chunk_by(|a, b| a.message == b.message) {
-                    let outline = table.outline(occurrences[0].at().1)?;
+                    let outline = outlines.get(occurrences[0].at().1)?;
                     self.add(*part, &outline, (occurrences, scoring));
                 }
             }
@@ -136,7 +137,8 @@ impl<'a> HeldScoring<'a> {
         (occurrences, scoring): (&[TermOccurrence], &LogScoring<'_>),
     ) {
         let needles = self.best.len();
-        let talk = self.talks.enter(day_of(outline.time), needles);
+        let day = day_of(outline.time);
+        let talk = self.talks.enter(day, needles);
         for count in counts_of(occurrences, 0) {
             let offer = scoring.rarity.offer(&count, outline.length);
             self.offers.push((count.needle, offer));
@@ -150,6 +152,7 @@ impl<'a> HeldScoring<'a> {
             part,
             at: occurrences[0].at(),
             time: outline.time,
+            day,
             worth: summary_worth((outline.origin, outline.kind), outline.is_question),
             end: self.offers.len(),
             bound: 0.0,
@@ -166,21 +169,26 @@ impl<'a> HeldScoring<'a> {
         for (number, message) in self.messages.iter_mut().enumerate() {
             let offers = &self.offers[from..message.end];
             from = message.end;
-            let talk = talk.of(day_of(message.time));
-            message.bound = message.worth
-                * match message.part {
-                    Part::Words => {
-                        let more = |(needle, offer): &(usize, f32)| {
-                            (offer - near * self.in_words[*needle]).max(0.0)
-                        };
-                        covering(from_near + offers.iter().map(more).sum::<f32>(), talk)
-                    }
-                    Part::Calls | Part::Results => {
-                        let sum: f32 = offers.iter().map(|(_, offer)| offer).sum();
-                        let covered = offers.iter().map(|(needle, _)| *needle);
-                        scoring.rarity.with_covered((sum, covered), talk)
-                    }
-                };
+            let talk = talk.of(message.day);
+            let sum = match message.part {
+                Part::Words => {
+                    let more = |(needle, offer): &(usize, f32)| {
+                        (offer - near * self.in_words[*needle]).max(0.0)
+                    };
+                    from_near + offers.iter().map(more).sum::<f32>()
+                }
+                // No neighbour contributes to these.
+                Part::Calls | Part::Results => offers.iter().map(|(_, offer)| offer).sum(),
+            };
+            message.bound = covering(sum, talk) * message.worth;
+            let last = highest.get(SESSION.len() - 1);
+            if last.is_some_and(|(last, _)| message.bound <= *last) {
+                continue;
+            }
+            if message.part != Part::Words {
+                let covered = offers.iter().map(|(needle, _)| *needle);
+                message.bound = scoring.rarity.with_covered((sum, covered), talk) * message.worth;
+            }
             let place = highest.partition_point(|(known, _)| *known >= message.bound);
             if place < SESSION.len() {
                 highest.insert(place, (message.bound, number));
@@ -213,7 +221,7 @@ impl<'a> HeldScoring<'a> {
             self.lend_near((number, &FROM_AFTER), (log, blocks), Direction::On)?;
         }
         let message = &self.messages[number];
-        let talk = self.talks.sum(day_of(message.time));
+        let talk = self.talks.sum(message.day);
         Some(scoring.rarity.total(&self.best, talk) * message.worth)
     }
 

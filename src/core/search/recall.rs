@@ -201,6 +201,11 @@ impl<'a> Search<'a> {
         self.allows(message.log, (message.role, message.time)) && !self.is_left_out(message)
     }
 
+    /// Returns whether either all messages of a log are allowed or none.
+    fn allows_whole_logs(&self) -> bool {
+        self.filters.admit_all_messages() && self.request.without.is_none()
+    }
+
     /// Returns whether the message is of the session that is left out, in a log of several.
     fn is_left_out(&self, message: &CorpusMessage<'_>) -> bool {
         message.session.is_some() && message.session == self.request.without

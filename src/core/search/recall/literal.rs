@@ -50,7 +50,11 @@ impl Search<'_> {
                     let mut collected = collected.unwrap_or_else(PoisonError::into_inner);
                     collected.take(found, &ranks);
                 };
-                let with = (part, &allows as MessageFilter<'_>);
+                let allowed = match self.allows_whole_logs() {
+                    true => MessageFilter::Logs(&self.logs),
+                    false => MessageFilter::Messages(&allows),
+                };
+                let with = (part, allowed);
                 exact::in_logs(corpus, (text, &literal), with, (&self.limits, &take));
             };
             let (first, then) = self.parts();
@@ -148,7 +152,8 @@ impl Search<'_> {
                     }
                 }
             };
-            exact::in_logs(corpus, literal, (*part, &allows), (&self.limits, &take));
+            let allowed = MessageFilter::Messages(&allows);
+            exact::in_logs(corpus, literal, (*part, allowed), (&self.limits, &take));
         }
         let logs = logs.into_inner().unwrap_or_else(PoisonError::into_inner);
         for candidate in candidates {

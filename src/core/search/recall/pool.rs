@@ -13,6 +13,7 @@ use super::super::proximity::proximity;
 use super::super::ranked::{Holder, Occurrences, Ranked, Ranking};
 use super::super::score::{Rarity, session_scores, worth};
 use super::super::walker::{MessagePosition, message_worth};
+use super::super::with_on_all_cores;
 use super::{FEW, Search};
 use crate::core::corpus::Part;
 use crate::core::query::Query;
@@ -64,17 +65,26 @@ impl Search<'_> {
         let more = (ranking.messages.len() >= most || ranking.lines.len() > POOL).then_some(total);
         let phrase = phrase_pattern(self.request.query);
         let mut all = self.best_candidates(&ranking, sessions);
-        let mut places = Vec::new();
-        let mut stems = Stems::default();
-        self.read_texts(&mut all, &mut |candidate, text, worth| {
-            let phrase = find_phrase(phrase.as_ref(), text);
+        // Threads that share a regex contend for its scratch space.
+        let make = || TextSearch {
+            needles: needles.clone(),
+            phrase: phrase.clone(),
+            stems: Stems::default(),
+            places: Vec::new(),
+        };
+        let rarity = &ranking.rarity;
+        self.read_texts(&mut all, &make, &|search, candidate, (text, worth)| {
+            let phrase = find_phrase(search.phrase.as_ref(), text);
             candidate.tier = phrase.is_some_and(|(_, is_whole)| is_whole);
             if candidate.is_in_pool {
+                let (stems, places) = (&mut search.stems, &mut search.places);
                 places.clear();
-                needles.find(Haystack::of_words(text), &mut stems, &mut places);
-                candidate.score += nearness(text, &mut places, &ranking.rarity) * worth;
+                search
+                    .needles
+                    .find(Haystack::of_words(text), stems, places);
+                candidate.score += nearness(text, places, rarity) * worth;
             }
-            needles.has_phrases(text)
+            search.needles.has_phrases(text)
         });
         Some(Candidates {
             needles,
@@ -152,44 +162,62 @@ impl Search<'_> {
         candidates
     }
 
-    /// Reads the text of each candidate, with its worth, and removes those that `keeps`
-    /// rejects.
+    /// Reads the text of each candidate on all cores, and removes those that `keeps` rejects, which
+    /// gets the text with its worth.
     fn read_texts(
         &self,
         candidates: &mut Vec<HitCandidate>,
-        keeps: &mut dyn FnMut(&mut HitCandidate, &str, f32) -> bool,
+        make: &(dyn Fn() -> TextSearch + Sync),
+        keeps: &(dyn Fn(&mut TextSearch, &mut HitCandidate, (&str, f32)) -> bool + Sync),
     ) {
         /// How many texts are read before their memory is released.
-        const TOGETHER: usize = 16;
-        let mut since = None;
-        let mut count = 0;
-        candidates.retain_mut(|candidate| {
-            let part = match candidate.holder {
+        const TOGETHER: usize = 32;
+        let chunks: Vec<&[HitCandidate]> = candidates.chunks(TOGETHER).collect();
+        let kept = with_on_all_cores(chunks.len(), make, |search, chunk| {
+            let mut kept = chunks[chunk].to_vec();
+            kept.retain_mut(|candidate| match candidate.holder {
                 Holder::Memory(number) => {
                     let text = self.memory_line(number, candidate.at.1);
-                    return keeps(candidate, text, worth(text));
+                    keeps(search, candidate, (text, worth(text)))
                 }
-                Holder::Log(_, part) => part,
-            };
-            let is_kept = self.message(part, candidate.at, |message| {
-                candidate.line = message.line;
-                candidate.copy = exact::copy_key(message);
-                !self.is_left_out(message) && keeps(candidate, message.text, message_worth(message))
+                Holder::Log(_, part) => {
+                    let is_kept = self.message(part, candidate.at, |message| {
+                        candidate.line = message.line;
+                        candidate.copy = exact::copy_key(message);
+                        let text = (message.text, message_worth(message));
+                        !self.is_left_out(message) && keeps(search, candidate, text)
+                    });
+                    is_kept.unwrap_or(false)
+                }
             });
-            let Some(is_kept) = is_kept else {
-                return false;
-            };
-            let first = *since.get_or_insert(candidate.at.0);
-            count += 1;
-            if count % TOGETHER == 0
-                && let Some(corpus) = self.sources.corpus
-            {
-                corpus.release(part, first..candidate.at.0 + 1);
-                since = None;
-            }
-            is_kept
+            self.release(chunks[chunk]);
+            kept
         });
+        *candidates = kept.into_iter().flatten().collect();
     }
+
+    /// Releases the memory of the blocks of candidates that were read.
+    fn release(&self, candidates: &[HitCandidate]) {
+        for part in Part::ALL {
+            let of_part = |candidate: &&HitCandidate| {
+                matches!(candidate.holder, Holder::Log(_, of) if of == part)
+            };
+            let blocks = candidates.iter().filter(of_part).map(|one| one.at.0);
+            if let Some(corpus) = self.sources.corpus
+                && let Some((first, last)) = blocks.clone().min().zip(blocks.max())
+            {
+                corpus.release(part, first..last + 1);
+            }
+        }
+    }
+}
+
+/// What a thread searches texts with.
+struct TextSearch {
+    needles: Needles,
+    phrase: Option<Regex>,
+    stems: Stems,
+    places: Vec<NeedleMatch>,
 }
 
 /// Returns what the nearness of the words adds to a text's score.
