@@ -1,7 +1,8 @@
 //! Every verb and flag, defined once.
 
-// Doc comments here are help texts, in which brackets mark optional parts.
-#![allow(rustdoc::broken_intra_doc_links)]
+// Doc comments here are help texts, in which brackets mark optional parts. A struct has none: it
+// would take the place of its verb's help text.
+#![allow(rustdoc::broken_intra_doc_links, missing_docs)]
 
 mod context;
 mod curate;
@@ -52,7 +53,7 @@ pub struct Args {
     pub verb: Option<Verb>,
 }
 
-/// Flags that every verb takes, before or after it.
+// Flags that every verb takes, before or after it.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct Common {
     /// A store, by its name or its directory [default: every store of the current project]
@@ -89,8 +90,11 @@ pub enum ColorChoice {
     Never,
 }
 
+// Only the arguments of the verb that is used are defined: all of them take a third of the time that
+// a quick verb has.
 /// The commands.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Verb {
     /// List the stores that were found, and why
     Stores,
@@ -180,7 +184,6 @@ pub enum Verb {
     Man,
 }
 
-/// Arguments of `view`.
 #[derive(Debug, ClapArgs)]
 pub struct ViewArgs {
     /// Which view
@@ -197,7 +200,6 @@ pub enum ViewTarget {
     Files,
 }
 
-/// Arguments of `read`.
 #[derive(Debug, ClapArgs)]
 pub struct ReadArgs {
     /// What to read: [STORE:]PATH, with #L10, #L10-20 or #entry-title for a part; or a message, AGENT:ID#L10
@@ -205,7 +207,7 @@ pub struct ReadArgs {
     pub reference: String,
 }
 
-/// Flags of every verb that changes memories.
+// Flags of every verb that changes memories.
 #[derive(Debug, ClapArgs)]
 pub struct ChangeFlags {
     /// Print what would change as a unified diff, and change nothing
@@ -216,7 +218,7 @@ pub struct ChangeFlags {
     pub expect: Option<Revision>,
 }
 
-/// Where content comes from.
+// Where content comes from.
 #[derive(Debug, ClapArgs)]
 pub struct ContentFlags {
     /// The content [default: standard input]
@@ -224,7 +226,6 @@ pub struct ContentFlags {
     pub content: Option<String>,
 }
 
-/// Arguments of `write`.
 #[derive(Debug, ClapArgs)]
 pub struct WriteArgs {
     /// The file: [STORE:]PATH
@@ -249,7 +250,6 @@ pub struct WriteArgs {
     pub change: ChangeFlags,
 }
 
-/// Arguments of `patch`.
 #[derive(Debug, ClapArgs)]
 pub struct PatchArgs {
     /// The file: [STORE:]PATH
@@ -278,7 +278,6 @@ pub struct PatchArgs {
     pub change: ChangeFlags,
 }
 
-/// Arguments of `append`.
 #[derive(Debug, ClapArgs)]
 pub struct AppendArgs {
     /// The file: [STORE:]PATH
@@ -306,7 +305,6 @@ pub struct AppendArgs {
     pub change: ChangeFlags,
 }
 
-/// Arguments of `delete`.
 #[derive(Debug, ClapArgs)]
 pub struct DeleteArgs {
     /// The files: [STORE:]PATH
@@ -317,7 +315,6 @@ pub struct DeleteArgs {
     pub change: ChangeFlags,
 }
 
-/// Arguments of `rename`.
 #[derive(Debug, ClapArgs)]
 pub struct RenameArgs {
     /// The file: [STORE:]PATH
@@ -329,7 +326,6 @@ pub struct RenameArgs {
     pub change: ChangeFlags,
 }
 
-/// Arguments of `index`.
 #[derive(Debug, ClapArgs)]
 pub struct IndexArgs {
     /// Only check: print the difference and exit with 1 if there is one
@@ -343,7 +339,6 @@ pub struct IndexArgs {
     pub dry_run: bool,
 }
 
-/// Arguments of `history`.
 #[derive(Debug, ClapArgs)]
 pub struct HistoryArgs {
     /// Only changes of this file
@@ -368,7 +363,6 @@ pub struct HistoryArgs {
     pub dry_run: bool,
 }
 
-/// Arguments of `undo`.
 #[derive(Debug, ClapArgs)]
 pub struct UndoArgs {
     /// The change, by its id or the end of it
@@ -378,7 +372,6 @@ pub struct UndoArgs {
     pub dry_run: bool,
 }
 
-/// Arguments of `redo`.
 #[derive(Debug, ClapArgs)]
 pub struct RedoArgs {
     /// Print what would change as a unified diff, and change nothing
@@ -386,7 +379,6 @@ pub struct RedoArgs {
     pub dry_run: bool,
 }
 
-/// Arguments of `restore`.
 #[derive(Debug, ClapArgs)]
 pub struct RestoreArgs {
     /// The change, by its id or the end of it
@@ -398,7 +390,6 @@ pub struct RestoreArgs {
     pub dry_run: bool,
 }
 
-/// Arguments of `recall`.
 #[derive(Debug, ClapArgs)]
 pub struct RecallArgs {
     /// A question or some words; one word, or "a phrase", finds exactly the lines that contain it
@@ -423,7 +414,6 @@ pub enum ScopeName {
     Messages,
 }
 
-/// Arguments of `find`.
 #[derive(Debug, ClapArgs)]
 pub struct FindArgs {
     /// What to find: words, "a phrase", 'word, ^start, end$, !not, type: in: store: agent: role: project: since: before:
@@ -434,7 +424,6 @@ pub struct FindArgs {
     pub limit: usize,
 }
 
-/// Arguments of `mcp`.
 #[derive(Debug, ClapArgs)]
 pub struct McpArgs {
     /// Offer only the tools that read
@@ -442,7 +431,6 @@ pub struct McpArgs {
     pub read_only: bool,
 }
 
-/// Arguments of `hook`.
 #[derive(Debug, ClapArgs)]
 pub struct HookArgs {
     /// The agent: claude-code, codex, gemini, copilot or opencode
@@ -452,7 +440,6 @@ pub struct HookArgs {
     pub event: Option<String>,
 }
 
-/// Arguments of `trust`.
 #[derive(Debug, ClapArgs)]
 pub struct TrustArgs {
     /// The file or directory
@@ -465,7 +452,6 @@ pub struct TrustArgs {
     pub dry_run: bool,
 }
 
-/// Arguments of `setup`.
 #[derive(Debug, ClapArgs)]
 pub struct SetupArgs {
     /// The agent: claude-code, codex, gemini, opencode or copilot
@@ -485,4 +471,28 @@ pub struct SetupArgs {
     /// Do not ask on a terminal
     #[arg(long, short)]
     pub yes: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn every_verb_and_every_flag_has_a_help_text() {
+        let listed = Args::command();
+        let mut built = listed.clone();
+        built.build();
+        for verb in built.get_subcommands() {
+            let name = verb.get_name();
+            if let Some(listed) = listed.find_subcommand(name) {
+                assert_eq!(verb.get_about(), listed.get_about(), "{name}");
+            }
+            assert!(verb.get_about().is_some(), "{name}");
+            for flag in verb.get_arguments() {
+                assert!(flag.get_help().is_some(), "{name} {}", flag.get_id());
+            }
+        }
+    }
 }

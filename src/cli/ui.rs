@@ -11,7 +11,7 @@ use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
 use crate::core::change::{Author, Moment};
-use crate::core::config::{Color, Settings};
+use crate::core::config::{Color, Settings, Warning};
 use crate::core::discover::{project_folders, searched_places};
 use crate::core::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::layout::Layout;
@@ -42,16 +42,14 @@ pub(super) fn open(
     let (source, title) = source(path, world)?;
     let curate = curate_setup(&source, world);
     let (terminal, typed) = terminal(&world.settings);
-    let theme_path = world.config_dir.join("theme.toml");
-    let theme_text = read(&theme_path)?;
-    let file = theme_text.as_deref().map(|text| ThemeFile {
-        path: &theme_path,
-        text,
-    });
-    let (theme, mut warnings) = Theme::load(terminal, file);
-    warnings.splice(0..0, world.warnings.iter().cloned());
-    let keymap_path = world.config_dir.join("keymap.toml");
-    let keymap = read(&keymap_path)?.map(|text| (keymap_path, text));
+    let mut warnings = world.warnings.clone();
+    let theme_file = read("theme.toml", world, &mut warnings);
+    let file = theme_file
+        .as_ref()
+        .map(|(path, text)| ThemeFile { path, text });
+    let (theme, of_theme) = Theme::load(terminal, file);
+    warnings.extend(of_theme);
+    let keymap = read("keymap.toml", world, &mut warnings);
     let mut here = world.clone();
     if let StoreSource::Discover { environment, .. } = &source {
         here.environment.clone_from(environment);
@@ -126,9 +124,19 @@ fn now() -> Moment {
     }
 }
 
-/// Reads a settings file; `None` if it does not exist.
-fn read(path: &Path) -> Result<Option<String>, Failure> {
-    Ok(read_text(path, LARGEST_SETTINGS)?)
+/// Reads a file of the settings directory; `None` if it does not exist or cannot be read.
+fn read(name: &str, world: &World, warnings: &mut Vec<Warning>) -> Option<(PathBuf, String)> {
+    let path = world.config_dir.join(name);
+    match read_text(&path, LARGEST_SETTINGS) {
+        Ok(text) => text.map(|text| (path, text)),
+        Err(error) => {
+            warnings.push(Warning {
+                place: name.to_owned(),
+                message: format!("{error}; until it can be read, the default applies"),
+            });
+            None
+        }
+    }
 }
 
 /// Returns where the stores come from, and the title of the UI.

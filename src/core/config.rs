@@ -3,11 +3,14 @@
 //! An unknown key or an invalid value is a warning that names its line; the rest of the file
 //! is used.
 
-use std::fmt;
+mod warnings;
+
 use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+pub use warnings::{FileWarnings, Warning};
 
 use super::citation::is_store_name;
 use super::layout::Layout;
@@ -151,21 +154,6 @@ impl Default for Settings {
     }
 }
 
-/// A key or value of the settings that was ignored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
-    /// The file and line, or the variable.
-    pub place: String,
-    /// What is wrong and how to correct it.
-    pub message: String,
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.message)
-    }
-}
-
 /// Every key with a single value.
 pub const KEYS: [&str; 15] = [
     "color",
@@ -190,26 +178,13 @@ impl Settings {
     pub fn read_file(&mut self, path: &Path, text: &str) -> Vec<Warning> {
         let mut reading = SettingsReader {
             settings: self,
-            text,
-            warnings: Vec::new(),
+            warnings: FileWarnings::new(path, text),
         };
         match DeTable::parse(text) {
             Ok(table) => reading.table("", table.get_ref()),
-            Err(error) => {
-                let at = error.span().map_or(0, |span| span.start);
-                let message = error.message().lines().next().unwrap_or("not TOML");
-                reading.warn(at, format!("{message}; the file is not used"));
-            }
+            Err(error) => reading.warnings.warn_unreadable(&error),
         }
-        let mut warnings = reading.warnings;
-        warnings.sort();
-        warnings
-            .into_iter()
-            .map(|(line, message)| Warning {
-                place: format!("{}:{line}", path.display()),
-                message,
-            })
-            .collect()
+        reading.warnings.finish()
     }
 
     /// Applies the values of variables such as `TOME_DISCOVER_HOME`.
@@ -326,16 +301,12 @@ fn alike(a: &str, b: &str) -> bool {
 
 struct SettingsReader<'a> {
     settings: &'a mut Settings,
-    text: &'a str,
-    /// Warnings, each with its line from 1.
-    warnings: Vec<(usize, String)>,
+    warnings: FileWarnings<'a>,
 }
 
 impl SettingsReader<'_> {
     fn warn(&mut self, at: usize, message: String) {
-        let before = self.text.get(..at).unwrap_or(self.text);
-        let line = before.matches('\n').count() + 1;
-        self.warnings.push((line, message));
+        self.warnings.warn(at, message);
     }
 
     fn table(&mut self, prefix: &str, table: &DeTable<'_>) {

@@ -90,16 +90,18 @@ pub fn read_capped(path: &Path, max: u64) -> Result<Vec<u8>> {
 /// Reads a regular text file of at most `max` bytes; `None` if it does not exist.
 pub fn read_text(path: &Path, max: u64) -> Result<Option<String>> {
     match read_capped(path, max) {
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Ok(Some(text)),
-            Err(e) => Err(Error::NotText {
-                path: path.to_owned(),
-                offset: e.utf8_error().valid_up_to(),
-            }),
-        },
+        Ok(bytes) => text_of(path, bytes).map(Some),
         Err(Error::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The text of bytes that were read from a file.
+pub(in crate::core) fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|e| Error::NotText {
+        path: path.to_owned(),
+        offset: e.utf8_error().valid_up_to(),
+    })
 }
 
 /// The result of reading a line.

@@ -390,6 +390,13 @@ fn occurrences(text: &str, needle: &str) -> (Option<usize>, bool) {
     (Some(at), text[at + step..].contains(needle))
 }
 
+/// A line for each file of a store: path, summary and size.
+fn format_files(store: &Store) -> Result<String> {
+    let row = |m: &Memory| format!("{}  {}  ({})", m.path, m.summary, format_size(m.size));
+    let rows: Vec<String> = store.list()?.iter().map(row).collect();
+    Ok(rows.join("\n"))
+}
+
 /// A readable size: `500B`, `1.2KB`, `68.7MB`.
 pub fn format_size(bytes: u64) -> String {
     if bytes < 1024 {

@@ -23,7 +23,7 @@ use super::{Error, Result};
 
 pub(in crate::core) use lines::missing_newline;
 pub use resolve::check;
-pub use stamps::FolderStamp;
+pub use stamps::{FolderStamp, StampCheck};
 pub use write::{Attributes, Displaced};
 
 /// The largest file that is opened as a memory.

@@ -16,7 +16,8 @@ mod tokens;
 mod value;
 
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
@@ -62,8 +63,15 @@ pub fn find(text: &str) -> Vec<Secret> {
 
 /// Returns the secrets in `text`, and the number of bytes that were examined.
 fn scan(text: &str) -> (Vec<Secret>, usize) {
+    static SEARCHED: AtomicUsize = AtomicUsize::new(0);
+    let before = SEARCHED.fetch_add(text.len(), Ordering::Relaxed);
+    scan_with(text, before + text.len())
+}
+
+/// As [`scan`], when so many bytes have been searched.
+fn scan_with(text: &str, searched: usize) -> (Vec<Secret>, usize) {
     let mut scan = Scan::new(text);
-    for hit in WORDS.find_iter(text) {
+    for hit in WORDS.after(searched).find_iter(text) {
         if hit.start() < scan.masked_to() {
             continue;
         }
@@ -77,7 +85,7 @@ fn scan(text: &str) -> (Vec<Secret>, usize) {
     let mut scan = Scan::new(text);
     let mut later = named.iter().peekable();
     // Overlapping, because the `n` of an escaped line break may be the first letter of a start.
-    for hit in STARTS.find_overlapping_iter(text) {
+    for hit in STARTS.after(searched).find_overlapping_iter(text) {
         while later
             .next_if(|secret| secret.span.end <= hit.start())
             .is_some()
@@ -127,18 +135,48 @@ static CONTEXT_WORDS: LazyLock<Vec<(&str, Look)>> = LazyLock::new(|| {
 });
 
 /// Finds the words of names and contexts, ignoring case.
-static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+static WORDS: Automata = Automata::new(|kind| {
     let names = NAMES.iter().map(|name| name.word);
     let words = names.chain(CONTEXT_WORDS.iter().map(|(word, _)| *word));
-    automaton(words, (Case::Ignored, MatchKind::LeftmostLongest))
+    automaton(words, (Case::Ignored, MatchKind::LeftmostLongest), kind)
 });
 
 /// Finds the starts of tokens and the middles of infixes.
-static STARTS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+static STARTS: Automata = Automata::new(|kind| {
     let starts = TOKENS.iter().map(|token| token.start);
     let starts = starts.chain(INFIXES.iter().map(|infix| infix.middle));
-    automaton(starts, (Case::Kept, MatchKind::Standard))
+    automaton(starts, (Case::Kept, MatchKind::Standard), kind)
 });
+
+/// Two automata that find the same. One is made quickly, for a program that masks a few texts and
+/// ends; the other searches quickly, and takes as long to make as a quick program runs.
+struct Automata {
+    make: fn(AhoCorasickKind) -> AhoCorasick,
+    made_quickly: OnceLock<AhoCorasick>,
+    searching_quickly: OnceLock<AhoCorasick>,
+}
+
+impl Automata {
+    const fn new(make: fn(AhoCorasickKind) -> AhoCorasick) -> Self {
+        Self {
+            make,
+            made_quickly: OnceLock::new(),
+            searching_quickly: OnceLock::new(),
+        }
+    }
+
+    /// Returns the automaton to search a text with when so many bytes have been searched,
+    /// including it.
+    fn after(&self, bytes: usize) -> &AhoCorasick {
+        /// How much text is searched in the time that the second automaton takes to make.
+        const FEW: usize = 200_000;
+        let (automaton, kind) = match bytes < FEW {
+            true => (&self.made_quickly, AhoCorasickKind::NoncontiguousNFA),
+            false => (&self.searching_quickly, AhoCorasickKind::DFA),
+        };
+        automaton.get_or_init(|| (self.make)(kind))
+    }
+}
 
 #[derive(PartialEq, Eq)]
 enum Case {
@@ -148,12 +186,13 @@ enum Case {
 
 fn automaton(
     words: impl Iterator<Item = &'static str>,
-    (case, kind): (Case, MatchKind),
+    (case, matches): (Case, MatchKind),
+    kind: AhoCorasickKind,
 ) -> AhoCorasick {
     AhoCorasick::builder()
-        .match_kind(kind)
+        .match_kind(matches)
         .ascii_case_insensitive(case == Case::Ignored)
-        .kind(Some(AhoCorasickKind::DFA))
+        .kind(Some(kind))
         .build(words)
         .expect("a few hundred short words make an automaton")
 }

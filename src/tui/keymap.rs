@@ -8,6 +8,7 @@ mod table;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -16,7 +17,7 @@ use serde::de::IntoDeserializer as _;
 use toml::Spanned;
 
 use super::action::Action;
-use crate::core::config::Warning;
+use crate::core::config::{FileWarnings, Warning};
 
 pub(crate) use editor::{editor_hints, own_keys};
 pub use table::markdown;
@@ -275,22 +276,12 @@ impl Keymap {
 
     /// Overrides bindings by a user's file. Rows with errors are skipped and returned as warnings.
     pub(crate) fn read(&mut self, path: &str, text: &str) -> Vec<Warning> {
-        let mut warnings = Vec::new();
-        let mut warn = |at: usize, message: String| {
-            let before = text.get(..at).unwrap_or(text);
-            let line = before.matches('\n').count() + 1;
-            warnings.push(Warning {
-                place: format!("{path}:{line}"),
-                message,
-            });
-        };
+        let mut warnings = FileWarnings::new(Path::new(path), text);
         let tables: Tables = match toml::from_str(text) {
             Ok(tables) => tables,
             Err(error) => {
-                let at = error.span().map_or(0, |span| span.start);
-                let message = error.message().lines().next().unwrap_or("not TOML");
-                warn(at, format!("{message}; the file is not used"));
-                return warnings;
+                warnings.warn_unreadable(&error);
+                return warnings.finish();
             }
         };
         let mut taken = HashMap::new();
@@ -299,16 +290,16 @@ impl Keymap {
             let named: Result<KeyContext, toml::de::Error> =
                 KeyContext::deserialize(name.into_deserializer());
             let Ok(named) = named else {
-                warn(context.span().start, format!("no place '{name}'"));
+                warnings.warn(context.span().start, format!("no place '{name}'"));
                 continue;
             };
             for row in rows.get_ref() {
                 if let Err(message) = self.row(named, row.get_ref(), &mut taken) {
-                    warn(row.span().start, message);
+                    warnings.warn(row.span().start, message);
                 }
             }
         }
-        warnings
+        warnings.finish()
     }
 
     /// Adds one row; `taken` are the keys that this file has already bound.

@@ -10,7 +10,7 @@ use std::path::Path;
 use ratatui::style::Style;
 use toml::de::{DeTable, DeValue};
 
-use crate::core::config::Warning;
+use crate::core::config::{FileWarnings, Warning};
 
 /// The default theme file, which documents every role.
 pub const DOCUMENTED: &str = include_str!("../../assets/theme.toml");
@@ -236,26 +236,13 @@ impl Theme {
         let mut reading = ThemeReader {
             theme: self,
             terminal,
-            text: file.text,
-            warnings: Vec::new(),
+            warnings: FileWarnings::new(file.path, file.text),
         };
         match DeTable::parse(file.text) {
             Ok(table) => reading.tables(table.get_ref()),
-            Err(error) => {
-                let at = error.span().map_or(0, |span| span.start);
-                let message = error.message().lines().next().unwrap_or("not TOML");
-                reading.warn(at, format!("{message}; the file is not used"));
-            }
+            Err(error) => reading.warnings.warn_unreadable(&error),
         }
-        let mut warnings = reading.warnings;
-        warnings.sort();
-        warnings
-            .into_iter()
-            .map(|(line, message)| Warning {
-                place: format!("{}:{line}", file.path.display()),
-                message,
-            })
-            .collect()
+        reading.warnings.finish()
     }
 }
 
@@ -276,16 +263,12 @@ const TABLES: [&str; 3] = ["dark", "light", "plain"];
 struct ThemeReader<'a> {
     theme: &'a mut Theme,
     terminal: Terminal,
-    text: &'a str,
-    /// Each with its line number.
-    warnings: Vec<(usize, String)>,
+    warnings: FileWarnings<'a>,
 }
 
 impl ThemeReader<'_> {
     fn warn(&mut self, at: usize, message: String) {
-        let before = self.text.get(..at).unwrap_or(self.text);
-        self.warnings
-            .push((before.matches('\n').count() + 1, message));
+        self.warnings.warn(at, message);
     }
 
     /// Applies the roles outside of tables first, so that the tables override them.

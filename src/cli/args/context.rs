@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-/// Arguments of `context`.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "With --agent: every file that the agent loads by itself when it starts, in order, with its size, the \

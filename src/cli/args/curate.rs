@@ -2,7 +2,6 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-/// Arguments of `curate`.
 #[derive(Debug, ClapArgs)]
 pub struct CurateArgs {
     /// Only this rule; can be repeated

@@ -2,7 +2,7 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-/// Selects logs.
+// Selects logs.
 #[derive(Debug, ClapArgs)]
 pub struct LogFilter {
     /// Only logs of this agent, such as claude-code or codex
@@ -17,7 +17,6 @@ pub struct LogFilter {
     pub since: Option<String>,
 }
 
-/// Arguments of `logs`.
 #[derive(Debug, ClapArgs)]
 pub struct LogsArgs {
     /// Only sessions that match a question or some words, best first
@@ -50,7 +49,6 @@ pub enum RoleArg {
     Tool,
 }
 
-/// Arguments of `log`.
 #[derive(Debug, ClapArgs)]
 pub struct LogArgs {
     /// The conversation, by its id or the beginning of it
@@ -75,7 +73,6 @@ pub struct LogArgs {
     pub unmasked: bool,
 }
 
-/// Arguments of `resume`.
 #[derive(Debug, ClapArgs)]
 pub struct ResumeArgs {
     /// The conversation, by its id or the beginning of it
@@ -85,7 +82,6 @@ pub struct ResumeArgs {
     pub run: bool,
 }
 
-/// Arguments of `keep`.
 #[derive(Debug, ClapArgs)]
 pub struct KeepArgs {
     /// The conversations, by their ids or the beginnings of them; their subagents' logs are kept too
@@ -93,7 +89,6 @@ pub struct KeepArgs {
     pub ids: Vec<String>,
 }
 
-/// Arguments of `stats`.
 #[derive(Debug, ClapArgs)]
 pub struct StatsArgs {
     /// Which logs.

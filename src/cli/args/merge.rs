@@ -4,7 +4,6 @@ use clap::Args as ClapArgs;
 
 use super::{ChangeFlags, ContentFlags};
 
-/// Arguments of `merge`.
 #[derive(Debug, ClapArgs)]
 pub struct MergeArgs {
     /// The memories: [STORE:]PATH
@@ -18,7 +17,6 @@ pub struct MergeArgs {
     pub dry_run: bool,
 }
 
-/// Arguments of `generalize`.
 #[derive(Debug, ClapArgs)]
 pub struct GeneralizeArgs {
     /// The principle's file, such as semantic/testing/clocks.md; created if missing: [STORE:]PATH

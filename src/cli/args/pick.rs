@@ -2,7 +2,6 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-/// Arguments of `pick`.
 #[derive(Debug, ClapArgs)]
 pub struct PickArgs {
     /// The initial query
@@ -25,7 +24,6 @@ pub enum PrintArg {
     Resume,
 }
 
-/// Arguments of `completions`.
 #[derive(Debug, ClapArgs)]
 pub struct CompletionsArgs {
     /// The shell

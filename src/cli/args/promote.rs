@@ -2,7 +2,6 @@
 
 use clap::Args as ClapArgs;
 
-/// Arguments of `promote`.
 #[derive(Debug, ClapArgs)]
 pub struct PromoteArgs {
     /// What to promote: grip:TIME:ID of a bullet, or lines of a log such as codex:ID#L12-14

@@ -2,7 +2,6 @@
 
 use clap::Args as ClapArgs;
 
-/// Arguments of `rehome`.
 #[derive(Debug, ClapArgs)]
 pub struct RehomeArgs {
     /// The former path of the project, or the directory of the memories [default: list them]

@@ -2,7 +2,6 @@
 
 use clap::Args as ClapArgs;
 
-/// Arguments of `review`.
 #[derive(Debug, ClapArgs)]
 pub struct ReviewArgs {
     /// Print only how many files wait, for a shell prompt or a status line
@@ -24,7 +23,6 @@ pub struct ReviewArgs {
     pub dry_run: bool,
 }
 
-/// Arguments of `why`.
 #[derive(Debug, ClapArgs)]
 pub struct WhyArgs {
     /// The memory, and lines of it: PATH, PATH#L10 or PATH#L10-20

@@ -4,7 +4,6 @@ use clap::{Args as ClapArgs, ValueEnum};
 
 use crate::core::timeline::node::Level;
 
-/// Arguments of `toc`.
 #[derive(Debug, ClapArgs)]
 pub struct TocArgs {
     /// The node, such as toc:week:2026:W03 or toc:day:2026-01-15 [default: the years]
@@ -48,7 +47,6 @@ impl From<LevelArg> for Level {
     }
 }
 
-/// Arguments of `events`.
 #[derive(Debug, ClapArgs)]
 pub struct EventsArgs {
     /// The earliest: 2026-01-31, today, yesterday, 2026-01-31T10:00:00Z, or an age such as 36h or 30d
@@ -62,7 +60,6 @@ pub struct EventsArgs {
     pub limit: usize,
 }
 
-/// Arguments of `grip`.
 #[derive(Debug, ClapArgs)]
 pub struct GripArgs {
     /// The grip: grip:TIME:ID
@@ -75,7 +72,6 @@ pub struct GripArgs {
     pub after: usize,
 }
 
-/// Arguments of `teleport`.
 #[derive(Debug, ClapArgs)]
 pub struct TeleportArgs {
     /// A question or some words

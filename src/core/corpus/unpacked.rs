@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Part;
 use super::frames::{Decompressors, Frames};
-use crate::core::parallel::cores;
 
 /// How many whole blocks are kept, and the size of a block above which it is not.
 const MOST: usize = 8;
 const LARGEST: usize = 512 * 1024;
+/// How many ranges of frames are kept: each thread that reads has one of its own.
+const MOST_FRAMES: usize = 4;
 /// How many bytes of conversation text are kept in addition. Find reads all of it at every
 /// keystroke, several times, and it is a fiftieth of the logs.
 const WORDS: usize = 32 << 20;
@@ -88,10 +89,9 @@ impl Unpacked {
         }
         let text = Arc::new(frames.read(held.clone(), &self.decompressors)?);
         if text.len() <= LARGEST {
-            let mut frames = lock();
-            // Each thread reads on in its own.
-            frames.truncate(cores().saturating_sub(1));
-            frames.push_front((key, held, Arc::clone(&text)));
+            let mut last = lock();
+            last.truncate(MOST_FRAMES - 1);
+            last.push_front((key, held, Arc::clone(&text)));
         }
         Some(text)
     }

@@ -89,19 +89,7 @@ impl Rules for Instructions {
     }
 
     fn view(&self, store: &Store, _view: View) -> Result<String> {
-        let rows: Vec<String> = store
-            .list()?
-            .iter()
-            .map(|m| {
-                format!(
-                    "{}  {}  ({})",
-                    m.path,
-                    m.summary,
-                    super::format_size(m.size)
-                )
-            })
-            .collect();
-        Ok(rows.join("\n"))
+        super::format_files(store)
     }
 
     fn context(&self, store: &Store) -> Result<String> {

@@ -163,16 +163,14 @@ impl Filters {
             Filter::Store => self.stores.push(text()?),
             Filter::Project => self.projects.push(text()?),
             Filter::In => {
-                let place = SearchArea::ALL
-                    .into_iter()
-                    .find(|place| place.name() == value);
-                self.areas.push(place.ok_or_else(known)?);
+                let areas = SearchArea::ALL.map(|area| (area, area.name()));
+                self.areas.extend(named(areas, value).ok_or_else(known)?);
             }
-            Filter::Agent => self.agents.push(Agent::named(value).ok_or_else(known)?),
-            Filter::Role => {
-                let role = ROLES.into_iter().find(|(_, name)| *name == value);
-                self.roles.push(role.ok_or_else(known)?.0);
+            Filter::Agent => {
+                let agents = Agent::all().map(|agent| (agent, agent.name()));
+                self.agents.extend(named(agents, value).ok_or_else(known)?);
             }
+            Filter::Role => self.roles.extend(named(ROLES, value).ok_or_else(known)?),
             Filter::Since => self.since = Some(moment(filter, value, now)?),
             Filter::Before => self.before = Some(moment(filter, value, now)?),
         }
@@ -210,6 +208,18 @@ impl Filters {
     }
 }
 
+/// Returns what has this name, or else everything whose name begins so, since a name is typed letter
+/// by letter; `None` if nothing does.
+fn named<T: Copy>(all: impl IntoIterator<Item = (T, &'static str)>, value: &str) -> Option<Vec<T>> {
+    let all: Vec<(T, &str)> = all.into_iter().collect();
+    if let Some((one, _)) = all.iter().find(|(_, name)| *name == value) {
+        return Some(vec![*one]);
+    }
+    let begun = all.iter().filter(|(_, name)| name.starts_with(value));
+    let begun: Vec<T> = begun.map(|(one, _)| *one).collect();
+    (!value.is_empty() && !begun.is_empty()).then_some(begun)
+}
+
 /// Returns the time of a filter's value, in milliseconds since 1970 UTC.
 fn moment(filter: Filter, value: &str, now: &Zoned) -> Result<i64, String> {
     let wrong = || format!("{}: is {}", filter.name(), time::FORMS);
@@ -229,6 +239,25 @@ mod tests {
         assert!(filters.allows_time(Some(5)));
         filters.before = Some(7);
         assert!(!filters.allows_time(Some(7)));
+    }
+
+    #[test]
+    fn the_beginning_of_a_name_stands_for_all_that_begin_so() {
+        let read = |filter: Filter, value: &str| {
+            let mut filters = Filters::default();
+            let added = filters.add(filter, value, &crate::core::query::noon());
+            added.map(|()| filters)
+        };
+        let agents = |value: &str| read(Filter::Agent, value).map(|filters| filters.agents);
+        assert_eq!(agents("code"), Ok(vec![Agent::Codex]));
+        let begun = agents("co").expect("some agents");
+        assert!(begun.contains(&Agent::Codex) && begun.contains(&Agent::Copilot));
+        assert_eq!(agents("codex"), Ok(vec![Agent::Codex]));
+        assert!(agents("").is_err() && agents("codexx").is_err());
+        let areas = read(Filter::In, "to").map(|filters| filters.areas);
+        assert_eq!(areas, Ok(vec![SearchArea::Tools]));
+        let roles = read(Filter::Role, "u").map(|filters| filters.roles);
+        assert_eq!(roles, Ok(vec![Role::User]));
     }
 
     #[test]

@@ -116,12 +116,14 @@ pub fn observe_store(history: &History, store: &Store, moment: &Moment) -> Resul
 fn observe_written(history: &History, store: &Store, moment: &Moment) -> Result<Observed> {
     if let Some(saved) = SavedState::read(history, store.id())?
         && saved.is_current(history)?
-        && saved.is_as_seen(store.root())
     {
-        return Ok(Observed {
-            waiting: saved.count(),
-            ..Observed::default()
-        });
+        let waiting = saved.count();
+        if saved.is_as_seen(store.root()) {
+            return Ok(Observed {
+                waiting,
+                ..Observed::default()
+            });
+        }
     }
     let rules = store.rules();
     let folders = settled_folders(store, moment);
@@ -160,10 +162,11 @@ fn observe_listing(
         None if listing.files.is_empty() => Some(0),
         None => None,
         Some(saved) => {
+            let waiting = saved.count();
             let is_settled = saved.is_current(history)?
-                && saved.has_exactly(&listing.files)
-                && (listing.folders.is_empty() || saved.folders() == listing.folders);
-            is_settled.then(|| saved.count())
+                && (listing.folders.is_empty() || saved.folders() == listing.folders)
+                && saved.has_exactly(&listing.files)?;
+            is_settled.then_some(waiting)
         }
     };
     if let Some(waiting) = known {

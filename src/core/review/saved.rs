@@ -7,8 +7,10 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::{BufWriter, Write as _};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write as _};
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +18,7 @@ use super::state::{EndedWait, SeenFile, State, Waiting};
 use crate::core::foreign;
 use crate::core::history::{History, JournalPosition, Record};
 use crate::core::parallel::cores;
-use crate::core::sandbox::{FolderStamp, Root};
+use crate::core::sandbox::{FolderStamp, Root, StampCheck};
 use crate::core::store::StoreId;
 use crate::core::{Error, Result, private};
 
@@ -25,6 +27,9 @@ const SCHEMA: u32 = 2;
 
 /// The largest state that is read.
 const LARGEST: u64 = 1 << 28;
+
+/// How much of it is read at a time: some hundred files.
+const PART: usize = 1 << 15;
 
 /// With more changes of other stores in the journal since, a state is saved again, so that they
 /// need not be read each time.
@@ -45,11 +50,12 @@ struct Head {
     folders: Vec<FolderStamp>,
 }
 
-/// A state as it was saved, of which only the first line is parsed yet.
+/// A state as it was saved, of which only the first line is read yet.
 #[derive(Debug)]
 pub(super) struct SavedState {
     head: Head,
-    text: String,
+    path: PathBuf,
+    rest: BufReader<File>,
 }
 
 /// The changes of the journal that a saved state does not have yet.
@@ -65,12 +71,19 @@ pub(super) struct Missing {
 impl SavedState {
     /// The saved state of a store. A damaged one is as good as none: the store gets a new baseline.
     pub(super) fn read(history: &History, store: &StoreId) -> Result<Option<Self>> {
-        let text = foreign::read_text(&file_of(history, store), LARGEST)?;
-        Ok(text.and_then(|text| {
-            let head: Head = serde_json::from_str(text.lines().next()?).ok()?;
-            let is_it = head.schema == SCHEMA && head.root == store.root();
-            is_it.then_some(Self { head, text })
-        }))
+        let path = file_of(history, store);
+        let file = match foreign::open_capped(&path, LARGEST) {
+            Ok(file) => file,
+            Err(Error::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut rest = BufReader::with_capacity(PART, file);
+        let mut line = Vec::new();
+        let read = rest.read_until(b'\n', &mut line);
+        read.map_err(|e| Error::io(&path, e))?;
+        let head = serde_json::from_slice(&line).ok();
+        let head = head.filter(|head: &Head| head.schema == SCHEMA && head.root == store.root());
+        Ok(head.map(|head| Self { head, path, rest }))
     }
 
     /// How many files waited.
@@ -101,16 +114,17 @@ impl SavedState {
     }
 
     /// Whether these are all files of the state, as it has them.
-    pub(super) fn has_exactly(&self, listing: &[Listed]) -> bool {
+    pub(super) fn has_exactly(mut self, listing: &[Listed]) -> Result<bool> {
+        let text = self.read_rest()?;
         let mut listed = listing.iter();
-        let are_same = self.lines().all(|line| {
+        let are_same = file_lines(&text).all(|line| {
             let same = |line: FileLine<'_>| {
                 let (path, stamp) = listed.next()?;
                 Some(line.stamp == Some(*stamp) && line.path == *path)
             };
             line.and_then(same) == Some(true)
         });
-        are_same && listed.next().is_none()
+        Ok(are_same && listed.next().is_none())
     }
 
     /// Whether nothing was written since into the files below this root, told by sizes and times.
@@ -118,69 +132,116 @@ impl SavedState {
     /// Trusted are: the time of the last change of a folder, which cannot be set, for the names in
     /// it; and, as everywhere, the size and modification time of a file for its content. A folder
     /// or file that was changed shortly before it was seen has no such time here.
-    pub(super) fn is_as_seen(&self, root: &Root) -> bool {
-        /// The least text that is worth a thread of its own.
-        const WORTH_A_THREAD: usize = 50_000;
-        const MOST_THREADS: usize = 4;
-        let folders = self.folders();
-        if folders.is_empty() {
+    pub(super) fn is_as_seen(mut self, root: &Root) -> bool {
+        /// The least text that is worth more than one thread.
+        const WORTH_A_THREAD: u64 = 50_000;
+        if self.head.folders.is_empty() || self.skip_waits().is_err() {
             return false;
         }
-        let text = self.file_lines();
-        let threads = match text.len() > WORTH_A_THREAD {
+        let length = self.rest.get_ref().metadata().map_or(0, |meta| meta.len());
+        let threads = match length > WORTH_A_THREAD {
             true => cores(),
             false => 1,
         };
-        let stamped = |line| {
-            let line = FileLine::parse(line)?;
-            // A path with an escaped character is not worth a copy: the store is listed.
-            let Cow::Borrowed(path) = line.path else {
-                return None;
-            };
-            Some((path, line.stamp?))
+        let parts = FileParts(Mutex::new(Some(self.rest)));
+        let compare = |check: &StampCheck<'_>| parts.are_same(check);
+        root.is_unchanged(&self.head.folders, (threads, compare))
+    }
+
+    /// Skips what waits and what waited.
+    fn skip_waits(&mut self) -> io::Result<()> {
+        self.rest.skip_until(b'\n')?;
+        self.rest.skip_until(b'\n')?;
+        Ok(())
+    }
+
+    /// Everything behind the first line.
+    fn read_rest(&mut self) -> Result<String> {
+        let mut bytes = Vec::new();
+        let read = self.rest.read_to_end(&mut bytes);
+        read.map_err(|e| Error::io(&self.path, e))?;
+        foreign::text_of(&self.path, bytes)
+    }
+
+    /// The whole state, without the changes that the journal has since; `None` if it is damaged.
+    pub(super) fn parse(mut self) -> Result<Option<State>> {
+        let text = self.read_rest()?;
+        Ok(parse(self.head, &text))
+    }
+}
+
+fn parse(head: Head, text: &str) -> Option<State> {
+    let mut lines = text.lines();
+    let waiting: BTreeMap<String, Waiting> = serde_json::from_str(lines.next()?).ok()?;
+    let ended: Vec<EndedWait> = serde_json::from_str(lines.next()?).ok()?;
+    let mut files = BTreeMap::new();
+    for line in file_lines(text) {
+        let line = line?;
+        let seen = SeenFile {
+            revision: line.revision.parse().ok()?,
+            stamp: line.stamp,
         };
-        let parts = divide(text, threads.min(MOST_THREADS)).into_iter();
-        let lists = parts.map(|part| part.split('\n').map(stamped));
-        root.is_unchanged(folders, lists.collect())
+        files.insert(line.path.into_owned(), seen);
+    }
+    Some(State {
+        position: head.position,
+        folders: head.folders,
+        files,
+        waiting,
+        ended,
+    })
+}
+
+/// The lines of the files in the text behind the first line; `None` for a damaged one.
+fn file_lines(text: &str) -> impl Iterator<Item = Option<FileLine<'_>>> {
+    text.lines().skip(2).map(FileLine::parse)
+}
+
+/// The lines of the files, in parts that threads take one after the other: a state of many files
+/// is compared in less time than the memory for all of it would take. `None` once a file is known
+/// not to be the same.
+struct FileParts(Mutex<Option<BufReader<File>>>);
+
+impl FileParts {
+    fn rest(&self) -> MutexGuard<'_, Option<BufReader<File>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The text of the lines of the files, without the newline behind the last one.
-    fn file_lines(&self) -> &str {
-        let text = self.text.strip_suffix('\n').unwrap_or(&self.text);
-        let files = text.match_indices('\n').nth(2);
-        files.map_or("", |(end, _)| &text[end + 1..])
+    /// The next whole lines, empty at the end; `None` if there is nothing to compare any more.
+    fn take(&self) -> Option<Vec<u8>> {
+        let mut rest = self.rest();
+        let reader = rest.as_mut()?;
+        let mut part = reader.fill_buf().ok()?.to_vec();
+        reader.consume(part.len());
+        reader.read_until(b'\n', &mut part).ok()?;
+        Some(part)
     }
 
-    /// The lines of the files; `None` for a damaged one.
-    fn lines(&self) -> impl Iterator<Item = Option<FileLine<'_>>> {
-        let text = self.file_lines();
-        // A store without files has no lines, not an empty one.
-        let lines = (!text.is_empty()).then(|| text.split('\n'));
-        lines.into_iter().flatten().map(FileLine::parse)
-    }
-
-    /// The whole state, without the changes that the journal has since.
-    pub(super) fn parse(self) -> Option<State> {
-        let mut lines = self.text.lines().skip(1);
-        let waiting: BTreeMap<String, Waiting> = serde_json::from_str(lines.next()?).ok()?;
-        let ended: Vec<EndedWait> = serde_json::from_str(lines.next()?).ok()?;
-        let mut files = BTreeMap::new();
-        for line in self.lines() {
-            let line = line?;
-            let seen = SeenFile {
-                revision: line.revision.parse().ok()?,
-                stamp: line.stamp,
-            };
-            files.insert(line.path.into_owned(), seen);
+    /// Whether the files of all parts that this thread takes are the same.
+    fn are_same(&self, check: &StampCheck<'_>) -> bool {
+        loop {
+            match self.take() {
+                Some(part) if part.is_empty() => return true,
+                Some(part) if is_part_same(&part, check) => {}
+                _ => {
+                    *self.rest() = None;
+                    return false;
+                }
+            }
         }
-        Some(State {
-            position: self.head.position,
-            folders: self.head.folders,
-            files,
-            waiting,
-            ended,
-        })
     }
+}
+
+fn is_part_same(part: &[u8], check: &StampCheck<'_>) -> bool {
+    let is_same = |line| {
+        let line = FileLine::parse(line)?;
+        // A path with an escaped character is not worth a copy: the store is listed.
+        let Cow::Borrowed(path) = line.path else {
+            return None;
+        };
+        Some(check(path, line.stamp?))
+    };
+    std::str::from_utf8(part).is_ok_and(|text| text.lines().all(|line| is_same(line) == Some(true)))
 }
 
 /// A line of the file: what is known of one file of the store.
@@ -204,21 +265,6 @@ impl<'a> FileLine<'a> {
             path: unescape(parts.next()?)?,
         })
     }
-}
-
-/// Divides lines into at most so many parts of about the same length; none if there are no lines.
-fn divide(mut text: &str, most: usize) -> Vec<&str> {
-    let mut parts = Vec::new();
-    for left in (2..=most).rev() {
-        let middle = text.len() / left;
-        let Some(length) = text.as_bytes()[middle..].iter().position(|b| *b == b'\n') else {
-            break;
-        };
-        parts.push(&text[..middle + length]);
-        text = &text[middle + length + 1..];
-    }
-    parts.extend((!text.is_empty()).then_some(text));
-    parts
 }
 
 /// A path without the characters that divide lines.
@@ -291,15 +337,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_is_in_one_of_the_parts_in_order() {
-        let lines: Vec<String> = (0..50).map(|n| "x".repeat(n * 7 % 23 + 1)).collect();
-        for count in 0..lines.len() {
-            let text = lines[..count].join("\n");
-            for most in 1..6 {
-                let parts = divide(&text, most);
-                assert!(parts.len() <= most, "{most}");
-                let found: Vec<&str> = parts.iter().flat_map(|part| part.split('\n')).collect();
-                assert_eq!(found, lines[..count], "{most}");
+    fn every_line_is_compared_once_and_the_first_difference_ends_it() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let path = temp.path().join("lines");
+        for count in [0, 1, 2, 50, 500] {
+            let name = |n: usize| format!("{n}{}.md", "x".repeat(n * 7 % 23));
+            let line = |n: usize| format!("{n} 5 revision {}", name(n));
+            let lines: Vec<String> = (0..count).map(line).collect();
+            std::fs::write(&path, lines.join("\n")).expect("writes");
+            for capacity in [1, 30, 1000, PART] {
+                let file = File::open(&path).expect("opens");
+                let reader = BufReader::with_capacity(capacity, file);
+                let parts = FileParts(Mutex::new(Some(reader)));
+                let seen = Mutex::new(Vec::new());
+                let check = |name: &str, (size, _): (u64, i64)| {
+                    let mut seen = seen.lock().expect("no panic");
+                    seen.push((size as usize, name.to_owned()));
+                    count < 500 || seen.len() < 400
+                };
+                let are_same = parts.are_same(&check);
+                assert_eq!(are_same, count < 500, "{count} {capacity}");
+                assert_eq!(parts.are_same(&check), are_same, "{count} {capacity}");
+                let expected: Vec<(usize, String)> =
+                    (0..count.min(400)).map(|n| (n, name(n))).collect();
+                assert_eq!(seen.into_inner().expect("no panic"), expected, "{capacity}");
             }
         }
     }

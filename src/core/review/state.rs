@@ -131,7 +131,7 @@ impl State {
             return Ok(None);
         };
         let missing = saved.missing(history)?;
-        let Some(mut state) = saved.parse() else {
+        let Some(mut state) = saved.parse()? else {
             return Ok(None);
         };
         for record in &missing.records {

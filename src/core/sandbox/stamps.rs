@@ -11,12 +11,16 @@ pub struct FolderStamp(
     pub i64,
 );
 
+/// Tells whether the file with this path has this size and time.
+pub type StampCheck<'a> = dyn Fn(&str, (u64, i64)) -> bool + 'a;
+
 #[cfg(unix)]
 mod unix {
     use cap_std::fs::Dir;
     use rustix::fs::{AtFlags, FileType, Stat, fstat, statat};
 
-    use super::FolderStamp;
+    use super::{FolderStamp, StampCheck};
+    use crate::core::parallel::on_all_cores;
     use crate::core::sandbox::Root;
 
     impl Root {
@@ -36,13 +40,17 @@ mod unix {
             Some(found)
         }
 
-        /// Whether the folders have the same entries as at their stamps, and the files of each list
-        /// these sizes and times, in milliseconds since 1970. No file is opened. The lists are
-        /// gone through at the same time; `None` in one is a file that is not as it was.
-        pub fn is_unchanged<'a, L>(&self, folders: &[FolderStamp], lists: Vec<L>) -> bool
-        where
-            L: Iterator<Item = Option<(&'a str, (u64, i64))>> + Send,
-        {
+        /// Whether the folders have the same entries as at their stamps, and the files the sizes
+        /// and times that `files` names, in milliseconds since 1970. No file is opened.
+        ///
+        /// `files` is called on each of `threads` threads. It passes files that no other call has
+        /// passed to the check it gets, until there are no more or one is not the same, and returns
+        /// whether all were the same.
+        pub fn is_unchanged(
+            &self,
+            folders: &[FolderStamp],
+            (threads, files): (usize, impl Fn(&StampCheck<'_>) -> bool + Sync),
+        ) -> bool {
             let Some(dir) = &self.dir() else { return false };
             let is_same_folder = |FolderStamp(path, time): &FolderStamp| {
                 let path = if path.is_empty() { "." } else { path };
@@ -52,26 +60,15 @@ mod unix {
             if !folders.iter().all(is_same_folder) {
                 return false;
             }
-            // Each thread opens the root itself: threads that share a handle wait for each other
-            // in the system.
-            let are_same = &|mut files: L| {
-                let Some(dir) = &self.dir() else { return false };
-                files.all(|file| {
-                    file.is_some_and(|(path, stamp)| self.stamp_in(dir, path) == Some(stamp))
+            let are_same = on_all_cores(threads, |_| {
+                // Each thread opens the root itself: threads that share a handle wait for each
+                // other in the system.
+                let dir = self.dir();
+                dir.is_some_and(|dir| {
+                    files(&|path, stamp| self.stamp_in(&dir, path) == Some(stamp))
                 })
-            };
-            std::thread::scope(|scope| {
-                let mut lists = lists.into_iter();
-                let mine = lists.next();
-                let others: Vec<_> = lists
-                    .map(|list| scope.spawn(move || are_same(list)))
-                    .collect();
-                let is_mine_same = mine.is_none_or(are_same);
-                let are_others_same = others
-                    .into_iter()
-                    .all(|other| other.join().unwrap_or(false));
-                is_mine_same && are_others_same
-            })
+            });
+            are_same.into_iter().all(|is_same| is_same)
         }
 
         /// The size and time of a file. Its folders are not checked to be in the root: if a link
@@ -141,7 +138,11 @@ impl super::Root {
     }
 
     /// Nothing is known to be unchanged.
-    pub fn is_unchanged<L>(&self, _folders: &[FolderStamp], _lists: Vec<L>) -> bool {
+    pub fn is_unchanged(
+        &self,
+        _folders: &[FolderStamp],
+        _files: (usize, impl Fn(&StampCheck<'_>) -> bool + Sync),
+    ) -> bool {
         false
     }
 }
@@ -149,6 +150,7 @@ impl super::Root {
 #[cfg(all(test, unix))]
 mod tests {
     use std::fs;
+    use std::sync::Mutex;
     use std::time::{Duration, SystemTime};
 
     use super::*;
@@ -175,9 +177,12 @@ mod tests {
         };
         type Look = (Vec<FolderStamp>, Vec<(String, (u64, i64))>);
         let is_same = |(folders, files): &Look| {
-            let files = files.iter();
-            let list = files.map(|(path, stamp)| Some((path.as_str(), *stamp)));
-            root.is_unchanged(folders, vec![list])
+            let rest = Mutex::new(files.iter());
+            let take = || rest.lock().expect("no thread panicked").next();
+            let compare = |check: &StampCheck<'_>| {
+                std::iter::from_fn(take).all(|(path, stamp)| check(path, *stamp))
+            };
+            root.is_unchanged(folders, (2, compare))
         };
         let names: Vec<String> = look().0.into_iter().map(|stamp| stamp.0).collect();
         assert_eq!(names, ["", "sub", "sub/deep"]);

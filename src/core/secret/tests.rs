@@ -252,6 +252,39 @@ fn every_row_finds_its_example_and_leaves_what_looks_alike() {
 }
 
 #[test]
+fn the_same_is_found_in_the_first_texts_and_in_later_ones() {
+    let mut all = String::new();
+    let mut compare = |text: &str| {
+        assert_eq!(scan_with(text, 0), scan_with(text, usize::MAX), "{text}");
+        all.push_str(text);
+        all.push('\n');
+    };
+    for (before, secret) in SECRETS {
+        compare(&format!("{before}{secret}"));
+    }
+    for token in TOKENS {
+        compare(&format!(
+            "{}{} {}",
+            token.start, token.example, token.innocent
+        ));
+    }
+    for name in NAMES {
+        compare(&format!(
+            "{}{} {}",
+            name.example.0, name.example.1, name.innocent
+        ));
+    }
+    for context in CONTEXTS {
+        compare(&format!(
+            "{} {}",
+            context.example.concat(),
+            context.innocent
+        ));
+    }
+    assert_eq!(scan_with(&all, 0), scan_with(&all, usize::MAX));
+}
+
+#[test]
 fn secrets_are_found_and_what_is_none_is_left() {
     let after = |before: &str| match before {
         before if before.contains("://") && before.ends_with(':') => "@host.example/x",

@@ -1,4 +1,5 @@
-//! The first memory of a project that has none, on a real terminal.
+//! How the UI begins on a real terminal: with the first memory of a project that has none, and with
+//! settings that cannot be read.
 
 use super::{ENTER, ESCAPE, SAVE, Tty};
 use crate::support::Home;
@@ -41,6 +42,27 @@ fn instructions_alone_do_not_stand_in_the_way_of_the_first_memory() {
     tty.until("the form to close", |screen| {
         !screen.contains("will be made")
     });
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+#[test]
+fn a_theme_or_keymap_that_cannot_be_read_is_told_and_the_default_applies() {
+    let home = Home::new();
+    home.file("project/.memory/MEMORY.md", "- [a](a.md)\n");
+    home.file("project/.memory/a.md", "Deploys go out on Thursdays.\n");
+    for name in ["theme.toml", "keymap.toml"] {
+        let path = home.path().join(".config/tome").join(name);
+        std::fs::create_dir_all(path).expect("a folder in its place");
+    }
+    let tty = Tty::open(&home, &[]);
+    tty.see("theme.toml");
+    tty.see("the default applies");
+    tty.send(ESCAPE);
+    tty.until("the warnings to close", |screen| {
+        !screen.contains("theme.toml")
+    });
+    tty.see("1 memory");
     tty.send("q");
     assert!(tty.end().0.success());
 }

@@ -13,9 +13,9 @@ use super::super::proximity::proximity;
 use super::super::ranked::{Holder, Occurrences, Ranked, Ranking};
 use super::super::score::{Rarity, session_scores, worth};
 use super::super::walker::{MessagePosition, message_worth};
-use super::super::with_on_all_cores;
 use super::{FEW, Search};
 use crate::core::corpus::Part;
+use crate::core::parallel::with_on_all_cores;
 use crate::core::query::Query;
 use crate::core::text::Stems;
 
@@ -35,6 +35,16 @@ pub(super) struct Candidates {
     /// How many texts contain a word of the query, if not all of them are candidates.
     pub(super) more: Option<usize>,
 }
+
+/// What is found in a text, in memory that the next text uses again.
+#[derive(Default)]
+struct Found {
+    stems: Stems,
+    places: Vec<NeedleMatch>,
+}
+
+/// Completes a candidate by its text and the text's worth, and tells whether it is kept.
+type Keeps<'a> = dyn Fn(&mut Found, &mut HitCandidate, &str, f32) -> bool + Sync + 'a;
 
 impl Search<'_> {
     /// Finds and scores the texts that contain words of the query, enough for `limit` hits and
@@ -64,28 +74,18 @@ impl Search<'_> {
         let ranking = occurrences.rank(corpus, (most, sessions), &wants);
         let more = (ranking.messages.len() >= most || ranking.lines.len() > POOL).then_some(total);
         let phrase = phrase_pattern(self.request.query);
-        let mut all = self.best_candidates(&ranking, sessions);
-        // Threads that share a regex contend for its scratch space.
-        let make = || TextSearch {
-            needles: needles.clone(),
-            phrase: phrase.clone(),
-            stems: Stems::default(),
-            places: Vec::new(),
-        };
-        let rarity = &ranking.rarity;
-        self.read_texts(&mut all, &make, &|search, candidate, (text, worth)| {
-            let phrase = find_phrase(search.phrase.as_ref(), text);
+        let keeps = |found: &mut Found, candidate: &mut HitCandidate, text: &str, worth: f32| {
+            let phrase = find_phrase(phrase.as_ref(), text);
             candidate.tier = phrase.is_some_and(|(_, is_whole)| is_whole);
             if candidate.is_in_pool {
-                let (stems, places) = (&mut search.stems, &mut search.places);
+                let Found { stems, places } = found;
                 places.clear();
-                search
-                    .needles
-                    .find(Haystack::of_words(text), stems, places);
-                candidate.score += nearness(text, places, rarity) * worth;
+                needles.find(Haystack::of_words(text), stems, places);
+                candidate.score += nearness(text, places, &ranking.rarity) * worth;
             }
-            search.needles.has_phrases(text)
-        });
+            needles.has_phrases(text)
+        };
+        let all = self.read_texts(&self.best_candidates(&ranking, sessions), &keeps);
         Some(Candidates {
             needles,
             phrase,
@@ -162,62 +162,54 @@ impl Search<'_> {
         candidates
     }
 
-    /// Reads the text of each candidate on all cores, and removes those that `keeps` rejects, which
-    /// gets the text with its worth.
-    fn read_texts(
-        &self,
-        candidates: &mut Vec<HitCandidate>,
-        make: &(dyn Fn() -> TextSearch + Sync),
-        keeps: &(dyn Fn(&mut TextSearch, &mut HitCandidate, (&str, f32)) -> bool + Sync),
-    ) {
+    /// Reads the text of each candidate, with its worth, and returns those that `keeps` keeps, in
+    /// the same order.
+    fn read_texts(&self, candidates: &[HitCandidate], keeps: &Keeps<'_>) -> Vec<HitCandidate> {
         /// How many texts are read before their memory is released.
-        const TOGETHER: usize = 32;
-        let chunks: Vec<&[HitCandidate]> = candidates.chunks(TOGETHER).collect();
-        let kept = with_on_all_cores(chunks.len(), make, |search, chunk| {
-            let mut kept = chunks[chunk].to_vec();
-            kept.retain_mut(|candidate| match candidate.holder {
-                Holder::Memory(number) => {
-                    let text = self.memory_line(number, candidate.at.1);
-                    keeps(search, candidate, (text, worth(text)))
-                }
-                Holder::Log(_, part) => {
-                    let is_kept = self.message(part, candidate.at, |message| {
-                        candidate.line = message.line;
-                        candidate.copy = exact::copy_key(message);
-                        let text = (message.text, message_worth(message));
-                        !self.is_left_out(message) && keeps(search, candidate, text)
-                    });
-                    is_kept.unwrap_or(false)
-                }
-            });
-            self.release(chunks[chunk]);
+        const TOGETHER: usize = 16;
+        let parts: Vec<&[HitCandidate]> = candidates.chunks(TOGETHER).collect();
+        let kept = with_on_all_cores(parts.len(), Found::default, |found, number| {
+            let mut kept = parts[number].to_vec();
+            kept.retain_mut(|candidate| self.reads(candidate, found, keeps));
+            self.release(parts[number]);
             kept
         });
-        *candidates = kept.into_iter().flatten().collect();
+        kept.concat()
     }
 
-    /// Releases the memory of the blocks of candidates that were read.
+    /// Reads the text of a candidate; returns whether it is kept.
+    fn reads(&self, candidate: &mut HitCandidate, found: &mut Found, keeps: &Keeps<'_>) -> bool {
+        let part = match candidate.holder {
+            Holder::Memory(number) => {
+                let text = self.memory_line(number, candidate.at.1);
+                return keeps(found, candidate, text, worth(text));
+            }
+            Holder::Log(_, part) => part,
+        };
+        let is_kept = self.message(part, candidate.at, |message| {
+            candidate.line = message.line;
+            candidate.copy = exact::copy_key(message);
+            !self.is_left_out(message)
+                && keeps(found, candidate, message.text, message_worth(message))
+        });
+        is_kept.unwrap_or(false)
+    }
+
+    /// Releases the memory of the blocks that hold these candidates.
     fn release(&self, candidates: &[HitCandidate]) {
+        let Some(corpus) = self.sources.corpus else {
+            return;
+        };
         for part in Part::ALL {
-            let of_part = |candidate: &&HitCandidate| {
-                matches!(candidate.holder, Holder::Log(_, of) if of == part)
-            };
-            let blocks = candidates.iter().filter(of_part).map(|one| one.at.0);
-            if let Some(corpus) = self.sources.corpus
-                && let Some((first, last)) = blocks.clone().min().zip(blocks.max())
-            {
+            let of_part = candidates.iter().filter_map(|candidate| {
+                let is_in = matches!(candidate.holder, Holder::Log(_, found) if found == part);
+                is_in.then_some(candidate.at.0)
+            });
+            if let Some((first, last)) = of_part.clone().min().zip(of_part.max()) {
                 corpus.release(part, first..last + 1);
             }
         }
     }
-}
-
-/// What a thread searches texts with.
-struct TextSearch {
-    needles: Needles,
-    phrase: Option<Regex>,
-    stems: Stems,
-    places: Vec<NeedleMatch>,
 }
 
 /// Returns what the nearness of the words adds to a text's score.

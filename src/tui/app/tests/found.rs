@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::finding::TestUi;
+use crate::core::log::Agent;
 use crate::core::search::fuzzy::SearchState;
 use crate::tui::effect::Effect;
 use crate::tui::event::Event;
@@ -226,6 +227,24 @@ fn rows_stay_until_there_are_others_and_what_is_looked_for_is_said() {
         "{}",
         ui.text()
     );
+}
+
+#[test]
+fn what_is_wrong_with_a_query_is_said_in_full_beside_all_that_was_typed() {
+    let mut ui = TestUi::sized(80, 24, Background::Dark);
+    ui.press("/agent:nobody<space>gradient");
+    let text = ui.text();
+    for part in [
+        "agent:nobody",
+        "gradient",
+        "not understood",
+        "agent: is one of",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for agent in Agent::all() {
+        assert!(text.contains(agent.name()), "{agent:?}: {text}");
+    }
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Margin, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Clear;
+use ratatui::widgets::{Clear, Paragraph, Wrap};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::FindPane;
@@ -62,13 +62,13 @@ impl FindPane {
         spans
     }
 
-    /// The number of matches, or the error in the query.
+    /// The number of matches, or that there is an error in the query.
     fn status(&self, cx: &PaneContext<'_>) -> (String, Role) {
         let Some(found) = &self.found else {
             return ("reading…".to_owned(), Role::Muted);
         };
-        if let Some(wrong) = &found.wrong {
-            return (wrong.reason.clone(), Role::Warn);
+        if found.wrong.is_some() {
+            return ("not understood".to_owned(), Role::Warn);
         }
         let total = found.total;
         let mut status = match (total, found.progress) {
@@ -281,11 +281,16 @@ impl FindPane {
         spans
     }
 
-    /// Draws hints for the query when there are no results.
+    /// Draws what is wrong with the query, or hints for it, when there are no results.
     fn draw_nothing(&self, frame: &mut Frame<'_>, area: Rect, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let Some(found) = &self.found else { return };
-        if found.wrong.is_some() || found.progress != SearchState::Complete {
+        if let Some(wrong) = &found.wrong {
+            let reason = Paragraph::new(escape_line(&wrong.reason)).wrap(Wrap { trim: true });
+            let area = area.inner(Margin::new(2, 1));
+            return frame.render_widget(reason.style(theme.style(Role::Warn)), area);
+        }
+        if found.progress != SearchState::Complete {
             return;
         }
         let help = [
