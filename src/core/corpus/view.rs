@@ -143,7 +143,9 @@ impl<'a> Block<'a> {
         let runs = self.corpus.manifest.runs(self.row);
         let after = runs.partition_point(|run| run.first as usize <= message);
         let run = runs.get(after.checked_sub(1)?)?;
-        let end = runs.get(after).map_or(self.row.shape.rows, |next| next.first);
+        let end = runs
+            .get(after)
+            .map_or(self.row.shape.rows, |next| next.first);
         let messages = run.first as usize..end as usize;
         Some((self.corpus.owned_by(run.owner), messages))
     }

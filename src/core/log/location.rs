@@ -439,7 +439,14 @@ mod tests {
     #[test]
     fn the_logs_in_a_directory_are_those_that_are_found_one_by_one() {
         let home = Home::new();
-        for file in ["b.jsonl", "a.jsonl", "a-1.jsonl", "c.json", "d/e.jsonl", "f.jsonl/g"] {
+        for file in [
+            "b.jsonl",
+            "a.jsonl",
+            "a-1.jsonl",
+            "c.json",
+            "d/e.jsonl",
+            "f.jsonl/g",
+        ] {
             home.write(&format!("logs/{file}"), file);
         }
         let directory = home.path().join("logs");

@@ -88,7 +88,9 @@ pub(super) fn distinct(sorted: &[HitCandidate], most: usize) -> (usize, Vec<HitC
             *queue = next_of[*queue as usize];
             if is_new(next, *holder) {
                 total += 1;
-                let is_other = kept.first().is_some_and(|first| first.source != next.source);
+                let is_other = kept
+                    .first()
+                    .is_some_and(|first| first.source != next.source);
                 if kept.len() < most || (is_other && !has_both) {
                     has_both |= is_other;
                     kept.push(HitCandidate {
@@ -255,7 +257,8 @@ mod tests {
 
     #[test]
     fn the_first_of_the_other_source_is_kept_however_far_it_is() {
-        let mut sorted: Vec<HitCandidate> = (1..9).map(|line| message(1, line, 1.0, None)).collect();
+        let mut sorted: Vec<HitCandidate> =
+            (1..9).map(|line| message(1, line, 1.0, None)).collect();
         for at in [5, 7] {
             sorted[at].source = HitSource::Detail;
             sorted[at].holder = Holder::Memory(at);

@@ -63,7 +63,9 @@ impl MessageFilter<'_> {
     ) -> Option<(usize, u64, Option<CopyKey>)> {
         match self {
             Self::Logs(logs) => {
-                let log = block.log(message).filter(|log| logs.get(*log) == Some(&true))?;
+                let log = block
+                    .log(message)
+                    .filter(|log| logs.get(*log) == Some(&true))?;
                 let (line, copy) = table.mark(message)?;
                 Some((log, line, copy))
             }
@@ -235,7 +237,9 @@ fn in_block(
     while let Some(found) = literal.find_at(bytes, from) {
         let number = table.at(found.start());
         from = table.range(number)?.end.max(found.start()) + 1;
-        let message = content.message(number).filter(|message| allows.allows(message));
+        let message = content
+            .message(number)
+            .filter(|message| allows.allows(message));
         // A match of a phrase with a line break could extend into the next message.
         if let Some(message) = message
             && let Some((offset, is_whole)) = first(literal, message.text)

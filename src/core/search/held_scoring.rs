@@ -86,8 +86,7 @@ impl<'a> HeldScoring<'a> {
         let bounds: Vec<f32> = highest.iter().map(|(bound, _)| *bound).collect();
         let message = bounds.first().copied().unwrap_or_default();
         let session = session_scores(&bounds).first().copied().unwrap_or_default();
-        if !scoring.best.may_take(ROUNDING * message)
-            && !best_sessions.may_take(ROUNDING * session)
+        if !scoring.best.may_take(ROUNDING * message) && !best_sessions.may_take(ROUNDING * session)
         {
             return Some(());
         }
@@ -232,7 +231,9 @@ impl<'a> HeldScoring<'a> {
         (log, blocks): (usize, &[usize]),
         direction: Direction,
     ) -> Option<()> {
-        let MatchedMessage { mut at, mut time, .. } = self.messages[number];
+        let MatchedMessage {
+            mut at, mut time, ..
+        } = self.messages[number];
         let mut last = number;
         let mut run = 0..0;
         for share in shares {
@@ -243,7 +244,8 @@ impl<'a> HeldScoring<'a> {
                 Direction::Back => last.checked_sub(1),
                 Direction::On => Some(last + 1),
             };
-            let is_it = |message: &&MatchedMessage| message.part == Part::Words && message.at == next;
+            let is_it =
+                |message: &&MatchedMessage| message.part == Part::Words && message.at == next;
             let matched = matched.filter(|other| self.messages.get(*other).iter().any(is_it));
             let next_time = match matched {
                 Some(matched) => self.messages[matched].time,

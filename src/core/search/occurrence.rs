@@ -327,10 +327,7 @@ fn look_up<'a>(
 
 /// Passes what the index says about a span to `take`, with the log, in the order of its blocks:
 /// each form of a needle apart.
-fn each_match(
-    lists: &SpanLists<'_, (u8, bool)>,
-    mut take: impl FnMut(usize, TermOccurrence),
-) {
+fn each_match(lists: &SpanLists<'_, (u8, bool)>, mut take: impl FnMut(usize, TermOccurrence)) {
     let number = |(needle, is_exact): (u8, bool)| u16::from(needle) << 1 | u16::from(is_exact);
     lists.each_by_message(number, |log, number, occurrence| {
         let one = TermOccurrence {

@@ -235,7 +235,9 @@ impl<'a> Occurrences<'a> {
             let mut sessions = Vec::new();
             for found in groups[group] {
                 let of = (found, &*words[found.log]);
-                let is_held = found.held().is_some_and(|count| count <= self.limits.passages);
+                let is_held = found
+                    .held()
+                    .is_some_and(|count| count <= self.limits.passages);
                 let first = match is_held {
                     true => held.rank(of, &scoring, best_sessions),
                     false => scoring.rank(of, lookup),
