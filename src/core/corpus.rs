@@ -3,7 +3,7 @@
 //! # Files
 //!
 //! The cache directory, which the caller passes, holds a small manifest that is replaced
-//! whole, and ten packs that are append-only and memory-mapped. Conversation text
+//! whole, and thirteen packs that are append-only and memory-mapped. Conversation text
 //! (messages, reasoning, notices), tool calls and tool results have packs of their own.
 //! Text is stored in blocks, and a message is never split between blocks. It is compressed in
 //! frames: small ones for conversation text and calls, of which single messages are read, and
@@ -60,11 +60,11 @@ pub use block::{LONGEST, key};
 pub use index::{Occurrence, TextOccurrence};
 pub use log_view::Log;
 pub use lookup::{SpanLists, TextTag, WordLists};
-pub use table::{MessageOutline, MessageOutlines, MessageSummary, MessageTable};
+pub use table::{MessageMark, MessageOutline, MessageOutlines, MessageSummary, MessageTable};
 pub use view::{Block, BlockBytes, BlockContent, CorpusMessage};
 
 use index::ReadSegment;
-use manifest::Manifest;
+use manifest::{BlockRow, Manifest};
 use pack::{Maps, Pack};
 use unpacked::Unpacked;
 
@@ -292,25 +292,39 @@ impl Corpus {
     ///
     /// For searches that read many blocks.
     pub fn release(&self, part: Part, blocks: Range<usize>) {
-        let rows = self.manifest.blocks[part.number()].get(blocks.clone());
-        if let Some((first, last)) = rows.and_then(|rows| rows.first().zip(rows.last())) {
-            let end = last.text_at + u64::from(last.shape.stored);
-            self.release_between(Pack::Texts(part), first.text_at, end);
-        }
-        self.release_tables(part, blocks);
+        self.release_outlines(part, blocks.clone());
+        self.release_pack(Pack::Texts(part), blocks.clone(), |block| {
+            (block.text_at, u64::from(block.shape.stored))
+        });
+        self.release_pack(Pack::Tables(part), blocks, |block| {
+            (block.table_at, block.shape.rows())
+        });
     }
 
-    /// Like [`Corpus::release`], for blocks of which only the tables were read.
-    pub fn release_tables(&self, part: Part, blocks: Range<usize>) {
+    /// Like [`Corpus::release`], for blocks of which only the outlines were read.
+    pub fn release_outlines(&self, part: Part, blocks: Range<usize>) {
+        self.release_pack(Pack::Outlines(part), blocks, |block| {
+            (block.head_at, block.shape.head())
+        });
+    }
+
+    /// Releases what a pack of a part holds of some blocks; `place` returns its offset and its size
+    /// for a block.
+    fn release_pack(
+        &self,
+        pack: Pack,
+        blocks: Range<usize>,
+        place: impl Fn(&BlockRow) -> (u64, u64),
+    ) {
+        let (Pack::Texts(part) | Pack::Outlines(part) | Pack::Tables(part)) = pack else {
+            return;
+        };
         let rows = self.manifest.blocks[part.number()].get(blocks);
         if let Some((first, last)) = rows.and_then(|rows| rows.first().zip(rows.last())) {
-            let end = last.table_at + last.shape.table();
-            self.release_between(Pack::Tables(part), first.table_at, end);
+            let (from, (last_at, length)) = (place(first).0, place(last));
+            let to = last_at + length;
+            self.maps.release(pack, from, to.saturating_sub(from));
         }
-    }
-
-    fn release_between(&self, pack: Pack, from: u64, to: u64) {
-        self.maps.release(pack, from, to.saturating_sub(from));
     }
 
     /// Returns the errors of the logs that the last refresh could not read.

@@ -1,10 +1,10 @@
 //! A block: the text of consecutive messages and a table of the messages.
 //!
 //! The text of each message is followed by a newline that belongs to no message, so that a
-//! match in a block's text cannot span two messages. The table is stored apart: it has a short
-//! outline of each message with its time, the names that rows refer to, and a row of fixed length
-//! for each message. Each row has a checksum of its own and that of its text, so that one message
-//! can be read and verified without the others; outlines are verified together.
+//! match in a block's text cannot span two messages. The table is stored apart: its head has a short
+//! outline of each message with its time, and the names that rows refer to; its rows are of fixed
+//! length, one for each message. Each row has a checksum of its own and that of its text, so that
+//! one message can be read and verified without the others; the head is verified as a whole.
 //! The text is compressed in frames, see `frames`.
 
 use super::bytes::{ByteReader, ByteWriter, checksum, clip};
@@ -44,8 +44,9 @@ pub(super) struct SealedBlock {
     pub(super) part: Part,
     /// The text as it is stored.
     pub(super) text: Vec<u8>,
-    /// The outlines, the names and the rows.
-    pub(super) table: Vec<u8>,
+    /// The outlines and the names.
+    pub(super) head: Vec<u8>,
+    pub(super) rows: Vec<u8>,
     pub(super) shape: BlockShape,
     /// The owners of its messages.
     pub(super) runs: Vec<OwnerRun>,
@@ -200,12 +201,11 @@ impl BlockBuilder {
             names: (out.0.len() - before_names) as u32,
             checksum: checksum(&out.0),
         };
-        out.0.extend_from_slice(&self.rows.0);
-        self.rows.0.clear();
         SealedBlock {
             part: self.part,
             text: stored,
-            table: out.0,
+            head: out.0,
+            rows: std::mem::take(&mut self.rows.0),
             shape,
             runs: std::mem::take(&mut self.runs),
         }
@@ -213,19 +213,19 @@ impl BlockBuilder {
 }
 
 impl BlockShape {
-    /// Returns the size of the table, in bytes.
-    pub(super) fn table(&self) -> u64 {
-        u64::from(self.rows) * (OUTLINE + ROW) as u64 + u64::from(self.names)
+    /// Returns the size of the head of the table, in bytes.
+    pub(super) fn head(&self) -> u64 {
+        self.outlines() as u64 + u64::from(self.names)
+    }
+
+    /// Returns the size of the rows of the table, in bytes.
+    pub(super) fn rows(&self) -> u64 {
+        u64::from(self.rows) * ROW as u64
     }
 
     /// Whether the text is stored compressed.
     pub(super) fn is_compressed(&self) -> bool {
         self.stored != self.text
-    }
-
-    /// Divides a table into outlines with names, and rows; `None` if it is too short.
-    pub(super) fn divide<'a>(&self, table: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
-        table.split_at_checked(self.outlines() + self.names as usize)
     }
 
     /// Returns the bytes of the outlines.
@@ -448,8 +448,7 @@ mod tests {
         builder.push(7, &CorpusMessage::of(&message));
         assert!(builder.is_full());
         let sealed = builder.seal(&mut IndexBuilder::new(Part::Results));
-        let (head, rows) = sealed.shape.divide(&sealed.table).expect("it is whole");
-        let (outlines, names) = head.split_at(sealed.shape.outlines());
+        let (outlines, names) = sealed.head.split_at(sealed.shape.outlines());
         let outlined = outline(outlines, 0).expect("there is one");
         assert_eq!(
             (outlined.length, outlined.kind),
@@ -465,7 +464,7 @@ mod tests {
             .read_all(&Decompressors::default())
             .expect("it is whole");
         let text = String::from_utf8(text).expect("it was text");
-        let row = MessageRow::read(rows, outlined.time).expect("there is one row");
+        let row = MessageRow::read(&sealed.rows, outlined.time).expect("there is one row");
         let message = row
             .message(&text[..row.end as usize], names)
             .expect("it is sound");

@@ -255,14 +255,15 @@ impl<T: Copy> SpanLists<'_, T> {
 
     /// Calls `take` for each visible message that contains one of the words, with its log, in the
     /// order of the span's blocks, and once for each of its words, by the numbers that `number`
-    /// gives these.
+    /// gives these. `all` is memory that is used again for the next span.
     pub fn each_by_message(
         &self,
+        all: &mut Vec<u64>,
         number: impl Fn(T) -> u16,
         mut take: impl FnMut(usize, u16, Occurrence),
     ) {
         // A place, the number of a word, and how often it occurs, which fits as it is built.
-        let mut all: Vec<u64> = Vec::new();
+        all.clear();
         for (tag, list) in self.lists {
             let number = u64::from(number(*tag)) << 16;
             let read = list.each(self.part.has_concordance(), |place, times| {
@@ -276,7 +277,7 @@ impl<T: Copy> SpanLists<'_, T> {
         // The places of each word are in order, so this merges a few sorted lists.
         all.sort();
         let mut run = PlaceRun::default();
-        for one in all {
+        for one in all.iter().copied() {
             let place = (one >> 32) as u32;
             if place >= run.end {
                 match self.run_at(place, run.index) {

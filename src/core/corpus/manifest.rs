@@ -23,7 +23,7 @@ const MAGIC: &[u8; 8] = b"tomecat\0";
 const NAME: &str = "catalogue";
 /// The sizes of a log's, a block's and a segment's row and of a run, in bytes.
 const LOG: usize = 192;
-const BLOCK: usize = 52;
+const BLOCK: usize = 60;
 const SEGMENT: usize = 44;
 const RUN: usize = 8;
 
@@ -76,6 +76,8 @@ pub(super) struct ReadPosition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockRow {
     pub(super) text_at: u64,
+    /// Where the head of its table and the rows are stored.
+    pub(super) head_at: u64,
     pub(super) table_at: u64,
     /// The span of the index that it is in, counted over all segments. What other spans say about
     /// a block of this number was about one that this one replaced.
@@ -167,7 +169,7 @@ impl Manifest {
     pub(super) fn add(
         &mut self,
         part: Part,
-        (text_at, table_at): (u64, u64),
+        [text_at, head_at, table_at]: [u64; 3],
         shape: BlockShape,
         runs: &[OwnerRun],
     ) -> u32 {
@@ -177,6 +179,7 @@ impl Manifest {
         let blocks = &mut self.blocks[part.number()];
         blocks.push(BlockRow {
             text_at,
+            head_at,
             table_at,
             span: u32::MAX,
             shape,
@@ -230,9 +233,8 @@ impl Manifest {
     /// Reads the manifest; `None` if it is missing, damaged or of another version.
     pub(super) fn load(cache: &Path) -> Option<Self> {
         let file = open_capped(&cache.join(NAME), LARGEST_WHOLE).ok()?;
-        // It is decoded as it is mapped, which is faster than reading it into memory first.
-        let length = file.metadata().ok()?.len();
-        Self::decode(&Mapped::new(&file, length).ok()?)
+        // Decoding it as it is mapped is faster than reading it into memory first.
+        Self::decode(&Mapped::new(&file, file.metadata().ok()?.len()).ok()?)
     }
 
     /// Deletes the manifest, so that the next build starts from scratch.
@@ -413,6 +415,7 @@ impl LogRow {
 impl BlockRow {
     fn write(&self, out: &mut ByteWriter) {
         out.u64(self.text_at);
+        out.u64(self.head_at);
         out.u64(self.table_at);
         let shape = &self.shape;
         for number in [
@@ -431,10 +434,11 @@ impl BlockRow {
 
     fn read(from: &mut ByteReader<'_>) -> Option<Self> {
         let mut row = ByteReader(from.bytes(BLOCK)?);
-        let (text_at, table_at, span) = (row.u64()?, row.u64()?, row.u32()?);
+        let (text_at, head_at, table_at, span) = (row.u64()?, row.u64()?, row.u64()?, row.u32()?);
         let (text, stored, rows, names) = (row.u32()?, row.u32()?, row.u32()?, row.u32()?);
         Some(Self {
             text_at,
+            head_at,
             table_at,
             span,
             runs: (row.u32()?, row.u32()?),

@@ -36,6 +36,19 @@ pub struct MessageSummary {
     pub is_question: bool,
 }
 
+/// What tells a message from others; see [`CorpusMessage`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageMark {
+    /// The record's line in the log, from 1.
+    pub line: u64,
+    /// The kind of content.
+    pub kind: MessageKind,
+    /// The size of the text in the log, in bytes.
+    pub length: u64,
+    /// The hash that copies of the message share.
+    pub identity: Option<u64>,
+}
+
 /// The outlines of the messages of a block.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageOutlines<'a>(&'a [u8]);
@@ -98,14 +111,15 @@ impl<'a> MessageTable<'a> {
         self.head().map(|(outlines, _)| MessageOutlines(outlines))
     }
 
-    /// Returns what tells a message from others, without reading its outline: its line, and its
-    /// identity, kind and length if it has an identity.
-    pub fn mark(&self, number: usize) -> Option<(u64, Option<(u64, MessageKind, u64)>)> {
-        let row = MessageRow::read(self.row(number)?, None)?;
-        let message = row.message("", &[])?;
-        let identity = message.identity;
-        let copy = identity.map(|identity| (identity, message.kind, message.length));
-        Some((message.line, copy))
+    /// Returns what tells a message from others, visible or not, without reading its outline.
+    pub fn mark(&self, number: usize) -> Option<MessageMark> {
+        let message = MessageRow::read(self.row(number)?, None)?.message("", &[])?;
+        Some(MessageMark {
+            line: message.line,
+            kind: message.kind,
+            length: message.length,
+            identity: message.identity,
+        })
     }
 
     /// Returns a message without its text; `None` if its log is not visible.

@@ -153,16 +153,13 @@ impl<'a> Block<'a> {
     /// Opens the table of its messages, whose rows are verified when they are read; `None` if it
     /// is damaged.
     pub fn table(&self) -> Option<MessageTable<'a>> {
-        let shape = &self.row.shape;
-        let pack = Pack::Tables(self.part);
-        let bytes = self.corpus.maps.get(pack, self.row.table_at, shape.table());
-        let table = bytes.and_then(|bytes| {
-            let (head, rows) = shape.divide(bytes)?;
-            Some(MessageTable {
-                block: *self,
-                head,
-                rows,
-            })
+        let (row, shape, maps) = (self.row, &self.row.shape, &self.corpus.maps);
+        let head = maps.get(Pack::Outlines(self.part), row.head_at, shape.head());
+        let rows = maps.get(Pack::Tables(self.part), row.table_at, shape.rows());
+        let table = head.zip(rows).map(|(head, rows)| MessageTable {
+            block: *self,
+            head,
+            rows,
         });
         if table.is_none() {
             self.corpus.report_damage();

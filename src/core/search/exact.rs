@@ -66,8 +66,9 @@ impl MessageFilter<'_> {
                 let log = block
                     .log(message)
                     .filter(|log| logs.get(*log) == Some(&true))?;
-                let (line, copy) = table.mark(message)?;
-                Some((log, line, copy))
+                let mark = table.mark(message)?;
+                let copy = mark.identity.map(|id| (id, mark.kind, mark.length));
+                Some((log, mark.line, copy))
             }
             Self::Messages(allows) => {
                 let message = table.textless(message).filter(|message| allows(message))?;

@@ -7,7 +7,7 @@ use super::limits::Limits;
 use super::needle::{Haystack, NeedleMatch, Needles};
 use super::score::counted;
 use super::walker::TermOccurrence;
-use super::{on_all_cores, over_blocks};
+use super::{over_blocks, with_on_all_cores};
 use crate::core::corpus::{Block, Corpus, Part, SpanLists, WordLists};
 use crate::core::text::Stems;
 
@@ -275,10 +275,10 @@ fn search_messages(
 ) {
     let lists = look_up(corpus, needles, (part, &mut Stems::default()));
     let slices = lists.slices();
-    on_all_cores(slices.len(), |slice| {
+    with_on_all_cores(slices.len(), Vec::new, |all, slice| {
         lists.each_span(slices[slice].clone(), &mut |lists| {
             let mut found = FoundMatches::new(needles.all.len());
-            each_match(&lists, |log, one| found.push(log as u32, one));
+            each_match(&lists, all, |log, one| found.push(log as u32, one));
             take(lists.number, found);
         });
     });
@@ -327,9 +327,13 @@ fn look_up<'a>(
 
 /// Passes what the index says about a span to `take`, with the log, in the order of its blocks:
 /// each form of a needle apart.
-fn each_match(lists: &SpanLists<'_, (u8, bool)>, mut take: impl FnMut(usize, TermOccurrence)) {
+fn each_match(
+    lists: &SpanLists<'_, (u8, bool)>,
+    all: &mut Vec<u64>,
+    mut take: impl FnMut(usize, TermOccurrence),
+) {
     let number = |(needle, is_exact): (u8, bool)| u16::from(needle) << 1 | u16::from(is_exact);
-    lists.each_by_message(number, |log, number, occurrence| {
+    lists.each_by_message(all, number, |log, number, occurrence| {
         let one = TermOccurrence {
             block: occurrence.block as u32,
             message: occurrence.message as u16,
@@ -344,7 +348,7 @@ fn each_match(lists: &SpanLists<'_, (u8, bool)>, mut take: impl FnMut(usize, Ter
 /// Returns what the index says about a span, by block.
 fn by_block(lists: &SpanLists<'_, (u8, bool)>) -> Vec<TermOccurrence> {
     let mut found = Vec::new();
-    each_match(lists, |_, one| found.push(one));
+    each_match(lists, &mut Vec::new(), |_, one| found.push(one));
     found.sort_by_key(TermOccurrence::order);
     found
 }

@@ -205,7 +205,7 @@ impl<'a> Occurrences<'a> {
         rarity: &Rarity,
         (best, best_sessions, wants): (&Best, &Best, Wanted<'_>),
     ) -> Vec<Vec<Ranked>> {
-        /// How many logs are scored before the memory of their tables is released.
+        /// How many logs are scored before the memory of their outlines is released.
         const TOGETHER: usize = 64;
         let blocks: Vec<(Part, Vec<Vec<usize>>)> = Part::ALL
             .into_iter()
@@ -283,7 +283,7 @@ impl<'a> Occurrences<'a> {
     }
 }
 
-/// Releases the memory of the tables of logs that were scored.
+/// Releases the memory of the outlines of logs that were scored.
 fn release(corpus: &Corpus, logs: &[LogMatches<'_>]) {
     for part in Part::ALL {
         let mine = logs.iter().flat_map(|found| &found.parts);
@@ -291,7 +291,7 @@ fn release(corpus: &Corpus, logs: &[LogMatches<'_>]) {
         let spans = mine.filter_map(|(_, matches)| matches.blocks());
         let first = spans.clone().map(|(first, _)| first).min();
         if let (Some(first), Some(last)) = (first, spans.map(|(_, last)| last).max()) {
-            corpus.release_tables(part, first..last + 1);
+            corpus.release_outlines(part, first..last + 1);
         }
     }
 }
