@@ -6,8 +6,7 @@
 //! list of tokens that parsers care about. A panic fails, and so does a property that must hold of
 //! any input. The failing input is made smaller and written to a file, whose name is printed.
 //!
-//! Damage to the blocks of the corpus is tested beside them, in `core::corpus`, and arguments of the
-//! server's tools are in `tests/it/mcp.rs`.
+//! Damage to the blocks of the corpus is tested beside them, in `core::corpus`.
 //!
 //! `cargo test` runs each target a few hundred times with the same seed. With
 //! `TOME_FUZZ_SECONDS=3600` each runs so long, with a seed from the clock, which is printed.
@@ -15,6 +14,7 @@
 #[allow(dead_code)]
 #[path = "../benches/support/dice.rs"]
 mod dice;
+mod server;
 mod target;
 
 use std::io::Write as _;
@@ -301,6 +301,7 @@ targets! {
         drop(Theme::load(Terminal::default(), Some(ThemeFile { path, text })));
     });
     hook_payloads: texts(PAYLOADS), handle_hook;
+    server_calls: server::calls(), server::answer_call;
     markdown_rendering: markdown(), |bytes, scene| with_text(bytes, |text| {
         let (theme, syntaxes) = (&scene.theme, &scene.syntaxes);
         drop(render(text, 0..text.len(), RenderOptions { theme, syntaxes, width: 40 }));

@@ -114,7 +114,7 @@ impl HookMemory for NoMemory {
     fn observe(&self, _: &Path, _: &Written<'_>) {}
 }
 
-fn moment() -> Moment {
+pub(super) fn moment() -> Moment {
     Moment {
         time: jiff::Timestamp::UNIX_EPOCH,
         today: jiff::civil::date(2026, 1, 1),

@@ -62,6 +62,19 @@ pub(super) fn serve(setup: ServerSetup) -> io::Result<()> {
     served
 }
 
+/// Answers a call of a tool, as for a client without a name.
+#[cfg(test)]
+pub(super) fn call(setup: ServerSetup, request: &CallToolRequestParams) -> String {
+    let client = ClientIdentity {
+        name: "client".to_owned(),
+        agent: None,
+        session: None,
+    };
+    let is_dropped = AtomicBool::new(false);
+    let answer = ServerState::new(setup).call(request, (&client, &is_dropped));
+    format!("{answer:?}")
+}
+
 /// The server as the protocol library sees it; clones share the state.
 #[derive(Clone)]
 struct Server {
