@@ -3,7 +3,7 @@
 //! # Files
 //!
 //! The cache directory, which the caller passes, holds a small manifest that is replaced
-//! whole, and ten packs that are append-only and memory-mapped. Conversation text
+//! whole, and thirteen packs that are append-only and memory-mapped. Conversation text
 //! (messages, reasoning, notices), tool calls and tool results have packs of their own.
 //! Text is stored in blocks, and a message is never split between blocks. It is compressed in
 //! frames: small ones for conversation text and calls, of which single messages are read, and
@@ -60,11 +60,11 @@ pub use block::{LONGEST, key};
 pub use index::{Occurrence, TextOccurrence};
 pub use log_view::Log;
 pub use lookup::{SpanLists, TextTag, WordLists};
-pub use table::{MessageOutline, MessageSummary, MessageTable};
+pub use table::{MessageMark, MessageOutline, MessageOutlines, MessageSummary, MessageTable};
 pub use view::{Block, BlockBytes, BlockContent, CorpusMessage};
 
 use index::ReadSegment;
-use manifest::Manifest;
+use manifest::{BlockRow, Manifest};
 use pack::{Maps, Pack};
 use unpacked::Unpacked;
 
@@ -172,13 +172,19 @@ impl Part {
 impl Corpus {
     /// Opens the corpus of the last build; `None` if there is none that can be used.
     pub fn open(cache: &Path) -> Option<Self> {
+        let corpus = Self::open_without_logs(cache)?;
+        let all: Vec<usize> = (0..corpus.manifest.logs.len()).collect();
+        Some(corpus.with_rows(&all))
+    }
+
+    /// Opens the corpus of the last build, with no log visible.
+    fn open_without_logs(cache: &Path) -> Option<Self> {
         // Packs may be replaced after the manifest is read and before they are opened.
         const TRIES: usize = 3;
         (0..TRIES).find_map(|_| {
             let manifest = Manifest::load(cache)?;
             let maps = Maps::open(cache, manifest.generation, manifest.lengths)?;
-            let all: Vec<usize> = (0..manifest.logs.len()).collect();
-            Some(Self::new(cache, manifest, maps).with_rows(&all))
+            Some(Self::new(cache, manifest, maps))
         })
     }
 
@@ -286,18 +292,38 @@ impl Corpus {
     ///
     /// For searches that read many blocks.
     pub fn release(&self, part: Part, blocks: Range<usize>) {
-        let rows = &self.manifest.blocks[part.number()];
-        let Some((first, last)) = rows
-            .get(blocks)
-            .and_then(|rows| rows.first().zip(rows.last()))
-        else {
+        self.release_outlines(part, blocks.clone());
+        self.release_pack(Pack::Texts(part), blocks.clone(), |block| {
+            (block.text_at, u64::from(block.shape.stored))
+        });
+        self.release_pack(Pack::Tables(part), blocks, |block| {
+            (block.table_at, block.shape.rows())
+        });
+    }
+
+    /// Like [`Corpus::release`], for blocks of which only the outlines were read.
+    pub fn release_outlines(&self, part: Part, blocks: Range<usize>) {
+        self.release_pack(Pack::Outlines(part), blocks, |block| {
+            (block.head_at, block.shape.head())
+        });
+    }
+
+    /// Releases what a pack of a part holds of some blocks; `place` returns its offset and its size
+    /// for a block.
+    fn release_pack(
+        &self,
+        pack: Pack,
+        blocks: Range<usize>,
+        place: impl Fn(&BlockRow) -> (u64, u64),
+    ) {
+        let (Pack::Texts(part) | Pack::Outlines(part) | Pack::Tables(part)) = pack else {
             return;
         };
-        let texts = first.text_at..last.text_at + u64::from(last.shape.stored);
-        let tables = first.table_at..last.table_at + last.shape.table();
-        for (pack, range) in [(Pack::Texts(part), texts), (Pack::Tables(part), tables)] {
-            let length = range.end.saturating_sub(range.start);
-            self.maps.release(pack, range.start, length);
+        let rows = self.manifest.blocks[part.number()].get(blocks);
+        if let Some((first, last)) = rows.and_then(|rows| rows.first().zip(rows.last())) {
+            let (from, (last_at, length)) = (place(first).0, place(last));
+            let to = last_at + length;
+            self.maps.release(pack, from, to.saturating_sub(from));
         }
     }
 

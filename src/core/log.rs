@@ -340,15 +340,17 @@ impl LogFile {
 ///
 /// Directories that are missing or cannot be read are ignored.
 pub fn locate(locations: &LogLocations) -> Vec<LogFile> {
-    FORMATS
-        .iter()
-        .flat_map(|format| {
-            let mut found = (format.locate)(locations);
-            found.retain(|log| locations.trusts(log));
-            found.sort_by(|a, b| (&a.path, &a.id).cmp(&(&b.path, &b.id)));
-            found
-        })
-        .collect()
+    let mut all = Vec::new();
+    for format in FORMATS {
+        let mut found = (format.locate)(locations);
+        found.retain(|log| locations.trusts(log));
+        found.sort_by(|a, b| location::path_order(&a.path, &b.path).then_with(|| a.id.cmp(&b.id)));
+        match all.is_empty() {
+            true => all = found,
+            false => all.append(&mut found),
+        }
+    }
+    all
 }
 
 /// The projects whose logs do not name them, by the hash of a path that such a log has instead.
@@ -393,6 +395,7 @@ mod tests {
         for agent in Agent::all() {
             assert_eq!(Agent::named(agent.name()), Some(agent));
         }
+        assert!(Agent::all().is_sorted(), "logs are listed in this order");
         assert_eq!(Agent::all().count(), 22);
         assert_eq!(Agent::named("nobody"), None);
     }

@@ -5,7 +5,6 @@
 //! searched in the [`Corpus`], which keeps itself up to date. There is no other index.
 
 mod blocks;
-mod bounds;
 mod candidate;
 mod collected;
 mod current;
@@ -13,6 +12,7 @@ mod exact;
 #[cfg(test)]
 pub(in crate::core) mod fixture;
 pub mod fuzzy;
+mod held_scoring;
 pub mod lesson;
 mod limits;
 mod log_scoring;

@@ -181,7 +181,13 @@ fn odd_files_in_the_cache_are_rebuilt_or_done_without() {
         let home = home();
         let cache = ".cache/tome/corpus";
         let mut places = vec![format!("{cache}/catalogue"), format!("{cache}/lock")];
-        for stem in ["words.", "words-tables.", "words-index.", "states."] {
+        for stem in [
+            "words.",
+            "words-outlines.",
+            "words-tables.",
+            "words-index.",
+            "states.",
+        ] {
             let names = fs::read_dir(home.path().join(cache)).expect("a cache");
             let names = names.flatten().map(|entry| entry.file_name());
             let name = names.map(|name| name.to_string_lossy().into_owned());

@@ -1,10 +1,10 @@
 //! A block: the text of consecutive messages and a table of the messages.
 //!
 //! The text of each message is followed by a newline that belongs to no message, so that a
-//! match in a block's text cannot span two messages. The table is stored apart: it has a short
-//! outline of each message, the names that rows refer to, and a row of fixed length for each
-//! message. Each row has a checksum of its own and that of its text, so that one message can be
-//! read and verified without the others.
+//! match in a block's text cannot span two messages. The table is stored apart: its head has a short
+//! outline of each message with its time, and the names that rows refer to; its rows are of fixed
+//! length, one for each message. Each row has a checksum of its own and that of its text, so that
+//! one message can be read and verified without the others; the head is verified as a whole.
 //! The text is compressed in frames, see `frames`.
 
 use super::bytes::{ByteReader, ByteWriter, checksum, clip};
@@ -23,14 +23,15 @@ pub const LONGEST: usize = 1024 * 1024;
 const NAME: usize = 200;
 /// The size of a row, in bytes, and the offset of its checksum.
 pub(super) const ROW: usize = ROW_SUM + 4;
-const ROW_SUM: usize = 42;
+const ROW_SUM: usize = 34;
 /// The size of an outline, in bytes.
-const OUTLINE: usize = 4;
+const OUTLINE: usize = 12;
 
 /// A block under construction.
 pub(super) struct BlockBuilder {
     part: Part,
     text: String,
+    outlines: ByteWriter,
     rows: ByteWriter,
     names: Vec<String>,
     runs: Vec<OwnerRun>,
@@ -43,8 +44,9 @@ pub(super) struct SealedBlock {
     pub(super) part: Part,
     /// The text as it is stored.
     pub(super) text: Vec<u8>,
-    /// The outlines, the names and the rows.
-    pub(super) table: Vec<u8>,
+    /// The outlines and the names.
+    pub(super) head: Vec<u8>,
+    pub(super) rows: Vec<u8>,
     pub(super) shape: BlockShape,
     /// The owners of its messages.
     pub(super) runs: Vec<OwnerRun>,
@@ -112,6 +114,7 @@ impl BlockBuilder {
         Self {
             part,
             text: String::with_capacity(part.block_size() + part.block_size() / 2),
+            outlines: ByteWriter::default(),
             rows: ByteWriter::default(),
             names: Vec::new(),
             runs: Vec::new(),
@@ -152,9 +155,10 @@ impl BlockBuilder {
         rows.u16(tool);
         rows.u16(session);
         rows.u32(sum_of(text.as_bytes()));
-        rows.time(message.time);
         rows.u64(message.identity.unwrap_or_default());
         rows.u32(sum_of(&rows.0[from..]));
+        self.outlines.u32(outline_of(flags, text.len()));
+        self.outlines.time(message.time);
         (self.text.len() - before) as u64
     }
 
@@ -184,12 +188,7 @@ impl BlockBuilder {
         self.text.clear();
         // One very long message does not keep its memory.
         self.text.shrink_to(2 * self.part.block_size());
-        let mut out = ByteWriter::default();
-        let mut start = 0;
-        for row in self.rows.0.chunks_exact(ROW) {
-            out.u32(outline_of(row, start));
-            start = end_of(row) + 1;
-        }
+        let mut out = std::mem::take(&mut self.outlines);
         let before_names = out.0.len();
         for name in self.names.drain(..) {
             out.u16(name.len() as u16);
@@ -202,12 +201,11 @@ impl BlockBuilder {
             names: (out.0.len() - before_names) as u32,
             checksum: checksum(&out.0),
         };
-        out.0.extend_from_slice(&self.rows.0);
-        self.rows.0.clear();
         SealedBlock {
             part: self.part,
             text: stored,
-            table: out.0,
+            head: out.0,
+            rows: std::mem::take(&mut self.rows.0),
             shape,
             runs: std::mem::take(&mut self.runs),
         }
@@ -215,19 +213,19 @@ impl BlockBuilder {
 }
 
 impl BlockShape {
-    /// Returns the size of the table, in bytes.
-    pub(super) fn table(&self) -> u64 {
-        u64::from(self.rows) * (OUTLINE + ROW) as u64 + u64::from(self.names)
+    /// Returns the size of the head of the table, in bytes.
+    pub(super) fn head(&self) -> u64 {
+        self.outlines() as u64 + u64::from(self.names)
+    }
+
+    /// Returns the size of the rows of the table, in bytes.
+    pub(super) fn rows(&self) -> u64 {
+        u64::from(self.rows) * ROW as u64
     }
 
     /// Whether the text is stored compressed.
     pub(super) fn is_compressed(&self) -> bool {
         self.stored != self.text
-    }
-
-    /// Divides a table into outlines with names, and rows; `None` if it is too short.
-    pub(super) fn divide<'a>(&self, table: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
-        table.split_at_checked(self.outlines() + self.names as usize)
     }
 
     /// Returns the bytes of the outlines.
@@ -237,8 +235,8 @@ impl BlockShape {
 }
 
 impl MessageRow {
-    /// Reads one row.
-    pub(super) fn read(row: &[u8]) -> Option<Self> {
+    /// Reads the row of a message of this time.
+    pub(super) fn read(row: &[u8], time: Option<i64>) -> Option<Self> {
         let mut row = ByteReader(row);
         let (end, owner, line, length) = (row.u32()?, row.u32()?, row.u32()?, row.u32()?);
         let (flags, tool, session, sum) = (row.u16()?, row.u16()?, row.u16()?, row.u32()?);
@@ -251,7 +249,7 @@ impl MessageRow {
             tool,
             session,
             sum,
-            time: row.time()?,
+            time,
             identity: row.u64()?,
         })
     }
@@ -293,24 +291,25 @@ impl MessageRow {
 /// The bits of an outline for the size of the text; the flags are above them.
 const LENGTH_BITS: u32 = 21;
 
-/// Returns the outline of the message with this row, whose text begins at `start`.
-fn outline_of(row: &[u8], start: usize) -> u32 {
-    let flags = MessageRow::read(row).map_or(0, |row| row.flags);
+/// Returns the outline of a message with these flags and a text of this size, without its time.
+fn outline_of(flags: u16, length: usize) -> u32 {
     let attributes = u32::from(flags >> 4 & 15) | u32::from(flags >> 8 & 15) << 4;
-    let length = end_of(row).saturating_sub(start).min(LONGEST) as u32;
+    let length = length.min(LONGEST) as u32;
     u32::from(flags >> QUESTION & 1) << 31 | attributes << LENGTH_BITS | length
 }
 
 /// Reads the outline of a message from those of its block.
 pub(super) fn outline(outlines: &[u8], number: usize) -> Option<MessageOutline> {
     let from = number.checked_mul(OUTLINE)?;
-    let outline = ByteReader(outlines.get(from..from + OUTLINE)?).u32()?;
+    let mut reader = ByteReader(outlines.get(from..from + OUTLINE)?);
+    let (outline, time) = (reader.u32()?, reader.time()?);
     let attributes = outline >> LENGTH_BITS & 0xff;
     Some(MessageOutline {
         length: (outline & ((1 << LENGTH_BITS) - 1)) as usize,
         kind: *KINDS.get(attributes as usize & 15)?,
         origin: *ORIGINS.get(attributes as usize >> 4)?,
         is_question: outline >> 31 == 1,
+        time,
     })
 }
 
@@ -450,8 +449,7 @@ mod tests {
         builder.push(7, &CorpusMessage::of(&message));
         assert!(builder.is_full());
         let sealed = builder.seal(&mut IndexBuilder::new(Part::Results));
-        let (head, rows) = sealed.shape.divide(&sealed.table).expect("it is whole");
-        let (outlines, names) = head.split_at(sealed.shape.outlines());
+        let (outlines, names) = sealed.head.split_at(sealed.shape.outlines());
         let outlined = outline(outlines, 0).expect("there is one");
         assert_eq!(
             (outlined.length, outlined.kind),
@@ -467,7 +465,7 @@ mod tests {
             .read_all(&Decompressors::default())
             .expect("it is whole");
         let text = String::from_utf8(text).expect("it was text");
-        let row = MessageRow::read(rows).expect("there is one row");
+        let row = MessageRow::read(&sealed.rows, outlined.time).expect("there is one row");
         let message = row
             .message(&text[..row.end as usize], names)
             .expect("it is sound");

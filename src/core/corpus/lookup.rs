@@ -30,6 +30,19 @@ pub struct SpanLists<'s, T> {
     lists: &'s [(T, PlaceList<'s>)],
 }
 
+/// Places of a span that follow each other: messages of one log in one block.
+#[derive(Debug, Clone, Copy, Default)]
+struct PlaceRun {
+    /// The index of the block in the span, its number, and its first place.
+    index: usize,
+    block: u32,
+    first: u32,
+    /// The place behind the run.
+    end: u32,
+    /// The log, if it is visible and the block is current.
+    log: Option<usize>,
+}
+
 /// How a word is related to some lists of texts: the index of a list with a text that is inside
 /// the word, and how that is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -242,6 +255,73 @@ impl<T: Copy> SpanLists<'_, T> {
                 self.corpus.report_damage();
             }
         }
+    }
+
+    /// Calls `take` for each visible message that contains one of the words, with its log, in the
+    /// order of the span's blocks, and once for each of its words, by the numbers that `number`
+    /// gives these. `all` is memory that is used again for the next span.
+    pub fn each_by_message(
+        &self,
+        all: &mut Vec<u64>,
+        number: impl Fn(T) -> u16,
+        mut take: impl FnMut(usize, u16, Occurrence),
+    ) {
+        // A place, the number of a word, and how often it occurs, which fits as it is built.
+        all.clear();
+        for (tag, list) in self.lists {
+            let number = u64::from(number(*tag)) << 16;
+            let read = list.each(self.part.has_concordance(), |place, times| {
+                let times = u64::from(times.min(u32::from(u16::MAX)));
+                all.push(u64::from(place) << 32 | number | times);
+            });
+            if read.is_none() {
+                self.corpus.report_damage();
+            }
+        }
+        // The places of each word are in order, so this merges a few sorted lists.
+        all.sort();
+        let mut run = PlaceRun::default();
+        for one in all.iter().copied() {
+            let place = (one >> 32) as u32;
+            if place >= run.end {
+                match self.run_at(place, run.index) {
+                    Some(next) => run = next,
+                    None => return self.corpus.report_damage(),
+                }
+            }
+            if let Some(log) = run.log {
+                let occurrence = Occurrence {
+                    block: run.block as usize,
+                    message: (place - run.first) as usize,
+                    times: (one & u64::from(u16::MAX)) as u32,
+                };
+                take(log, (one >> 16) as u16, occurrence);
+            }
+        }
+    }
+
+    /// Returns the messages of one log in one block that this place is one of; `near` is the index
+    /// of an earlier place's block. `None` if the index is damaged.
+    fn run_at(&self, place: u32, near: usize) -> Option<PlaceRun> {
+        let (index, message) = self.span.find(place, near)?;
+        let (block, first) = *self.span.blocks.get(index)?;
+        let next = self.span.blocks.get(index + 1);
+        let end = next.map_or(self.span.places, |(_, next)| *next);
+        let mut run = PlaceRun {
+            index,
+            block,
+            first,
+            end,
+            log: None,
+        };
+        if self.is_current(block)
+            && let Some(block) = self.corpus.block(self.part, block as usize)
+        {
+            let (log, messages) = block.run_at(message as usize)?;
+            run.log = log;
+            run.end = end.min(first + messages.end as u32);
+        }
+        Some(run)
     }
 
     fn each_occurrence(&self, list: PlaceList<'_>, take: &mut dyn FnMut(Occurrence)) -> Option<()> {

@@ -10,19 +10,20 @@ use std::path::Path;
 use super::block::BlockShape;
 use super::bytes::{ByteReader, ByteWriter, checksum};
 use super::index::SegmentRow;
+use super::mapped::Mapped;
 use super::pack::{Generation, HEADER, Lengths, PACKS};
 use super::{PARTS, Part};
-use crate::core::foreign::{LARGEST_WHOLE, read_capped};
+use crate::core::foreign::{LARGEST_WHOLE, open_capped};
 use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
 
 /// Incremented when the stored format or the decoding of logs changes.
-const VERSION: u64 = 8;
+const VERSION: u64 = 9;
 const MAGIC: &[u8; 8] = b"tomecat\0";
 const NAME: &str = "catalogue";
 /// The sizes of a log's, a block's and a segment's row and of a run, in bytes.
 const LOG: usize = 192;
-const BLOCK: usize = 52;
+const BLOCK: usize = 60;
 const SEGMENT: usize = 44;
 const RUN: usize = 8;
 
@@ -75,6 +76,8 @@ pub(super) struct ReadPosition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockRow {
     pub(super) text_at: u64,
+    /// Where the head of its table and the rows are stored.
+    pub(super) head_at: u64,
     pub(super) table_at: u64,
     /// The span of the index that it is in, counted over all segments. What other spans say about
     /// a block of this number was about one that this one replaced.
@@ -166,7 +169,7 @@ impl Manifest {
     pub(super) fn add(
         &mut self,
         part: Part,
-        (text_at, table_at): (u64, u64),
+        [text_at, head_at, table_at]: [u64; 3],
         shape: BlockShape,
         runs: &[OwnerRun],
     ) -> u32 {
@@ -176,6 +179,7 @@ impl Manifest {
         let blocks = &mut self.blocks[part.number()];
         blocks.push(BlockRow {
             text_at,
+            head_at,
             table_at,
             span: u32::MAX,
             shape,
@@ -228,7 +232,9 @@ impl Manifest {
 
     /// Reads the manifest; `None` if it is missing, damaged or of another version.
     pub(super) fn load(cache: &Path) -> Option<Self> {
-        Self::decode(&read_capped(&cache.join(NAME), LARGEST_WHOLE).ok()?)
+        let file = open_capped(&cache.join(NAME), LARGEST_WHOLE).ok()?;
+        // Decoding it as it is mapped is faster than reading it into memory first.
+        Self::decode(&Mapped::new(&file, file.metadata().ok()?.len()).ok()?)
     }
 
     /// Deletes the manifest, so that the next build starts from scratch.
@@ -301,33 +307,36 @@ impl Manifest {
             *count = (input.u32()? as usize, input.u32()? as usize);
         }
         let (runs, strings) = (input.u32()? as usize, input.u32()? as usize);
-        let mut rows = ByteReader(input.bytes(logs.checked_mul(LOG)?)?);
-        new.logs = (0..logs)
-            .map(|_| LogRow::read(&mut rows))
-            .collect::<Option<_>>()?;
+        new.logs = rows(&mut input, (logs, LOG), LogRow::read)?;
         for (part, (count, _)) in counts.into_iter().enumerate() {
-            let mut rows = ByteReader(input.bytes(count.checked_mul(BLOCK)?)?);
-            new.blocks[part] = (0..count)
-                .map(|_| BlockRow::read(&mut rows))
-                .collect::<Option<_>>()?;
+            new.blocks[part] = rows(&mut input, (count, BLOCK), BlockRow::read)?;
         }
         for (part, (_, count)) in counts.into_iter().enumerate() {
-            let mut rows = ByteReader(input.bytes(count.checked_mul(SEGMENT)?)?);
-            new.segments[part] = (0..count)
-                .map(|_| SegmentRow::read(&mut rows))
-                .collect::<Option<_>>()?;
+            new.segments[part] = rows(&mut input, (count, SEGMENT), SegmentRow::read)?;
         }
-        let mut rows = ByteReader(input.bytes(runs.checked_mul(RUN)?)?);
-        let run = |_| {
+        new.runs = rows(&mut input, (runs, RUN), |row| {
             Some(OwnerRun {
-                owner: rows.u32()?,
-                first: rows.u32()?,
+                owner: row.u32()?,
+                first: row.u32()?,
             })
-        };
-        new.runs = (0..runs).map(run).collect::<Option<_>>()?;
+        })?;
         new.strings = input.bytes(strings)?.to_vec();
         Some(new)
     }
+}
+
+/// Reads this many rows of this size.
+fn rows<T>(
+    input: &mut ByteReader<'_>,
+    (count, size): (usize, usize),
+    read: impl Fn(&mut ByteReader<'_>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let mut bytes = ByteReader(input.bytes(count.checked_mul(size)?)?);
+    let mut rows = Vec::with_capacity(count);
+    for _ in 0..count {
+        rows.push(read(&mut bytes)?);
+    }
+    Some(rows)
 }
 
 /// Returns the number of spans of some segments.
@@ -406,6 +415,7 @@ impl LogRow {
 impl BlockRow {
     fn write(&self, out: &mut ByteWriter) {
         out.u64(self.text_at);
+        out.u64(self.head_at);
         out.u64(self.table_at);
         let shape = &self.shape;
         for number in [
@@ -424,10 +434,11 @@ impl BlockRow {
 
     fn read(from: &mut ByteReader<'_>) -> Option<Self> {
         let mut row = ByteReader(from.bytes(BLOCK)?);
-        let (text_at, table_at, span) = (row.u64()?, row.u64()?, row.u32()?);
+        let (text_at, head_at, table_at, span) = (row.u64()?, row.u64()?, row.u64()?, row.u32()?);
         let (text, stored, rows, names) = (row.u32()?, row.u32()?, row.u32()?, row.u32()?);
         Some(Self {
             text_at,
+            head_at,
             table_at,
             span,
             runs: (row.u32()?, row.u32()?),

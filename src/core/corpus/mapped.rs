@@ -89,7 +89,7 @@ mod guard {
         has_shrunk: AtomicBool,
     }
 
-    /// How many maps can be guarded at a time: five for each open corpus.
+    /// How many maps can be guarded at a time: thirteen for each open corpus.
     const RANGES: usize = 256;
     static GUARDED: [Range; RANGES] = [const {
         Range {

@@ -20,7 +20,10 @@ use crate::core::{Error, Result, private};
 pub(super) enum Pack {
     /// The texts of the blocks of a part.
     Texts(Part),
-    /// The tables of the messages in these blocks, which are read more often than the texts.
+    /// The outlines of the messages in these blocks, and the names that their rows refer to. A
+    /// search for several words reads those of most blocks, so they are close together.
+    Outlines(Part),
+    /// The rows of the messages in these blocks, which are read more often than the texts.
     Tables(Part),
     /// The index of a part.
     Index(Part),
@@ -29,14 +32,17 @@ pub(super) enum Pack {
 }
 
 /// All packs, in the order of their numbers.
-pub(super) const PACKS: [Pack; 10] = [
+pub(super) const PACKS: [Pack; 13] = [
     Pack::Texts(Part::Words),
+    Pack::Outlines(Part::Words),
     Pack::Tables(Part::Words),
     Pack::Index(Part::Words),
     Pack::Texts(Part::Calls),
+    Pack::Outlines(Part::Calls),
     Pack::Tables(Part::Calls),
     Pack::Index(Part::Calls),
     Pack::Texts(Part::Results),
+    Pack::Outlines(Part::Results),
     Pack::Tables(Part::Results),
     Pack::Index(Part::Results),
     Pack::States,
@@ -64,22 +70,26 @@ impl Pack {
     /// Returns its index in [`PACKS`].
     pub(super) fn number(self) -> usize {
         match self {
-            Self::Texts(part) => 3 * part.number(),
-            Self::Tables(part) => 3 * part.number() + 1,
-            Self::Index(part) => 3 * part.number() + 2,
-            Self::States => 3 * PARTS,
+            Self::Texts(part) => 4 * part.number(),
+            Self::Outlines(part) => 4 * part.number() + 1,
+            Self::Tables(part) => 4 * part.number() + 2,
+            Self::Index(part) => 4 * part.number() + 3,
+            Self::States => 4 * PARTS,
         }
     }
 
     fn stem(self) -> &'static str {
         match self {
             Self::Texts(Part::Words) => "words",
+            Self::Outlines(Part::Words) => "words-outlines",
             Self::Tables(Part::Words) => "words-tables",
             Self::Index(Part::Words) => "words-index",
             Self::Texts(Part::Calls) => "calls",
+            Self::Outlines(Part::Calls) => "calls-outlines",
             Self::Tables(Part::Calls) => "calls-tables",
             Self::Index(Part::Calls) => "calls-index",
             Self::Texts(Part::Results) => "results",
+            Self::Outlines(Part::Results) => "results-outlines",
             Self::Tables(Part::Results) => "results-tables",
             Self::Index(Part::Results) => "results-index",
             Self::States => "states",

@@ -59,7 +59,7 @@ fn refresh_cache(
     options: BuildOptions,
     progress: &dyn Progress,
 ) -> Result<Corpus> {
-    let old = Corpus::open(cache);
+    let old = Corpus::open_without_logs(cache);
     let plan = Plan::new(old.as_ref().map(|old| &old.manifest), logs);
     if plan.is_idle()
         && let Some(old) = old
@@ -73,7 +73,7 @@ fn refresh_cache(
         (None, None) => lock(cache, WhenBusy::Wait)?.expect("a lock that is waited for is got"),
     };
     // Another build may have finished while this one waited for the lock.
-    let old = Corpus::open(cache);
+    let old = Corpus::open_without_logs(cache);
     let plan = Plan::new(old.as_ref().map(|old| &old.manifest), logs);
     if plan.is_idle()
         && let Some(old) = old

@@ -38,7 +38,31 @@ pub struct MessageSummary {
     pub is_question: bool,
 }
 
-/// What the worth of a message depends on.
+/// What tells a message from others; see [`CorpusMessage`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageMark {
+    /// The record's line in the log, from 1.
+    pub line: u64,
+    /// The kind of content.
+    pub kind: MessageKind,
+    /// The size of the text in the log, in bytes.
+    pub length: u64,
+    /// The hash that copies of the message share.
+    pub identity: Option<u64>,
+}
+
+/// The outlines of the messages of a block.
+#[derive(Debug, Clone, Copy)]
+pub struct MessageOutlines<'a>(&'a [u8]);
+
+impl MessageOutlines<'_> {
+    /// Returns the outline of a message.
+    pub fn get(&self, number: usize) -> Option<MessageOutline> {
+        block::outline(self.0, number)
+    }
+}
+
+/// What the score of a message depends on, apart from its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageOutline {
     /// The size of its stored text, in bytes.
@@ -49,6 +73,8 @@ pub struct MessageOutline {
     pub origin: Origin,
     /// Whether it is a question.
     pub is_question: bool,
+    /// The time, in milliseconds since 1970 UTC.
+    pub time: Option<i64>,
 }
 
 impl<'a> MessageTable<'a> {
@@ -79,7 +105,23 @@ impl<'a> MessageTable<'a> {
 
     /// Returns the outline of a message, visible or not, without reading its row.
     pub fn outline(&self, number: usize) -> Option<MessageOutline> {
-        block::outline(self.head()?.0, number)
+        self.outlines()?.get(number)
+    }
+
+    /// Returns the outlines of all messages; `None` if they are damaged.
+    pub fn outlines(&self) -> Option<MessageOutlines<'a>> {
+        self.head().map(|(outlines, _)| MessageOutlines(outlines))
+    }
+
+    /// Returns what tells a message from others, visible or not, without reading its outline.
+    pub fn mark(&self, number: usize) -> Option<MessageMark> {
+        let message = MessageRow::read(self.row(number)?, None)?.message("", &[])?;
+        Some(MessageMark {
+            line: message.line,
+            kind: message.kind,
+            length: message.length,
+            identity: message.identity,
+        })
     }
 
     /// Returns a message without its text; `None` if its log is not visible.
@@ -167,6 +209,6 @@ impl<'a> MessageTable<'a> {
     }
 
     pub(super) fn row_at(&self, number: usize) -> Option<MessageRow> {
-        MessageRow::read(self.row(number)?)
+        MessageRow::read(self.row(number)?, self.outline(number)?.time)
     }
 }

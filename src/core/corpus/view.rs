@@ -140,25 +140,33 @@ impl<'a> Block<'a> {
 
     /// Returns the log of a message, if it is visible, without reading the block.
     pub fn log(&self, message: usize) -> Option<usize> {
+        self.run_at(message)?.0
+    }
+
+    /// Returns the consecutive messages of one log that this one is among, and the log if it is
+    /// visible, without reading the block.
+    pub fn run_at(&self, message: usize) -> Option<(Option<usize>, Range<usize>)> {
         let runs = self.corpus.manifest.runs(self.row);
         let after = runs.partition_point(|run| run.first as usize <= message);
-        self.corpus.owned_by(runs.get(after.checked_sub(1)?)?.owner)
+        let run = runs.get(after.checked_sub(1)?)?;
+        let end = runs
+            .get(after)
+            .map_or(self.row.shape.rows, |next| next.first);
+        let messages = run.first as usize..end as usize;
+        Some((self.corpus.owned_by(run.owner), messages))
     }
 
     /// Opens the table of its messages, whose rows are verified when they are read; `None` if it
     /// is damaged.
     pub fn table(&self) -> Option<MessageTable<'a>> {
-        let shape = &self.row.shape;
-        let pack = Pack::Tables(self.part);
-        let bytes = self.corpus.maps.get(pack, self.row.table_at, shape.table());
-        let table = bytes.and_then(|bytes| {
-            let (head, rows) = shape.divide(bytes)?;
-            Some(MessageTable {
-                block: *self,
-                head,
-                rows,
-                is_verified: self.is_checked(TEXT_IS_WHOLE),
-            })
+        let (row, shape, maps) = (self.row, &self.row.shape, &self.corpus.maps);
+        let head = maps.get(Pack::Outlines(self.part), row.head_at, shape.head());
+        let rows = maps.get(Pack::Tables(self.part), row.table_at, shape.rows());
+        let table = head.zip(rows).map(|(head, rows)| MessageTable {
+            block: *self,
+            head,
+            rows,
+            is_verified: self.is_checked(TEXT_IS_WHOLE),
         });
         if table.is_none() {
             self.corpus.report_damage();

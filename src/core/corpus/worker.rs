@@ -95,8 +95,9 @@ impl BuildOutput {
         let mut guard = self.lock();
         let (appender, manifest) = &mut *guard;
         let text_at = appender.append(Pack::Texts(sealed.part), &sealed.text)?;
-        let table_at = appender.append(Pack::Tables(sealed.part), &sealed.table)?;
-        let place = (text_at, table_at);
+        let head_at = appender.append(Pack::Outlines(sealed.part), &sealed.head)?;
+        let table_at = appender.append(Pack::Tables(sealed.part), &sealed.rows)?;
+        let place = [text_at, head_at, table_at];
         Ok(manifest.add(sealed.part, place, sealed.shape, &sealed.runs))
     }
 

@@ -54,13 +54,9 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let forks = fork::homes_of(locations, Agent::ClaudeCode);
     for root in locations.claude.iter().chain(&forks) {
         for project in location::entries(&root.join("projects")) {
-            for path in location::entries(&project) {
-                if let Some(id) = location::stem(&path, ".jsonl") {
-                    logs.extend(location::found(Agent::ClaudeCode, path, id));
-                } else {
-                    logs.extend(subagents(&path));
-                }
-            }
+            let (mut found, others) = location::logs_in(&project, (Agent::ClaudeCode, ".jsonl"));
+            logs.append(&mut found);
+            logs.extend(others.iter().flat_map(|session| subagents(session)));
         }
     }
     logs

@@ -1,10 +1,13 @@
 //! The directories of logs, and functions to list and open the files in them.
 
-use std::ffi::OsString;
+use std::cmp::Ordering;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::time::UNIX_EPOCH;
+
+use memchr::memrchr;
 
 use super::{Agent, LogFile, LogStart, antigravity, fork};
 use crate::core::foreign::{LARGEST_LOG, LARGEST_WHOLE, open_capped, read_capped};
@@ -248,7 +251,79 @@ pub(super) fn entries(directory: &Path) -> Vec<PathBuf> {
     // Names are compared faster than paths, and have the same order.
     let mut names: Vec<OsString> = entries.flatten().map(|entry| entry.file_name()).collect();
     names.sort_unstable();
-    names.iter().map(|name| directory.join(name)).collect()
+    names.iter().map(|name| joined(directory, name)).collect()
+}
+
+/// Returns the logs in a directory, each with what is before `ending` in its name as its id, and
+/// the paths of all other entries; both are sorted by name.
+pub(super) fn logs_in(
+    directory: &Path,
+    (agent, ending): (Agent, &str),
+) -> (Vec<LogFile>, Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return Default::default();
+    };
+    let mut others = Vec::new();
+    let mut logs = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if !name.as_encoded_bytes().ends_with(ending.as_bytes()) {
+            others.push(name);
+            continue;
+        }
+        // Asking the open directory is faster than asking for the path, but does not follow links.
+        let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        let metadata = match is_link {
+            true => fs::metadata(entry.path()),
+            false => entry.metadata(),
+        };
+        if let Ok(metadata) = metadata
+            && metadata.is_file()
+        {
+            logs.push((name, metadata.len(), modified(&metadata)));
+        }
+    }
+    others.sort_unstable();
+    logs.sort_unstable();
+    let logs = logs.into_iter().map(|(name, size, modified)| {
+        let path = joined(directory, &name);
+        let mut id = name
+            .into_string()
+            .unwrap_or_else(|name| name.to_string_lossy().into_owned());
+        id.truncate(id.len() - ending.len());
+        LogFile {
+            agent,
+            path,
+            id,
+            parent: None,
+            title: None,
+            size,
+            modified,
+            start: LogStart::default(),
+        }
+    });
+    let others = others.iter().map(|name| joined(directory, name));
+    (logs.collect(), others.collect())
+}
+
+/// Like [`Path::join`] for a name, with one allocation.
+fn joined(directory: &Path, name: &OsStr) -> PathBuf {
+    let mut path = PathBuf::with_capacity(directory.as_os_str().len() + 1 + name.len());
+    path.push(directory);
+    path.push(name);
+    path
+}
+
+/// Compares two paths of files, like [`Path::cmp`]; faster if they are in the same directory.
+pub(super) fn path_order(a: &Path, b: &Path) -> Ordering {
+    fn divided(path: &Path) -> Option<(&[u8], &[u8])> {
+        let bytes = path.as_os_str().as_encoded_bytes();
+        memrchr(MAIN_SEPARATOR as u8, bytes).map(|at| bytes.split_at(at))
+    }
+    match (divided(a), divided(b)) {
+        (Some((of_a, a)), Some((of_b, b))) if of_a == of_b => a.cmp(b),
+        _ => a.cmp(b),
+    }
 }
 
 /// Returns every file under a directory; links are not followed.
@@ -359,6 +434,50 @@ mod tests {
         );
         assert_eq!(found(Agent::Pi, home.path().join("a"), String::new()), None);
         assert_eq!(found(Agent::Pi, home.path().join("b"), String::new()), None);
+    }
+
+    #[test]
+    fn the_logs_in_a_directory_are_those_that_are_found_one_by_one() {
+        let home = Home::new();
+        for file in [
+            "b.jsonl",
+            "a.jsonl",
+            "a-1.jsonl",
+            "c.json",
+            "d/e.jsonl",
+            "f.jsonl/g",
+        ] {
+            home.write(&format!("logs/{file}"), file);
+        }
+        let directory = home.path().join("logs");
+        #[cfg(unix)]
+        for (link, to) in [("link.jsonl", "d/e.jsonl"), ("gone.jsonl", "nothing")] {
+            std::os::unix::fs::symlink(directory.join(to), directory.join(link)).expect("a link");
+        }
+        let (logs, others) = logs_in(&directory, (Agent::Pi, ".jsonl"));
+        let expected = entries(&directory).into_iter().filter_map(|path| {
+            let id = stem(&path, ".jsonl")?;
+            found(Agent::Pi, path, id)
+        });
+        assert_eq!(logs, expected.collect::<Vec<LogFile>>());
+        let ids = logs.iter().map(|log| log.id.as_str());
+        let is_unix_link = |id: &&str| cfg!(unix) || *id != "link";
+        let all = ["a", "a-1", "b", "link"].into_iter().filter(is_unix_link);
+        assert!(all.clone().all(|id| ids.clone().any(|known| known == id)));
+        assert_eq!(ids.count(), all.count());
+        assert_eq!(others, [directory.join("c.json"), directory.join("d")]);
+        assert_eq!(
+            logs_in(&home.path().join("none"), (Agent::Pi, ".jsonl")),
+            (vec![], vec![])
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn paths_are_ordered_like_paths(a in "/?([ab.-]{1,2}/){0,2}[ab.]{1,3}x", b in "/?([ab.-]{1,2}/){0,2}[ab.]{1,3}x") {
+            let (a, b) = (Path::new(&a), Path::new(&b));
+            proptest::prop_assert_eq!(path_order(a, b), a.cmp(b));
+        }
     }
 
     #[test]

@@ -26,24 +26,6 @@ pub(super) struct HitCandidate {
     pub(super) offset: Option<usize>,
 }
 
-/// A score that can be sorted; scores are never NaN.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct OrderedScore(pub(super) f32);
-
-impl Eq for OrderedScore {}
-
-impl PartialOrd for OrderedScore {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for OrderedScore {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
-
 /// Sorts the candidates so that those of a session are together, best first, and returns the
 /// sessions. Lines of memories are none.
 pub(super) fn by_session(
@@ -61,63 +43,85 @@ pub(super) fn by_session(
         .filter(|session| matches!(session[0].holder, Holder::Log(..)))
 }
 
-/// Removes all but the first line of each memory, and messages that were listed before or are
-/// copies of such. A session keeps its places: the next of its messages moves up. The
-/// candidates are sorted, best first.
-pub(super) fn distinct(sorted: Vec<HitCandidate>) -> Vec<HitCandidate> {
+/// Counts the candidates without all but the first line of each memory, and without messages that
+/// were listed before or are copies of such. A session keeps its places: the next of its messages
+/// moves up. The candidates are sorted, best first. Also returns the first `most` that are left, and
+/// behind them the first of the other source if it is not among them.
+pub(super) fn distinct(sorted: &[HitCandidate], most: usize) -> (usize, Vec<HitCandidate>) {
     let mut holders: NumberMap<(bool, usize), usize> = NumberMap::default();
-    let mut next_of = vec![usize::MAX; sorted.len()];
+    let mut next_of = vec![u32::MAX; sorted.len()];
     // The number of each candidate's holder, and the next candidate of each holder.
-    let mut holder_of = Vec::with_capacity(sorted.len());
-    let mut queues: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = Vec::new();
-    for (number, candidate) in sorted.iter().enumerate() {
+    let mut holder_of: Vec<u32> = Vec::with_capacity(sorted.len());
+    let mut queues: Vec<u32> = Vec::new();
+    let mut last: Vec<u32> = Vec::new();
+    for (number, candidate) in (0..).zip(sorted) {
         let holder = *holders.entry(key(candidate.holder)).or_insert(last.len());
         if holder == last.len() {
             queues.push(number);
             last.push(number);
         } else {
-            next_of[last[holder]] = number;
+            next_of[last[holder] as usize] = number;
             last[holder] = number;
         }
-        holder_of.push(holder);
+        holder_of.push(holder as u32);
     }
     let mut lines = NumberSet::default();
     let mut copies = NumberSet::default();
-    let mut is_new = |candidate: &HitCandidate, holder: usize| {
+    lines.reserve(sorted.len());
+    copies.reserve(sorted.len());
+    let mut is_new = |candidate: &HitCandidate, holder: u32| {
         let line = match candidate.holder {
             Holder::Memory(_) => 0,
             Holder::Log(..) => candidate.line,
         };
         candidate.copy.is_none_or(|copy| copies.insert(copy)) && lines.insert((holder, line))
     };
-    let mut others: NumberMap<CopyKey, usize> = NumberMap::default();
-    let mut known = NumberSet::default();
-    for (candidate, holder) in sorted.iter().zip(&holder_of) {
-        if let Some(copy) = candidate.copy
-            && known.insert((copy, *holder))
-        {
-            *others.entry(copy).or_default() += 1;
-        }
-    }
-    let mut kept = Vec::new();
+    let mut total = 0;
+    let mut kept: Vec<HitCandidate> = Vec::new();
+    let mut has_both = false;
     for (place, holder) in sorted.iter().zip(&holder_of) {
+        let queue = &mut queues[*holder as usize];
         // A message without the phrase does not take the place of one with it.
-        while let Some(next) = sorted.get(queues[*holder])
+        while let Some(next) = sorted.get(*queue as usize)
             && next.tier == place.tier
         {
-            queues[*holder] = next_of[queues[*holder]];
+            *queue = next_of[*queue as usize];
             if is_new(next, *holder) {
-                kept.push(HitCandidate {
-                    score: place.score,
-                    copies: next.copy.map_or(0, |copy| others[&copy] - 1),
-                    ..*next
-                });
+                total += 1;
+                let is_other = kept
+                    .first()
+                    .is_some_and(|first| first.source != next.source);
+                if kept.len() < most || (is_other && !has_both) {
+                    has_both |= is_other;
+                    kept.push(HitCandidate {
+                        score: place.score,
+                        ..*next
+                    });
+                }
                 break;
             }
         }
     }
-    kept
+    count_copies(sorted, &holder_of, &mut kept);
+    (total, kept)
+}
+
+/// Counts for each of the kept candidates how many other holders have a copy of it.
+fn count_copies(sorted: &[HitCandidate], holder_of: &[u32], kept: &mut [HitCandidate]) {
+    let copies = kept.iter().filter_map(|candidate| candidate.copy);
+    let mut holders: NumberMap<CopyKey, Vec<u32>> = copies.map(|copy| (copy, Vec::new())).collect();
+    for (candidate, holder) in sorted.iter().zip(holder_of) {
+        if let Some(copy) = candidate.copy
+            && let Some(holders) = holders.get_mut(&copy)
+            && !holders.contains(holder)
+        {
+            holders.push(*holder);
+        }
+    }
+    for candidate in kept {
+        let holders = candidate.copy.and_then(|copy| holders.get(&copy));
+        candidate.copies = holders.map_or(0, |holders| holders.len().saturating_sub(1));
+    }
 }
 
 /// Moves the first candidate of the second source to the second place, if it is behind it.
@@ -134,6 +138,23 @@ pub(super) fn both_sources_first(candidates: &mut [HitCandidate]) {
 }
 
 impl HitCandidate {
+    /// Returns a number that orders candidates: those of the pool first, then those with the phrase,
+    /// by descending score, and by source.
+    pub(super) fn order(&self) -> u64 {
+        const SIGN: u32 = 1 << 31;
+        let bits = self.score.to_bits();
+        // Like `f32::total_cmp`; scores are never NaN.
+        let ascending = if bits & SIGN == 0 { bits | SIGN } else { !bits };
+        let source = match self.source {
+            HitSource::Detail => 0,
+            HitSource::Messages => 1,
+        };
+        u64::from(!self.is_in_pool) << 34
+            | u64::from(!self.tier) << 33
+            | u64::from(!ascending) << 1
+            | source
+    }
+
     /// Sets what was found in its text: the offset of the match, and whether it stands alone.
     pub(super) fn read(&mut self, found: Option<(usize, bool)>) {
         if let Some((offset, is_whole)) = found {
@@ -215,8 +236,11 @@ mod tests {
             message(2, 20, 6.0, None),
             message(1, 10, 5.0, None),
         ];
-        let kept = distinct(sorted);
+        let (total, kept) = distinct(&sorted, 9);
         assert_eq!(places(&kept), [(1, 10, 9.0), (2, 20, 8.0), (3, 1, 7.0)]);
+        assert_eq!((total, kept[0].copies), (3, 1));
+        let (total, first) = distinct(&sorted, 2);
+        assert_eq!((total, places(&first)), (3, places(&kept[..2])));
     }
 
     #[test]
@@ -226,8 +250,41 @@ mod tests {
             holder: Holder::Memory(4),
             ..message(4, line, score, None)
         };
-        let kept = distinct(vec![line(8, 3.0), message(1, 1, 2.0, None), line(2, 1.0)]);
-        assert_eq!(places(&kept), [(4, 8, 3.0), (1, 1, 2.0)]);
+        let sorted = [line(8, 3.0), message(1, 1, 2.0, None), line(2, 1.0)];
+        let (total, kept) = distinct(&sorted, 9);
+        assert_eq!((total, places(&kept)), (2, vec![(4, 8, 3.0), (1, 1, 2.0)]));
+    }
+
+    #[test]
+    fn the_first_of_the_other_source_is_kept_however_far_it_is() {
+        let mut sorted: Vec<HitCandidate> =
+            (1..9).map(|line| message(1, line, 1.0, None)).collect();
+        for at in [5, 7] {
+            sorted[at].source = HitSource::Detail;
+            sorted[at].holder = Holder::Memory(at);
+        }
+        let (total, kept) = distinct(&sorted, 2);
+        let lines = kept.iter().map(|one| one.line).collect::<Vec<u64>>();
+        assert_eq!((total, lines), (8, vec![1, 2, 6]));
+    }
+
+    #[test]
+    fn a_higher_score_goes_first_unless_another_is_in_the_pool_or_has_the_phrase() {
+        let scores = [9.5, 1.0, 0.0, -0.5, -7.0];
+        let orders = scores.map(|score| message(1, 1, score, None).order());
+        assert!(orders.is_sorted_by(|a, b| a < b));
+        let with = |is_in_pool, tier| HitCandidate {
+            is_in_pool,
+            tier,
+            ..message(1, 1, -7.0, None)
+        };
+        assert!(with(true, true).order() < orders[0]);
+        assert!(with(false, true).order() > orders[4]);
+        let memory = HitCandidate {
+            source: HitSource::Detail,
+            ..message(1, 1, 1.0, None)
+        };
+        assert!(memory.order() < orders[1] && memory.order() > orders[0]);
     }
 
     #[test]

@@ -37,8 +37,46 @@ pub(super) fn copy_key(message: &CorpusMessage<'_>) -> Option<CopyKey> {
     Some((message.identity?, message.kind, message.length))
 }
 
-/// The predicate that selects the messages to search.
-pub(super) type MessageFilter<'a> = &'a (dyn Fn(&CorpusMessage<'_>) -> bool + Sync);
+/// Selects the messages to search.
+#[derive(Clone, Copy)]
+pub(super) enum MessageFilter<'a> {
+    /// All messages of these logs.
+    Logs(&'a [bool]),
+    /// The messages that the predicate accepts.
+    Messages(&'a (dyn Fn(&CorpusMessage<'_>) -> bool + Sync)),
+}
+
+impl MessageFilter<'_> {
+    fn allows(self, message: &CorpusMessage<'_>) -> bool {
+        match self {
+            Self::Logs(logs) => logs.get(message.log) == Some(&true),
+            Self::Messages(allows) => allows(message),
+        }
+    }
+
+    /// Returns the log, the line and the key of a message, if it is allowed; reads as little of it
+    /// as possible.
+    fn mark(
+        self,
+        (block, table): (&Block<'_>, &MessageTable<'_>),
+        message: usize,
+    ) -> Option<(usize, u64, Option<CopyKey>)> {
+        match self {
+            Self::Logs(logs) => {
+                let log = block
+                    .log(message)
+                    .filter(|log| logs.get(*log) == Some(&true))?;
+                let mark = table.mark(message)?;
+                let copy = mark.identity.map(|id| (id, mark.kind, mark.length));
+                Some((log, mark.line, copy))
+            }
+            Self::Messages(allows) => {
+                let message = table.textless(message).filter(|message| allows(message))?;
+                Some((message.log, message.line, copy_key(&message)))
+            }
+        }
+    }
+}
 
 /// Finds the memory texts that contain the text: of each the first line, if possible one in which
 /// it stands alone. Also returns how many lines contain it.
@@ -147,8 +185,7 @@ fn in_spans(
         let Some((block, Some(table))) = &open else {
             return;
         };
-        let message = table.textless(found.message);
-        let Some(message) = message.filter(|message| allows(message)) else {
+        let Some((log, line, copy)) = allows.mark((block, table), found.message) else {
             return;
         };
         let (offset, is_whole) = match found.is_folded {
@@ -161,9 +198,9 @@ fn in_spans(
         };
         matches.push(ExactMatch {
             at: (found.block, found.message),
-            holder: message.log,
-            line: message.line,
-            copy: copy_key(&message),
+            holder: log,
+            line,
+            copy,
             offset,
             is_whole,
         });
@@ -201,7 +238,9 @@ fn in_block(
     while let Some(found) = literal.find_at(bytes, from) {
         let number = table.at(found.start());
         from = table.range(number)?.end.max(found.start()) + 1;
-        let message = content.message(number).filter(|message| allows(message));
+        let message = content
+            .message(number)
+            .filter(|message| allows.allows(message));
         // A match of a phrase with a line break could extend into the next message.
         if let Some(message) = message
             && let Some((offset, is_whole)) = first(literal, message.text)
@@ -270,16 +309,23 @@ mod tests {
             group: 100,
             ..Limits::default()
         };
-        let batches = Mutex::new(Vec::new());
-        let take = |found: Vec<ExactMatch>| {
-            batches.lock().expect("nobody panics").push(found.len());
+        let found = |filter: MessageFilter<'_>| {
+            let batches = Mutex::new(Vec::new());
+            let take = |found: Vec<ExactMatch>| {
+                batches.lock().expect("nobody panics").push(found);
+            };
+            let with = (Part::Words, filter);
+            in_logs(&corpus, ("common", &literal), with, (&limits, &take));
+            let batches = batches.into_inner().expect("nobody panicked");
+            assert!(batches.iter().all(|batch| batch.len() <= 100));
+            let mut all = batches.concat();
+            all.sort_by_key(|one| one.at);
+            all
         };
-        let allows = |_: &CorpusMessage<'_>| true;
-        let with = (Part::Words, &allows as MessageFilter<'_>);
-        in_logs(&corpus, ("common", &literal), with, (&limits, &take));
-        let batches = batches.into_inner().expect("nobody panicked");
-        assert_eq!(batches.iter().sum::<usize>(), MESSAGES);
-        assert!(batches.iter().all(|count| *count <= 100), "{batches:?}");
+        let all = found(MessageFilter::Messages(&|_| true));
+        assert_eq!(all.len(), MESSAGES);
+        assert_eq!(found(MessageFilter::Logs(&[true])), all);
+        assert_eq!(found(MessageFilter::Logs(&[false])), []);
     }
 
     #[test]

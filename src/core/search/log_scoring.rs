@@ -19,6 +19,40 @@ pub(super) struct LogScoring<'a> {
     pub(super) wants: Wanted<'a>,
 }
 
+/// The first messages of a log, best first.
+#[derive(Debug, Default)]
+pub(super) struct FirstOfLog(pub(super) Vec<Ranked>);
+
+impl FirstOfLog {
+    /// How many there are at most.
+    const MOST: usize = SESSION.len();
+
+    /// Whether a message with this score may be one of them.
+    pub(super) fn may_take(&self, score: f32) -> bool {
+        let last = self.0.get(Self::MOST - 1);
+        last.is_none_or(|last| score >= last.score)
+    }
+
+    /// Takes a message if it is one of them and wanted, and offers it to the best of all logs.
+    pub(super) fn take(&mut self, scoring: &LogScoring<'_>, ranked: Ranked) {
+        let mut known = self.0.iter();
+        let place = known.position(|known| Ranked::compare(&ranked, known).is_lt());
+        let place = place.unwrap_or(self.0.len());
+        let is_first = place < Self::MOST;
+        let may_be_best = scoring.best.may_take(ranked.score);
+        if !(is_first || may_be_best) || !(scoring.wants)(&ranked) {
+            return;
+        }
+        if is_first {
+            self.0.insert(place, ranked);
+            self.0.truncate(Self::MOST);
+        }
+        if may_be_best {
+            scoring.best.take(ranked);
+        }
+    }
+}
+
 impl<'a> LogScoring<'a> {
     /// Scores the messages of a log, offers them to the best ones, and returns the first of the
     /// log.
@@ -27,8 +61,6 @@ impl<'a> LogScoring<'a> {
         (found, blocks): (&LogMatches<'_>, &[usize]),
         lookup: &mut Lookup<'a>,
     ) -> Vec<Ranked> {
-        /// How many messages of each log are returned.
-        const OF_EACH: usize = SESSION.len();
         let mut talks = Conversations::default();
         let mut held: Option<Vec<PassageGroup>> = Some(Vec::new());
         let mut passages = 0;
@@ -43,7 +75,7 @@ impl<'a> LogScoring<'a> {
                 held => *held = None,
             }
         });
-        let mut first: Vec<Ranked> = Vec::with_capacity(OF_EACH + 1);
+        let mut first = FirstOfLog::default();
         let mut scores = Vec::new();
         let mut score = |group: &PassageGroup| {
             self.rarity.score(group, &talks, &mut scores);
@@ -53,22 +85,7 @@ impl<'a> LogScoring<'a> {
                     holder: Holder::Log(found.log, passage.part),
                     at: passage.at,
                 };
-                let place = first
-                    .iter()
-                    .position(|known| Ranked::compare(&ranked, known).is_lt())
-                    .unwrap_or(first.len());
-                let is_first = place < OF_EACH;
-                let may_be_best = self.best.may_take(ranked.score);
-                if !(is_first || may_be_best) || !(self.wants)(&ranked) {
-                    continue;
-                }
-                if is_first {
-                    first.insert(place, ranked);
-                    first.truncate(OF_EACH);
-                }
-                if may_be_best {
-                    self.best.take(ranked);
-                }
+                first.take(self, ranked);
             }
         };
         match held {
@@ -78,7 +95,7 @@ impl<'a> LogScoring<'a> {
                 score(&group);
             }),
         }
-        first
+        first.0
     }
 
     /// Passes the passages of a log to `done`, group by group; `blocks` are those of its words.

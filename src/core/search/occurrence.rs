@@ -1,12 +1,13 @@
 //! The words of a query in the blocks of the logs, before their messages are scored.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::limits::Limits;
 use super::needle::{Haystack, NeedleMatch, Needles};
 use super::score::counted;
 use super::walker::TermOccurrence;
-use super::{on_all_cores, over_blocks};
+use super::{over_blocks, with_on_all_cores};
 use crate::core::corpus::{Block, Corpus, Part, SpanLists, WordLists};
 use crate::core::text::Stems;
 
@@ -14,16 +15,36 @@ use crate::core::text::Stems;
 pub(super) struct LogOccurrences {
     pub(super) log: usize,
     pub(super) part: Part,
-    pub(super) found: Vec<TermOccurrence>,
+    found: LogFound,
 }
 
-/// A match with its log, while the blocks of a part are searched.
+/// Where the matches of a log are held.
+enum LogFound {
+    /// In a range of these matches, by their index.
+    In(usize, Range<usize>),
+    /// Here, because they are of several ranges.
+    Here(Vec<TermOccurrence>),
+}
+
+/// A match with its log, while a block is searched.
 pub(super) type Found = (u32, TermOccurrence);
+
+/// The matches in some blocks.
+pub(super) struct FoundMatches {
+    found: Vec<TermOccurrence>,
+    /// Matches of one log that follow each other and are in order: the log, and the index of the
+    /// first.
+    runs: Vec<(u32, u32)>,
+    /// How many messages have a needle.
+    messages: usize,
+    /// How many messages have each needle.
+    with: Vec<usize>,
+}
 
 /// What the threads of a search have found in one part.
 pub(super) struct FoundInPart {
     /// By the blocks they are of; `None` if there are too many to hold.
-    pub(super) held: Option<Vec<(usize, Vec<Found>)>>,
+    pub(super) held: Option<Vec<(usize, FoundMatches)>>,
     /// How many there are, with those of the parts before.
     pub(super) count: usize,
     /// How many messages have a needle.
@@ -46,14 +67,52 @@ pub(super) enum Matches<'a> {
     In(&'a [usize]),
 }
 
+impl FoundMatches {
+    fn new(needles: usize) -> Self {
+        Self {
+            found: Vec::new(),
+            runs: Vec::new(),
+            messages: 0,
+            with: vec![0; needles],
+        }
+    }
+
+    /// Adds the next match of a log; what is found of one needle in a message is one match.
+    fn push(&mut self, log: u32, one: TermOccurrence) {
+        let before = match self.found.last_mut() {
+            Some(last) if last.order() == one.order() => {
+                last.is_exact |= one.is_exact;
+                last.times += one.times;
+                return;
+            }
+            last => last.map(|last| *last),
+        };
+        let is_same_log = self.runs.last().is_some_and(|(last, _)| *last == log);
+        if !(is_same_log && before.is_some_and(|before| before.order() < one.order())) {
+            self.runs.push((log, self.found.len() as u32));
+        }
+        self.messages += usize::from(before.is_none_or(|before| before.at() != one.at()));
+        self.with[usize::from(one.needle)] += 1;
+        self.found.push(one);
+    }
+
+    /// Returns each run of matches, with its log.
+    fn runs(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let ends = self.runs.iter().skip(1).map(|(_, first)| *first as usize);
+        let ends = ends.chain([self.found.len()]);
+        let runs = self.runs.iter().zip(ends);
+        runs.map(|((log, first), end)| (*log as usize, *first as usize..end))
+    }
+}
+
 impl FoundInPart {
     /// Takes the matches in a few blocks; `at` orders them.
-    pub(super) fn take(&mut self, (at, found): (usize, Vec<Found>), limits: &Limits) {
-        for (_, occurrence) in &found {
-            self.with[usize::from(occurrence.needle)] += 1;
+    pub(super) fn take(&mut self, (at, found): (usize, FoundMatches), limits: &Limits) {
+        for (sum, with) in self.with.iter_mut().zip(&found.with) {
+            *sum += with;
         }
-        self.messages += found.chunk_by(|a, b| a.1.at() == b.1.at()).count();
-        self.count += found.len();
+        self.messages += found.messages;
+        self.count += found.found.len();
         match &mut self.held {
             Some(held) if self.count <= limits.occurrences => {
                 limits.hold(self.count);
@@ -64,24 +123,56 @@ impl FoundInPart {
     }
 }
 
-/// Returns matches by log, in the order of the blocks.
+/// Divides matches by log; appends them to `all`, which they stay in.
 pub(super) fn by_log(
-    corpus: &Corpus,
     part: Part,
-    mut held: Vec<(usize, Vec<Found>)>,
-) -> impl Iterator<Item = LogOccurrences> + use<> {
+    mut held: Vec<(usize, FoundMatches)>,
+    all: &mut Vec<Vec<TermOccurrence>>,
+) -> Vec<LogOccurrences> {
     held.sort_unstable_by_key(|(at, _)| *at);
-    let mut logs: Vec<Vec<TermOccurrence>> = vec![Vec::new(); corpus.logs().len()];
-    for (log, occurrence) in held.into_iter().flat_map(|(_, found)| found) {
-        logs[log as usize].push(occurrence);
+    let mut runs: Vec<(usize, usize, Range<usize>)> = Vec::new();
+    for (_, found) in held {
+        let own = found.runs().map(|(log, range)| (log, all.len(), range));
+        runs.extend(own);
+        all.push(found.found);
     }
-    for found in &mut logs {
-        // Segments of the index that were built at the same time have blocks in between.
-        found.sort_by_key(TermOccurrence::order);
+    runs.sort_by_key(|(log, ..)| *log);
+    let logs = runs.chunk_by(|a, b| a.0 == b.0).map(|runs| LogOccurrences {
+        log: runs[0].0,
+        part,
+        found: match runs {
+            [(_, of, range)] => LogFound::In(*of, range.clone()),
+            runs => {
+                let runs = runs.iter().map(|(_, of, range)| &all[*of][range.clone()]);
+                let mut found = runs.collect::<Vec<_>>().concat();
+                // Segments of the index that were built at the same time have blocks in between.
+                found.sort_by_key(TermOccurrence::order);
+                LogFound::Here(found)
+            }
+        },
+    });
+    logs.collect()
+}
+
+impl LogOccurrences {
+    /// Returns the matches; `all` are those that [`by_log`] divided.
+    pub(super) fn found<'a>(&'a self, all: &'a [Vec<TermOccurrence>]) -> &'a [TermOccurrence] {
+        match &self.found {
+            LogFound::In(of, range) => &all[*of][range.clone()],
+            LogFound::Here(found) => found,
+        }
     }
-    let logs = logs.into_iter().enumerate();
-    logs.filter(|(_, found)| !found.is_empty())
-        .map(move |(log, found)| LogOccurrences { log, part, found })
+}
+
+impl LogMatches<'_> {
+    /// Returns how many matches there are, if they are held.
+    pub(super) fn held(&self) -> Option<usize> {
+        let held = self.parts.iter().map(|(_, matches)| match matches {
+            Matches::Held(found) => Some(found.len()),
+            Matches::In(_) => None,
+        });
+        held.sum()
+    }
 }
 
 impl Matches<'_> {
@@ -168,7 +259,7 @@ impl<'a> Lookup<'a> {
 pub(super) fn search_part(
     (corpus, part): (&Corpus, Part),
     needles: &Needles,
-    take: &(dyn Fn(usize, Vec<Found>) + Sync),
+    take: &(dyn Fn(usize, FoundMatches) + Sync),
 ) {
     match part.has_concordance() {
         true => search_messages((corpus, part), needles, take),
@@ -180,19 +271,14 @@ pub(super) fn search_part(
 fn search_messages(
     (corpus, part): (&Corpus, Part),
     needles: &Needles,
-    take: &(dyn Fn(usize, Vec<Found>) + Sync),
+    take: &(dyn Fn(usize, FoundMatches) + Sync),
 ) {
     let lists = look_up(corpus, needles, (part, &mut Stems::default()));
     let slices = lists.slices();
-    on_all_cores(slices.len(), |slice| {
+    with_on_all_cores(slices.len(), Vec::new, |all, slice| {
         lists.each_span(slices[slice].clone(), &mut |lists| {
-            let indexed = by_block(&lists);
-            let mut found = Vec::with_capacity(indexed.len());
-            for indexed in indexed.chunk_by(|a, b| a.block == b.block) {
-                if let Some(block) = corpus.block(part, indexed[0].block as usize) {
-                    add_indexed(&block, indexed, &mut found);
-                }
-            }
+            let mut found = FoundMatches::new(needles.all.len());
+            each_match(&lists, all, |log, one| found.push(log as u32, one));
             take(lists.number, found);
         });
     });
@@ -202,7 +288,7 @@ fn search_messages(
 fn search_results(
     (corpus, part): (&Corpus, Part),
     needles: &Needles,
-    take: &(dyn Fn(usize, Vec<Found>) + Sync),
+    take: &(dyn Fn(usize, FoundMatches) + Sync),
 ) {
     let mut may_hold = vec![0u32; corpus.blocks(part).len()];
     let lists = look_up(corpus, needles, (part, &mut Stems::default()));
@@ -219,7 +305,11 @@ fn search_results(
         let may_hold = may_hold[block.number()];
         let _ = search_text((part, block), (needles, may_hold), (stems, found));
     };
-    over_blocks(corpus, (part, &blocks), own, work, take);
+    over_blocks(corpus, (part, &blocks), own, work, |at, all: Vec<Found>| {
+        let mut found = FoundMatches::new(needles.all.len());
+        all.into_iter().for_each(|(log, one)| found.push(log, one));
+        take(at, found);
+    });
 }
 
 /// Looks the needles up in the index of a part.
@@ -235,19 +325,30 @@ fn look_up<'a>(
     lists
 }
 
+/// Passes what the index says about a span to `take`, with the log, in the order of its blocks:
+/// each form of a needle apart.
+fn each_match(
+    lists: &SpanLists<'_, (u8, bool)>,
+    all: &mut Vec<u64>,
+    mut take: impl FnMut(usize, TermOccurrence),
+) {
+    let number = |(needle, is_exact): (u8, bool)| u16::from(needle) << 1 | u16::from(is_exact);
+    lists.each_by_message(all, number, |log, number, occurrence| {
+        let one = TermOccurrence {
+            block: occurrence.block as u32,
+            message: occurrence.message as u16,
+            needle: (number >> 1) as u8,
+            is_exact: number & 1 == 1,
+            times: occurrence.times,
+        };
+        take(log, one);
+    });
+}
+
 /// Returns what the index says about a span, by block.
 fn by_block(lists: &SpanLists<'_, (u8, bool)>) -> Vec<TermOccurrence> {
     let mut found = Vec::new();
-    lists.each(&mut |(needle, is_exact), occurrence| {
-        found.push(TermOccurrence {
-            block: occurrence.block as u32,
-            message: occurrence.message as u16,
-            needle,
-            is_exact,
-            times: occurrence.times,
-        });
-    });
-    // The index has the places of each word in order, so this merges a few sorted lists.
+    each_match(lists, &mut Vec::new(), |_, one| found.push(one));
     found.sort_by_key(TermOccurrence::order);
     found
 }
@@ -309,7 +410,9 @@ fn search_text(
             .partition_point(|place| place.at < end)
             .max(1);
         if let Some(message) = content.message(number) {
-            for (needle, times, is_exact) in counted(&places[from..from + length]) {
+            let mut counts = counted(&places[from..from + length]);
+            counts.sort_unstable();
+            for (needle, times, is_exact) in counts {
                 let occurrence = TermOccurrence {
                     block: u32::try_from(block.number()).ok()?,
                     message: number as u16,

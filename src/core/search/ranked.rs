@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::bounds::{Bounds, LogBounds};
+use super::held_scoring::HeldScoring;
 use super::limits::Limits;
 use super::log_scoring::LogScoring;
 use super::needle::{Haystack, Needles};
 use super::occurrence::{self, FoundInPart, LogMatches, LogOccurrences, Lookup, Matches, by_log};
 use super::score::{Conversations, Passage, PassageGroup, Rarity, counted, session_scores, worth};
-use super::walker::{MessagePosition, blocks_of_logs};
+use super::walker::{MessagePosition, TermOccurrence, blocks_of_logs};
 use super::{MemoryText, Sources, on_all_cores, with_on_all_cores};
 use crate::core::corpus::{Corpus, Part};
 use crate::core::text::Stems;
@@ -47,6 +47,8 @@ pub(super) struct Occurrences<'a> {
     texts: Vec<MemoryOccurrences>,
     /// `None` if there are too many to hold.
     logs: Option<Vec<LogOccurrences>>,
+    /// What these are divided from.
+    found: Vec<Vec<TermOccurrence>>,
     /// The parts of the logs that were searched.
     parts: Vec<Part>,
     /// The number of messages that contain a needle.
@@ -80,6 +82,7 @@ impl<'a> Occurrences<'a> {
             limits,
             texts: Vec::new(),
             logs: Some(Vec::new()),
+            found: Vec::new(),
             parts: Vec::new(),
             messages: 0,
             with: vec![0; needles.all.len()],
@@ -121,11 +124,9 @@ impl<'a> Occurrences<'a> {
 
     /// Adds the needles in one part of the logs.
     pub(super) fn search_logs(&mut self, corpus: &Corpus, part: Part) {
-        let logs = self.logs.iter().flatten();
-        let before: usize = logs.map(|log| log.found.len()).sum();
         let all = Mutex::new(FoundInPart {
             held: self.logs.is_some().then(Vec::new),
-            count: before,
+            count: self.found.iter().map(Vec::len).sum(),
             messages: 0,
             with: vec![0; self.with.len()],
         });
@@ -141,8 +142,11 @@ impl<'a> Occurrences<'a> {
         }
         self.bytes += corpus.logs().map(|log| log.text_bytes(part)).sum::<u64>();
         match (&mut self.logs, found.held) {
-            (Some(logs), Some(held)) => logs.extend(by_log(corpus, part, held)),
-            (logs, _) => *logs = None,
+            (Some(logs), Some(held)) => logs.extend(by_log(part, held, &mut self.found)),
+            (logs, _) => {
+                *logs = None;
+                self.found.clear();
+            }
         }
     }
 
@@ -201,8 +205,8 @@ impl<'a> Occurrences<'a> {
         rarity: &Rarity,
         (best, best_sessions, wants): (&Best, &Best, Wanted<'_>),
     ) -> Vec<Vec<Ranked>> {
-        /// How many logs are scored before the memory of their blocks is released.
-        const TOGETHER: usize = 16;
+        /// How many logs are scored before the memory of their outlines is released.
+        const TOGETHER: usize = 64;
         let blocks: Vec<(Part, Vec<Vec<usize>>)> = Part::ALL
             .into_iter()
             .filter(|part| *part == Part::Words || self.logs.is_none())
@@ -225,39 +229,32 @@ impl<'a> Occurrences<'a> {
             best,
             wants,
         };
-        let rank = |logs: &[(&LogMatches<'_>, Option<LogBounds>)]| {
-            let groups: Vec<_> = logs.chunks(TOGETHER).collect();
-            let sessions = with_on_all_cores(groups.len(), Lookup::default, |lookup, group| {
-                let mut sessions = Vec::new();
-                let mut read = Vec::new();
-                for (found, bounds) in groups[group] {
-                    if bounds.is_some_and(|bounds| !bounds.may_be_best(best, best_sessions)) {
-                        continue;
-                    }
-                    let first = scoring.rank((found, &words[found.log]), lookup);
-                    if let Some(ranked) = first.first() {
-                        let own: Vec<f32> = first.iter().map(|ranked| ranked.score).collect();
-                        best_sessions.take(Ranked {
-                            score: session_scores(&own)[0],
-                            ..*ranked
-                        });
-                        sessions.push(first);
-                    }
-                    read.push(*found);
+        let make = || (Lookup::default(), HeldScoring::new(corpus, rarity.count()));
+        let groups: Vec<&[LogMatches<'_>]> = logs.chunks(TOGETHER).collect();
+        let sessions = with_on_all_cores(groups.len(), make, |(lookup, held), group| {
+            let mut sessions = Vec::new();
+            for found in groups[group] {
+                let of = (found, &*words[found.log]);
+                let is_held = found
+                    .held()
+                    .is_some_and(|count| count <= self.limits.passages);
+                let first = match is_held {
+                    true => held.rank(of, &scoring, best_sessions),
+                    false => scoring.rank(of, lookup),
+                };
+                if let Some(ranked) = first.first() {
+                    let own: Vec<f32> = first.iter().map(|ranked| ranked.score).collect();
+                    best_sessions.take(Ranked {
+                        score: session_scores(&own)[0],
+                        ..*ranked
+                    });
+                    sessions.push(first);
                 }
-                release(corpus, &read);
-                sessions
-            });
-            sessions.into_iter().flatten()
-        };
-        let bounded = bounds(corpus, rarity, (&logs, words), best_sessions.most);
-        // The logs with the highest bounds are scored first: they rule out most others.
-        let (first, others) = highest(&logs, &bounded, best_sessions.most);
-        let mut sessions: Vec<Vec<Ranked>> = rank(&first).collect();
-        best.settle();
-        best_sessions.settle();
-        sessions.extend(rank(&others));
-        sessions
+            }
+            release(corpus, groups[group]);
+            sessions
+        });
+        sessions.into_iter().flatten().collect()
     }
 
     /// Returns the matches of each log, by what is held, or by the blocks of each part.
@@ -268,7 +265,7 @@ impl<'a> Occurrences<'a> {
                 log: parts[0].log,
                 parts: parts
                     .iter()
-                    .map(|found| (found.part, Matches::Held(&found.found)))
+                    .map(|found| (found.part, Matches::Held(found.found(&self.found))))
                     .collect(),
             });
             return matches.collect();
@@ -286,75 +283,15 @@ impl<'a> Occurrences<'a> {
     }
 }
 
-/// A log with what its scores are at most, if that is known.
-type BoundedLog<'a, 'b> = (&'a LogMatches<'b>, Option<LogBounds>);
-
-/// How many times as many logs as sessions are wanted are scored first, by each kind of bound.
-const FIRST: usize = 2;
-
-/// Returns the bounds of each log, whose words are in these blocks; none if all logs must be scored
-/// anyway.
-fn bounds(
-    corpus: &Corpus,
-    rarity: &Rarity,
-    (logs, blocks): (&[LogMatches<'_>], &[Vec<usize>]),
-    sessions: usize,
-) -> Vec<Option<LogBounds>> {
-    /// How many logs a thread takes before the memory of their blocks is released.
-    const TOGETHER: usize = 64;
-    if logs.len() <= FIRST.saturating_mul(sessions) {
-        return vec![None; logs.len()];
-    }
-    let chunks: Vec<_> = logs.chunks(TOGETHER).collect();
-    let make = || Bounds::new(corpus, rarity);
-    let bounds = with_on_all_cores(chunks.len(), make, |bounds, chunk| {
-        let of = |found: &LogMatches<'_>| bounds.of(found, &blocks[found.log]);
-        let bounds: Vec<_> = chunks[chunk].iter().map(of).collect();
-        release(corpus, &chunks[chunk].iter().collect::<Vec<_>>());
-        bounds
-    });
-    bounds.into_iter().flatten().collect()
-}
-
-/// Divides the logs into those with the highest bounds, several times as many as `sessions`, and
-/// all others, each in order.
-fn highest<'a, 'b>(
-    logs: &'a [LogMatches<'b>],
-    bounds: &[Option<LogBounds>],
-    sessions: usize,
-) -> (Vec<BoundedLog<'a, 'b>>, Vec<BoundedLog<'a, 'b>>) {
-    let mut is_first = vec![false; logs.len()];
-    let mut by_bound: Vec<usize> = (0..logs.len()).collect();
-    let of_message = |bounds: LogBounds| bounds.message;
-    let of_session = |bounds: LogBounds| bounds.session;
-    for of in [of_message as fn(LogBounds) -> f32, of_session] {
-        let bound = |log: usize| bounds[log].map_or(f32::MAX, of);
-        let most = FIRST.saturating_mul(sessions).min(logs.len());
-        if most < logs.len() {
-            by_bound.select_nth_unstable_by(most, |a, b| bound(*b).total_cmp(&bound(*a)));
-        }
-        by_bound[..most]
-            .iter()
-            .for_each(|log| is_first[*log] = true);
-    }
-    let all = logs.iter().zip(bounds.iter().copied()).zip(is_first);
-    let (first, others): (Vec<_>, Vec<_>) = all.partition(|(_, is_first)| *is_first);
-    let without_flag = |logs: Vec<(BoundedLog<'a, 'b>, bool)>| {
-        let logs = logs.into_iter().map(|(log, _)| log);
-        logs.collect()
-    };
-    (without_flag(first), without_flag(others))
-}
-
-/// Releases the memory of the blocks of logs that were scored.
-fn release(corpus: &Corpus, logs: &[&LogMatches<'_>]) {
+/// Releases the memory of the outlines of logs that were scored.
+fn release(corpus: &Corpus, logs: &[LogMatches<'_>]) {
     for part in Part::ALL {
         let mine = logs.iter().flat_map(|found| &found.parts);
         let mine = mine.filter(|(of, _)| *of == part);
         let spans = mine.filter_map(|(_, matches)| matches.blocks());
         let first = spans.clone().map(|(first, _)| first).min();
         if let (Some(first), Some(last)) = (first, spans.map(|(_, last)| last).max()) {
-            corpus.release(part, first..last + 1);
+            corpus.release_outlines(part, first..last + 1);
         }
     }
 }
@@ -386,14 +323,6 @@ impl Best {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         taken.push(ranked);
         if taken.len() >= self.most.saturating_mul(2) {
-            self.drop_others(&mut taken);
-        }
-    }
-
-    /// Drops all but the best, so that the lowest score is that of the last of these.
-    fn settle(&self) {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if taken.len() >= self.most {
             self.drop_others(&mut taken);
         }
     }
@@ -529,12 +458,9 @@ mod tests {
                 at: (at / 9, at % 9),
             });
             let best = Best::new(most);
-            for (number, ranked) in all.clone().enumerate() {
+            for ranked in all.clone() {
                 if best.may_take(ranked.score) {
                     best.take(ranked);
-                }
-                if number == scores.len() / 2 {
-                    best.settle();
                 }
             }
             let mut found = best.finish();

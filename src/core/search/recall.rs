@@ -12,10 +12,9 @@ mod limited;
 mod literal;
 mod pool;
 
-use std::cmp::Reverse;
 use std::sync::OnceLock;
 
-use super::candidate::{HitCandidate, OrderedScore, both_sources_first, by_session, distinct, key};
+use super::candidate::{HitCandidate, both_sources_first, by_session, distinct, key};
 use super::limits::Limits;
 use super::needle::{Haystack, Needles};
 use super::ranked::Holder;
@@ -202,6 +201,11 @@ impl<'a> Search<'a> {
         self.allows(message.log, (message.role, message.time)) && !self.is_left_out(message)
     }
 
+    /// Returns whether either all messages of a log are allowed or none.
+    fn allows_whole_logs(&self) -> bool {
+        self.filters.admit_all_messages() && self.request.without.is_none()
+    }
+
     /// Returns whether the message is of the session that is left out, in a log of several.
     fn is_left_out(&self, message: &CorpusMessage<'_>) -> bool {
         message.session.is_some() && message.session == self.request.without
@@ -288,13 +292,12 @@ impl<'a> Search<'a> {
     /// how many are left, and the first ones.
     fn best(&self, mut candidates: Vec<HitCandidate>) -> (usize, Vec<HitCandidate>) {
         self.sort(&mut candidates);
-        self.first(candidates)
+        self.first(&candidates)
     }
 
     /// Returns how many of the sorted candidates are distinct, and the first of those.
-    fn first(&self, sorted: Vec<HitCandidate>) -> (usize, Vec<HitCandidate>) {
-        let mut candidates = distinct(sorted);
-        let total = candidates.len();
+    fn first(&self, sorted: &[HitCandidate]) -> (usize, Vec<HitCandidate>) {
+        let (total, mut candidates) = distinct(sorted, self.limit);
         both_sources_first(&mut candidates);
         candidates.truncate(self.limit);
         (total, candidates)
@@ -310,14 +313,8 @@ impl<'a> Search<'a> {
     /// Sorts the candidates, best first; path and line decide between equal scores.
     fn sort(&self, candidates: &mut [HitCandidate]) {
         candidates.sort_by_cached_key(|candidate| {
-            (
-                Reverse(candidate.is_in_pool),
-                Reverse(candidate.tier),
-                Reverse(OrderedScore(candidate.score)),
-                candidate.source,
-                self.rank(candidate.holder),
-                candidate.line,
-            )
+            let rank = self.rank(candidate.holder);
+            (candidate.order(), rank, candidate.line)
         });
     }
 

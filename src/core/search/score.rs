@@ -121,14 +121,19 @@ impl Rarity {
     /// Returns the score of a passage of full worth: `best` are the contributions to it for each
     /// needle, and `talk` those to its conversation.
     pub(super) fn total(&self, best: &[f32], talk: f32) -> f32 {
+        let covered = best.iter().enumerate();
+        let covered = covered.filter(|(_, best)| **best > 0.0);
+        self.with_covered((best.iter().sum(), covered.map(|(needle, _)| needle)), talk)
+    }
+
+    /// Like [`Rarity::total`], from the sum of the contributions and the needles that have some.
+    pub(super) fn with_covered(
+        &self,
+        (sum, covered): (f32, impl Iterator<Item = usize>),
+        talk: f32,
+    ) -> f32 {
         let all: f32 = self.0.iter().sum();
-        let sum: f32 = best.iter().sum();
-        let covered: f32 = best
-            .iter()
-            .zip(&self.0)
-            .filter(|(best, _)| **best > 0.0)
-            .map(|(_, rarity)| rarity)
-            .sum();
+        let covered: f32 = covered.map(|needle| self.0[needle]).sum();
         let coverage = 1.0 - COVERAGE + COVERAGE * covered / all;
         sum * coverage + CONVERSATION * talk
     }
@@ -137,9 +142,8 @@ impl Rarity {
     pub(super) fn add(&self, group: &PassageGroup, talks: &mut Conversations) {
         for count in &group.counts {
             let passage = &group.passages[count.passage];
-            let talk = talks.enter(day(passage), self.0.len());
-            let best = &mut talk.best[count.needle];
-            *best = best.max(self.offer(count, passage.length));
+            let talk = talks.enter(day_of(passage.time), self.0.len());
+            talk.raise(count.needle, self.offer(count, passage.length));
         }
     }
 
@@ -158,18 +162,14 @@ impl Rarity {
         let mut with_needle: Vec<usize> = group.counts.iter().map(|c| c.passage).collect();
         with_needle.dedup();
         with_needle.retain(|number| own.contains(number));
-        let mut talk = None;
+        let mut talks = talks.sums();
         for number in with_needle {
             let passage = &group.passages[number];
             let best = &best[number * needles..(number + 1) * needles];
             if best.iter().all(|best| *best <= 0.0) {
                 continue;
             }
-            let day = day(passage);
-            let talk = match talk {
-                Some((known, sum)) if known == day => sum,
-                _ => talk.insert((day, talks.sum(day))).1,
-            };
+            let talk = talks.of(day_of(passage.time));
             found.push((self.total(best, talk) * passage.worth, *passage));
         }
     }
@@ -181,12 +181,7 @@ impl Rarity {
         let passages = &group.passages;
         best.clear();
         best.resize(passages.len() * needles, 0.0);
-        let apart = |from: usize, to: usize| {
-            passages[from]
-                .time
-                .zip(passages[to].time)
-                .is_some_and(|(from, to)| (to - from).abs() > PAUSE)
-        };
+        let apart = |from: usize, to: usize| are_apart(passages[from].time, passages[to].time);
         for count in &group.counts {
             let offer = self.offer(count, passages[count.passage].length);
             let mut lend = |passage: usize, share: f32| {
@@ -216,6 +211,12 @@ impl Rarity {
             }
         }
     }
+}
+
+/// Returns the score of a passage of full worth that covers all needles, from the sum of the
+/// contributions to it.
+pub(super) fn covering(sum: f32, talk: f32) -> f32 {
+    sum + CONVERSATION * talk
 }
 
 impl PassageGroup {
@@ -288,17 +289,48 @@ pub(super) struct Conversations {
 
 /// The best contributions in a conversation.
 #[derive(Debug)]
-struct ConversationBest {
+pub(super) struct ConversationBest {
     day: Option<i64>,
     /// For each needle.
     best: Vec<f32>,
+}
+
+impl ConversationBest {
+    /// Adds a contribution for a needle.
+    pub(super) fn raise(&mut self, needle: usize, offer: f32) {
+        let best = &mut self.best[needle];
+        *best = best.max(offer);
+    }
+}
+
+/// The sums of the best contributions by day; the last one is remembered.
+pub(super) struct TalkSums<'a> {
+    talks: &'a Conversations,
+    last: Option<(Option<i64>, f32)>,
+}
+
+impl TalkSums<'_> {
+    pub(super) fn of(&mut self, day: Option<i64>) -> f32 {
+        match self.last {
+            Some((known, sum)) if known == day => sum,
+            _ => self.last.insert((day, self.talks.sum(day))).1,
+        }
+    }
 }
 
 impl Conversations {
     /// How many days of one log are told apart; the first stands for those beyond them.
     const MOST: usize = 10_000;
 
-    fn enter(&mut self, day: Option<i64>, needles: usize) -> &mut ConversationBest {
+    /// Forgets all conversations, for the next log.
+    pub(super) fn clear(&mut self) {
+        self.all.clear();
+        self.places.clear();
+        self.last = 0;
+    }
+
+    /// Returns the conversation of a day.
+    pub(super) fn enter(&mut self, day: Option<i64>, needles: usize) -> &mut ConversationBest {
         if self.all.get(self.last).is_none_or(|last| last.day != day) {
             self.last = match self.places.get(&day) {
                 Some(place) => *place,
@@ -316,17 +348,30 @@ impl Conversations {
         &mut self.all[self.last]
     }
 
+    pub(super) fn sums(&self) -> TalkSums<'_> {
+        TalkSums {
+            talks: self,
+            last: None,
+        }
+    }
+
     /// Returns the sum of the best contributions on a day.
-    fn sum(&self, day: Option<i64>) -> f32 {
+    pub(super) fn sum(&self, day: Option<i64>) -> f32 {
         let place = self.places.get(&day).copied().unwrap_or(0);
         let talk = self.all.get(place);
         talk.map_or(0.0, |talk| talk.best.iter().sum())
     }
 }
 
-/// Returns the day of a passage: a conversation is the messages of one log on one day.
-fn day(passage: &Passage) -> Option<i64> {
-    passage.time.map(|time| time.div_euclid(DAY))
+/// Returns the day of a message: a conversation is the messages of one log on one day.
+pub(super) fn day_of(time: Option<i64>) -> Option<i64> {
+    time.map(|time| time.div_euclid(DAY))
+}
+
+/// Whether there is a pause between two messages that follow each other.
+pub(super) fn are_apart(from: Option<i64>, to: Option<i64>) -> bool {
+    from.zip(to)
+        .is_some_and(|(from, to)| (to - from).abs() > PAUSE)
 }
 
 #[cfg(test)]

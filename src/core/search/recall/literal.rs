@@ -50,7 +50,11 @@ impl Search<'_> {
                     let mut collected = collected.unwrap_or_else(PoisonError::into_inner);
                     collected.take(found, &ranks);
                 };
-                let with = (part, &allows as MessageFilter<'_>);
+                let allowed = match self.allows_whole_logs() {
+                    true => MessageFilter::Logs(&self.logs),
+                    false => MessageFilter::Messages(&allows),
+                };
+                let with = (part, allowed);
                 exact::in_logs(corpus, (text, &literal), with, (&self.limits, &take));
             };
             let (first, then) = self.parts();
@@ -87,10 +91,10 @@ impl Search<'_> {
         loop {
             // The first hits mostly depend on the first candidates only.
             let start = candidates.len().min(batch.saturating_mul(2));
-            let (_, best) = self.first(candidates[..start].to_vec());
+            let (_, best) = self.first(&candidates[..start]);
             let is_read = |best: &[HitCandidate]| best.iter().all(|one| one.offset.is_some());
             if is_read(&best) && (best.len() >= self.limit || start == candidates.len()) {
-                let (total, best) = self.first(candidates.clone());
+                let (total, best) = self.first(&candidates);
                 if is_read(&best) {
                     return (total, best);
                 }
@@ -148,7 +152,8 @@ impl Search<'_> {
                     }
                 }
             };
-            exact::in_logs(corpus, literal, (*part, &allows), (&self.limits, &take));
+            let allowed = MessageFilter::Messages(&allows);
+            exact::in_logs(corpus, literal, (*part, allowed), (&self.limits, &take));
         }
         let logs = logs.into_inner().unwrap_or_else(PoisonError::into_inner);
         for candidate in candidates {

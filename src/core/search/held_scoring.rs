@@ -1,0 +1,343 @@
+//! Scores the messages of a log whose matches are held, from the index and the outlines of the
+//! messages alone.
+//!
+//! Most messages can be neither among the best of all nor among the first of their log. A bound of
+//! the score shows this without their neighbours: as if the next message had the best of the log
+//! for each needle, and all needles were covered. Most logs can be ruled out as wholes.
+
+use std::ops::Range;
+
+use super::log_scoring::{FirstOfLog, LogScoring};
+use super::occurrence::{LogMatches, Matches};
+use super::ranked::{Best, Holder, Ranked};
+use super::score::{
+    Conversations, FROM_AFTER, FROM_BEFORE, SESSION, are_apart, covering, day_of, session_scores,
+};
+use super::walker::{MessagePosition, TermOccurrence, counts_of, summary_worth};
+use crate::core::corpus::{Corpus, MessageOutline, MessageTable, Part};
+
+/// Sums of the same numbers in another order differ a little.
+const ROUNDING: f32 = 1.001;
+
+/// A message that has needles.
+struct MatchedMessage {
+    part: Part,
+    at: MessagePosition,
+    time: Option<i64>,
+    day: Option<i64>,
+    worth: f32,
+    /// The end of its contributions.
+    end: usize,
+    /// What its score is at most.
+    bound: f32,
+}
+
+/// Scores logs, with memory that is used again for the next one.
+pub(super) struct HeldScoring<'a> {
+    corpus: &'a Corpus,
+    messages: Vec<MatchedMessage>,
+    /// The needles of all messages, and how much each contributes.
+    offers: Vec<(usize, f32)>,
+    /// The best contribution for each needle: in the conversation, and to one message.
+    in_words: Vec<f32>,
+    best: Vec<f32>,
+    talks: Conversations,
+    /// The block of the conversation that was opened last.
+    open: Option<(usize, MessageTable<'a>)>,
+}
+
+impl<'a> HeldScoring<'a> {
+    pub(super) fn new(corpus: &'a Corpus, needles: usize) -> Self {
+        Self {
+            corpus,
+            messages: Vec::new(),
+            offers: Vec::new(),
+            in_words: vec![0.0; needles],
+            best: vec![0.0; needles],
+            talks: Conversations::default(),
+            open: None,
+        }
+    }
+
+    /// Scores the messages of a log, whose words are in these blocks, offers them to the best ones,
+    /// and returns the first of the log; none if the log cannot have one of the best messages and
+    /// be one of the best sessions.
+    pub(super) fn rank(
+        &mut self,
+        (found, blocks): (&LogMatches<'_>, &[usize]),
+        scoring: &LogScoring<'_>,
+        best_sessions: &Best,
+    ) -> Vec<Ranked> {
+        let mut first = FirstOfLog::default();
+        // A damaged block is recorded by the corpus.
+        let _ = self.rank_into(&mut first, (found, blocks), (scoring, best_sessions));
+        first.0
+    }
+
+    /// As [`HeldScoring::rank`]; `None` if a block is damaged.
+    fn rank_into(
+        &mut self,
+        first: &mut FirstOfLog,
+        (found, blocks): (&LogMatches<'_>, &[usize]),
+        (scoring, best_sessions): (&LogScoring<'_>, &Best),
+    ) -> Option<()> {
+        self.read(found, scoring)?;
+        let highest = self.bound(scoring);
+        let bounds: Vec<f32> = highest.iter().map(|(bound, _)| *bound).collect();
+        let message = bounds.first().copied().unwrap_or_default();
+        let session = session_scores(&bounds).first().copied().unwrap_or_default();
+        if !scoring.best.may_take(ROUNDING * message) && !best_sessions.may_take(ROUNDING * session)
+        {
+            return Some(());
+        }
+        // Those with the highest bounds rule out most others.
+        for (_, number) in &highest {
+            let score = self.score(*number, (found.log, blocks), scoring)?;
+            first.take(scoring, self.ranked(*number, (found.log, score)));
+        }
+        for number in 0..self.messages.len() {
+            let bound = ROUNDING * self.messages[number].bound;
+            let may_matter = first.may_take(bound) || scoring.best.may_take(bound);
+            if may_matter && !highest.iter().any(|(_, known)| *known == number) {
+                let score = self.score(number, (found.log, blocks), scoring)?;
+                first.take(scoring, self.ranked(number, (found.log, score)));
+            }
+        }
+        Some(())
+    }
+
+    /// Reads the outlines of the matches and computes what each message contributes.
+    fn read(&mut self, found: &LogMatches<'_>, scoring: &LogScoring<'_>) -> Option<()> {
+        self.messages.clear();
+        self.offers.clear();
+        self.in_words.fill(0.0);
+        self.talks.clear();
+        self.open = None;
+        for (part, matches) in &found.parts {
+            let Matches::Held(held) = matches else {
+                return None;
+            };
+            for in_block in held.chunk_by(|a, b| a.block == b.block) {
+                let block = self.corpus.block(*part, in_block[0].block as usize);
+                let outlines = block.and_then(|block| block.table()?.outlines())?;
+                for occurrences in in_block.chunk_by(|a, b| a.message == b.message) {
+                    let outline = outlines.get(occurrences[0].at().1)?;
+                    self.add(*part, &outline, (occurrences, scoring));
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn add(
+        &mut self,
+        part: Part,
+        outline: &MessageOutline,
+        (occurrences, scoring): (&[TermOccurrence], &LogScoring<'_>),
+    ) {
+        let needles = self.best.len();
+        let day = day_of(outline.time);
+        let talk = self.talks.enter(day, needles);
+        for count in counts_of(occurrences, 0) {
+            let offer = scoring.rarity.offer(&count, outline.length);
+            self.offers.push((count.needle, offer));
+            talk.raise(count.needle, offer);
+            if part == Part::Words {
+                let best = &mut self.in_words[count.needle];
+                *best = best.max(offer);
+            }
+        }
+        self.messages.push(MatchedMessage {
+            part,
+            at: occurrences[0].at(),
+            time: outline.time,
+            day,
+            worth: summary_worth((outline.origin, outline.kind), outline.is_question),
+            end: self.offers.len(),
+            bound: 0.0,
+        });
+    }
+
+    /// Computes the bounds of all messages; returns the highest, with the indices of the messages.
+    fn bound(&mut self, scoring: &LogScoring<'_>) -> Vec<(f32, usize)> {
+        let near = FROM_BEFORE[0].max(FROM_AFTER[0]);
+        let from_near: f32 = self.in_words.iter().map(|best| near * best).sum();
+        let mut highest: Vec<(f32, usize)> = Vec::with_capacity(SESSION.len() + 1);
+        let mut from = 0;
+        let mut talk = self.talks.sums();
+        for (number, message) in self.messages.iter_mut().enumerate() {
+            let offers = &self.offers[from..message.end];
+            from = message.end;
+            let talk = talk.of(message.day);
+            let sum = match message.part {
+                Part::Words => {
+                    let more = |(needle, offer): &(usize, f32)| {
+                        (offer - near * self.in_words[*needle]).max(0.0)
+                    };
+                    from_near + offers.iter().map(more).sum::<f32>()
+                }
+                // No neighbour contributes to these.
+                Part::Calls | Part::Results => offers.iter().map(|(_, offer)| offer).sum(),
+            };
+            message.bound = covering(sum, talk) * message.worth;
+            let last = highest.get(SESSION.len() - 1);
+            if last.is_some_and(|(last, _)| message.bound <= *last) {
+                continue;
+            }
+            if message.part != Part::Words {
+                let covered = offers.iter().map(|(needle, _)| *needle);
+                message.bound = scoring.rarity.with_covered((sum, covered), talk) * message.worth;
+            }
+            let place = highest.partition_point(|(known, _)| *known >= message.bound);
+            if place < SESSION.len() {
+                highest.insert(place, (message.bound, number));
+                highest.truncate(SESSION.len());
+            }
+        }
+        highest
+    }
+
+    fn ranked(&self, number: usize, (log, score): (usize, f32)) -> Ranked {
+        let message = &self.messages[number];
+        Ranked {
+            score,
+            holder: Holder::Log(log, message.part),
+            at: message.at,
+        }
+    }
+
+    /// Returns the score of a message of this log; `None` if a block is damaged.
+    fn score(
+        &mut self,
+        number: usize,
+        (log, blocks): (usize, &[usize]),
+        scoring: &LogScoring<'_>,
+    ) -> Option<f32> {
+        self.best.fill(0.0);
+        self.lend(number, 1.0);
+        if self.messages[number].part == Part::Words {
+            self.lend_near((number, &FROM_BEFORE), (log, blocks), Direction::Back)?;
+            self.lend_near((number, &FROM_AFTER), (log, blocks), Direction::On)?;
+        }
+        let message = &self.messages[number];
+        let talk = self.talks.sum(message.day);
+        Some(scoring.rarity.total(&self.best, talk) * message.worth)
+    }
+
+    /// Lets the neighbours of a message on one side contribute to it.
+    fn lend_near(
+        &mut self,
+        (number, shares): (usize, &[f32]),
+        (log, blocks): (usize, &[usize]),
+        direction: Direction,
+    ) -> Option<()> {
+        let MatchedMessage {
+            mut at, mut time, ..
+        } = self.messages[number];
+        let mut last = number;
+        let mut run = 0..0;
+        for share in shares {
+            let Some(next) = self.neighbour((at, &mut run), (log, blocks), direction) else {
+                break;
+            };
+            let matched = match direction {
+                Direction::Back => last.checked_sub(1),
+                Direction::On => Some(last + 1),
+            };
+            let is_it =
+                |message: &&MatchedMessage| message.part == Part::Words && message.at == next;
+            let matched = matched.filter(|other| self.messages.get(*other).iter().any(is_it));
+            let next_time = match matched {
+                Some(matched) => self.messages[matched].time,
+                None => self.table(next.0)?.outline(next.1)?.time,
+            };
+            if are_apart(time, next_time) {
+                break;
+            }
+            if let Some(matched) = matched {
+                self.lend(matched, *share);
+                last = matched;
+            }
+            (at, time) = (next, next_time);
+        }
+        Some(())
+    }
+
+    /// Returns the message of the log that is next to one; `run` are the messages of the log around
+    /// the last one, in its block.
+    fn neighbour(
+        &self,
+        (at, run): (MessagePosition, &mut Range<usize>),
+        (log, blocks): (usize, &[usize]),
+        direction: Direction,
+    ) -> Option<MessagePosition> {
+        let step = |run: &Range<usize>| match direction {
+            Direction::Back => at.1.checked_sub(1).filter(|next| run.contains(next)),
+            Direction::On => Some(at.1 + 1).filter(|next| run.contains(next)),
+        };
+        if !run.contains(&at.1) {
+            *run = self.corpus.block(Part::Words, at.0)?.run_at(at.1)?.1;
+        }
+        if let Some(next) = step(run) {
+            return Some((at.0, next));
+        }
+        let of_log = |block: usize| {
+            let block = self.corpus.block(Part::Words, block);
+            let runs = block.into_iter().flat_map(|block| block.runs());
+            let mine = runs.filter(|(of, run)| *of == Some(log) && !run.is_empty());
+            mine.map(|(_, run)| run)
+        };
+        let found = match direction {
+            Direction::Back => {
+                let end = blocks.partition_point(|block| *block <= at.0);
+                let mut before = blocks[..end].iter().rev();
+                before.find_map(|block| {
+                    let runs = of_log(*block).filter(|run| *block < at.0 || run.end <= at.1);
+                    Some((*block, runs.last()?))
+                })
+            }
+            Direction::On => {
+                let first = blocks.partition_point(|block| *block < at.0);
+                let mut after = blocks[first..].iter();
+                after.find_map(|block| {
+                    let mut runs = of_log(*block).filter(|run| *block > at.0 || run.start > at.1);
+                    Some((*block, runs.next()?))
+                })
+            }
+        };
+        let (block, next) = found?;
+        let message = match direction {
+            Direction::Back => next.end - 1,
+            Direction::On => next.start,
+        };
+        *run = next;
+        Some((block, message))
+    }
+
+    fn table(&mut self, block: usize) -> Option<MessageTable<'a>> {
+        match self.open.filter(|(open, _)| *open == block) {
+            Some((_, table)) => Some(table),
+            None => {
+                let table = self.corpus.block(Part::Words, block)?.table()?;
+                Some(self.open.insert((block, table)).1)
+            }
+        }
+    }
+
+    /// Lets a message contribute to the one that is scored.
+    fn lend(&mut self, message: usize, share: f32) {
+        let before = message.checked_sub(1);
+        let from = before.map_or(0, |before| self.messages[before].end);
+        for (needle, offer) in &self.offers[from..self.messages[message].end] {
+            let best = &mut self.best[*needle];
+            *best = best.max(offer * share);
+        }
+    }
+}
+
+/// From a message to the one before or after it.
+#[derive(Debug, Clone, Copy)]
+enum Direction {
+    Back,
+    On,
+}
