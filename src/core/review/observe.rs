@@ -118,7 +118,7 @@ fn observe_written(history: &History, store: &Store, moment: &Moment) -> Result<
         && saved.is_current(history)?
     {
         let waiting = saved.count();
-        if saved.is_as_seen(store.root()) {
+        if saved.files_are_as_seen(store.root()) {
             return Ok(Observed {
                 waiting,
                 ..Observed::default()

@@ -132,7 +132,7 @@ impl SavedState {
     /// Trusted are: the time of the last change of a folder, which cannot be set, for the names in
     /// it; and, as everywhere, the size and modification time of a file for its content. A folder
     /// or file that was changed shortly before it was seen has no such time here.
-    pub(super) fn is_as_seen(mut self, root: &Root) -> bool {
+    pub(super) fn files_are_as_seen(mut self, root: &Root) -> bool {
         /// The least text that is worth more than one thread.
         const WORTH_A_THREAD: u64 = 50_000;
         if self.head.folders.is_empty() || self.skip_waits().is_err() {

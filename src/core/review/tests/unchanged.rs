@@ -16,7 +16,8 @@ impl Fixture {
     fn is_as_seen(&self) -> bool {
         let saved = SavedState::read(&self.history, self.store.id()).expect("reads");
         let saved = saved.expect("a state");
-        saved.is_current(&self.history).expect("reads") && saved.is_as_seen(self.store.root())
+        saved.is_current(&self.history).expect("reads")
+            && saved.files_are_as_seen(self.store.root())
     }
 }
 
