@@ -265,7 +265,6 @@ impl Report {
             warnings.extend(Theme::load(known, Some(file)).1);
         }
         if let Some((path, text)) = read("keymap.toml") {
-            let path = path.display().to_string();
             warnings.extend(tui::keymap::check(&path, &text));
         }
         for warning in warnings {

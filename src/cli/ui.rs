@@ -132,7 +132,7 @@ fn read(name: &str, world: &World, warnings: &mut Vec<Warning>) -> Option<(PathB
         Err(error) => {
             warnings.push(Warning {
                 place: name.to_owned(),
-                message: format!("{error}; until it can be read, the default applies"),
+                message: format!("not used, the default applies: {error}"),
             });
             None
         }

@@ -345,10 +345,7 @@ pub fn locate(locations: &LogLocations) -> Vec<LogFile> {
         let mut found = (format.locate)(locations);
         found.retain(|log| locations.trusts(log));
         found.sort_by(|a, b| location::path_order(&a.path, &b.path).then_with(|| a.id.cmp(&b.id)));
-        match all.is_empty() {
-            true => all = found,
-            false => all.append(&mut found),
-        }
+        all.append(&mut found);
     }
     all
 }

@@ -84,6 +84,11 @@ fn store(name: &str, layout: Layout, dir: &Path) -> ServedStore {
 
 /// Answers a call. Nothing is written beside the stores.
 pub(super) fn answer_call(bytes: &[u8], scene: &Scene) {
+    answer(bytes, scene);
+}
+
+/// As [`answer_call`]; returns the answer, or `None` if it is not a call.
+fn answer(bytes: &[u8], scene: &Scene) -> Option<String> {
     let dir = scene.dir.path().join("served");
     drop(fs::remove_dir_all(&dir));
     for (name, text) in FILES {
@@ -96,7 +101,7 @@ pub(super) fn answer_call(bytes: &[u8], scene: &Scene) {
             store("facts", Layout::Facts, &dir),
             store("coder", Layout::Coder, &dir),
         ],
-        layouts: vec![Layout::Index, Layout::Facts, Layout::Coder],
+        layouts: vec![Layout::Index, Layout::Facts, Layout::Coder, Layout::Events],
         history: History::open(&data.join("history")),
         logs: Box::new(NoLogs(data.join("cache"))),
         clock: moment,
@@ -104,7 +109,7 @@ pub(super) fn answer_call(bytes: &[u8], scene: &Scene) {
         session: None,
         started: moment().time,
     };
-    drop(mcp::call(setup, bytes));
+    let answer = mcp::call(setup, bytes);
     let mut names: Vec<String> = fs::read_dir(&dir)
         .expect("the directory is there")
         .map(|entry| {
@@ -121,4 +126,15 @@ pub(super) fn answer_call(bytes: &[u8], scene: &Scene) {
     assert_eq!(outside.expect("it is there"), "theirs\n");
     // One history for every run would grow.
     drop(fs::remove_dir_all(&data));
+    answer
+}
+
+#[test]
+fn what_is_mutated_are_calls_of_tools_that_are_served() {
+    let scene = Scene::new();
+    for call in calls() {
+        let text = String::from_utf8_lossy(&call);
+        let answer = answer(&call, &scene).expect("it is a call");
+        assert!(answer.starts_with("Ok"), "{text}: {answer}");
+    }
 }

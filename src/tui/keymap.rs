@@ -256,7 +256,7 @@ impl OneOrMany {
 }
 
 /// Returns the problems in a user's keymap file.
-pub fn check(path: &str, text: &str) -> Vec<Warning> {
+pub fn check(path: impl AsRef<Path>, text: &str) -> Vec<Warning> {
     Keymap::new().read(path, text)
 }
 
@@ -275,8 +275,8 @@ impl Keymap {
     }
 
     /// Overrides bindings by a user's file. Rows with errors are skipped and returned as warnings.
-    pub(crate) fn read(&mut self, path: &str, text: &str) -> Vec<Warning> {
-        let mut warnings = FileWarnings::new(Path::new(path), text);
+    pub(crate) fn read(&mut self, path: impl AsRef<Path>, text: &str) -> Vec<Warning> {
+        let mut warnings = FileWarnings::new(path.as_ref(), text);
         let tables: Tables = match toml::from_str(text) {
             Ok(tables) => tables,
             Err(error) => {

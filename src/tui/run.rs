@@ -27,7 +27,7 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
     let mut keymap = Keymap::new();
     let mut warnings = setup.warnings;
     if let Some((path, text)) = &setup.keymap {
-        warnings.extend(keymap.read(&path.display().to_string(), text));
+        warnings.extend(keymap.read(path, text));
     }
     let scope = match &setup.source {
         StoreSource::Discover { scope, .. } => Some(*scope),

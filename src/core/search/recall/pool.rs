@@ -36,15 +36,15 @@ pub(super) struct Candidates {
     pub(super) more: Option<usize>,
 }
 
-/// What is found in a text, in memory that the next text uses again.
+/// Memory for what is found in a text, which the next text uses again.
 #[derive(Default)]
-struct Found {
+struct Scratch {
     stems: Stems,
     places: Vec<NeedleMatch>,
 }
 
 /// Completes a candidate by its text and the text's worth, and tells whether it is kept.
-type Keeps<'a> = dyn Fn(&mut Found, &mut HitCandidate, &str, f32) -> bool + Sync + 'a;
+type Keeps<'a> = dyn Fn(&mut Scratch, &mut HitCandidate, &str, f32) -> bool + Sync + 'a;
 
 impl Search<'_> {
     /// Finds and scores the texts that contain words of the query, enough for `limit` hits and
@@ -74,17 +74,18 @@ impl Search<'_> {
         let ranking = occurrences.rank(corpus, (most, sessions), &wants);
         let more = (ranking.messages.len() >= most || ranking.lines.len() > POOL).then_some(total);
         let phrase = phrase_pattern(self.request.query);
-        let keeps = |found: &mut Found, candidate: &mut HitCandidate, text: &str, worth: f32| {
-            let phrase = find_phrase(phrase.as_ref(), text);
-            candidate.tier = phrase.is_some_and(|(_, is_whole)| is_whole);
-            if candidate.is_in_pool {
-                let Found { stems, places } = found;
-                places.clear();
-                needles.find(Haystack::of_words(text), stems, places);
-                candidate.score += nearness(text, places, &ranking.rarity) * worth;
-            }
-            needles.has_phrases(text)
-        };
+        let keeps =
+            |scratch: &mut Scratch, candidate: &mut HitCandidate, text: &str, worth: f32| {
+                let phrase = find_phrase(phrase.as_ref(), text);
+                candidate.tier = phrase.is_some_and(|(_, is_whole)| is_whole);
+                if candidate.is_in_pool {
+                    let Scratch { stems, places } = scratch;
+                    places.clear();
+                    needles.find(Haystack::of_words(text), stems, places);
+                    candidate.score += nearness(text, places, &ranking.rarity) * worth;
+                }
+                needles.has_phrases(text)
+            };
         let all = self.read_texts(&self.best_candidates(&ranking, sessions), &keeps);
         Some(Candidates {
             needles,
@@ -168,9 +169,9 @@ impl Search<'_> {
         /// How many texts are read before their memory is released.
         const TOGETHER: usize = 16;
         let parts: Vec<&[HitCandidate]> = candidates.chunks(TOGETHER).collect();
-        let kept = with_on_all_cores(parts.len(), Found::default, |found, number| {
+        let kept = with_on_all_cores(parts.len(), Scratch::default, |scratch, number| {
             let mut kept = parts[number].to_vec();
-            kept.retain_mut(|candidate| self.reads(candidate, found, keeps));
+            kept.retain_mut(|candidate| self.is_kept(candidate, scratch, keeps));
             self.release(parts[number]);
             kept
         });
@@ -178,11 +179,16 @@ impl Search<'_> {
     }
 
     /// Reads the text of a candidate; returns whether it is kept.
-    fn reads(&self, candidate: &mut HitCandidate, found: &mut Found, keeps: &Keeps<'_>) -> bool {
+    fn is_kept(
+        &self,
+        candidate: &mut HitCandidate,
+        scratch: &mut Scratch,
+        keeps: &Keeps<'_>,
+    ) -> bool {
         let part = match candidate.holder {
             Holder::Memory(number) => {
                 let text = self.memory_line(number, candidate.at.1);
-                return keeps(found, candidate, text, worth(text));
+                return keeps(scratch, candidate, text, worth(text));
             }
             Holder::Log(_, part) => part,
         };
@@ -190,7 +196,7 @@ impl Search<'_> {
             candidate.line = message.line;
             candidate.copy = exact::copy_key(message);
             !self.is_left_out(message)
-                && keeps(found, candidate, message.text, message_worth(message))
+                && keeps(scratch, candidate, message.text, message_worth(message))
         });
         is_kept.unwrap_or(false)
     }
