@@ -43,15 +43,53 @@ pub(crate) fn with_on_all_cores<S, T: Send>(
             .unwrap_or_else(PoisonError::into_inner)
             .extend(mine);
     };
+    let processor = processor::current();
     std::thread::scope(|scope| {
         for _ in 1..cores().min(count) {
-            scope.spawn(run);
+            scope.spawn(|| {
+                processor::leave(processor);
+                run();
+            });
         }
+        // A thread that was put on this processor runs now, and leaves it.
+        std::thread::yield_now();
         run();
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(number, _)| *number);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The processor that a thread runs on. Linux often puts a new thread on that of its starter, and
+/// moves it some milliseconds later only: a quick search would end on one core before that.
+#[cfg(target_os = "linux")]
+mod processor {
+    use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
+
+    pub(super) fn current() -> usize {
+        sched_getcpu()
+    }
+
+    /// Moves this thread to another processor if it is on this one. It may come back later.
+    pub(super) fn leave(processor: usize) {
+        let Ok(all) = sched_getaffinity(None) else {
+            return;
+        };
+        let mut others = all;
+        others.unset(processor);
+        if sched_setaffinity(None, &others).is_ok() {
+            // It was permitted before, so it is permitted now.
+            let _ = sched_setaffinity(None, &all);
+        }
+    }
+}
+
+/// Other systems choose well, or cannot be told.
+#[cfg(not(target_os = "linux"))]
+mod processor {
+    pub(super) fn current() {}
+
+    pub(super) fn leave((): ()) {}
 }
 
 #[cfg(test)]

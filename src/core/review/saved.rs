@@ -241,7 +241,22 @@ fn is_part_same(part: &[u8], check: &StampCheck<'_>) -> bool {
         };
         Some(check(path, line.stamp?))
     };
-    std::str::from_utf8(part).is_ok_and(|text| text.lines().all(|line| is_same(line) == Some(true)))
+    std::str::from_utf8(part).is_ok_and(|mut rest| {
+        while !rest.is_empty() {
+            let line;
+            (line, rest) = split_once(rest, b'\n').unwrap_or((rest, ""));
+            if is_same(line) != Some(true) {
+                return false;
+            }
+        }
+        true
+    })
+}
+
+/// Like [`str::split_once`], with an ASCII character; several times as fast.
+fn split_once(text: &str, divider: u8) -> Option<(&str, &str)> {
+    let at = memchr::memchr(divider, text.as_bytes())?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
 /// A line of the file: what is known of one file of the store.
@@ -253,16 +268,17 @@ struct FileLine<'a> {
 
 impl<'a> FileLine<'a> {
     fn parse(line: &'a str) -> Option<Self> {
-        let mut parts = line.splitn(4, ' ');
-        let (size, time) = (parts.next()?, parts.next()?);
+        let (size, rest) = split_once(line, b' ')?;
+        let (time, rest) = split_once(rest, b' ')?;
+        let (revision, path) = split_once(rest, b' ')?;
         let stamp = match size {
             "-" => None,
             size => Some((size.parse().ok()?, time.parse().ok()?)),
         };
         Some(Self {
             stamp,
-            revision: parts.next()?,
-            path: unescape(parts.next()?)?,
+            revision,
+            path: unescape(path)?,
         })
     }
 }
@@ -277,7 +293,7 @@ fn escape(path: &str) -> Cow<'_, str> {
 }
 
 fn unescape(path: &str) -> Option<Cow<'_, str>> {
-    if !path.contains('\\') {
+    if memchr::memchr(b'\\', path.as_bytes()).is_none() {
         return Some(Cow::Borrowed(path));
     }
     let mut made = String::new();

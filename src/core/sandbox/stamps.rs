@@ -79,9 +79,9 @@ mod unix {
                 let found = self.find_file(path)?;
                 return Some((found.size, found.modified));
             }
-            let time = nanoseconds(stat.st_mtime.into(), stat.st_mtime_nsec.into()) / 1_000_000;
             let size = u64::try_from(stat.st_size).ok()?;
-            Some((size, i64::try_from(time.max(0)).ok()?))
+            let time = nanoseconds(stat.st_mtime.into(), stat.st_mtime_nsec.into())?;
+            Some((size, time.max(0) / 1_000_000))
         }
     }
 
@@ -121,11 +121,12 @@ mod unix {
     }
 
     fn changed(stat: &Stat) -> Option<i64> {
-        i64::try_from(nanoseconds(stat.st_ctime.into(), stat.st_ctime_nsec.into())).ok()
+        nanoseconds(stat.st_ctime.into(), stat.st_ctime_nsec.into())
     }
 
-    fn nanoseconds(seconds: i128, rest: i128) -> i128 {
-        seconds * 1_000_000_000 + rest
+    /// A time in nanoseconds since 1970; `None` after the year 2262.
+    fn nanoseconds(seconds: i128, rest: i128) -> Option<i64> {
+        i64::try_from(seconds * 1_000_000_000 + rest).ok()
     }
 }
 
