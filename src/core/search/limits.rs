@@ -37,7 +37,7 @@ impl Default for Limits {
             passages: 1 << 16,
             group: 1 << 12,
             candidates: 1 << 16,
-            lines: 1 << 14,
+            lines: 1 << 12,
             messages: 200_000,
             #[cfg(test)]
             peak: Arc::default(),

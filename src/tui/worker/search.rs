@@ -35,6 +35,9 @@ const MOST_OTHERS: usize = 20;
 const MOST_OTHERS_IN_ALL: usize = 600;
 /// The maximum number of lines that are grouped into rows.
 const MOST_LINES: usize = 2000;
+/// How long a search rests when it has sent rows before it is over: without a processor of its own,
+/// the thread that draws them would wait for some milliseconds.
+const REST: Duration = Duration::from_millis(2);
 /// How long the words are searched before the rows so far are shown: mostly all are known sooner.
 const PATIENCE: Duration = Duration::from_millis(30);
 
@@ -383,6 +386,9 @@ impl ResultReporter<'_> {
             found: Arc::clone(&found),
         };
         drop(self.events.send(event));
+        if found.progress != SearchState::Complete {
+            std::thread::sleep(REST);
+        }
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         sent.push_front(found);
         sent.truncate(KEPT);

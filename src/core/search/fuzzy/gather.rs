@@ -1,9 +1,9 @@
 //! What the threads of a search find in some blocks, gathered so that little is held of it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::MessageAt;
-use super::rank::{MOST_RANKED, Promising, keep_best};
+use super::rank::{MOST_RANKED, Promising, is_better, keep_best};
 use crate::core::corpus::Part;
 use crate::core::search::limits::Limits;
 
@@ -19,11 +19,12 @@ pub(super) struct BlockToSearch<'a> {
 }
 
 /// The matches in one block, or in some messages.
-#[derive(Default)]
 pub(super) struct BlockMatches {
-    pub(super) promising: Vec<Promising>,
-    pub(super) messages: Vec<MessageAt>,
-    pub(super) total: usize,
+    /// Lines that are not better than this one are not among the best.
+    least: Option<Promising>,
+    promising: Vec<Promising>,
+    messages: Vec<MessageAt>,
+    total: usize,
 }
 
 /// The matches in several blocks.
@@ -31,6 +32,8 @@ pub(super) struct Gathered(Mutex<GatheredMatches>);
 
 struct GatheredMatches {
     total: usize,
+    /// The least of the best so far.
+    least: Option<Promising>,
     promising: Vec<Promising>,
     /// By a number that orders them; `None` if there are too many to remember.
     messages: Option<Vec<(usize, Vec<MessageAt>)>>,
@@ -59,26 +62,55 @@ impl<'a> BlockToSearch<'a> {
     }
 }
 
+impl BlockMatches {
+    /// Takes a matching line of a message.
+    pub(super) fn add(&mut self, at: MessageAt, line: Promising) {
+        self.total += 1;
+        if self.least.is_none_or(|least| is_better(&line, &least)) {
+            self.promising.push(line);
+        }
+        if self.messages.last() != Some(&at) {
+            self.messages.push(at);
+        }
+    }
+}
+
 impl Gathered {
-    /// Remembers at most `room` messages, or none.
-    pub(super) fn new(room: Option<usize>) -> Self {
+    /// Remembers at most `room` messages, or none, and lines that are better than the least of the
+    /// best so far.
+    pub(super) fn new(room: Option<usize>, least: Option<Promising>) -> Self {
         Self(Mutex::new(GatheredMatches {
             total: 0,
+            least,
             promising: Vec::new(),
             messages: room.map(|_| Vec::new()),
             room: room.unwrap_or(0),
         }))
     }
 
+    fn lock(&self) -> MutexGuard<'_, GatheredMatches> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns no matches yet, of the next block.
+    pub(super) fn next(&self) -> BlockMatches {
+        BlockMatches {
+            least: self.lock().least,
+            promising: Vec::new(),
+            messages: Vec::new(),
+            total: 0,
+        }
+    }
+
     /// Adds matches, and a number that orders them; drops lines that cannot be among the best.
     pub(super) fn add(&self, (at, mut found): (usize, BlockMatches), limits: &Limits) {
         keep_best(&mut found.promising, MOST_RANKED);
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.lock();
         all.total += found.total;
         all.promising.extend(found.promising);
         limits.hold(all.promising.len());
         if all.promising.len() > limits.lines {
-            keep_best(&mut all.promising, MOST_RANKED);
+            all.least = keep_best(&mut all.promising, MOST_RANKED).or(all.least);
         }
         match all.room.checked_sub(found.messages.len()) {
             Some(room) => {

@@ -13,29 +13,27 @@ impl Search<'_> {
         &self,
         corpus: &Corpus,
         (part, searched): (Part, BlockToSearch<'_>),
-        matcher: &TextMatcher,
-    ) -> BlockMatches {
-        let mut matches = BlockMatches::default();
+        (matcher, matches): (&TextMatcher, &mut BlockMatches),
+    ) {
         let Some(block) = corpus.block(part, searched.number) else {
-            return matches;
+            return;
         };
         if let Some(messages) = searched.messages {
             let numbers = messages.iter().map(|(_, number)| u32::from(*number));
-            self.some_messages((part, block), numbers, (matcher, &mut matches));
-            return matches;
+            return self.some_messages((part, block), numbers, (matcher, matches));
         }
         let Some(content) = block.read() else {
-            return matches;
+            return;
         };
         let place = |at: usize| (part, searched.number as u32, at as u32);
         match matcher {
             TextMatcher::Lines(_) => {
                 for (at, message) in content.messages() {
-                    self.message(place(at), &message, (matcher, &mut matches));
+                    self.message(place(at), &message, (matcher, matches));
                 }
             }
             TextMatcher::Terms(terms) if terms.is_inside_line() => {
-                self.lines_of_block((part, &content), block.number(), (matcher, &mut matches));
+                self.lines_of_block((part, &content), block.number(), (matcher, matches));
             }
             TextMatcher::Terms(terms) => {
                 let bytes = content.text().as_bytes();
@@ -48,13 +46,12 @@ impl Search<'_> {
                         break;
                     };
                     if let Some(message) = content.message(at) {
-                        self.message(place(at), &message, (matcher, &mut matches));
+                        self.message(place(at), &message, (matcher, matches));
                     }
                     from = range.end.max(found) + 1;
                 }
             }
         }
-        matches
     }
 
     /// Tests every line of a block, for terms that are inside one line. A line is in one message,
@@ -189,15 +186,8 @@ impl Search<'_> {
             number,
             offset: offset as u32,
         };
-        if self.ranked.iter().any(|found| found.spot == spot) {
-            return;
-        }
-        matches.total += 1;
-        if score >= self.lowest {
-            matches.promising.push((score, spot));
-        }
-        if matches.messages.last() != Some(&at) {
-            matches.messages.push(at);
+        if !self.ranked.iter().any(|found| found.spot == spot) {
+            matches.add(at, (score, spot));
         }
     }
 }

@@ -155,9 +155,23 @@ fn source(spot: MatchSpot) -> HitSource {
     }
 }
 
-pub(super) fn keep_best(promising: &mut Vec<Promising>, most: usize) {
-    if promising.len() > most {
-        promising.select_nth_unstable_by_key(most, |(score, spot)| (Reverse(*score), *spot));
-        promising.truncate(most);
-    }
+/// Keeps the `most` most promising lines; returns the least of them if there were more.
+pub(super) fn keep_best(promising: &mut Vec<Promising>, most: usize) -> Option<Promising> {
+    let last = most
+        .checked_sub(1)
+        .filter(|last| promising.len() > last + 1)?;
+    let (_, least, _) = promising.select_nth_unstable_by_key(last, order);
+    let least = *least;
+    promising.truncate(most);
+    Some(least)
+}
+
+/// Whether a line is more promising than another.
+pub(super) fn is_better(line: &Promising, other: &Promising) -> bool {
+    order(line) < order(other)
+}
+
+/// The most promising first, and of equal ones the first.
+fn order((score, spot): &Promising) -> (Reverse<u32>, MatchSpot) {
+    (Reverse(*score), *spot)
 }

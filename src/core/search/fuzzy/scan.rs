@@ -1,6 +1,6 @@
 //! The scan of the memories and logs for one kind of match after another.
 
-use super::gather::{BlockMatches, BlockToSearch, Gathered, IndexedMessage};
+use super::gather::{BlockToSearch, Gathered, IndexedMessage};
 use super::matcher::LineMatcher;
 use super::rank::{FIRST_RANKED, MOST_RANKED, Promising, keep_best};
 use super::slip::{self, Correction, Vocabulary};
@@ -32,8 +32,8 @@ pub(super) struct Search<'a> {
     /// What is being searched.
     pub(super) closeness: Closeness,
     pub(super) promising: Vec<Promising>,
-    /// Lines with a lower quick score are not among the best.
-    pub(super) lowest: u32,
+    /// The least of those if there were more. Others that are not better need not be remembered.
+    least: Option<Promising>,
     pub(super) limits: Limits,
     /// The ranked matches of the kinds that were searched before.
     pub(super) ranked: Vec<Match>,
@@ -112,7 +112,7 @@ impl<'a> Search<'a> {
             logs: allowed_logs(&request.query.filters, sources),
             closeness: Closeness::Words,
             promising: Vec::new(),
-            lowest: 0,
+            least: None,
             limits: Limits::default(),
             ranked: Vec::new(),
             found: Matches {
@@ -284,13 +284,14 @@ impl<'a> Search<'a> {
         let mut wave = 32;
         while from < blocks.len() {
             let to = blocks.len().min(from + wave);
-            let gathered = Gathered::new(self.room());
+            let gathered = Gathered::new(self.room(), self.least);
             let own = || matcher.clone();
             with_on_all_cores(to - from, own, |matcher, at| {
                 if self.watch.is_stale() {
                     return;
                 }
-                let matches = self.block(corpus, (part, blocks[from + at]), matcher);
+                let mut matches = gathered.next();
+                self.block(corpus, (part, blocks[from + at]), (matcher, &mut matches));
                 gathered.add((at, matches), &self.limits);
                 let next = from + at + 1;
                 if next % TOGETHER == 0 || next == to {
@@ -318,14 +319,14 @@ impl<'a> Search<'a> {
         };
         let blocks = messages.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
         let blocks: Vec<&[MessageAt]> = blocks.collect();
-        let gathered = Gathered::new(self.room());
+        let gathered = Gathered::new(self.room(), self.least);
         let own = || matcher.clone();
         with_on_all_cores(blocks.len(), own, |matcher, at| {
             if self.watch.is_stale() {
                 return;
             }
             let (part, block, _) = blocks[at][0];
-            let mut matches = BlockMatches::default();
+            let mut matches = gathered.next();
             if let Some(block) = corpus.block(part, block as usize) {
                 let numbers = blocks[at].iter().map(|(_, _, number)| *number);
                 self.some_messages((part, block), numbers, (&*matcher, &mut matches));
@@ -347,11 +348,7 @@ impl<'a> Search<'a> {
         let (total, promising, messages) = gathered.finish();
         self.found.total += total;
         self.promising.extend(promising);
-        if self.promising.len() > MOST_RANKED {
-            keep_best(&mut self.promising, MOST_RANKED);
-            let scores = self.promising.iter().map(|(score, _)| *score);
-            self.lowest = scores.min().unwrap_or(0);
-        }
+        self.least = keep_best(&mut self.promising, MOST_RANKED).or(self.least);
         if self.closeness == Closeness::Words {
             match (&mut self.found.messages, messages) {
                 (Some(known), Some(found)) => known.extend(found),
@@ -373,7 +370,7 @@ impl<'a> Search<'a> {
         self.rank(matcher, MOST_RANKED);
         self.ranked.clone_from(&self.found.matches);
         self.promising.clear();
-        self.lowest = 0;
+        self.least = None;
     }
 
     pub(super) fn finish(mut self) -> Matches {
