@@ -467,7 +467,7 @@ fn a_replaced_text_comes_back_from_the_history_where_nothing_else_has_it() {
             fs::remove_file(entry.path()).expect("removed");
         }
     }
-    recover_interrupted(&bench.history(), &[&bench.root()]).expect("settles");
+    bench.recover(&bench.history()).expect("settles");
     assert_eq!(tree(&bench.root()), before);
     assert!(bench.history().records().expect("readable").is_empty());
 }
@@ -480,7 +480,7 @@ fn a_file_that_somebody_made_before_ours_was_placed_is_theirs() {
         .make(&history, &add("facts/new.md", "mine\n"))
         .expect_err("fails");
     fs::write(bench.file("facts/new.md"), "theirs\n").expect("written");
-    recover_interrupted(&bench.history(), &[&bench.root()]).expect("settles");
+    bench.recover(&bench.history()).expect("settles");
     assert_eq!(bench.text("facts/new.md"), "theirs\n");
     assert!(bench.history().records().expect("readable").is_empty());
     let left = tree(&bench.root());

@@ -103,7 +103,7 @@ impl Part {
     /// decompressing the frames that it is in.
     pub(super) fn frame_size(self) -> usize {
         match self {
-            Self::Words | Self::Calls => 16 * 1024,
+            Self::Words | Self::Calls => 8 * 1024,
             Self::Results => 256 * 1024,
         }
     }

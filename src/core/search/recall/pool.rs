@@ -21,7 +21,7 @@ use crate::core::text::Stems;
 
 /// How many of the best texts of each source are read and ranked by the nearness of their
 /// words.
-const POOL: usize = 300;
+const POOL: usize = 200;
 /// How many sessions have their best messages among these, at least.
 pub(super) const POOL_SESSIONS: usize = 30;
 /// The weight of the nearness of words.
