@@ -39,14 +39,19 @@ pub(super) enum IncludeLogs {
 impl World {
     /// Returns the catalog of the logs in scope: with `--store`, only those of the named stores.
     pub(super) fn log_catalog(&self) -> Result<LogCatalog, Failure> {
-        let is_named = !self.common.store.is_empty();
-        let stores: Vec<Store> = match is_named {
-            true => self.stores()?,
-            false => {
+        let stores: Vec<Store> = match self.common.store.is_empty() {
+            false => self.stores()?,
+            true => {
                 let found = self.discovered()?.stores.into_iter();
                 found.map(|found| found.store).collect()
             }
         };
+        Ok(self.log_catalog_of(&stores))
+    }
+
+    /// As [`World::log_catalog`], if these are the selected stores.
+    fn log_catalog_of(&self, stores: &[Store]) -> LogCatalog {
+        let is_named = !self.common.store.is_empty();
         let mut locations = match is_named {
             true => LogLocations::default(),
             false => self.locations.clone(),
@@ -60,7 +65,7 @@ impl World {
         locations.stores = with_logs
             .map(|store| store.root().path().to_owned())
             .collect();
-        Ok(LogCatalog {
+        LogCatalog {
             locations,
             kept: (!is_named).then(|| self.kept.clone()),
             cache: self.cache.clone(),
@@ -69,7 +74,7 @@ impl World {
                 true => LogScope::All,
                 false => LogScope::Project,
             },
-        })
+        }
     }
 
     /// Returns the catalog of all logs, whichever stores are named: any session can have written
@@ -132,7 +137,7 @@ impl World {
         Ok(answer)
     }
 
-    /// Reads the memories, updates the corpus and searches both.
+    /// Reads the memories of the selected stores, updates the corpus and searches both.
     pub(super) fn search<T>(
         &self,
         stores: &[Store],
@@ -140,7 +145,7 @@ impl World {
         look: impl Fn(Sources<'_>) -> T,
     ) -> Result<T, Failure> {
         let catalog = match logs {
-            IncludeLogs::Yes => Some(self.log_catalog()?),
+            IncludeLogs::Yes => Some(self.log_catalog_of(stores)),
             IncludeLogs::No => None,
         };
         let meter = ProgressLine::new();

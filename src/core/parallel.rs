@@ -64,7 +64,7 @@ pub(crate) fn with_on_all_cores<S, T: Send>(
 /// moves it some milliseconds later only: a quick search would end on one core before that.
 #[cfg(target_os = "linux")]
 mod processor {
-    use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
     pub(super) fn current() -> usize {
         sched_getcpu()
@@ -75,6 +75,9 @@ mod processor {
         let Ok(all) = sched_getaffinity(None) else {
             return;
         };
+        if processor >= CpuSet::MAX_CPU {
+            return;
+        }
         let mut others = all;
         others.unset(processor);
         if sched_setaffinity(None, &others).is_ok() {
@@ -101,6 +104,17 @@ mod tests {
         for count in [0, 1, 2, 500] {
             let expected: Vec<usize> = (0..count).map(|number| number * 3).collect();
             assert_eq!(on_all_cores(count, |number| number * 3), expected);
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_thread_that_leaves_a_processor_may_come_back() {
+        let allowed = || rustix::thread::sched_getaffinity(None).expect("readable");
+        let before = allowed();
+        for processor in [processor::current(), 100_000] {
+            processor::leave(processor);
+            assert!(allowed() == before);
         }
     }
 }

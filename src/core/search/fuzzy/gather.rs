@@ -92,8 +92,8 @@ impl Gathered {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns no matches yet, of the next block.
-    pub(super) fn next(&self) -> BlockMatches {
+    /// Returns the matches of a block that has not been searched yet.
+    pub(super) fn no_matches(&self) -> BlockMatches {
         BlockMatches {
             least: self.lock().least,
             promising: Vec::new(),

@@ -290,7 +290,7 @@ impl<'a> Search<'a> {
                 if self.watch.is_stale() {
                     return;
                 }
-                let mut matches = gathered.next();
+                let mut matches = gathered.no_matches();
                 self.block(corpus, (part, blocks[from + at]), (matcher, &mut matches));
                 gathered.add((at, matches), &self.limits);
                 let next = from + at + 1;
@@ -326,7 +326,7 @@ impl<'a> Search<'a> {
                 return;
             }
             let (part, block, _) = blocks[at][0];
-            let mut matches = gathered.next();
+            let mut matches = gathered.no_matches();
             if let Some(block) = corpus.block(part, block as usize) {
                 let numbers = blocks[at].iter().map(|(_, _, number)| *number);
                 self.some_messages((part, block), numbers, (&*matcher, &mut matches));
