@@ -87,7 +87,7 @@ mod processor {
     }
 }
 
-/// Other systems choose well, or cannot be told.
+/// Elsewhere this is left to the system.
 #[cfg(not(target_os = "linux"))]
 mod processor {
     pub(super) fn current() {}
