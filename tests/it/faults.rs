@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tome::core::change::{
     Author, Change, ChangeContext, ChangeRequest, Direction, Moment, plan, plan_and_commit,
-    plan_move, recover_interrupted, replay, restore,
+    plan_move, replay, restore,
 };
 use tome::core::citation::Citation;
 use tome::core::history::History;
@@ -18,7 +18,7 @@ use tome::core::layout::{Fields, IndexUpdate, Layout, Matching, Patch};
 use tome::core::store::Store;
 use tome::core::{Error, Result};
 
-use crate::support::{copy, report, tree};
+use crate::support::{copy, recover_all, report, tree};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -515,15 +515,7 @@ impl<'a> Prepared<'a> {
     fn settle(&self, history: &History) -> Result<()> {
         let roots = [self.bench.root("index"), self.bench.root("other")];
         let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
-        // A process that another test starts inherits our locks until it has called exec.
-        for _ in 0..500 {
-            recover_interrupted(history, &roots)?;
-            if history.intents().is_empty() {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-        Ok(())
+        recover_all(history, &roots)
     }
 
     /// Checks that the change can now be made and undone.

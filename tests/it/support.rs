@@ -8,6 +8,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::time::Duration;
+
+use tome::core::change::recover_interrupted;
+use tome::core::history::History;
 
 /// The user `nobody`.
 const NOBODY: u32 = 65_534;
@@ -199,6 +203,19 @@ impl RunOutput {
             err: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
     }
+}
+
+/// Recovers interrupted changes. A process that another test starts holds a copy of our locks until
+/// it is running, so this is tried until none is left.
+pub(crate) fn recover_all(history: &History, roots: &[&Path]) -> tome::core::Result<()> {
+    for _ in 0..500 {
+        recover_interrupted(history, roots)?;
+        if history.intents().is_empty() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
 }
 
 /// Every file and folder below a directory; folders end in `/` and have no content.

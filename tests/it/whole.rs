@@ -10,14 +10,14 @@ use std::time::{Duration, SystemTime};
 
 use tome::core::change::{
     Author, Change, ChangeContext, ChangeRequest, Direction, Moment, interrupted, plan,
-    plan_and_commit, recover_interrupted, replay,
+    plan_and_commit, replay,
 };
 use tome::core::history::{History, Observer};
 use tome::core::layout::{Layout, Matching, Patch};
 use tome::core::store::Store;
 use tome::core::{Error, Result};
 
-use crate::support::{Home, tree};
+use crate::support::{Home, recover_all, tree};
 
 /// A facts store and a history.
 struct TestStore {
@@ -69,17 +69,8 @@ impl TestStore {
         plan_and_commit::<Error>(history, &[&self.root()], by, || self.plan(request)).map(drop)
     }
 
-    /// Recovers interrupted changes. A process that another test starts holds a copy of our locks
-    /// until it is running, so this is tried until none is left.
     fn recover(&self, history: &History) -> Result<()> {
-        for _ in 0..500 {
-            recover_interrupted(history, &[&self.root()])?;
-            if history.intents().is_empty() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Ok(())
+        recover_all(history, &[&self.root()])
     }
 
     /// The text of every version in the history.
