@@ -68,7 +68,7 @@ fn scan(text: &str) -> (Vec<Secret>, usize) {
     scan_with(text, before + text.len())
 }
 
-/// As [`scan`], when so many bytes have been searched.
+/// As [`scan()`], when so many bytes have been searched.
 fn scan_with(text: &str, searched: usize) -> (Vec<Secret>, usize) {
     let mut scan = Scan::new(text);
     for hit in WORDS.after(searched).find_iter(text) {

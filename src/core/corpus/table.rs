@@ -22,7 +22,7 @@ pub struct MessageTable<'a> {
 /// The attributes of a message, without its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageSummary {
-    /// The log's index in [`Corpus::logs`].
+    /// The log's index in [`Corpus::logs`](super::Corpus::logs).
     pub log: usize,
     /// The sender.
     pub role: Role,
