@@ -75,15 +75,19 @@ mod processor {
         let Ok(all) = sched_getaffinity(None) else {
             return;
         };
-        if processor >= CpuSet::MAX_CPU {
-            return;
-        }
-        let mut others = all;
-        others.unset(processor);
-        if sched_setaffinity(None, &others).is_ok() {
+        if without(all, processor).is_some_and(|others| sched_setaffinity(None, &others).is_ok()) {
             // It was permitted before, so it is permitted now.
             let _ = sched_setaffinity(None, &all);
         }
+    }
+
+    /// Returns the other processors of a set; `None` if there are none, or no such processor.
+    pub(super) fn without(mut set: CpuSet, processor: usize) -> Option<CpuSet> {
+        if processor >= CpuSet::MAX_CPU {
+            return None;
+        }
+        set.unset(processor);
+        (set.count() > 0).then_some(set)
     }
 }
 
@@ -109,8 +113,16 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_thread_that_leaves_a_processor_may_come_back() {
-        let allowed = || rustix::thread::sched_getaffinity(None).expect("readable");
+    fn a_thread_leaves_a_processor_for_another_and_may_come_back() {
+        use rustix::thread::{CpuSet, sched_getaffinity};
+        let mut two = CpuSet::new();
+        two.set(0);
+        two.set(3);
+        let other = processor::without(two, 0).expect("there is another");
+        assert!(other.is_set(3) && other.count() == 1);
+        assert!(processor::without(other, 3).is_none());
+        assert!(processor::without(two, 100_000).is_none());
+        let allowed = || sched_getaffinity(None).expect("readable");
         let before = allowed();
         for processor in [processor::current(), 100_000] {
             processor::leave(processor);

@@ -155,12 +155,12 @@ fn source(spot: MatchSpot) -> HitSource {
     }
 }
 
-/// Keeps the `most` most promising lines; returns the least of them if there were more.
+/// Keeps the `most` most promising lines, at least one; returns the least of them if there were more.
 pub(super) fn keep_best(promising: &mut Vec<Promising>, most: usize) -> Option<Promising> {
-    let last = most
-        .checked_sub(1)
-        .filter(|last| promising.len() > last + 1)?;
-    let (_, least, _) = promising.select_nth_unstable_by_key(last, order);
+    if promising.len() <= most {
+        return None;
+    }
+    let (_, least, _) = promising.select_nth_unstable_by_key(most - 1, order);
     let least = *least;
     promising.truncate(most);
     Some(least)
