@@ -1,10 +1,12 @@
 //! The terminal: raw mode and alternate screen, signals, clipboard and background.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write, stdout};
 use std::panic::{self, PanicHookInfo};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
+use std::rc::Rc;
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,10 +20,11 @@ use ratatui::crossterm::event::{
     DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
     EnableFocusChange, EnableMouseCapture, Event as Input, KeyCode, KeyEvent, KeyModifiers,
 };
-use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
 };
+use ratatui::crossterm::{execute, queue};
 use ratatui::layout::Size;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
@@ -33,7 +36,40 @@ use crate::core::log::Resume;
 
 /// The terminal in raw mode on the alternate screen; dropping it restores the terminal.
 pub(crate) struct Screen {
-    terminal: Terminal<CrosstermBackend<Box<dyn Write>>>,
+    terminal: Terminal<CrosstermBackend<NextFrame>>,
+    next: NextFrame,
+    device: Box<dyn Write>,
+}
+
+/// The output of the next frame. Flushing does nothing: ratatui flushes in the middle of a frame,
+/// and half a frame would be seen. `Screen::draw` sends it as a whole.
+#[derive(Clone, Default)]
+struct NextFrame(Rc<RefCell<Vec<u8>>>);
+
+impl Write for NextFrame {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl NextFrame {
+    /// Sends the frame to a terminal, which shows it when all of it has arrived.
+    fn send(&self, device: &mut dyn Write) -> io::Result<()> {
+        let frame = self.0.take();
+        if frame.is_empty() {
+            return Ok(());
+        }
+        let mut whole = Vec::new();
+        queue!(whole, BeginSynchronizedUpdate)?;
+        whole.extend_from_slice(&frame);
+        queue!(whole, EndSynchronizedUpdate)?;
+        device.write_all(&whole)?;
+        device.flush()
+    }
 }
 
 impl Screen {
@@ -45,11 +81,16 @@ impl Screen {
         restore_on_panic(report);
         let device = device()?;
         take()?;
-        let terminal = Terminal::new(CrosstermBackend::new(device)).inspect_err(|_| {
+        let next = NextFrame::default();
+        let terminal = Terminal::new(CrosstermBackend::new(next.clone())).inspect_err(|_| {
             // The first error is returned; a second one would not help.
             drop(give_back());
         })?;
-        Ok(Self { terminal })
+        Ok(Self {
+            terminal,
+            next,
+            device,
+        })
     }
 
     /// Returns the size in cells.
@@ -58,7 +99,8 @@ impl Screen {
     }
 
     pub(crate) fn draw(&mut self, app: &App) -> io::Result<()> {
-        self.terminal.draw(|frame| app.view(frame)).map(drop)
+        self.terminal.draw(|frame| app.view(frame))?;
+        self.next.send(&mut *self.device)
     }
 
     /// Draws everything again in the next frame, also what something else drew over.
@@ -330,6 +372,21 @@ mod tests {
         let typed = "/refr".chars().map(KeyCode::Char);
         let others = [KeyCode::Up, KeyCode::Enter, KeyCode::Char('c')];
         assert_eq!(codes, typed.chain(others).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_frame_is_sent_once_and_whole() {
+        let mut next = NextFrame::default();
+        let mut device = Vec::new();
+        next.send(&mut device).expect("sent");
+        assert!(device.is_empty());
+        for half in ["one ", "frame"] {
+            write!(next, "{half}").expect("kept");
+            next.flush().expect("kept");
+        }
+        next.send(&mut device).expect("sent");
+        next.send(&mut device).expect("sent");
+        assert_eq!(device, b"\x1b[?2026hone frame\x1b[?2026l");
     }
 
     #[test]

@@ -39,6 +39,14 @@ struct Output {
     ended: bool,
 }
 
+impl Output {
+    /// Whether a frame has begun and is not yet complete: it may arrive in several parts.
+    fn is_frame_partial(&self) -> bool {
+        let last = |mark| memchr::memmem::rfind(&self.raw, mark);
+        last(b"\x1b[?2026h") > last(b"\x1b[?2026l")
+    }
+}
+
 fn size(width: u16, height: u16) -> PtySize {
     PtySize {
         rows: height,
@@ -141,7 +149,7 @@ impl Tty {
         let mut seen = self.seen.0.lock().expect("not poisoned");
         loop {
             let screen = seen.parser.screen().contents();
-            if is(&screen) {
+            if !seen.is_frame_partial() && is(&screen) {
                 return screen;
             }
             let left = until.saturating_duration_since(Instant::now());
