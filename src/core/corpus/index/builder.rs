@@ -2,7 +2,7 @@
 //!
 //! Looking up each word of a text in one large table would take longer than all else, since
 //! that table is not near the processor. So the words of a block are counted in a small table,
-//! and the postings of all blocks are sorted by the hash of their word when the segment is
+//! and the postings of all blocks are grouped by the hash of their word when the segment is
 //! finished.
 
 use memchr::memchr;
@@ -45,7 +45,7 @@ pub(in super::super) struct IndexBuilder {
 }
 
 /// A place that contains a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Posting {
     /// The hash of the word.
     term: Term,
@@ -66,6 +66,11 @@ struct IndexedWord {
 }
 
 impl Posting {
+    const NONE: Self = Self {
+        term: Term(0),
+        rest: 0,
+    };
+
     fn new(term: Term, place: u32, word: usize, times: u32) -> Self {
         let times = u64::from(times).min(TIMES);
         Self {
@@ -220,14 +225,14 @@ impl IndexBuilder {
 
     /// Returns the segment in its stored form; `self` is empty afterwards.
     pub(in super::super) fn finish(&mut self) -> (SegmentRow, Vec<u8>) {
-        let postings = sorted(&self.postings);
-        let words = self.words(&postings);
+        group(&mut self.postings);
+        let words = self.words();
         let mut writer = SegmentWriter::default();
         let mut list = ListWriter::new(self.has_messages);
         let span = (0, self.next);
         for word in &words {
             let (from, to) = word.postings;
-            for posting in &postings[from as usize..to as usize] {
+            for posting in &self.postings[from as usize..to as usize] {
                 list.push(span, posting.place(), posting.times());
             }
             let places = list.finish();
@@ -249,7 +254,7 @@ impl IndexBuilder {
         let row = writer.finish(&[Span {
             blocks: blocks.collect(),
             places: self.next,
-            postings: postings.len() as u32,
+            postings: self.postings.len() as u32,
         }]);
         self.text.clear();
         self.postings.clear();
@@ -257,11 +262,11 @@ impl IndexBuilder {
         (row, writer.out.0)
     }
 
-    /// Returns the words in order; `postings` are sorted by word.
-    fn words(&self, postings: &[Posting]) -> Vec<IndexedWord> {
+    /// Returns the words in order; the postings are grouped by word.
+    fn words(&self) -> Vec<IndexedWord> {
         let mut words = Vec::new();
         let mut from = 0;
-        for same in postings.chunk_by(|a, b| a.term == b.term) {
+        for same in self.postings.chunk_by(|a, b| a.term == b.term) {
             let at = same[0].word();
             let to = from + same.len() as u32;
             let word = self.word(at);
@@ -288,32 +293,88 @@ impl IndexBuilder {
     }
 }
 
-/// Returns the postings by word, and those of a word by place.
-fn sorted(postings: &[Posting]) -> Vec<Posting> {
+/// Groups postings by word; those of a word stay in their order, which is by place.
+///
+/// They are divided by the first bits of the hash, so that the words of each bucket fit a
+/// small table; there they are counted, which is faster than sorting them.
+fn group(postings: &mut [Posting]) {
+    let mut by_bucket = vec![Posting::NONE; postings.len()];
     let bucket = |posting: &Posting| (posting.term.0 >> (u64::BITS - BUCKET_BITS)) as usize;
     let mut ends = vec![0; 1 << BUCKET_BITS];
-    for posting in postings {
-        ends[bucket(posting)] += 1;
-    }
-    let mut sum = 0;
-    for end in &mut ends {
-        let count = std::mem::replace(end, sum);
-        sum += count;
-    }
-    let nothing = Posting {
-        term: Term(0),
-        rest: 0,
-    };
-    let mut sorted = vec![nothing; postings.len()];
-    for posting in postings {
+    postings
+        .iter()
+        .for_each(|posting| ends[bucket(posting)] += 1);
+    begin_each(&mut ends);
+    for posting in &*postings {
         let end = &mut ends[bucket(posting)];
-        sorted[*end] = *posting;
+        by_bucket[*end as usize] = *posting;
         *end += 1;
     }
+    let mut table = TermTable::default();
     let mut from = 0;
     for end in ends {
-        sorted[from..end].sort_unstable();
+        let end = end as usize;
+        table.group(&by_bucket[from..end], &mut postings[from..end]);
         from = end;
     }
-    sorted
+}
+
+/// Turns counts into the sums of those before.
+fn begin_each(counts: &mut [u32]) {
+    let mut sum = 0;
+    for count in counts {
+        sum += std::mem::replace(count, sum);
+    }
+}
+
+/// Numbers the words of a few postings.
+#[derive(Default)]
+struct TermTable {
+    /// For each slot, one more than the number of its word.
+    slots: Vec<u32>,
+    /// The words, by their numbers.
+    terms: Vec<Term>,
+    /// How many postings each word has, then where the next one goes.
+    ends: Vec<u32>,
+    /// The number of the word of each posting.
+    numbers: Vec<u32>,
+}
+
+impl TermTable {
+    /// Writes the postings to `grouped` by word, otherwise in the same order.
+    fn group(&mut self, postings: &[Posting], grouped: &mut [Posting]) {
+        self.terms.clear();
+        self.ends.clear();
+        self.numbers.clear();
+        self.slots.clear();
+        self.slots
+            .resize((2 * postings.len()).next_power_of_two(), 0);
+        for posting in postings {
+            let number = self.number(posting.term);
+            self.ends[number as usize] += 1;
+            self.numbers.push(number);
+        }
+        begin_each(&mut self.ends);
+        for (posting, number) in postings.iter().zip(&self.numbers) {
+            let end = &mut self.ends[*number as usize];
+            grouped[*end as usize] = *posting;
+            *end += 1;
+        }
+    }
+
+    /// Returns the number of a word, which may be new.
+    fn number(&mut self, term: Term) -> u32 {
+        let mask = self.slots.len() - 1;
+        let mut at = term.0 as usize & mask;
+        while let Some(number) = self.slots[at].checked_sub(1) {
+            if self.terms[number as usize] == term {
+                return number;
+            }
+            at = (at + 1) & mask;
+        }
+        self.terms.push(term);
+        self.ends.push(0);
+        self.slots[at] = self.terms.len() as u32;
+        self.slots[at] - 1
+    }
 }
