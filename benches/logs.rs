@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
 use memchr::memmem;
-use tome::core::corpus::{BuildOptions, Corpus, Part, WhenBusy, WordLists};
+use tome::core::corpus::{BuildOptions, Corpus, Part, ReadResults, WhenBusy, WordLists};
 use tome::core::log::{self, LogFile, LogLocations};
 
 /// The word to search: a rare one, which some messages contain.
@@ -24,6 +24,7 @@ const RUNS: usize = 7;
 const EFFORT: BuildOptions = BuildOptions {
     threads: 2,
     busy: WhenBusy::Wait,
+    results: ReadResults::Now,
 };
 
 /// One measurement: time and memory.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::Result;
 use super::citation::{Citation, CitedPart};
 use super::config::TimelineSettings;
-use super::corpus::{BuildOptions, Corpus, Log, Part, Progress, WhenBusy};
+use super::corpus::{BuildOptions, Corpus, Log, Part, Progress, ReadResults, WhenBusy};
 use super::discover::session_slug;
 use super::display::safe_line;
 use super::keep::kept;
@@ -109,11 +109,21 @@ impl LogCatalog {
         }
     }
 
-    /// Returns the refreshed corpus of these logs.
+    /// Returns the refreshed corpus of these logs, with all of their text.
     pub fn corpus(&self, files: &[LogFile], progress: &dyn Progress) -> Result<Corpus> {
+        self.refreshed(files, ReadResults::Now, progress)
+    }
+
+    fn refreshed(
+        &self,
+        files: &[LogFile],
+        results: ReadResults,
+        progress: &dyn Progress,
+    ) -> Result<Corpus> {
         let options = BuildOptions {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             busy: WhenBusy::Wait,
+            results,
         };
         Corpus::refresh(&self.cache, files, options, progress)
     }
@@ -123,13 +133,18 @@ impl LogCatalog {
     pub fn scoped_corpus(
         &self,
         files: &[LogFile],
+        results: ReadResults,
         progress: &dyn Progress,
     ) -> Result<ScopedCorpus> {
-        let all = self.corpus(files, progress)?;
+        let all = self.refreshed(files, results, progress)?;
         let mut unread: Vec<String> = all.unread().iter().map(ToString::to_string).collect();
         let left = match progress.is_cancelled() {
             true => files.len().saturating_sub(all.logs().len() + unread.len()),
             false => 0,
+        };
+        let left = match results {
+            ReadResults::Now => left + all.logs_without_results(),
+            ReadResults::Later => left,
         };
         unread.extend_from_slice(all.notes());
         if let Some(error) = all.cache_error() {
@@ -145,7 +160,7 @@ impl LogCatalog {
                 .collect();
             let is_in_scope = |log: &&LogFile| scoped.contains(&(log.path.clone(), log.id.clone()));
             let files: Vec<LogFile> = files.iter().filter(is_in_scope).cloned().collect();
-            self.corpus(&files, progress)?
+            self.refreshed(&files, results, progress)?
         };
         Ok(ScopedCorpus {
             corpus,
@@ -327,7 +342,7 @@ mod tests {
 
     fn logs(catalog: &LogCatalog, progress: &dyn Progress) -> (usize, usize) {
         let scoped = catalog
-            .scoped_corpus(&catalog.files(), progress)
+            .scoped_corpus(&catalog.files(), ReadResults::Now, progress)
             .expect("readable");
         (scoped.corpus.logs().len(), scoped.left)
     }

@@ -180,6 +180,7 @@ mod tests {
             crate::core::corpus::BuildOptions {
                 threads: 1,
                 busy: crate::core::corpus::WhenBusy::Wait,
+                results: crate::core::corpus::ReadResults::Now,
             },
             &(),
         )

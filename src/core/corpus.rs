@@ -12,6 +12,10 @@
 //! conversation text and calls has every message with a word, that of results only the blocks.
 //! Packs that are half garbage are copied into new ones.
 //!
+//! Results are left out of logs that are read for the first time until they are needed, see
+//! [`ReadResults::Later`], because most searches end without them: then a second reading adds them
+//! log by log.
+//!
 //! # Guarantees
 //!
 //! Of a log that has grown only the new bytes are read. A log that was rewritten, truncated
@@ -88,6 +92,16 @@ pub enum WhenBusy {
     TakeLast,
 }
 
+/// When the results of tools are read, which are most of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadResults {
+    /// Now, of every log.
+    Now,
+    /// When they are needed: they are left out of logs that are read for the first time, unless
+    /// every other log has them.
+    Later,
+}
+
 /// How a corpus is updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuildOptions {
@@ -95,6 +109,8 @@ pub struct BuildOptions {
     pub threads: usize,
     /// What to do while another process or thread builds the corpus.
     pub busy: WhenBusy,
+    /// When the results of tools are read.
+    pub results: ReadResults,
 }
 
 /// The progress of a build.
@@ -140,6 +156,8 @@ pub struct Corpus {
     read: [Vec<ReadSegment>; PARTS],
     unpacked: Unpacked,
     is_damaged: AtomicBool,
+    /// Whether results were searched that had not been read.
+    misses_results: AtomicBool,
     unread: Vec<Error>,
     notes: Vec<String>,
     unkept: Option<Error>,
@@ -218,6 +236,7 @@ impl Corpus {
             shown: Vec::new(),
             owners: Vec::new(),
             is_damaged: AtomicBool::new(false),
+            misses_results: AtomicBool::new(false),
             unread: Vec::new(),
             notes: Vec::new(),
             unkept: None,
@@ -352,6 +371,24 @@ impl Corpus {
         self.is_damaged.load(Ordering::Relaxed)
     }
 
+    /// Returns how many visible logs are without their results, see [`ReadResults::Later`].
+    pub fn logs_without_results(&self) -> usize {
+        let rows = self.shown.iter().map(|row| &self.manifest.logs[*row]);
+        rows.filter(|row| !row.has_results).count()
+    }
+
+    /// Whether results were searched that have not been read.
+    pub fn misses_results(&self) -> bool {
+        self.misses_results.load(Ordering::Relaxed)
+    }
+
+    /// Takes note that a part is searched.
+    pub(in crate::core) fn note_search(&self, part: Part) {
+        if part == Part::Results && self.logs_without_results() > 0 {
+            self.misses_results.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Returns the working directories of all logs, visible or not.
     fn projects(&self) -> &HashedProjects {
         self.projects.get_or_init(|| {
@@ -405,6 +442,7 @@ mod tests {
     const WAIT: BuildOptions = BuildOptions {
         threads: 2,
         busy: WhenBusy::Wait,
+        results: ReadResults::Now,
     };
 
     /// A directory of logs and a cache, with a clock that advances with every change.
@@ -463,6 +501,14 @@ mod tests {
 
         fn refresh(&self, logs: &[LogFile]) -> Corpus {
             Corpus::refresh(&self.cache(), logs, WAIT, &()).expect("the corpus can be built")
+        }
+
+        fn refresh_without_results(&self, logs: &[LogFile]) -> Corpus {
+            let options = BuildOptions {
+                results: ReadResults::Later,
+                ..WAIT
+            };
+            Corpus::refresh(&self.cache(), logs, options, &()).expect("the corpus can be built")
         }
     }
 
@@ -532,9 +578,11 @@ mod tests {
             prop_assert!(found.is_some(), "{} is missing", log.path.display());
             let found = found.unwrap_or_default();
             for part in Part::ALL {
+                let row = corpus.log(found).expect("it was found").row;
+                let is_read = part != Part::Results || row.has_results;
                 let all = transcript.messages.iter();
                 let expected: Vec<String> = all
-                    .filter(|message| Part::of(message.kind) == part)
+                    .filter(|message| is_read && Part::of(message.kind) == part)
                     .map(|message| CorpusMessage {
                         log: found,
                         ..CorpusMessage::of(message)
@@ -660,19 +708,23 @@ mod tests {
 
         #[test]
         fn after_any_changes_the_corpus_is_what_a_fresh_reading_gives(
-            steps in prop::collection::vec(step(), 1..14),
+            steps in prop::collection::vec((step(), any::<bool>()), 1..14),
         ) {
             let mut home = TestCache::new();
             let mut names = ["a.jsonl", "b.jsonl", "c.jsonl"].map(str::to_owned);
             let mut logs: Vec<LogFile> = Vec::new();
-            for step in steps {
+            for (step, is_later) in steps {
                 if let Some(log) = take(&mut home, &mut names, step) {
                     logs.retain(|known| known.id.trim_end_matches(".zst") != log.id.trim_end_matches(".zst"));
                     logs.push(log);
                 }
                 logs.retain(|log| log.path.exists());
-                let corpus = home.refresh(&logs);
+                let corpus = match is_later {
+                    true => home.refresh_without_results(&logs),
+                    false => home.refresh(&logs),
+                };
                 check(&corpus, &logs)?;
+                prop_assert!(is_later || corpus.logs_without_results() == 0);
                 let opened = Corpus::open(&home.cache());
                 if !logs.is_empty() {
                     check(&opened.expect("it was just built"), &logs)?;
@@ -727,6 +779,43 @@ mod tests {
             }
             check(&home.refresh(&logs), &logs)?;
         }
+    }
+
+    #[test]
+    fn results_are_added_to_logs_that_were_read_without_them() {
+        let mut home = TestCache::new();
+        let old = prompt("a question") + &result("some output") + &reply("an answer");
+        let tail = result("more output").trim_end().to_owned();
+        let a = home.change("a.jsonl", |bytes| {
+            *bytes = (old.clone() + &tail).into_bytes()
+        });
+        let b = home.change("b.jsonl", |bytes| *bytes = old.clone().into_bytes());
+        let texts = |corpus: &Corpus, log: usize| {
+            Part::ALL.map(|part| messages_of(corpus, log, part).len())
+        };
+        let light = home.refresh_without_results(&[a.clone(), b.clone()]);
+        assert_eq!(light.logs_without_results(), 2);
+        assert_eq!([texts(&light, 0), texts(&light, 1)], [[3, 1, 0]; 2]);
+        light.note_search(Part::Calls);
+        assert!(!light.misses_results());
+        light.note_search(Part::Results);
+        assert!(light.misses_results());
+        // One that has grown is still without them.
+        let b = home.change("b.jsonl", |bytes| bytes.extend_from_slice(old.as_bytes()));
+        let logs = [a, b];
+        assert_eq!(
+            home.refresh_without_results(&logs).logs_without_results(),
+            2
+        );
+        let whole = home.refresh(&logs);
+        assert_right(&whole, &logs);
+        assert_eq!([texts(&whole, 0), texts(&whole, 1)], [[3, 1, 2], [6, 2, 2]]);
+        // A new one is read with them, because all others have them.
+        let c = home.change("c.jsonl", |bytes| *bytes = old.into_bytes());
+        let [a, b] = logs;
+        let more = home.refresh_without_results(&[a, b, c]);
+        assert_eq!(more.logs_without_results(), 0);
+        assert_eq!(texts(&more, 2), [3, 1, 1]);
     }
 
     #[test]
@@ -1046,6 +1135,7 @@ mod tests {
         let options = BuildOptions {
             threads: 1,
             busy: WhenBusy::TakeLast,
+            results: ReadResults::Now,
         };
         let logs = [new];
         let corpus = Corpus::refresh(&home.cache(), &logs, options, &());

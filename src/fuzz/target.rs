@@ -86,6 +86,21 @@ pub(super) fn read_log(bytes: &[u8], scene: &Scene) {
             read.messages.len(),
             "{agent:?}: by the line, and at once"
         );
+        let mut decoder = log::Decoder::new(&log).without_outputs();
+        let mut others = Vec::new();
+        for (number, line) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
+            match line.strip_suffix(b"\n") {
+                Some(line) => decoder.line(number, line, &mut others),
+                None => decoder.tail(number, line, &mut others),
+            }
+        }
+        for all in [&mut messages, &mut others] {
+            all.retain(|message| message.kind != log::MessageKind::ToolResult);
+        }
+        assert_eq!(
+            others, messages,
+            "{agent:?}: without outputs, and with them"
+        );
     }
 }
 

@@ -11,7 +11,7 @@ use super::events::truncate_text;
 use super::recall::{Deadline, READING_LIMIT};
 use super::table::{Field, FieldType, Tool, ToolEffect};
 use crate::core::catalog::{ScopedCorpus, read_corpus};
-use crate::core::corpus::{Corpus, Progress as _};
+use crate::core::corpus::{Corpus, Progress as _, ReadResults};
 use crate::core::layout::Layout;
 use crate::core::layout::events::TimeSpan;
 use crate::core::promote::grip_in_memories;
@@ -121,7 +121,7 @@ fn read_logs<T>(
     let summarizer = summarizer(&catalog.timeline);
     let none = Timeline::empty(&directory(&catalog.cache), summarizer);
     let (_, answer) = read_corpus(
-        || catalog.scoped_corpus(&files, &patience),
+        || catalog.scoped_corpus(&files, ReadResults::Now, &patience),
         |ScopedCorpus { corpus, left, .. }| (look(corpus, (&none, &patience)), *left),
     )?;
     Ok(answer)

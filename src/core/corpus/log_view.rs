@@ -61,7 +61,7 @@ impl<'a> Log<'a> {
 
     /// Returns the size and the modification time that it was listed with.
     pub fn stamp(&self) -> (u64, Option<i64>) {
-        (self.row.size, self.row.modified)
+        self.row.stamp()
     }
 
     /// Returns the size of its text in a part, in bytes.

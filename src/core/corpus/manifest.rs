@@ -18,11 +18,11 @@ use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
 
 /// Incremented when the stored format or the decoding of logs changes.
-const VERSION: u64 = 10;
+const VERSION: u64 = 11;
 const MAGIC: &[u8; 8] = b"tomecat\0";
 const NAME: &str = "catalogue";
 /// The sizes of a log's, a block's and a segment's row and of a run, in bytes.
-const LOG: usize = 192;
+const LOG: usize = 196;
 const BLOCK: usize = 60;
 const SEGMENT: usize = 44;
 const RUN: usize = 8;
@@ -59,6 +59,8 @@ pub(super) struct LogRow {
     pub(super) text: [u64; PARTS],
     /// Bytes of text of the last line without a line break.
     pub(super) tail_text: [u64; PARTS],
+    /// Whether the results of its tools were read.
+    pub(super) has_results: bool,
 }
 
 /// How far a log was read, and the hashes that identify what was read.
@@ -345,6 +347,11 @@ pub(super) fn spans_of(segments: &[SegmentRow]) -> usize {
 }
 
 impl LogRow {
+    /// Returns the size and the modification time that it was listed with.
+    pub(super) fn stamp(&self) -> (u64, Option<i64>) {
+        (self.size, self.modified)
+    }
+
     fn write(&self, out: &mut ByteWriter) {
         [self.agent, self.owner, self.tail_owner, self.turns]
             .iter()
@@ -373,6 +380,7 @@ impl LogRow {
         for number in self.text.iter().chain(&self.tail_text) {
             out.u64(*number);
         }
+        out.u32(u32::from(self.has_results));
     }
 
     fn read(from: &mut ByteReader<'_>) -> Option<Self> {
@@ -408,6 +416,7 @@ impl LogRow {
             last: row.time()?,
             text: [row.u64()?, row.u64()?, row.u64()?],
             tail_text: [row.u64()?, row.u64()?, row.u64()?],
+            has_results: row.u32()? != 0,
         })
     }
 }

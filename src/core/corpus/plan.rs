@@ -7,13 +7,21 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 
-use super::log_view;
 use super::manifest::{LogRow, Manifest};
+use super::{ReadResults, log_view};
 use crate::core::log::LogFile;
 use crate::core::text::{NumberMap, NumberSet};
 
-/// A log to read: its index in the list and its old row.
-pub(super) type Task = (usize, Option<usize>);
+/// A log to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Task {
+    /// Its index in the list.
+    pub(super) listed: usize,
+    /// Its old row.
+    pub(super) row: Option<usize>,
+    /// Whether its results are read.
+    pub(super) with_results: bool,
+}
 
 /// What must be done to bring the corpus up to date with a list of logs.
 #[derive(Debug, Default)]
@@ -33,8 +41,19 @@ impl Plan {
     ///
     /// A log that is not listed is kept if its file exists, so that a caller that lists only
     /// some of the logs does not discard the others.
-    pub(super) fn new(manifest: Option<&Manifest>, logs: &[LogFile]) -> Self {
+    pub(super) fn new(manifest: Option<&Manifest>, logs: &[LogFile], results: ReadResults) -> Self {
         let mut plan = Self::default();
+        let known = manifest.map(|manifest| manifest.logs.as_slice());
+        let have_all = |rows: &[LogRow]| !rows.is_empty() && rows.iter().all(|row| row.has_results);
+        let task = |listed: usize, row: Option<(usize, &LogRow)>| {
+            let is_kept =
+                row.map_or_else(|| known.is_some_and(have_all), |(_, row)| row.has_results);
+            Task {
+                listed,
+                row: row.map(|(row, _)| row),
+                with_results: results == ReadResults::Now || is_kept,
+            }
+        };
         let mut rows = KnownRows::new(manifest);
         // Those without a row; a log with one is listed twice if its row is taken already.
         let mut new = NumberSet::default();
@@ -45,11 +64,17 @@ impl Plan {
                 log.id.as_bytes(),
             );
             match rows.take(key) {
-                Taken::Now(row, old) if (old.size, old.modified) == (log.size, log.modified) => {
-                    plan.keep.push(row);
+                Taken::Now(row, old) => {
+                    let task = task(at, Some((row, old)));
+                    if old.stamp() == (log.size, log.modified)
+                        && task.with_results == old.has_results
+                    {
+                        plan.keep.push(row);
+                    } else {
+                        plan.read.push(task);
+                    }
                 }
-                Taken::Now(row, _) => plan.read.push((at, Some(row))),
-                Taken::Never if new.insert(key) => plan.read.push((at, None)),
+                Taken::Never if new.insert(key) => plan.read.push(task(at, None)),
                 Taken::Before | Taken::Never => {}
             }
         }
@@ -76,7 +101,7 @@ impl Plan {
 
     /// Returns the rows of the listed logs; changed logs are in their old state.
     pub(super) fn shown_rows(&self) -> Vec<usize> {
-        let old = self.read.iter().filter_map(|(_, row)| *row);
+        let old = self.read.iter().filter_map(|task| task.row);
         self.keep[..self.listed]
             .iter()
             .copied()
@@ -200,27 +225,41 @@ mod tests {
                 id,
                 size: log.size,
                 modified: log.modified,
+                has_results: log.size != HEAVY,
                 ..LogRow::default()
             });
         }
         manifest
     }
 
+    /// Logs of this size are in the manifest without their results.
+    const HEAVY: u64 = 3;
+
     proptest::proptest! {
         #[test]
         fn a_log_has_its_row_whatever_the_order_is(
-            known in proptest::collection::hash_map("[a-f]", 1u64..3, 0..7),
-            listed in proptest::collection::vec(("[a-f]", 1u64..3), 0..9),
+            known in proptest::collection::hash_map("[a-f]", 1..=HEAVY, 0..7),
+            listed in proptest::collection::vec(("[a-f]", 1..=HEAVY), 0..9),
+            is_now in proptest::bool::ANY,
         ) {
+            let results = if is_now { ReadResults::Now } else { ReadResults::Later };
             let known: Vec<LogFile> = known.iter().map(|(name, size)| log(name, *size)).collect();
             let listed: Vec<LogFile> = listed.iter().map(|(name, size)| log(name, *size)).collect();
-            let plan = Plan::new(Some(&manifest(&known)), &listed);
+            let plan = Plan::new(Some(&manifest(&known)), &listed, results);
+            let is_light = |log: &LogFile| log.size == HEAVY;
+            let have_all = !known.is_empty() && !known.iter().any(is_light);
             let mut seen = HashSet::new();
             let (mut keep, mut read) = (Vec::new(), Vec::new());
             for (at, log) in listed.iter().enumerate().filter(|(_, log)| seen.insert(&log.id)) {
                 match known.iter().position(|row| row.id == log.id) {
-                    Some(row) if known[row].size == log.size => keep.push(row),
-                    row => read.push((at, row)),
+                    Some(row) if known[row].size == log.size && !(is_now && is_light(log)) => {
+                        keep.push(row);
+                    }
+                    row => read.push(Task {
+                        listed: at,
+                        row,
+                        with_results: is_now || row.map_or(have_all, |row| !is_light(&known[row])),
+                    }),
                 }
             }
             // None of these files exists.

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 
 use super::manifest::{LogRow, Manifest};
 use super::pack::{self, Appender, Generation, Pack};
-use super::plan::Plan;
+use super::plan::{Plan, Task};
 use super::segments;
 use super::worker::{BuildOutput, BuildWorker, FinishedLog, WorkerResult};
 use super::{BuildOptions, BuildProgress, Corpus, PARTS, Part, Progress, WhenBusy};
@@ -43,7 +43,7 @@ pub(super) fn refresh(
         cache,
         logs,
         old: None,
-        plan: &Plan::new(None, logs),
+        plan: &Plan::new(None, logs, options.results),
         home: Destination::Memory,
     };
     let corpus = build.run(options, progress)?;
@@ -60,7 +60,7 @@ fn refresh_cache(
     progress: &dyn Progress,
 ) -> Result<Corpus> {
     let old = Corpus::open_without_logs(cache);
-    let plan = Plan::new(old.as_ref().map(|old| &old.manifest), logs);
+    let plan = Plan::new(old.as_ref().map(|old| &old.manifest), logs, options.results);
     if plan.is_idle()
         && let Some(old) = old
     {
@@ -74,7 +74,7 @@ fn refresh_cache(
     };
     // Another build may have finished while this one waited for the lock.
     let old = Corpus::open_without_logs(cache);
-    let plan = Plan::new(old.as_ref().map(|old| &old.manifest), logs);
+    let plan = Plan::new(old.as_ref().map(|old| &old.manifest), logs, options.results);
     if plan.is_idle()
         && let Some(old) = old
     {
@@ -93,7 +93,7 @@ fn refresh_cache(
     let built = build(old.as_ref(), &plan).and_then(|built| match built {
         Some(corpus) => Ok(corpus),
         // The cache is damaged: all logs are read again.
-        None => Ok(build(None, &Plan::new(None, logs))?
+        None => Ok(build(None, &Plan::new(None, logs, options.results))?
             .expect("a build that takes nothing over meets no damage")),
     });
     if built.is_err() {
@@ -226,18 +226,23 @@ impl Build<'_> {
     }
 
     /// Estimates the number of bytes to read of a log.
-    fn cost(&self, (listed, row): &(usize, Option<usize>)) -> u64 {
-        let size = self.logs[*listed].size;
-        let known = row.zip(self.old).map(|(row, old)| &old.manifest.logs[row]);
+    fn cost(&self, task: &Task) -> u64 {
+        let size = self.logs[task.listed].size;
+        let known = task
+            .row
+            .zip(self.old)
+            .map(|(row, old)| &old.manifest.logs[row]);
         match known {
-            Some(row) if row.size < size => size - row.progress.bytes.min(size),
+            Some(row) if row.size < size && row.has_results == task.with_results => {
+                size - row.progress.bytes.min(size)
+            }
             _ => size,
         }
     }
 
     /// Returns the live owners: those of unchanged logs, and of changed ones until they are read.
     fn alive(&self, old: &Corpus) -> HashSet<u32> {
-        let changed = self.plan.read.iter().filter_map(|(_, row)| *row);
+        let changed = self.plan.read.iter().filter_map(|task| task.row);
         let rows = self.plan.keep.iter().copied().chain(changed);
         rows.flat_map(|row| {
             let row = &old.manifest.logs[row];
@@ -354,7 +359,7 @@ impl Build<'_> {
             new.logs.push(row);
         };
         listed.iter().for_each(|row| adopt(&mut new, *row));
-        for (listed, row) in &self.plan.read {
+        for Task { listed, row, .. } in &self.plan.read {
             match (read.remove(listed), row) {
                 (Some(done), _) => {
                     let log = &self.logs[*listed];

@@ -62,7 +62,7 @@ impl LogReader {
     /// Continues where reading stopped; `None` if the log is not the same any more.
     pub(super) fn resume(
         &mut self,
-        log: &LogFile,
+        (log, with_results): (&LogFile, bool),
         left: ResumePoint<'_>,
         listener: &mut dyn MessageListener,
     ) -> Result<Option<ReadOutcome>> {
@@ -73,21 +73,24 @@ impl LogReader {
         if done.bytes == 0 || inode(&file) != left.row.inode || !is_unchanged(&mut file, &done) {
             return Ok(None);
         }
-        let decoder = Decoder::resume(log, left.carry);
+        let decoder = reading(Decoder::resume(log, left.carry), with_results);
         self.lines(log, (file, done), decoder, listener).map(Some)
     }
 
     /// Reads the log from its beginning.
     pub(super) fn read(
         &mut self,
-        log: &LogFile,
+        (log, with_results): (&LogFile, bool),
         listener: &mut dyn MessageListener,
     ) -> Result<ReadOutcome> {
         let ReadMode::Lines(decoder) = log.read_mode() else {
             return self.whole(log, listener);
         };
         match open_capped(&log.path, LARGEST_LOG) {
-            Ok(file) => self.lines(log, (file, ReadPosition::default()), *decoder, listener),
+            Ok(file) => {
+                let decoder = reading(*decoder, with_results);
+                self.lines(log, (file, ReadPosition::default()), decoder, listener)
+            }
             // A missing log may have been compressed since it was listed.
             Err(Error::NotFound { .. }) => self.whole(log, listener),
             Err(error) => Err(error),
@@ -187,6 +190,14 @@ impl LogReader {
         if self.buffer.len() > 4 * CHUNK {
             self.buffer = vec![0; CHUNK];
         }
+    }
+}
+
+/// Returns a decoder that reads the outputs of tools or not.
+fn reading(decoder: Decoder, with_results: bool) -> Decoder {
+    match with_results {
+        true => decoder,
+        false => decoder.without_outputs(),
     }
 }
 

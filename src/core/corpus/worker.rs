@@ -38,6 +38,8 @@ pub(super) struct BuildWorker<'a> {
 /// The log that a thread is reading.
 #[derive(Debug, Clone, Copy, Default)]
 struct CurrentLog {
+    /// The parts that are read of it.
+    parts: [bool; PARTS],
     owner: u32,
     tail_owner: u32,
     text: [u64; PARTS],
@@ -132,6 +134,10 @@ impl BuildOutput {
 
 impl MessageListener for BuildWorker<'_> {
     fn on_message(&mut self, line: LineEnd, message: &log::Message) {
+        let part = Part::of(message.kind);
+        if !self.log.parts[part.number()] {
+            return;
+        }
         let owner = match line {
             LineEnd::Whole => self.log.owner,
             LineEnd::Open if self.log.tail_owner != 0 => self.log.tail_owner,
@@ -140,7 +146,6 @@ impl MessageListener for BuildWorker<'_> {
                 self.log.tail_owner
             }
         };
-        let part = Part::of(message.kind);
         let length = self.push(owner, part, &CorpusMessage::of(message));
         self.log.text[part.number()] += length;
         if line == LineEnd::Open {
@@ -230,12 +235,12 @@ impl<'a> BuildWorker<'a> {
         let mut reader = LogReader::default();
         while go_on() && !self.store.has_failed.load(Ordering::Relaxed) {
             let next = self.store.next_task.fetch_add(1, Ordering::Relaxed);
-            let Some((listed, row)) = tasks.get(next) else {
+            let Some(task) = tasks.get(next) else {
                 break;
             };
-            let log = &logs[*listed];
+            let log = &logs[task.listed];
             let before = reader.bytes;
-            let result = self.take(&mut reader, log, old.zip(*row));
+            let result = self.take(&mut reader, (log, task.with_results), old.zip(task.row));
             let (logs_done, bytes_done) = &self.store.done;
             logs_done.fetch_add(1, Ordering::Relaxed);
             bytes_done.fetch_add(reader.bytes - before, Ordering::Relaxed);
@@ -248,48 +253,68 @@ impl<'a> BuildWorker<'a> {
                     let note = outcome.skipped.over_limits();
                     let note = note.map(|note| format!("{}: {note}", log.path.display()));
                     found.notes.extend(note);
-                    found.done.push(self.note(*listed, log, outcome)?);
+                    found.done.push(self.note(task, log, outcome)?);
                 }
-                Err(Error::NotFound { .. }) => found.failed.push((*listed, None)),
-                Err(error) => found.failed.push((*listed, Some(error))),
+                Err(Error::NotFound { .. }) => found.failed.push((task.listed, None)),
+                Err(error) => found.failed.push((task.listed, Some(error))),
             }
         }
         self.flush();
         self.failure.map_or(Ok(found), Err)
     }
 
-    /// Continues a log from its old row if possible, else reads it from the beginning.
+    /// Continues a log from its old row if possible, or adds the results that were left out of it,
+    /// else reads it from the beginning.
     fn take(
         &mut self,
         reader: &mut LogReader,
-        log: &LogFile,
+        (log, with_results): (&LogFile, bool),
         old: Option<(&Corpus, usize)>,
     ) -> Result<ReadOutcome> {
-        if let Some((old, row)) = old
-            && let row = &old.manifest.logs[row]
+        let row = old.map(|(old, row)| &old.manifest.logs[row]);
+        if let Some(row) = row.filter(|row| row.stamp() == (log.size, log.modified)) {
+            self.log = CurrentLog {
+                parts: Part::ALL.map(|part| part == Part::Results),
+                owner: row.owner,
+                tail_owner: row.tail_owner,
+                text: row.text,
+                tail_text: row.tail_text,
+            };
+            let outcome = reader.read((log, true), self)?;
+            // Else it has changed since it was listed.
+            if outcome.progress.bytes == row.progress.bytes {
+                return Ok(outcome);
+            }
+        }
+        let parts = Part::ALL.map(|part| with_results || part != Part::Results);
+        if let Some((old, _)) = old
+            && let Some(row) = row.filter(|row| row.has_results == with_results)
             && row.size < log.size
             && let Some(carry) = LogState::of(old, row).and_then(|state| state.carry())
         {
             self.log = CurrentLog {
+                parts,
                 owner: row.owner,
                 text: std::array::from_fn(|part| {
                     row.text[part] - row.tail_text[part].min(row.text[part])
                 }),
                 ..CurrentLog::default()
             };
-            if let Some(outcome) = reader.resume(log, ResumePoint { row, carry }, self)? {
+            let left = ResumePoint { row, carry };
+            if let Some(outcome) = reader.resume((log, with_results), left, self)? {
                 return Ok(outcome);
             }
         }
         self.log = CurrentLog {
+            parts,
             owner: self.store.new_owner(),
             ..CurrentLog::default()
         };
-        reader.read(log, self)
+        reader.read((log, with_results), self)
     }
 
     /// Stores the state of a log that has been read, and returns its row.
-    fn note(&self, listed: usize, log: &LogFile, outcome: ReadOutcome) -> Result<FinishedLog> {
+    fn note(&self, task: &Task, log: &LogFile, outcome: ReadOutcome) -> Result<FinishedLog> {
         let state = LogState::encode(&outcome.head, outcome.skipped, outcome.carry.as_ref());
         let head = outcome.head;
         let row = LogRow {
@@ -306,10 +331,11 @@ impl<'a> BuildWorker<'a> {
             last: head.last,
             text: self.log.text,
             tail_text: self.log.tail_text,
+            has_results: task.with_results,
             ..LogRow::default()
         };
         Ok(FinishedLog {
-            listed,
+            listed: task.listed,
             row,
             cwd: head.cwd,
             title: head.title.or_else(|| {

@@ -113,15 +113,13 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
 
 fn user(record: &Object<'_>, sink: &mut Sink<'_>) {
     envelope(record, sink);
-    let Some(content) = content_of(record, sink) else {
-        return;
-    };
+    let message = message_of(record, sink);
     if record.is_true("isCompactSummary") {
-        sink.notice(content::flat(content));
+        notice(record, message.as_ref(), sink);
         return;
     }
     let before = sink.count();
-    content::take(content, speaker(record), sink);
+    take_content((record, message.as_ref()), speaker(record), sink);
     take_details(record, before, sink);
 }
 
@@ -184,29 +182,44 @@ fn is_injected(record: &Object<'_>) -> bool {
 
 fn assistant(record: &Object<'_>, sink: &mut Sink<'_>) {
     envelope(record, sink);
-    let message = record.object("message").unwrap_or_default();
-    let is_local = message.is("model", "<synthetic>") || record.is_true("isApiErrorMessage");
-    if !is_local {
-        note(&mut sink.head().model, message.get("model"));
-    }
-    let Some(content) = content_of(record, sink) else {
+    let message = message_of(record, sink);
+    let model = message.as_ref().and_then(|message| message.get("model"));
+    if model.is_some_and(|model| model.is("<synthetic>")) || record.is_true("isApiErrorMessage") {
+        notice(record, message.as_ref(), sink);
         return;
-    };
-    if is_local {
-        sink.notice(content::flat(content));
-    } else {
-        content::take(content, Speaker::Model, sink);
+    }
+    note(&mut sink.head().model, model);
+    take_content((record, message.as_ref()), Speaker::Model, sink);
+}
+
+/// Returns the message and stamps its id; `None` if `message` is the content itself, as in some
+/// records.
+fn message_of<'a>(record: &Object<'a>, sink: &mut Sink<'_>) -> Option<Object<'a>> {
+    let message = record.object("message")?;
+    sink.stamp.reply = message.text("id");
+    Some(message)
+}
+
+/// Adds what the message of a record says.
+fn take_content(
+    (record, message): (&Object<'_>, Option<&Object<'_>>),
+    speaker: Speaker,
+    sink: &mut Sink<'_>,
+) {
+    match (message, record.get("message")) {
+        (Some(message), _) => content::take_of(message, speaker, sink),
+        (None, Some(content)) => content::take(content, speaker, sink),
+        (None, None) => {}
     }
 }
 
-/// Returns the message's content and stamps its id; in some records `message` is the content.
-fn content_of<'a>(record: &Object<'a>, sink: &mut Sink<'_>) -> Option<Raw<'a>> {
-    let raw = record.get("message")?;
-    let Some(message) = raw.object() else {
-        return Some(raw);
+/// Adds the text of the message of a record as the program's.
+fn notice(record: &Object<'_>, message: Option<&Object<'_>>, sink: &mut Sink<'_>) {
+    let content = match message {
+        Some(message) => message.get("content"),
+        None => record.get("message"),
     };
-    sink.stamp.reply = message.text("id");
-    message.get("content")
+    sink.notice(content.map_or_else(String::new, content::flat));
 }
 
 fn system(record: &Object<'_>, sink: &mut Sink<'_>) {

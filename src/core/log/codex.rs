@@ -32,7 +32,7 @@ const WORDLESS: &[&str] = &[
 
 /// How the result of the call that started a subagent begins in the subagent's own log, where it
 /// ends the copy of the parent's conversation.
-const SPAWNED: &str = "You are the newly spawned agent.";
+pub(super) const SPAWNED: &str = "You are the newly spawned agent.";
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let mut logs = Vec::new();
@@ -206,7 +206,9 @@ fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         }
         Some("function_call_output" | "custom_tool_call_output" | "tool_search_output") => {
             let tools = || item.get("tools").map(Raw::outline);
-            let output = item.get("output").map(content::flat).or_else(tools);
+            let output = item.get("output");
+            let output = output.map(|output| content::output(output, sink));
+            let output = output.or_else(tools);
             let output = unpack(output.unwrap_or_default());
             if output.starts_with(SPAWNED) {
                 sink.carry.is_copying = false;

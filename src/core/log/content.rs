@@ -1,9 +1,19 @@
 //! The content of a message as most agents write it: a string, or an array of blocks.
 
-use super::Role;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use super::json::{self, JsonItem, Object, Raw};
 pub(super) use super::origin::Speaker;
 use super::sink::{Sink, ToolUse};
+use super::{Role, codex, origin};
+
+/// The number of bytes in which the beginning of an output is searched.
+const BEGINNING: usize = 256;
+/// The beginnings of outputs that are always read, because they say more than what a tool wrote.
+static TELLING: LazyLock<[Finder<'static>; 2]> =
+    LazyLock::new(|| [origin::REFUSED, codex::SPAWNED].map(Finder::new));
 
 /// Adds the text, reasoning, tool calls and results in `content` to the sink.
 pub(super) fn take(content: Raw<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
@@ -13,10 +23,26 @@ pub(super) fn take(content: Raw<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
         take_block(&block, speaker, sink);
     }
     for item in content.items().opened() {
-        match item {
-            JsonItem::Object(block) => take_block(&block, speaker, sink),
-            JsonItem::Other(value) => say(value.text().unwrap_or_default(), speaker, sink),
+        take_item(&item, speaker, sink);
+    }
+}
+
+/// As [`take`], for the content of a message that was parsed along with its record.
+pub(super) fn take_of(message: &Object<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
+    match message.get("content") {
+        Some(content) if content.is_array() => {
+            let items = message.opened_items("content");
+            items.iter().for_each(|item| take_item(item, speaker, sink));
         }
+        Some(content) => take(content, speaker, sink),
+        None => {}
+    }
+}
+
+fn take_item(item: &JsonItem<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
+    match item {
+        JsonItem::Object(block) => take_block(block, speaker, sink),
+        JsonItem::Other(value) => say(value.text().unwrap_or_default(), speaker, sink),
     }
 }
 
@@ -33,10 +59,11 @@ fn take_block(block: &Object<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
         }
         Some("tool_result" | "toolResult") => {
             let id = block.text("tool_use_id");
+            let content = block.get("content");
             sink.tool_result(ToolUse {
                 id: id.or_else(|| block.text("toolCallId")),
                 tool: block.text("name"),
-                text: block.get("content").map_or_else(String::new, flat),
+                text: content.map_or_else(String::new, |content| output(content, sink)),
                 ..ToolUse::default()
             });
         }
@@ -59,6 +86,17 @@ fn say(text: String, speaker: Speaker, sink: &mut Sink<'_>) {
         Speaker::Person => sink.prompt(text),
         Speaker::Agent => sink.prompt_by(speaker, text),
         Speaker::Program | Speaker::Model => sink.add(speaker, text),
+    }
+}
+
+/// Returns the text of a tool's output; empty if it is not wanted and of the tool alone.
+pub(super) fn output(value: Raw<'_>, sink: &Sink<'_>) -> String {
+    let bytes = value.bytes();
+    let beginning = &bytes[..bytes.len().min(BEGINNING)];
+    let is_telling = || TELLING.iter().any(|mark| mark.find(beginning).is_some());
+    match sink.wants_outputs || is_telling() {
+        true => flat(value),
+        false => String::new(),
     }
 }
 

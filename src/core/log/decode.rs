@@ -85,6 +85,7 @@ pub(super) enum Recognized {
 pub struct Decoder {
     agent: Agent,
     carry: Carry,
+    wants_outputs: bool,
 }
 
 /// How a line ends.
@@ -117,6 +118,16 @@ impl Decoder {
         Self {
             agent: log.agent,
             carry,
+            wants_outputs: true,
+        }
+    }
+
+    /// Leaves outputs of tools empty where they hold nothing but what a tool wrote. All other
+    /// messages are the same.
+    pub fn without_outputs(self) -> Self {
+        Self {
+            wants_outputs: false,
+            ..self
         }
     }
 
@@ -169,6 +180,7 @@ impl Decoder {
             match json::object(rest) {
                 Ok((record, after)) => {
                     let mut sink = Sink::new(&mut self.carry, out, number);
+                    sink.wants_outputs = self.wants_outputs;
                     let seen = decode(&record, &mut sink);
                     // After a cut record it may be a part of that record.
                     if seen == Recognized::Unknown && stubs == 0 {

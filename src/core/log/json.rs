@@ -8,6 +8,8 @@
 mod scan;
 mod text;
 
+use std::rc::Rc;
+
 use jiff::Timestamp;
 use memchr::memchr;
 
@@ -20,11 +22,17 @@ pub struct Raw<'a>(&'a [u8]);
 /// The fields of an object, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Object<'a> {
-    fields: Fields<'a>,
-    opened: Option<(&'a [u8], Fields<'a>)>,
+    fields: Vec<(&'a [u8], Raw<'a>)>,
+    /// A value that was parsed along with it, after its key.
+    opened: Option<(&'a [u8], Opened<'a>)>,
 }
 
-type Fields<'a> = Vec<(&'a [u8], Raw<'a>)>;
+/// A value that was parsed along with the object that it is in.
+#[derive(Debug, Clone)]
+enum Opened<'a> {
+    Object(Rc<Object<'a>>),
+    Items(Rc<[JsonItem<'a>]>),
+}
 
 /// A value of an array; objects are parsed into fields.
 #[derive(Debug, Clone)]
@@ -46,8 +54,11 @@ pub struct Items<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken;
 
-/// Keys whose objects nearly every record is read for; parsed along with the record.
+/// Keys whose values nearly every record is read for, if they are objects; parsed along with the
+/// record.
 const OPENED: [&[u8]; 2] = [b"message", b"payload"];
+/// The key of the array in these objects whose items are parsed, too.
+const OPENED_ITEMS: &[u8] = b"content";
 /// The expected number of fields of an object.
 const FIELDS: usize = 24;
 /// The depth from which [`Raw::outline`] writes plain JSON.
@@ -61,38 +72,79 @@ pub fn value(bytes: &[u8]) -> Result<(Raw<'_>, &[u8]), Broken> {
 
 /// Splits one object off the front of `bytes`, and parses its fields.
 pub fn object(bytes: &[u8]) -> Result<(Object<'_>, &[u8]), Broken> {
-    let mut object = Object {
-        fields: Vec::with_capacity(FIELDS),
-        opened: None,
-    };
-    let end = fields(bytes, 0, &mut |key, at| {
-        let end = object
-            .open(bytes, key, at)
-            .or_else(|_| end_of_value(bytes, at))?;
-        object.fields.push((key, Raw(&bytes[at..end])));
+    let mut object = Object::new();
+    let end = object.parse(bytes, 0, &mut |object, key, at| {
+        if !OPENED.contains(&key) {
+            return Err(Broken);
+        }
+        let mut inner = Object::new();
+        let end = inner.parse(bytes, at, &mut |inner, key, at| {
+            if key != OPENED_ITEMS {
+                return Err(Broken);
+            }
+            let (items, end) = items_at(bytes, at)?;
+            inner.opened = Some((key, Opened::Items(items.into())));
+            Ok(end)
+        })?;
+        object.opened = Some((key, Opened::Object(Rc::new(inner))));
         Ok(end)
     })?;
     Ok((object, &bytes[end..]))
 }
 
-impl<'a> Object<'a> {
-    /// Parses the value of an [`OPENED`] key, so that it is scanned only once.
-    ///
-    /// Returns where it ends; fails for other keys and for values that are not objects.
-    fn open(&mut self, bytes: &'a [u8], key: &'a [u8], at: usize) -> Result<usize, Broken> {
-        if !OPENED.contains(&key) {
-            return Err(Broken);
+/// Parses the items of the array at `at`; returns where it ends, too.
+fn items_at(bytes: &[u8], at: usize) -> Result<(Vec<JsonItem<'_>>, usize), Broken> {
+    if bytes.get(at) != Some(&b'[') {
+        return Err(Broken);
+    }
+    let mut items = Vec::new();
+    let mut at = skip_space(bytes, at + 1);
+    while bytes.get(at) != Some(&b']') {
+        let mut object = Object::new();
+        let end = match object.parse(bytes, at, &mut |_, _, _| Err(Broken)) {
+            Ok(end) => {
+                items.push(JsonItem::Object(object));
+                end
+            }
+            Err(_) => {
+                let end = end_of_value(bytes, at)?;
+                items.push(JsonItem::Other(Raw(&bytes[at..end])));
+                end
+            }
+        };
+        at = skip_space(bytes, end);
+        match bytes.get(at) {
+            Some(b',') => at = skip_space(bytes, at + 1),
+            Some(b']') => {}
+            _ => return Err(Broken),
         }
-        // The last value of a repeated key counts, even if it is not an object.
-        self.opened = None;
-        let mut found = Vec::with_capacity(FIELDS);
-        let end = fields(bytes, at, &mut |key, at| {
-            let end = end_of_value(bytes, at)?;
-            found.push((key, Raw(&bytes[at..end])));
+    }
+    Ok((items, at + 1))
+}
+
+impl<'a> Object<'a> {
+    fn new() -> Self {
+        Self {
+            fields: Vec::with_capacity(FIELDS),
+            opened: None,
+        }
+    }
+
+    /// Parses the fields of the object at `at`; returns where it ends. `open` may parse the value
+    /// of a key, so that it is scanned only once, and then returns where the value ends.
+    fn parse(
+        &mut self,
+        bytes: &'a [u8],
+        at: usize,
+        open: &mut impl FnMut(&mut Self, &'a [u8], usize) -> Result<usize, Broken>,
+    ) -> Result<usize, Broken> {
+        fields(bytes, at, &mut |key, at| {
+            // The last value of a repeated key counts, even if it is not parsed.
+            self.opened.take_if(|(opened, _)| *opened == key);
+            let end = open(self, key, at).or_else(|_| end_of_value(bytes, at))?;
+            self.fields.push((key, Raw(&bytes[at..end])));
             Ok(end)
-        })?;
-        self.opened = Some((key, found));
-        Ok(end)
+        })
     }
 
     /// Returns the value of `key`; `null` counts as absent.
@@ -113,11 +165,18 @@ impl<'a> Object<'a> {
     /// Returns the object under `key`.
     pub fn object(&self, key: &str) -> Option<Object<'a>> {
         match &self.opened {
-            Some((opened, fields)) if *opened == key.as_bytes() => Some(Object {
-                fields: fields.clone(),
-                opened: None,
-            }),
+            Some((opened, Opened::Object(object))) if *opened == key.as_bytes() => {
+                Some(Object::clone(object))
+            }
             _ => self.get(key)?.object(),
+        }
+    }
+
+    /// Returns the values of the array under `key` with objects parsed.
+    pub fn opened_items(&self, key: &str) -> Rc<[JsonItem<'a>]> {
+        match &self.opened {
+            Some((opened, Opened::Items(items))) if *opened == key.as_bytes() => Rc::clone(items),
+            _ => self.items(key).opened().collect(),
         }
     }
 

@@ -276,10 +276,12 @@ fn next_block(text: &str, unclosed: &mut u64) -> usize {
     text.len()
 }
 
+/// How the result of a call that the user refused begins.
+pub(super) const REFUSED: &str = "The user doesn't want to ";
+
 /// Splits the result of a call that the user refused into the program's words and the reason that
 /// the user typed; `None` if it is not such a result.
 pub fn refusal(output: &str) -> Option<(&str, &str)> {
-    const REFUSED: &str = "The user doesn't want to ";
     const REASON: &str = "the user said:\n";
     const NOTE: &str = "\n\nNote: The user's next message may contain";
     if !output.starts_with(REFUSED) {

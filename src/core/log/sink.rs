@@ -54,6 +54,8 @@ pub(super) struct Sink<'a> {
     pub(super) carry: &'a mut Carry,
     /// The fields that the record's messages share.
     pub(super) stamp: RecordStamp,
+    /// Whether the text of tools' outputs is wanted.
+    pub(super) wants_outputs: bool,
     out: &'a mut Vec<Message>,
     line: u64,
 }
@@ -132,6 +134,7 @@ impl<'a> Sink<'a> {
         Self {
             carry,
             stamp: RecordStamp::default(),
+            wants_outputs: true,
             out,
             line,
         }

@@ -3,7 +3,7 @@
 use super::{MemoryTexts, Sources};
 use crate::core::Result;
 use crate::core::catalog::{LogCatalog, ScopedCorpus, read_corpus};
-use crate::core::corpus::Progress;
+use crate::core::corpus::{Progress, ReadResults};
 use crate::core::store::Store;
 
 /// The result of a search, with what could not be read.
@@ -43,7 +43,16 @@ pub fn search<'a, T>(
             corpus: Some(&scoped.corpus),
         })
     };
-    let (scoped, answer) = read_corpus(|| catalog.scoped_corpus(&files, progress), search_in)?;
+    let search_with = |results| {
+        read_corpus(
+            || catalog.scoped_corpus(&files, results, progress),
+            search_in,
+        )
+    };
+    let (mut scoped, mut answer) = search_with(ReadResults::Later)?;
+    if scoped.corpus.misses_results() {
+        (scoped, answer) = search_with(ReadResults::Now)?;
+    }
     Ok(SearchOutcome {
         answer,
         unread: scoped.unread,
@@ -57,11 +66,11 @@ mod tests {
     use super::*;
     use crate::core::catalog::LogScope;
     use crate::core::log::LogLocations;
+    use crate::core::query::{Query, noon};
+    use crate::core::search::recall::{RecallRequest, Scope, recall};
 
-    #[test]
-    fn logs_are_searched_only_where_an_archive_is_given() {
-        let home = TestHome::new(&[], &[conversation(&["how do we rotate tokens"])]);
-        let catalog = LogCatalog {
+    fn catalog(home: &TestHome) -> LogCatalog {
+        LogCatalog {
             locations: LogLocations {
                 stores: vec![home.path("s0")],
                 ..LogLocations::default()
@@ -70,12 +79,53 @@ mod tests {
             cache: home.path("cache"),
             scope: LogScope::All,
             timeline: crate::core::config::TimelineSettings::default(),
-        };
+        }
+    }
+
+    #[test]
+    fn logs_are_searched_only_where_an_archive_is_given() {
+        let home = TestHome::new(&[], &[conversation(&["how do we rotate tokens"])]);
+        let catalog = catalog(&home);
         let count = |catalog: Option<&LogCatalog>| {
             let logs = |sources: Sources<'_>| sources.corpus.map(|corpus| corpus.logs().len());
             search(&[], catalog, &(), logs).expect("searched").answer
         };
         assert_eq!(count(Some(&catalog)), Some(1));
         assert_eq!(count(None), None);
+    }
+
+    #[test]
+    fn results_are_read_when_a_search_needs_them() {
+        let often = ["the fox", "a fox", "one fox", "my fox", "our fox"];
+        let home = TestHome::new(&[], &[conversation(&often)]);
+        let line = r#"{"type":"message","message":{"role":"tool","content":"an owl"}}"#;
+        let catalog = catalog(&home);
+        let files = catalog.files();
+        let log = &files[0].path;
+        let old = std::fs::read_to_string(log).expect("a log");
+        std::fs::write(log, old + line + "\n").expect("written");
+        let found = |words: &str| {
+            let query = Query::of_prose(words, &noon());
+            let look = |sources: Sources<'_>| {
+                let request = RecallRequest {
+                    query: &query,
+                    scope: Scope::All,
+                    limit: 9,
+                    without: None,
+                };
+                let corpus = sources.corpus.expect("logs are searched");
+                (
+                    recall(sources, request).total,
+                    corpus.logs_without_results(),
+                )
+            };
+            search(&[], Some(&catalog), &(), look)
+                .expect("searched")
+                .answer
+        };
+        assert_eq!(found("fox"), (5, 1));
+        assert_eq!(found("fox our"), (5, 1));
+        assert_eq!(found("owl"), (1, 0));
+        assert_eq!(found("fox"), (5, 0));
     }
 }

@@ -121,6 +121,7 @@ pub(super) fn in_logs(
     (part, allows): (Part, MessageFilter<'_>),
     (limits, take): (&Limits, &(dyn Fn(Vec<ExactMatch>) + Sync)),
 ) {
+    corpus.note_search(part);
     // Threads that share a regex contend for its scratch space.
     let own = || literal.clone();
     if part.has_concordance() && text.len() >= runs::SHORTEST && is_run(text) {

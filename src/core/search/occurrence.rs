@@ -261,6 +261,7 @@ pub(super) fn search_part(
     needles: &Needles,
     take: &(dyn Fn(usize, FoundMatches) + Sync),
 ) {
+    corpus.note_search(part);
     match part.has_concordance() {
         true => search_messages((corpus, part), needles, take),
         false => search_results((corpus, part), needles, take),

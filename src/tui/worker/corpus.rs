@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::thread::{JobSender, Worker};
 use super::{search, tell_unwatched, timeline, why};
 use crate::core::catalog::{LogCatalog, ScopedCorpus, log_summaries, read_corpus};
-use crate::core::corpus::{BuildProgress, Progress};
+use crate::core::corpus::{BuildProgress, Progress, ReadResults};
 use crate::core::library::{Library, WatchDepth};
 use crate::core::log::LogFile;
 use crate::core::watch::DirectoryWatcher;
@@ -41,10 +41,22 @@ impl CorpusWorker {
             leaving: Arc::clone(&self.leaving),
             last: Mutex::new(Instant::now()),
         };
-        let read = read_corpus(
-            || self.catalog.scoped_corpus(&files, &meter),
-            |scoped| Library::group_logs(log_summaries(&scoped.corpus, &files)),
-        );
+        let read_logs = |results| {
+            read_corpus(
+                || self.catalog.scoped_corpus(&files, results, &meter),
+                |scoped| Library::group_logs(log_summaries(&scoped.corpus, &files)),
+            )
+        };
+        let read = match read_logs(ReadResults::Later) {
+            // What was said can be found while the results, which are most of the text, are read.
+            Ok((scoped, logs)) if scoped.corpus.logs_without_results() > 0 => {
+                self.send(Event::LogsListed(Arc::new(logs)));
+                let corpus = Arc::new(scoped.corpus);
+                self.search_worker.send(search::Job::Logs(corpus));
+                read_logs(ReadResults::Now)
+            }
+            all => all,
+        };
         self.send(Event::Reading(None));
         match read {
             Ok((ScopedCorpus { corpus, unread, .. }, logs)) => {

@@ -7,6 +7,7 @@ use std::sync::mpsc::Sender;
 
 use super::thread::Worker;
 use crate::core::catalog::{LogCatalog, LogScope, read_corpus};
+use crate::core::corpus::ReadResults;
 use crate::core::curate::collect::{Sources, collect};
 use crate::core::curate::logs::{SessionLogs, reads_logs};
 use crate::core::curate::{check_each, chosen, waiver};
@@ -123,7 +124,7 @@ impl CurateWorker {
         let claude = &self.setup.environment.claude;
         let copies = catalog.kept.clone().unwrap_or_default();
         let read = read_corpus(
-            || catalog.scoped_corpus(&files, &()),
+            || catalog.scoped_corpus(&files, ReadResults::Now, &()),
             |scoped| SessionLogs::read(&scoped.corpus, stores, claude, &copies),
         );
         match read {

@@ -58,8 +58,15 @@ fn end_of_string(bytes: &[u8], at: usize) -> Result<usize, Broken> {
     let mut from = 0;
     while let Some(next) = find_quote(&inside[from..]) {
         let quote = from + next;
-        let before = inside[..quote].iter().rev();
-        let escapes = before.take_while(|byte| **byte == b'\\').count();
+        let before = &inside[..quote];
+        let escapes = match before.last() {
+            Some(b'\\') => before
+                .iter()
+                .rev()
+                .take_while(|byte| **byte == b'\\')
+                .count(),
+            _ => 0,
+        };
         work::count(next + 1 + escapes);
         if escapes % 2 == 0 {
             return Ok(at + quote + 2);

@@ -269,6 +269,7 @@ impl<'a> Search<'a> {
             self.found.messages = None;
             return;
         }
+        corpus.note_search(part);
         if self.closeness == Closeness::Words {
             self.found.parts.push(part);
         }

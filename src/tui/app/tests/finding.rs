@@ -77,7 +77,7 @@ impl TestUi {
             timeline: crate::core::config::TimelineSettings::default(),
         };
         let files = catalog.files();
-        let corpus = catalog.scoped_corpus(&files, &()).expect("reads").corpus;
+        let corpus = catalog.corpus(&files, &()).expect("reads");
         let log_groups = Library::group_logs(log_summaries(&corpus, &files));
         self.tell(Event::LogsListed(Arc::new(log_groups)));
         self.search_worker.perform(Job::Logs(Arc::new(corpus)));
