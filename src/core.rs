@@ -45,6 +45,7 @@ pub mod template;
 pub mod text;
 pub mod time;
 pub mod timeline;
+pub mod toml_text;
 pub mod trust;
 pub mod unsaved;
 pub mod watch;

@@ -14,6 +14,7 @@ pub use warnings::{FileWarnings, Warning};
 
 use super::citation::is_store_name;
 use super::layout::Layout;
+use super::toml_text;
 
 /// The default settings file, which documents every setting.
 pub const DOCUMENTED: &str = include_str!("../../assets/config.toml");
@@ -180,8 +181,8 @@ impl Settings {
             settings: self,
             warnings: FileWarnings::new(path, text),
         };
-        match DeTable::parse(text) {
-            Ok(table) => reading.table("", table.get_ref()),
+        match toml_text::values(text) {
+            Ok(table) => reading.table("", &table),
             Err(error) => reading.warnings.warn_unreadable(&error),
         }
         reading.warnings.finish()

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use super::config::{Settings, expand};
-use super::{Error, Result};
+use super::{Error, Result, toml_text};
 
 /// The paths that the content of one project may lead to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -197,9 +197,7 @@ pub enum Trust {
 /// Returns the text of a settings file with `path` trusted or not, otherwise unchanged; `None`
 /// if nothing needs to change.
 pub fn with_trusted(text: &str, path: &str, trust: Trust) -> Result<Option<String>, String> {
-    let mut document: toml_edit::DocumentMut = text
-        .parse()
-        .map_err(|e: toml_edit::TomlError| e.message().to_owned())?;
+    let mut document = toml_text::document(text).map_err(|unreadable| unreadable.why)?;
     let is_there = document.contains_key("trusted");
     if !is_there && trust == Trust::Take {
         return Ok(None);

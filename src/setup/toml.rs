@@ -2,6 +2,8 @@
 
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
+use crate::core::toml_text;
+
 /// `text` with a server of this name; `None` if it is already there.
 pub(super) fn with_server(text: &str, name: &str, command: &str) -> Result<Option<String>, String> {
     let mut document = read(text)?;
@@ -50,8 +52,7 @@ fn is_serving(args: &Array) -> bool {
 }
 
 fn read(text: &str) -> Result<DocumentMut, String> {
-    text.parse()
-        .map_err(|error: toml_edit::TomlError| error.message().to_owned())
+    toml_text::document(text).map_err(|unreadable| unreadable.why)
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use toml::Spanned;
 
 use super::action::Action;
 use crate::core::config::{FileWarnings, Warning};
+use crate::core::toml_text;
 
 pub(crate) use editor::{editor_hints, own_keys};
 pub use table::markdown;
@@ -277,7 +278,7 @@ impl Keymap {
     /// Overrides bindings by a user's file. Rows with errors are skipped and returned as warnings.
     pub(crate) fn read(&mut self, path: impl AsRef<Path>, text: &str) -> Vec<Warning> {
         let mut warnings = FileWarnings::new(path.as_ref(), text);
-        let tables: Tables = match toml::from_str(text) {
+        let tables: Tables = match toml_text::typed(text) {
             Ok(tables) => tables,
             Err(error) => {
                 warnings.warn_unreadable(&error);

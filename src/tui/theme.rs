@@ -11,6 +11,7 @@ use ratatui::style::Style;
 use toml::de::{DeTable, DeValue};
 
 use crate::core::config::{FileWarnings, Warning};
+use crate::core::toml_text;
 
 /// The default theme file, which documents every role.
 pub const DOCUMENTED: &str = include_str!("../../assets/theme.toml");
@@ -238,8 +239,8 @@ impl Theme {
             terminal,
             warnings: FileWarnings::new(file.path, file.text),
         };
-        match DeTable::parse(file.text) {
-            Ok(table) => reading.tables(table.get_ref()),
+        match toml_text::values(file.text) {
+            Ok(table) => reading.tables(&table),
             Err(error) => reading.warnings.warn_unreadable(&error),
         }
         reading.warnings.finish()

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::path::Path;
 
+use crate::core::toml_text::Unreadable;
+
 /// A key or value that was ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
@@ -46,10 +48,9 @@ impl<'a> FileWarnings<'a> {
     }
 
     /// Adds that the text is not TOML.
-    pub fn warn_unreadable(&mut self, error: &toml::de::Error) {
-        let at = error.span().map_or(0, |span| span.start);
-        let message = error.message().lines().next().unwrap_or("not TOML");
-        self.warn(at, format!("{message}; the file is not used"));
+    pub fn warn_unreadable(&mut self, unreadable: &Unreadable) {
+        let why = &unreadable.why;
+        self.warn(unreadable.at, format!("{why}; the file is not used"));
     }
 
     /// The warnings by line.

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::{Found, Limit, Piece, PieceKind, Source, Start, counted};
+use crate::core::toml_text;
 
 /// The names that are looked for in each folder; the first one is used.
 const NAMES: [&str; 2] = ["AGENTS.override.md", "AGENTS.md"];
@@ -59,7 +60,7 @@ impl Options {
             Found::Content(bytes) => String::from_utf8(bytes).unwrap_or_default(),
             _ => String::new(),
         };
-        let table: toml::Table = text.parse().unwrap_or_default();
+        let table: toml::Table = toml_text::typed(&text).unwrap_or_default();
         let strings = |key: &str| -> Option<Vec<String>> {
             let list = table.get(key)?.as_array()?;
             let strings = list.iter().filter_map(toml::Value::as_str);

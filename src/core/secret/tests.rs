@@ -295,6 +295,7 @@ fn what_has_the_shape_of_a_secret_is_masked() {
             "key sk-‹masked› end",
         ),
         ("ghp_0123456789abcdefghijABCDEFGHIJ012345.", "ghp_‹masked›."),
+        ("DB_PASSWORD=%s9!Kd#2x%", "DB_PASSWORD=‹masked›"),
         (
             "github_pat_11ABCDE_0123456789abcdefghij",
             "github_pat_‹masked›",
@@ -352,6 +353,7 @@ fn what_only_looks_like_one_stays() {
         "sk-learn-is-a-library-for-machine-learning",
         "the token: whatever follows",
         "password=$PASSWORD and token=${TOKEN}",
+        "PASSWORD=%DB_PASSWORD%",
         "let token = lexer.next();",
         "let secret = Secret::new(value);",
         "token_count: 12345678",

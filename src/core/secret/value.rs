@@ -160,7 +160,15 @@ pub(super) fn is_placeholder(value: &str, place: ValuePosition) -> bool {
     if value.starts_with("${") || value.starts_with("$(") || value.starts_with("#{") {
         return true;
     }
-    if value.starts_with('%') && value.ends_with('%') {
+    // A variable of Windows; other values that begin and end so may be passwords.
+    let percent = value
+        .strip_prefix('%')
+        .and_then(|name| name.strip_suffix('%'));
+    let is_name = |name: &str| {
+        name.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_()-.".contains(&byte))
+    };
+    if percent.is_some_and(is_name) {
         return true;
     }
     let first = value.chars().next();
