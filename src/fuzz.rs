@@ -9,8 +9,10 @@
 //! Damage to the blocks of the corpus is tested beside them, in `core::corpus`.
 //!
 //! `cargo test` runs each target a few hundred times with the same seed. With
-//! `TOME_FUZZ_SECONDS=3600` each runs so long, with a seed from the clock, which is printed.
+//! `TOME_FUZZ_SECONDS=3600` each runs so long, with a seed from the clock, which is printed, and in a
+//! build that counts what code an input reaches, those that reach something new are mutated, too.
 
+mod coverage;
 #[allow(dead_code)]
 #[path = "../benches/support/dice.rs"]
 mod dice;
@@ -22,6 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use coverage::Reached;
 use dice::Dice;
 use target::{
     AGENT_SETTINGS, PAYLOADS, handle_hook, journal, logs, read_context, read_log, register,
@@ -42,7 +45,7 @@ use crate::tui::theme::{Terminal, Theme, ThemeFile};
 use crate::tui::widget::markdown::{RenderOptions, render};
 
 /// How often a target runs in `cargo test`.
-const RUNS: u32 = 150;
+const RUNS: u64 = 150;
 
 /// The largest input.
 const LARGEST: usize = 1 << 16;
@@ -77,6 +80,16 @@ impl Mutator {
             _ => (bytes.len() - from).min(32),
         };
         &bytes[from..from + self.below(most + 1)]
+    }
+
+    /// Picks what is mutated next: often one of those that were found last.
+    fn start<'a>(&mut self, seeds: &'a [Vec<u8>]) -> &'a [u8] {
+        let newest = seeds.len().min(64);
+        let at = match self.below(2) {
+            0 => seeds.len() - 1 - self.below(newest),
+            _ => self.below(seeds.len()),
+        };
+        &seeds[at]
     }
 
     /// Changes `input` in one to eight ways.
@@ -145,7 +158,7 @@ fn fuzz(name: &str, seeds: Vec<Vec<u8>>, run: Run) {
         .join(name);
     let kept = std::fs::read_dir(kept).into_iter().flatten().flatten();
     let kept = kept.map(|entry| std::fs::read(entry.path()).expect("a kept input"));
-    let seeds: Vec<Vec<u8>> = seeds.into_iter().chain(kept).collect();
+    let mut seeds: Vec<Vec<u8>> = seeds.into_iter().chain(kept).collect();
     assert!(!seeds.is_empty(), "{name} has something to start from");
     let check = |input: &[u8]| catch_unwind(AssertUnwindSafe(|| run(input, &scene))).is_ok();
     for seed in &seeds {
@@ -165,14 +178,23 @@ fn fuzz(name: &str, seeds: Vec<Vec<u8>>, run: Run) {
     };
     let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(3600));
     let mut mutator = Mutator(Dice(seed));
-    let mut runs = 0_u32;
+    let file = std::env::temp_dir().join(format!("tome-fuzz-{name}"));
+    let mut reached = Reached::default();
+    let given = seeds.len();
+    let mut runs = 0_u64;
     while Instant::now() < until && (seconds.is_some() || runs < RUNS) {
         runs += 1;
-        let mut input = seeds[mutator.below(seeds.len())].clone();
+        let mut input = mutator.start(&seeds).to_vec();
         mutator.mutate(&mut input, &seeds);
-        if !check(&input) {
+        if seconds.is_some() {
+            // It is there even if the input ends the program, as an overflow of the stack does.
+            std::fs::write(&file, &input).expect("written");
+        }
+        let passes = check(&input);
+        if passes && reached.is_more() {
+            seeds.push(input);
+        } else if !passes {
             let smallest = smaller(input, &check);
-            let file = std::env::temp_dir().join(format!("tome-fuzz-{name}"));
             std::fs::write(&file, &smallest).expect("written");
             panic!(
                 "{name}: run {runs} of seed {seed} fails; the input is in {}",
@@ -181,7 +203,10 @@ fn fuzz(name: &str, seeds: Vec<Vec<u8>>, run: Run) {
         }
     }
     if seconds.is_some() {
-        let line = format!("{name}: {runs} runs of seed {seed}\n");
+        // There is none if there was no time for a run.
+        drop(std::fs::remove_file(&file));
+        let found = seeds.len() - given;
+        let line = format!("{name}: {runs} runs of seed {seed}, {found} inputs reached more\n");
         std::io::stderr()
             .write_all(line.as_bytes())
             .expect("standard error is open");
