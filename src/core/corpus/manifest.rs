@@ -3,6 +3,8 @@
 //! One small file that is replaced whole. Its rows are decoded when it is opened; its strings
 //! stay bytes. State that only a build needs is stored in the states pack.
 
+mod log_row;
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -17,12 +19,13 @@ use crate::core::foreign::{LARGEST_WHOLE, open_capped};
 use crate::core::log::Agent;
 use crate::core::{Error, Result, private};
 
+pub(super) use log_row::{LogRow, ReadPosition};
+
 /// Incremented when the stored format or the decoding of logs changes.
 const VERSION: u64 = 11;
 const MAGIC: &[u8; 8] = b"tomecat\0";
 const NAME: &str = "catalogue";
-/// The sizes of a log's, a block's and a segment's row and of a run, in bytes.
-const LOG: usize = 196;
+/// The sizes of a block's and a segment's row and of a run, in bytes.
 const BLOCK: usize = 60;
 const SEGMENT: usize = 44;
 const RUN: usize = 8;
@@ -32,46 +35,6 @@ const RUN: usize = 8;
 pub(super) struct StringSpan {
     at: u32,
     length: u32,
-}
-
-/// One log: how it was listed, how far it was read, and its metadata.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct LogRow {
-    pub(super) agent: u32,
-    /// The owner number of the log's messages in the packs.
-    pub(super) owner: u32,
-    /// The owner number of its last line while that has no line break; 0 for none.
-    pub(super) tail_owner: u32,
-    pub(super) turns: u32,
-    pub(super) path: StringSpan,
-    pub(super) id: StringSpan,
-    pub(super) cwd: StringSpan,
-    pub(super) title: StringSpan,
-    pub(super) size: u64,
-    pub(super) modified: Option<i64>,
-    pub(super) inode: u64,
-    pub(super) progress: ReadPosition,
-    /// Offset and length of its state.
-    pub(super) state: (u64, u64),
-    pub(super) first: Option<i64>,
-    pub(super) last: Option<i64>,
-    /// Bytes of text in each part, including the last line.
-    pub(super) text: [u64; PARTS],
-    /// Bytes of text of the last line without a line break.
-    pub(super) tail_text: [u64; PARTS],
-    /// Whether the results of its tools were read.
-    pub(super) has_results: bool,
-}
-
-/// How far a log was read, and the hashes that identify what was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct ReadPosition {
-    /// The number of bytes read; 0 for a log that is read whole.
-    pub(super) bytes: u64,
-    pub(super) lines: u64,
-    pub(super) head_length: u64,
-    pub(super) head_hash: u64,
-    pub(super) tail_hash: u64,
 }
 
 /// One block: where it is stored, its shape and the owners of its messages.
@@ -247,7 +210,8 @@ impl Manifest {
 
     fn encode(&self) -> Vec<u8> {
         let mut out = ByteWriter(Vec::with_capacity(
-            self.logs.len() * (LOG + 200) + self.blocks.iter().map(Vec::len).sum::<usize>() * BLOCK,
+            self.logs.len() * (log_row::SIZE + 200)
+                + self.blocks.iter().map(Vec::len).sum::<usize>() * BLOCK,
         ));
         out.u64(fingerprint());
         out.u64(self.generation.number);
@@ -309,7 +273,7 @@ impl Manifest {
             *count = (input.u32()? as usize, input.u32()? as usize);
         }
         let (runs, strings) = (input.u32()? as usize, input.u32()? as usize);
-        new.logs = rows(&mut input, (logs, LOG), LogRow::read)?;
+        new.logs = rows(&mut input, (logs, log_row::SIZE), LogRow::read)?;
         for (part, (count, _)) in counts.into_iter().enumerate() {
             new.blocks[part] = rows(&mut input, (count, BLOCK), BlockRow::read)?;
         }
@@ -344,81 +308,6 @@ fn rows<T>(
 /// Returns the number of spans of some segments.
 pub(super) fn spans_of(segments: &[SegmentRow]) -> usize {
     segments.iter().map(|segment| segment.spans as usize).sum()
-}
-
-impl LogRow {
-    /// Returns the size and the modification time that it was listed with.
-    pub(super) fn stamp(&self) -> (u64, Option<i64>) {
-        (self.size, self.modified)
-    }
-
-    fn write(&self, out: &mut ByteWriter) {
-        [self.agent, self.owner, self.tail_owner, self.turns]
-            .iter()
-            .for_each(|number| out.u32(*number));
-        for span in [self.path, self.id, self.cwd, self.title] {
-            out.u32(span.at);
-            out.u32(span.length);
-        }
-        out.u64(self.size);
-        out.time(self.modified);
-        out.u64(self.inode);
-        let done = &self.progress;
-        for number in [
-            done.bytes,
-            done.lines,
-            done.head_length,
-            done.head_hash,
-            done.tail_hash,
-            self.state.0,
-            self.state.1,
-        ] {
-            out.u64(number);
-        }
-        out.time(self.first);
-        out.time(self.last);
-        for number in self.text.iter().chain(&self.tail_text) {
-            out.u64(*number);
-        }
-        out.u32(u32::from(self.has_results));
-    }
-
-    fn read(from: &mut ByteReader<'_>) -> Option<Self> {
-        let mut row = ByteReader(from.bytes(LOG)?);
-        let row = &mut row;
-        let span = |row: &mut ByteReader<'_>| {
-            Some(StringSpan {
-                at: row.u32()?,
-                length: row.u32()?,
-            })
-        };
-        Some(Self {
-            agent: row.u32()?,
-            owner: row.u32()?,
-            tail_owner: row.u32()?,
-            turns: row.u32()?,
-            path: span(row)?,
-            id: span(row)?,
-            cwd: span(row)?,
-            title: span(row)?,
-            size: row.u64()?,
-            modified: row.time()?,
-            inode: row.u64()?,
-            progress: ReadPosition {
-                bytes: row.u64()?,
-                lines: row.u64()?,
-                head_length: row.u64()?,
-                head_hash: row.u64()?,
-                tail_hash: row.u64()?,
-            },
-            state: (row.u64()?, row.u64()?),
-            first: row.time()?,
-            last: row.time()?,
-            text: [row.u64()?, row.u64()?, row.u64()?],
-            tail_text: [row.u64()?, row.u64()?, row.u64()?],
-            has_results: row.u32()? != 0,
-        })
-    }
 }
 
 impl BlockRow {
