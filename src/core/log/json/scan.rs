@@ -85,11 +85,9 @@ fn find_quote(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     const QUOTES: u64 = ONES * b'"' as u64;
     let mut at = 0;
-    for word in bytes.chunks_exact(8).take(NEAR) {
-        let mut eight = [0; 8];
-        eight.copy_from_slice(word);
+    for word in bytes.as_chunks().0.iter().take(NEAR) {
         // A byte of `other` is zero where there is a quote; this finds the lowest one.
-        let other = u64::from_le_bytes(eight) ^ QUOTES;
+        let other = u64::from_le_bytes(*word) ^ QUOTES;
         let zeros = other.wrapping_sub(ONES) & !other & (ONES << 7);
         if zeros != 0 {
             return Some(at + zeros.trailing_zeros() as usize / 8);
