@@ -43,16 +43,13 @@ impl Plan {
     /// some of the logs does not discard the others.
     pub(super) fn new(manifest: Option<&Manifest>, logs: &[LogFile], results: ReadResults) -> Self {
         let mut plan = Self::default();
-        let known = manifest.map(|manifest| manifest.logs.as_slice());
-        let have_all = |rows: &[LogRow]| !rows.is_empty() && rows.iter().all(|row| row.has_results);
-        let task = |listed: usize, row: Option<(usize, &LogRow)>| {
-            let is_kept =
-                row.map_or_else(|| known.is_some_and(have_all), |(_, row)| row.has_results);
-            Task {
-                listed,
-                row: row.map(|(row, _)| row),
-                with_results: results == ReadResults::Now || is_kept,
-            }
+        let known = manifest.map_or(&[][..], |manifest| &manifest.logs);
+        let have_all = !known.is_empty() && known.iter().all(|row| row.has_results);
+        let task = |listed: usize, row: Option<(usize, &LogRow)>| Task {
+            listed,
+            row: row.map(|(row, _)| row),
+            with_results: results == ReadResults::Now
+                || row.map_or(have_all, |(_, row)| row.has_results),
         };
         let mut rows = KnownRows::new(manifest);
         // Those without a row; a log with one is listed twice if its row is taken already.
