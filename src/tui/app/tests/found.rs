@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use super::finding::TestUi;
+use crate::core::corpus::BuildProgress;
 use crate::core::log::Agent;
 use crate::core::search::fuzzy::SearchState;
 use crate::tui::effect::Effect;
@@ -289,6 +290,24 @@ fn what_is_wrong_with_a_query_is_said_in_full_beside_all_that_was_typed() {
     for agent in Agent::all() {
         assert!(text.contains(agent.name()), "{agent:?}: {text}");
     }
+}
+
+#[test]
+fn nothing_is_final_only_when_the_logs_are_read() {
+    let mut ui = TestUi::sized(80, 24, Background::Dark);
+    ui.tell(Event::Reading(Some(BuildProgress {
+        bytes: 100,
+        bytes_done: 40,
+        ..BuildProgress::default()
+    })));
+    ui.press("/\"no<space>such<space>words\"");
+    let text = ui.text();
+    assert!(text.contains("Nothing yet: logs are being read."), "{text}");
+    assert!(text.contains("nothing yet · reading logs 40 %"), "{text}");
+    ui.tell(Event::Reading(None));
+    let text = ui.text();
+    assert!(text.contains("Nothing was found."), "{text}");
+    assert!(!text.contains("nothing yet"), "{text}");
 }
 
 #[test]

@@ -78,6 +78,7 @@ impl FindPane {
             }
             // The title of the list says what it shows.
             (_, _) if self.query.query().trim().is_empty() => String::new(),
+            (0, _) if cx.reading.is_some() => "nothing yet".to_owned(),
             (0, _) => "nothing found".to_owned(),
             (number, _) => format!("{} found", thousands(number)),
         };
@@ -293,8 +294,12 @@ impl FindPane {
         if found.progress != SearchState::Complete {
             return;
         }
+        let nothing = match cx.reading {
+            Some(_) => "Nothing yet: logs are being read.",
+            None => "Nothing was found.",
+        };
         let help = [
-            ("", "Nothing was found."),
+            ("", nothing),
             ("", ""),
             ("word word", "both, in any order"),
             ("\"a phrase\"", "just as it stands"),
