@@ -39,7 +39,7 @@ impl ValuePosition {
 /// Whether a value is a secret of this kind.
 pub(super) fn is_secret(value: &str, kind: Kind, place: ValuePosition) -> bool {
     let value = value.trim_end();
-    if is_placeholder(value, place) || is_path(value) || value.contains("://") {
+    if is_placeholder(value, place) || is_path(value) || is_url(value) {
         return false;
     }
     if !place.is_quoted() && is_code(value, place) {
@@ -192,6 +192,17 @@ pub(super) fn is_placeholder(value: &str, place: ValuePosition) -> bool {
     let lower = value.to_ascii_lowercase();
     let bare = lower.trim_end_matches([',', ';', '.', ')']);
     PARTS.iter().any(|part| lower.contains(part)) || WHOLE.contains(&bare)
+}
+
+/// Whether the value is a URL, which may follow a bracket or a name. Other values with `://` in
+/// them may be passwords.
+fn is_url(value: &str) -> bool {
+    let is_before = |byte: u8| byte.is_ascii_alphanumeric() || b"+.-_=/".contains(&byte);
+    let scheme = value.split_once("://").map(|(before, _)| before);
+    scheme.is_some_and(|scheme| {
+        let scheme = scheme.trim_start_matches(|char: char| !char.is_ascii_alphanumeric());
+        scheme.bytes().all(is_before)
+    })
 }
 
 fn is_path(value: &str) -> bool {
