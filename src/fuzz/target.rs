@@ -75,10 +75,7 @@ pub(super) fn read_log(bytes: &[u8], scene: &Scene) {
                 Some(carry) => log::Decoder::resume(&log, carry),
                 None => log::Decoder::new(&log),
             };
-            match line.strip_suffix(b"\n") {
-                Some(line) => decoder.line(number, line, &mut messages),
-                None => decoder.tail(number, line, &mut messages),
-            }
+            decode_line(&mut decoder, (number, line), &mut messages);
             carry = Some(decoder.carry().clone());
         }
         assert_eq!(
@@ -89,10 +86,7 @@ pub(super) fn read_log(bytes: &[u8], scene: &Scene) {
         let mut decoder = log::Decoder::new(&log).without_outputs();
         let mut others = Vec::new();
         for (number, line) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
-            match line.strip_suffix(b"\n") {
-                Some(line) => decoder.line(number, line, &mut others),
-                None => decoder.tail(number, line, &mut others),
-            }
+            decode_line(&mut decoder, (number, line), &mut others);
         }
         for all in [&mut messages, &mut others] {
             all.retain(|message| message.kind != log::MessageKind::ToolResult);
@@ -101,6 +95,17 @@ pub(super) fn read_log(bytes: &[u8], scene: &Scene) {
             others, messages,
             "{agent:?}: without outputs, and with them"
         );
+    }
+}
+
+fn decode_line(
+    decoder: &mut log::Decoder,
+    (number, line): (u64, &[u8]),
+    out: &mut Vec<log::Message>,
+) {
+    match line.strip_suffix(b"\n") {
+        Some(line) => decoder.line(number, line, out),
+        None => decoder.tail(number, line, out),
     }
 }
 

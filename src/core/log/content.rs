@@ -27,15 +27,12 @@ pub(super) fn take(content: Raw<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
     }
 }
 
-/// As [`take`], for the content of a message that was parsed along with its record.
+/// As [`take`], for the content of a message, which may have been parsed along with its record.
 pub(super) fn take_of(message: &Object<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
-    match message.get("content") {
-        Some(content) if content.is_array() => {
-            let items = message.opened_items("content");
-            items.iter().for_each(|item| take_item(item, speaker, sink));
-        }
-        Some(content) => take(content, speaker, sink),
-        None => {}
+    match (message.opened_items("content"), message.get("content")) {
+        (Some(items), _) => items.iter().for_each(|item| take_item(item, speaker, sink)),
+        (None, Some(content)) => take(content, speaker, sink),
+        (None, None) => {}
     }
 }
 

@@ -57,8 +57,10 @@ pub struct Broken;
 /// Keys whose values nearly every record is read for, if they are objects; parsed along with the
 /// record.
 const OPENED: [&[u8]; 2] = [b"message", b"payload"];
-/// The key of the array in these objects whose items are parsed, too.
+/// The key of the array in these objects whose items are parsed, too, and the largest number of
+/// items: those of a longer array are parsed one after another, so that they do not fill the memory.
 const OPENED_ITEMS: &[u8] = b"content";
+const MOST_OPENED: usize = 64;
 /// The expected number of fields of an object.
 const FIELDS: usize = 24;
 /// The depth from which [`Raw::outline`] writes plain JSON.
@@ -92,7 +94,7 @@ pub fn object(bytes: &[u8]) -> Result<(Object<'_>, &[u8]), Broken> {
     Ok((object, &bytes[end..]))
 }
 
-/// Parses the items of the array at `at`; returns where it ends, too.
+/// Parses the items of the array at `at`, if there are few; returns where it ends, too.
 fn items_at(bytes: &[u8], at: usize) -> Result<(Vec<JsonItem<'_>>, usize), Broken> {
     if bytes.get(at) != Some(&b'[') {
         return Err(Broken);
@@ -100,7 +102,10 @@ fn items_at(bytes: &[u8], at: usize) -> Result<(Vec<JsonItem<'_>>, usize), Broke
     let mut items = Vec::new();
     let mut at = skip_space(bytes, at + 1);
     while bytes.get(at) != Some(&b']') {
-        let mut object = Object::new();
+        if items.len() == MOST_OPENED {
+            return Err(Broken);
+        }
+        let mut object = Object::default();
         let end = match object.parse(bytes, at, &mut |_, _, _| Err(Broken)) {
             Ok(end) => {
                 items.push(JsonItem::Object(object));
@@ -172,11 +177,11 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Returns the values of the array under `key` with objects parsed.
-    pub fn opened_items(&self, key: &str) -> Rc<[JsonItem<'a>]> {
+    /// Returns the values of the array under `key`, if they were parsed along with this object.
+    pub fn opened_items(&self, key: &str) -> Option<&[JsonItem<'a>]> {
         match &self.opened {
-            Some((opened, Opened::Items(items))) if *opened == key.as_bytes() => Rc::clone(items),
-            _ => self.items(key).opened().collect(),
+            Some((opened, Opened::Items(items))) if *opened == key.as_bytes() => Some(items),
+            _ => None,
         }
     }
 
@@ -394,6 +399,23 @@ mod tests {
         let (object, after) = object(text.as_bytes()).expect("an object");
         assert!(after.is_empty());
         object
+    }
+
+    #[test]
+    fn the_items_of_a_short_content_are_parsed_along_with_the_record() {
+        for count in [0, 1, MOST_OPENED, MOST_OPENED + 1] {
+            let items = vec![r#"{"a":"]"}, 7"#; count.div_ceil(2)].join(",");
+            let text = format!(r#"{{"message":{{"content":[{items}],"id":"m"}},"uuid":"u"}}"#);
+            let record = parse(&text);
+            let message = record.object("message").expect("an object");
+            assert_eq!(message.text("id").as_deref(), Some("m"));
+            let all = message.items("content").count();
+            let parsed = message.opened_items("content").map(<[JsonItem<'_>]>::len);
+            assert_eq!(parsed, (all <= MOST_OPENED).then_some(all));
+        }
+        let repeated = parse(r#"{"message":{"content":[1],"content":"x"}}"#);
+        let message = repeated.object("message").expect("an object");
+        assert!(message.opened_items("content").is_none());
     }
 
     #[test]
