@@ -6,12 +6,12 @@
 //! list of tokens that parsers care about. A panic fails, and so does a property that must hold of
 //! any input. The failing input is made smaller and written to a file, whose name is printed.
 //!
-//! Damage to the blocks of the corpus is tested beside them, in `core::corpus`.
-//!
 //! `cargo test` runs each target a few hundred times with the same seed. With
 //! `TOME_FUZZ_SECONDS=3600` each runs so long, with a seed from the clock, which is printed, and in a
-//! build that counts what code an input reaches, those that reach something new are mutated, too.
+//! build that counts what code an input reaches, those that reach something new are mutated, too;
+//! `TOME_FUZZ_KEEP=DIR` keeps these in `DIR/TARGET` and starts from what is there.
 
+mod cache;
 mod coverage;
 #[allow(dead_code)]
 #[path = "../benches/support/dice.rs"]
@@ -156,9 +156,10 @@ fn fuzz(name: &str, seeds: Vec<Vec<u8>>, run: Run) {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fuzz")
         .join(name);
-    let kept = std::fs::read_dir(kept).into_iter().flatten().flatten();
-    let kept = kept.map(|entry| std::fs::read(entry.path()).expect("a kept input"));
-    let mut seeds: Vec<Vec<u8>> = seeds.into_iter().chain(kept).collect();
+    let reached_before = std::env::var_os("TOME_FUZZ_KEEP").map(|dir| Path::new(&dir).join(name));
+    let mut seeds = seeds;
+    seeds.extend(inputs_in(&kept));
+    seeds.extend(reached_before.as_deref().into_iter().flat_map(inputs_in));
     assert!(!seeds.is_empty(), "{name} has something to start from");
     let check = |input: &[u8]| catch_unwind(AssertUnwindSafe(|| run(input, &scene))).is_ok();
     for seed in &seeds {
@@ -176,11 +177,13 @@ fn fuzz(name: &str, seeds: Vec<Vec<u8>>, run: Run) {
         Some(_) => since_1970.expect("after 1970").as_secs(),
         None => 1,
     };
-    let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(3600));
+    let start = Instant::now();
+    let until = start + Duration::from_secs(seconds.unwrap_or(3600));
     let mut mutator = Mutator(Dice(seed));
     let file = std::env::temp_dir().join(format!("tome-fuzz-{name}"));
     let mut reached = Reached::default();
     let given = seeds.len();
+    let mut last_reached = Duration::ZERO;
     let mut runs = 0_u64;
     while Instant::now() < until && (seconds.is_some() || runs < RUNS) {
         runs += 1;
@@ -192,6 +195,11 @@ fn fuzz(name: &str, seeds: Vec<Vec<u8>>, run: Run) {
         }
         let passes = check(&input);
         if passes && reached.is_more() {
+            if let Some(dir) = &reached_before {
+                std::fs::create_dir_all(dir).expect("created");
+                std::fs::write(dir.join(format!("{seed}-{runs}")), &input).expect("written");
+            }
+            last_reached = start.elapsed();
             seeds.push(input);
         } else if !passes {
             let smallest = smaller(input, &check);
@@ -206,11 +214,22 @@ fn fuzz(name: &str, seeds: Vec<Vec<u8>>, run: Run) {
         // There is none if there was no time for a run.
         drop(std::fs::remove_file(&file));
         let found = seeds.len() - given;
-        let line = format!("{name}: {runs} runs of seed {seed}, {found} inputs reached more\n");
+        let last = last_reached.as_secs();
+        let line = format!(
+            "{name}: {runs} runs of seed {seed}, {found} inputs reached more, the last after {last} s\n"
+        );
         std::io::stderr()
             .write_all(line.as_bytes())
             .expect("standard error is open");
     }
+}
+
+/// The files of a directory of inputs; none if it is not there.
+fn inputs_in(dir: &Path) -> Vec<Vec<u8>> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries
+        .map(|entry| std::fs::read(entry.path()).expect("a kept input"))
+        .collect()
 }
 
 /// Removes pieces of a failing input as long as it fails without them.
@@ -377,6 +396,7 @@ targets! {
             }
         });
     };
+    corpus_files: cache::files(), cache::search_damaged;
     journals: journal(), |bytes, scene| {
         scene.file("history/journal.jsonl", bytes);
         let history = History::open(&scene.dir.path().join("history"));
