@@ -75,9 +75,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// The time and the peak memory in KB of one run.
-type Measurement = (Duration, u64);
-
 fn recalls(bytes: u64) -> io::Result<()> {
     let small = BenchHome::new(bytes / 10)?;
     let large = BenchHome::new(bytes)?;
@@ -91,27 +88,24 @@ fn recalls(bytes: u64) -> io::Result<()> {
     ));
     for (name, query) in RECALLS {
         let (tome, processor) = with_processor_time(|| middle(|| large.recall(query)))?;
-        let (before, processor_before) = with_processor_time(|| middle(|| small.recall(query)))?;
+        let (_, processor_before) = with_processor_time(|| middle(|| small.recall(query)))?;
+        let (memory, memory_before) = (large.peak(query)?, small.peak(query)?);
         let longest = query
             .split(' ')
             .max_by_key(|word| word.len())
             .unwrap_or(query);
         let rg = middle(|| large.peer("rg", &["-uu", "-i", "-c", longest, "."])).ok();
         let peer = middle(|| large.peer("fr", &["--json", query])).ok();
-        let in_ms = |figure: &Measurement| figure.0.as_secs_f64() * 1e3;
         let shown = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
         say(&format!(
             "{name:<18}{:>9.1}{processor:>9.1}{:>9}{:>10}{:>10}{:>12}{:>9.1}x  memory {:.1}x",
-            in_ms(&tome),
-            tome.1 / 1024,
-            shown(rg.as_ref().map(|rg| format!("{:.1}", in_ms(rg)))),
-            shown(
-                rg.as_ref()
-                    .map(|rg| format!("{:.1}x", in_ms(rg) / in_ms(&tome)))
-            ),
-            shown(peer.as_ref().map(|peer| format!("{:.1} ms", in_ms(peer)))),
+            ms(&tome),
+            memory / 1024,
+            shown(rg.as_ref().map(|rg| format!("{:.1}", ms(rg)))),
+            shown(rg.as_ref().map(|rg| format!("{:.1}x", ms(rg) / ms(&tome)))),
+            shown(peer.as_ref().map(|peer| format!("{:.1} ms", ms(peer)))),
             processor / processor_before,
-            tome.1 as f64 / before.1.max(1) as f64,
+            memory as f64 / memory_before.max(1) as f64,
         ));
     }
     first_runs(&large)?;
@@ -159,8 +153,7 @@ fn first_runs(site: &BenchHome) -> io::Result<()> {
 fn first_timeline(site: &BenchHome, corpus: f64) -> io::Result<()> {
     let timeline = |level: &str| -> io::Result<f64> {
         let before = children_time();
-        let tome = env!("CARGO_BIN_EXE_tome");
-        let (_, peak) = site.timed(Command::new(tome).args(["--all", "toc", "--level", level]))?;
+        let peak = site.peak_of(&["--all", "toc", "--level", level])?;
         let time = children_time() - before;
         say(&format!(
             "timeline by {level}, processor time: {time:.2} s, {:.2} of the corpus, {} MB",
@@ -178,8 +171,8 @@ fn first_timeline(site: &BenchHome, corpus: f64) -> io::Result<()> {
 
 /// Measures, and returns the processor time of one run in milliseconds as well.
 fn with_processor_time(
-    measure: impl FnOnce() -> io::Result<Measurement>,
-) -> io::Result<(Measurement, f64)> {
+    measure: impl FnOnce() -> io::Result<Duration>,
+) -> io::Result<(Duration, f64)> {
     let before = children_time();
     let measured = measure()?;
     Ok((measured, (children_time() - before) * 1e3 / RUNS as f64))
@@ -226,15 +219,43 @@ impl BenchHome {
         sizes.sum()
     }
 
-    fn recall(&self, query: &str) -> io::Result<Measurement> {
-        self.timed(Command::new(env!("CARGO_BIN_EXE_tome")).args(["--all", "recall", query]))
+    /// Returns the time of a recall.
+    fn recall(&self, query: &str) -> io::Result<Duration> {
+        self.timed(tome().args(["--all", "recall", query]))
     }
 
-    fn peer(&self, program: &str, args: &[&str]) -> io::Result<Measurement> {
+    /// Returns the time of another program.
+    fn peer(&self, program: &str, args: &[&str]) -> io::Result<Duration> {
         self.timed(Command::new(program).args(args))
     }
 
-    fn timed(&self, command: &mut Command) -> io::Result<Measurement> {
+    fn timed(&self, command: &mut Command) -> io::Result<Duration> {
+        let command = self.prepared(command);
+        let started = Instant::now();
+        command.status()?;
+        Ok(started.elapsed())
+    }
+
+    /// Returns the peak memory of a recall in KB.
+    fn peak(&self, query: &str) -> io::Result<u64> {
+        self.peak_of(&["--all", "recall", query])
+    }
+
+    /// Returns the peak memory in KB. Reading it again and again takes time of a core, so this is
+    /// measured in a run of its own.
+    fn peak_of(&self, args: &[&str]) -> io::Result<u64> {
+        let mut child = self.prepared(tome().args(args)).spawn()?;
+        let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+        let mut peak = 0;
+        // The last value before the end counts; it never shrinks.
+        while child.try_wait()?.is_none() {
+            peak = peak.max(high_water(&status));
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        Ok(peak)
+    }
+
+    fn prepared<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command
             .current_dir(&self.home)
             .env("HOME", &self.home)
@@ -242,19 +263,12 @@ impl BenchHome {
             .env("XDG_DATA_HOME", self.cache.join("data"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let started = Instant::now();
-        let child = command.spawn()?;
-        let status = PathBuf::from(format!("/proc/{}/status", child.id()));
-        let mut child = child;
-        let mut peak = 0;
-        // The last value before the end counts; it never shrinks.
-        while child.try_wait()?.is_none() {
-            peak = peak.max(high_water(&status));
-            std::thread::sleep(Duration::from_micros(200));
-        }
-        Ok((started.elapsed(), peak))
+            .stderr(Stdio::null())
     }
+}
+
+fn tome() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_tome"))
 }
 
 fn high_water(status: &Path) -> u64 {
@@ -302,7 +316,7 @@ fn fuzzy() -> io::Result<()> {
         let tome = middle(|| {
             let started = Instant::now();
             total = find(sources, request, &mut SearchCache::default(), &()).total;
-            Ok((started.elapsed(), 0))
+            Ok(started.elapsed())
         })?;
         let fzf = middle(|| {
             let started = Instant::now();
@@ -311,9 +325,8 @@ fn fuzzy() -> io::Result<()> {
                 .stdin(fs::File::open(&text)?)
                 .stdout(Stdio::null())
                 .status()?;
-            Ok((started.elapsed(), 0))
+            Ok(started.elapsed())
         });
-        let ms = |figure: &Measurement| figure.0.as_secs_f64() * 1e3;
         let (theirs, ratio) = match &fzf {
             Ok(fzf) => (
                 format!("{:.0}", ms(fzf)),
@@ -355,12 +368,16 @@ fn write_lines(store: &Path, text: &Path) -> io::Result<()> {
     plain.flush()
 }
 
-fn middle(mut run: impl FnMut() -> io::Result<Measurement>) -> io::Result<Measurement> {
-    let mut figures = (0..RUNS)
-        .map(|_| run())
-        .collect::<io::Result<Vec<Measurement>>>()?;
-    figures.sort();
-    Ok(figures.swap_remove(RUNS / 2))
+fn ms(time: &Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn middle(run: impl FnMut() -> io::Result<Duration>) -> io::Result<Duration> {
+    let mut times = std::iter::repeat_with(run)
+        .take(RUNS)
+        .collect::<io::Result<Vec<Duration>>>()?;
+    times.sort();
+    Ok(times[RUNS / 2])
 }
 
 /// Parses a size like `100MB` or `1GB`.
