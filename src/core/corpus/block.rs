@@ -103,8 +103,17 @@ impl Part {
     /// decompressing the frames that it is in.
     pub(super) fn frame_size(self) -> usize {
         match self {
-            Self::Words | Self::Calls => 8 * 1024,
+            Self::Words | Self::Calls => 4 * 1024,
             Self::Results => 256 * 1024,
+        }
+    }
+
+    /// Returns how much its text is compressed: results are most of the text, and are not read in
+    /// the first run.
+    fn level(self) -> i32 {
+        match self {
+            Self::Words | Self::Calls => 1,
+            Self::Results => 3,
         }
     }
 }
@@ -118,7 +127,7 @@ impl BlockBuilder {
             rows: ByteWriter::default(),
             names: Vec::new(),
             runs: Vec::new(),
-            frames: FrameWriter::default(),
+            frames: FrameWriter::new(part.level()),
         }
     }
 
@@ -299,6 +308,7 @@ fn outline_of(flags: u16, length: usize) -> u32 {
 }
 
 /// Reads the outline of a message from those of its block.
+#[inline]
 pub(super) fn outline(outlines: &[u8], number: usize) -> Option<MessageOutline> {
     let from = number.checked_mul(OUTLINE)?;
     let mut reader = ByteReader(outlines.get(from..from + OUTLINE)?);

@@ -10,14 +10,14 @@ use zstd::bulk::{Compressor, Decompressor};
 
 use super::bytes::{ByteReader, ByteWriter};
 
-/// How much text is compressed: more takes longer and saves little.
-const LEVEL: i32 = 1;
 /// The size of an entry of the table of sizes, in bytes.
 const ENTRY: usize = 4;
 
 /// Compresses text.
-#[derive(Default)]
-pub(super) struct FrameWriter(Option<Compressor<'static>>);
+pub(super) struct FrameWriter {
+    level: i32,
+    compressor: Option<Compressor<'static>>,
+}
 
 /// Compressed text.
 #[derive(Debug, Clone, Copy)]
@@ -34,12 +34,20 @@ pub(super) struct Frames<'a> {
 pub(super) struct Decompressors(Mutex<Vec<Decompressor<'static>>>);
 
 impl FrameWriter {
+    /// Compresses at this level: a higher one takes longer and saves more.
+    pub(super) fn new(level: i32) -> Self {
+        Self {
+            level,
+            compressor: None,
+        }
+    }
+
     /// Returns the text in frames of this size; `None` if that does not make it smaller.
     pub(super) fn compress(&mut self, text: &[u8], size: usize) -> Option<Vec<u8>> {
-        if self.0.is_none() {
-            self.0 = Compressor::new(LEVEL).ok();
+        if self.compressor.is_none() {
+            self.compressor = Compressor::new(self.level).ok();
         }
-        let compressor = self.0.as_mut()?;
+        let compressor = self.compressor.as_mut()?;
         let count = text.len().div_ceil(size);
         let mut sizes = ByteWriter::default();
         let mut frames = vec![0; text.len()];
@@ -138,13 +146,13 @@ mod tests {
     const SIZE: usize = 1000;
 
     fn compressed(text: &[u8]) -> Vec<u8> {
-        let mut writer = FrameWriter::default();
+        let mut writer = FrameWriter::new(1);
         writer.compress(text, SIZE).expect("it repeats itself")
     }
 
     #[test]
     fn text_that_does_not_become_smaller_is_not_compressed() {
-        let mut writer = FrameWriter::default();
+        let mut writer = FrameWriter::new(1);
         for text in ["", "a", "short words"] {
             assert_eq!(writer.compress(text.as_bytes(), SIZE), None);
         }

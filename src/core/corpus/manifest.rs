@@ -22,7 +22,7 @@ use crate::core::{Error, Result, private};
 pub(super) use log_row::{LogRow, ReadPosition};
 
 /// Incremented when the stored format or the decoding of logs changes.
-const VERSION: u64 = 11;
+const VERSION: u64 = 12;
 const MAGIC: &[u8; 8] = b"tomecat\0";
 const NAME: &str = "catalogue";
 /// The sizes of a block's and a segment's row and of a run, in bytes.
