@@ -18,6 +18,7 @@ use super::log::{
     Agent, HashedProjects, LogFile, LogLocations, Message, NotUnderstood, locate, not_understood,
     read,
 };
+use super::parallel::all_cores;
 
 pub use listing::{Listing, listings};
 
@@ -121,7 +122,7 @@ impl LogCatalog {
         progress: &dyn Progress,
     ) -> Result<Corpus> {
         let options = BuildOptions {
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: all_cores(),
             busy: WhenBusy::Wait,
             results,
         };

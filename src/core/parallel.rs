@@ -9,12 +9,17 @@ pub(crate) fn on_all_cores<T: Send>(count: usize, work: impl Fn(usize) -> T + Sy
     with_on_all_cores(count, || (), |(), number| work(number))
 }
 
-/// Returns the number of threads that are worth starting. The system is queried once, because it reads
-/// several files for the answer: a tenth of the time of a quick search.
+/// Returns the number of cores. The system is queried once, because it reads several files for the
+/// answer: a tenth of the time of a quick search.
+pub(crate) fn all_cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// Returns the number of threads that are worth starting for a search.
 pub(crate) fn cores() -> usize {
     const MOST: usize = 8;
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST)))
+    all_cores().min(MOST)
 }
 
 /// Like [`on_all_cores`], with a value that each thread makes once and reuses.

@@ -13,6 +13,7 @@ use super::{
     Agent, Format, Head, LogFile, LogLocations, Message, MessageKind, Origin, Resume, Role,
     TitleSource, fork, location, option, origin,
 };
+use crate::core::parallel::on_all_cores;
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::ClaudeCode,
@@ -50,16 +51,22 @@ const DETAILED: &[&str] = &["Agent", "AskUserQuestion", "Task"];
 const KEPT: usize = 64;
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
-    let mut logs = Vec::new();
+    /// How many projects are worth a thread.
+    const TOGETHER: usize = 8;
     let forks = fork::homes_of(locations, Agent::ClaudeCode);
-    for root in locations.claude.iter().chain(&forks) {
-        for project in location::entries(&root.join("projects")) {
-            let (mut found, others) = location::logs_in(&project, (Agent::ClaudeCode, ".jsonl"));
-            logs.append(&mut found);
-            logs.extend(others.iter().flat_map(|session| subagents(session)));
-        }
-    }
-    logs
+    let roots = locations.claude.iter().chain(&forks);
+    let projects = roots.flat_map(|root| location::entries(&root.join("projects")));
+    let projects: Vec<PathBuf> = projects.collect();
+    let chunks: Vec<&[PathBuf]> = projects.chunks(TOGETHER).collect();
+    let logs = on_all_cores(chunks.len(), |chunk| {
+        let logs = chunks[chunk].iter().flat_map(|project| {
+            let (mut found, others) = location::logs_in(project, (Agent::ClaudeCode, ".jsonl"));
+            found.extend(others.iter().flat_map(|session| subagents(session)));
+            found
+        });
+        logs.collect::<Vec<LogFile>>()
+    });
+    logs.into_iter().flatten().collect()
 }
 
 /// Returns the logs of the agents that the session in this directory started.

@@ -4,6 +4,7 @@ use super::Store;
 use crate::core::Result;
 use crate::core::layout::Layout;
 use crate::core::memory::Memory;
+use crate::core::parallel::all_cores;
 use crate::core::sandbox::{FoundFile, LARGEST_MEMORY, OpenRoot};
 
 impl Store {
@@ -39,7 +40,7 @@ impl Store {
         if found.len() < ENOUGH {
             return Ok(read(&found));
         }
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS));
+        let threads = all_cores().min(MOST_THREADS);
         let read = &read;
         Ok(std::thread::scope(|scope| {
             let parts: Vec<_> = found
