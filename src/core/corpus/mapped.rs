@@ -40,11 +40,17 @@ impl Mapped {
         self.guard.has_shrunk()
     }
 
-    /// Releases the memory of a range that was read; it can be read again.
+    /// Releases the memory of a range that was read, unless the file is small; it can be read
+    /// again.
     #[cfg(unix)]
     pub(super) fn release(&self, from: usize, to: usize) {
         // Reading a byte also loads the pages around it.
         const AROUND: usize = 64 * 1024;
+        // Releasing costs time on all cores.
+        const SMALL: usize = 2 * 1024 * 1024;
+        if self.map.len() < SMALL {
+            return;
+        }
         let from = from - from % AROUND;
         let to = to.next_multiple_of(AROUND).min(self.map.len());
         // Sound, because the map is of a file, shared and read-only: released pages are read from
