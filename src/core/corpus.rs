@@ -63,7 +63,7 @@ use crate::core::{Error, Result};
 pub use block::{LONGEST, key};
 pub use index::{Occurrence, TextOccurrence};
 pub use log_view::Log;
-pub use lookup::{SpanLists, TextTag, WordLists};
+pub use lookup::{OccurrenceList, SpanLists, TextTag, WordLists};
 pub use table::{MessageMark, MessageOutline, MessageOutlines, MessageSummary, MessageTable};
 pub use view::{Block, BlockBytes, BlockContent, CorpusMessage};
 

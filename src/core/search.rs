@@ -4,6 +4,7 @@
 //! Memories are read at the time of the search, so the result is never stale; logs are
 //! searched in the [`Corpus`], which keeps itself up to date. There is no other index.
 
+mod beginning;
 mod blocks;
 mod candidate;
 mod collected;

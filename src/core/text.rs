@@ -418,6 +418,10 @@ impl Hasher for NumberHasher {
         self.write_u64(u64::from(number));
     }
 
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(u64::from(number));
+    }
+
     fn write_u64(&mut self, number: u64) {
         self.0 = mix(self.0 ^ number, SEED);
     }

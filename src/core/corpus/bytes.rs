@@ -78,6 +78,7 @@ impl<'a> ByteReader<'a> {
         None
     }
 
+    #[inline]
     pub(super) fn time(&mut self) -> Option<Option<i64>> {
         let value = self.u64()? as i64;
         Some((value != i64::MIN).then_some(value))

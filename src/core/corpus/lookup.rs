@@ -243,6 +243,48 @@ impl WordLists<'_, TextTag> {
     }
 }
 
+/// Memory for the occurrences of a span, which the next span uses again.
+#[derive(Debug, Default)]
+pub struct OccurrenceList {
+    /// Each as a place, the number of a word, and how often it occurs, which fits as it is built.
+    all: Vec<u64>,
+    others: Vec<u64>,
+    next: Vec<u32>,
+}
+
+/// Sorts the occurrences of several words by place; those of one place stay in their order. `None`
+/// if one has no such place. The other two are memory that is used again.
+fn by_place(
+    places: usize,
+    (all, sorted): (&mut Vec<u64>, &mut Vec<u64>),
+    next: &mut Vec<u32>,
+) -> Option<()> {
+    let place = |one: &u64| (*one >> 32) as usize;
+    if all.len() < places / 8 {
+        // The places of each word are in order, so this merges a few sorted lists.
+        all.sort_by_key(place);
+        return Some(());
+    }
+    next.clear();
+    next.resize(places, 0);
+    for one in &*all {
+        *next.get_mut(place(one))? += 1;
+    }
+    let mut sum = 0;
+    for count in &mut *next {
+        sum += std::mem::replace(count, sum);
+    }
+    sorted.clear();
+    sorted.resize(all.len(), 0);
+    for one in &*all {
+        let to = &mut next[place(one)];
+        sorted[*to as usize] = *one;
+        *to += 1;
+    }
+    std::mem::swap(all, sorted);
+    Some(())
+}
+
 impl<T: Copy> SpanLists<'_, T> {
     /// Calls `take` for each message, visible or not, that contains one of the words, and for
     /// results for each block that does; those of one word are in the order of the blocks.
@@ -258,15 +300,14 @@ impl<T: Copy> SpanLists<'_, T> {
     }
 
     /// Calls `take` for each visible message that contains one of the words, with its log, in the
-    /// order of the span's blocks, and once for each of its words, by the numbers that `number`
-    /// gives these. `all` is memory that is used again for the next span.
+    /// order of the span's blocks, and once for each of its words, in the order of the lists, with the
+    /// number that `number` gives the word.
     pub fn each_by_message(
         &self,
-        all: &mut Vec<u64>,
+        OccurrenceList { all, others, next }: &mut OccurrenceList,
         number: impl Fn(T) -> u16,
         mut take: impl FnMut(usize, u16, Occurrence),
     ) {
-        // A place, the number of a word, and how often it occurs, which fits as it is built.
         all.clear();
         for (tag, list) in self.lists {
             let number = u64::from(number(*tag)) << 16;
@@ -278,8 +319,9 @@ impl<T: Copy> SpanLists<'_, T> {
                 self.corpus.report_damage();
             }
         }
-        // The places of each word are in order, so this merges a few sorted lists.
-        all.sort();
+        if by_place(self.span.places as usize, (all, others), next).is_none() {
+            return self.corpus.report_damage();
+        }
         let mut run = PlaceRun::default();
         for one in all.iter().copied() {
             let place = (one >> 32) as u32;
@@ -356,18 +398,26 @@ impl<T: Copy> SpanLists<'_, T> {
         count: usize,
         take: &mut dyn FnMut(TextOccurrence),
     ) {
+        /// How many are examined at once; most messages have none of the texts.
+        const TOGETHER: usize = 16;
+        let has_none = |flags: &TextFlags| *flags == TextFlags::default();
         for (number, places) in self.span.each(places) {
             if !self.is_current(number) {
                 continue;
             }
-            for (message, flags) in places.iter().enumerate() {
-                if let Some((is_whole, is_folded)) = flags.of_all(count) {
-                    take(TextOccurrence {
-                        block: number as usize,
-                        message,
-                        is_whole,
-                        is_folded,
-                    });
+            for (chunk, together) in places.chunks(TOGETHER).enumerate() {
+                if count > 0 && together.iter().all(has_none) {
+                    continue;
+                }
+                for (message, flags) in (chunk * TOGETHER..).zip(together) {
+                    if let Some((is_whole, is_folded)) = flags.of_all(count) {
+                        take(TextOccurrence {
+                            block: number as usize,
+                            message,
+                            is_whole,
+                            is_folded,
+                        });
+                    }
                 }
             }
         }
@@ -387,6 +437,31 @@ mod tests {
     use super::*;
     use crate::core::search::fixture::TestHome;
     use crate::core::text::{fold, words};
+
+    proptest! {
+        #[test]
+        fn occurrences_are_sorted_by_place_and_those_of_one_place_stay_in_their_order(
+            lists in prop::collection::vec(prop::collection::btree_set(0u64..90, 0..60), 0..6),
+            places in prop_oneof![Just(90usize), Just(2000), 1usize..90],
+        ) {
+            let lists = lists.iter().enumerate();
+            let all = lists.flat_map(|(word, list)| {
+                list.iter().map(move |place| place << 32 | (9 - word as u64) << 16)
+            });
+            let all: Vec<u64> = all.collect();
+            let (mut sorted, mut others, mut next) = (all.clone(), vec![7; 3], vec![1; 5]);
+            let result = by_place(places, (&mut sorted, &mut others), &mut next);
+            let is_sound = all.iter().all(|one| ((one >> 32) as usize) < places);
+            if all.len() >= places / 8 {
+                prop_assert_eq!(result.is_some(), is_sound);
+            }
+            if result.is_some() {
+                let mut expected = all;
+                expected.sort_by_key(|one| one >> 32);
+                prop_assert_eq!(sorted, expected);
+            }
+        }
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]

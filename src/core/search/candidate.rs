@@ -2,7 +2,7 @@
 
 use super::HitSource;
 use super::exact::{CopyKey, ExactMatch};
-use super::ranked::{Holder, Ranked};
+use super::ranked::Holder;
 use super::walker::MessagePosition;
 use crate::core::corpus::Part;
 use crate::core::text::{NumberMap, NumberSet};
@@ -194,18 +194,17 @@ pub(super) fn key(holder: Holder) -> (bool, usize) {
     }
 }
 
-/// Returns the part and the position of a message.
-pub(super) fn position(ranked: &Ranked) -> (Part, MessagePosition) {
-    match ranked.holder {
-        Holder::Log(_, part) => (part, ranked.at),
-        Holder::Memory(_) => (Part::Words, ranked.at),
+/// Returns the part and the position of a message, or of a line of a memory.
+pub(super) fn position(holder: Holder, at: MessagePosition) -> (Part, MessagePosition) {
+    match holder {
+        Holder::Log(_, part) => (part, at),
+        Holder::Memory(_) => (Part::Words, at),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::log::MessageKind;
 
     fn message(log: usize, line: u64, score: f32, copy: Option<u64>) -> HitCandidate {
         HitCandidate {
@@ -216,7 +215,7 @@ mod tests {
             holder: Holder::Log(log, Part::Words),
             at: (log, line as usize),
             line,
-            copy: copy.map(|id| (id, MessageKind::Text, 9)),
+            copy: copy.and_then(CopyKey::new),
             copies: 0,
             offset: None,
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::candidate::HitCandidate;
+use super::candidate::{HitCandidate, position};
 use super::limits::Limits;
 use super::ranked::Holder;
 use super::walker::MessagePosition;
@@ -10,7 +10,7 @@ use crate::core::corpus::Part;
 
 /// The position of a candidate in the order of an exact search: whole words first, then by path,
 /// line and position.
-type Place = (bool, usize, u64, Part, MessagePosition);
+type Place = (bool, usize, u64, (Part, MessagePosition));
 
 /// The candidates of an exact search in logs. At most [`Limits::candidates`] are held, so that the
 /// first ones of the order, without copies, are always among them.
@@ -96,10 +96,8 @@ impl<'a> Collected<'a> {
         }
     }
 
-    /// Returns the candidates, by part and position.
-    pub(super) fn finish(mut self) -> Vec<HitCandidate> {
-        let order = |candidate: &HitCandidate| (part_of(candidate), candidate.at);
-        self.held.sort_unstable_by_key(order);
+    /// Returns the candidates, in no order.
+    pub(super) fn finish(self) -> Vec<HitCandidate> {
         self.held
     }
 }
@@ -110,20 +108,12 @@ fn place(ranks: &[usize], candidate: &HitCandidate) -> Place {
         !candidate.tier,
         rank,
         candidate.line,
-        part_of(candidate),
-        candidate.at,
+        position(candidate.holder, candidate.at),
     )
 }
 
 fn log_of(candidate: &HitCandidate) -> usize {
     match candidate.holder {
         Holder::Log(log, _) | Holder::Memory(log) => log,
-    }
-}
-
-fn part_of(candidate: &HitCandidate) -> Part {
-    match candidate.holder {
-        Holder::Log(_, part) => part,
-        Holder::Memory(_) => Part::Words,
     }
 }

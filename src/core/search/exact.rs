@@ -1,5 +1,7 @@
 //! Exact search: the lines that contain a literal text, ignoring case.
 
+use std::hash::{Hash, Hasher};
+use std::num::NonZeroU64;
 use std::ops::Range;
 
 use regex::bytes::Regex;
@@ -10,6 +12,7 @@ use super::walker::MessagePosition;
 use super::{Sources, over_blocks, with_on_all_cores};
 use crate::core::corpus::{Block, Corpus, CorpusMessage, MessageTable, Part, TextTag, WordLists};
 use crate::core::log::MessageKind;
+use crate::core::text::NumberHasher;
 
 /// A line or a message that contains the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,12 +32,19 @@ pub(super) struct ExactMatch {
     pub(super) is_whole: bool,
 }
 
-/// The key that copies of a message in several logs share: identity, kind and length.
-pub(super) type CopyKey = (u64, MessageKind, u64);
+/// The key that copies of a message in several logs share: a hash of identity, kind and length.
+/// There can be many, so it is small.
+pub(super) type CopyKey = NonZeroU64;
 
 /// Returns the key that copies of the message share; `None` if it has no identity.
 pub(super) fn copy_key(message: &CorpusMessage<'_>) -> Option<CopyKey> {
-    Some((message.identity?, message.kind, message.length))
+    copy_key_of(message.identity, (message.kind, message.length))
+}
+
+fn copy_key_of(identity: Option<u64>, more: (MessageKind, u64)) -> Option<CopyKey> {
+    let mut hasher = NumberHasher::default();
+    (identity?, more).hash(&mut hasher);
+    NonZeroU64::new(hasher.finish())
 }
 
 /// Selects the messages to search.
@@ -67,7 +77,7 @@ impl MessageFilter<'_> {
                     .log(message)
                     .filter(|log| logs.get(*log) == Some(&true))?;
                 let mark = table.mark(message)?;
-                let copy = mark.identity.map(|id| (id, mark.kind, mark.length));
+                let copy = copy_key_of(mark.identity, (mark.kind, mark.length));
                 Some((log, mark.line, copy))
             }
             Self::Messages(allows) => {

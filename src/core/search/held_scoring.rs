@@ -28,6 +28,8 @@ struct MatchedMessage {
     worth: f32,
     /// The end of its contributions.
     end: usize,
+    /// The sum of the best contributions to its conversation.
+    talk: f32,
     /// What its score is at most.
     bound: f32,
 }
@@ -86,8 +88,8 @@ impl<'a> HeldScoring<'a> {
         let bounds: Vec<f32> = highest.iter().map(|(bound, _)| *bound).collect();
         let message = bounds.first().copied().unwrap_or_default();
         let session = session_scores(&bounds).first().copied().unwrap_or_default();
-        if !scoring.best.may_take(ROUNDING * message) && !best_sessions.may_take(ROUNDING * session)
-        {
+        let is_good_session = best_sessions.may_take(ROUNDING * session);
+        if !scoring.best.may_take(ROUNDING * message) && !is_good_session {
             return Some(());
         }
         // Those with the highest bounds rule out most others.
@@ -95,10 +97,15 @@ impl<'a> HeldScoring<'a> {
             let score = self.score(*number, (found.log, blocks), scoring)?;
             first.take(scoring, self.ranked(*number, (found.log, score)));
         }
+        let may_matter = |first: &FirstOfLog, bound: f32| {
+            let bound = ROUNDING * bound;
+            is_good_session && first.may_take(bound) || scoring.best.may_take(bound)
+        };
         for number in 0..self.messages.len() {
-            let bound = ROUNDING * self.messages[number].bound;
-            let may_matter = first.may_take(bound) || scoring.best.may_take(bound);
-            if may_matter && !highest.iter().any(|(_, known)| *known == number) {
+            if may_matter(first, self.messages[number].bound)
+                && !highest.iter().any(|(_, known)| *known == number)
+                && may_matter(first, self.nearer_bound(number, scoring))
+            {
                 let score = self.score(number, (found.log, blocks), scoring)?;
                 first.take(scoring, self.ranked(number, (found.log, score)));
             }
@@ -154,6 +161,7 @@ impl<'a> HeldScoring<'a> {
             day,
             worth: summary_worth((outline.origin, outline.kind), outline.is_question),
             end: self.offers.len(),
+            talk: 0.0,
             bound: 0.0,
         });
     }
@@ -168,7 +176,7 @@ impl<'a> HeldScoring<'a> {
         for (number, message) in self.messages.iter_mut().enumerate() {
             let offers = &self.offers[from..message.end];
             from = message.end;
-            let talk = talk.of(message.day);
+            message.talk = talk.of(message.day);
             let sum = match message.part {
                 Part::Words => {
                     let more = |(needle, offer): &(usize, f32)| {
@@ -179,14 +187,15 @@ impl<'a> HeldScoring<'a> {
                 // No neighbour contributes to these.
                 Part::Calls | Part::Results => offers.iter().map(|(_, offer)| offer).sum(),
             };
-            message.bound = covering(sum, talk) * message.worth;
+            message.bound = covering(sum, message.talk) * message.worth;
             let last = highest.get(SESSION.len() - 1);
             if last.is_some_and(|(last, _)| message.bound <= *last) {
                 continue;
             }
             if message.part != Part::Words {
                 let covered = offers.iter().map(|(needle, _)| *needle);
-                message.bound = scoring.rarity.with_covered((sum, covered), talk) * message.worth;
+                let score = scoring.rarity.with_covered((sum, covered), message.talk);
+                message.bound = score * message.worth;
             }
             let place = highest.partition_point(|(known, _)| *known >= message.bound);
             if place < SESSION.len() {
@@ -206,6 +215,24 @@ impl<'a> HeldScoring<'a> {
         }
     }
 
+    /// Returns what the score of a message is at most: as if the messages with needles followed each
+    /// other.
+    fn nearer_bound(&mut self, number: usize, scoring: &LogScoring<'_>) -> f32 {
+        self.best.fill(0.0);
+        self.lend(number, 1.0);
+        if self.messages[number].part == Part::Words {
+            let before = (0..number).rev().zip(FROM_BEFORE);
+            let after = (number + 1..self.messages.len()).zip(FROM_AFTER);
+            for (other, share) in before.chain(after) {
+                if self.messages[other].part == Part::Words {
+                    self.lend(other, share);
+                }
+            }
+        }
+        let message = &self.messages[number];
+        scoring.rarity.total(&self.best, message.talk) * message.worth
+    }
+
     /// Returns the score of a message of this log; `None` if a block is damaged.
     fn score(
         &mut self,
@@ -220,8 +247,7 @@ impl<'a> HeldScoring<'a> {
             self.lend_near((number, &FROM_AFTER), (log, blocks), Direction::On)?;
         }
         let message = &self.messages[number];
-        let talk = self.talks.sum(message.day);
-        Some(scoring.rarity.total(&self.best, talk) * message.worth)
+        Some(scoring.rarity.total(&self.best, message.talk) * message.worth)
     }
 
     /// Lets the neighbours of a message on one side contribute to it.
@@ -237,16 +263,26 @@ impl<'a> HeldScoring<'a> {
         let mut last = number;
         let mut run = 0..0;
         for share in shares {
-            let Some(next) = self.neighbour((at, &mut run), (log, blocks), direction) else {
-                break;
-            };
             let matched = match direction {
                 Direction::Back => last.checked_sub(1),
                 Direction::On => Some(last + 1),
             };
-            let is_it =
-                |message: &&MatchedMessage| message.part == Part::Words && message.at == next;
-            let matched = matched.filter(|other| self.messages.get(*other).iter().any(is_it));
+            let matched = matched.filter(|other| {
+                let other = self.messages.get(*other);
+                other.is_some_and(|message| message.part == Part::Words)
+            });
+            let place = matched.map(|matched| self.messages[matched].at);
+            // Most neighbours have needles, too.
+            let is_next = |place: &MessagePosition| match direction {
+                Direction::Back => *place == (at.0, at.1.wrapping_sub(1)),
+                Direction::On => *place == (at.0, at.1 + 1),
+            };
+            let next = place.filter(is_next);
+            let next = next.or_else(|| self.neighbour((at, &mut run), (log, blocks), direction));
+            let Some(next) = next else {
+                break;
+            };
+            let matched = matched.filter(|_| place == Some(next));
             let next_time = match matched {
                 Some(matched) => self.messages[matched].time,
                 None => self.table(next.0)?.outline(next.1)?.time,

@@ -8,7 +8,7 @@ use super::needle::{Haystack, NeedleMatch, Needles};
 use super::score::counted;
 use super::walker::TermOccurrence;
 use super::{over_blocks, with_on_all_cores};
-use crate::core::corpus::{Block, Corpus, Part, SpanLists, WordLists};
+use crate::core::corpus::{Block, Corpus, OccurrenceList, Part, SpanLists, WordLists};
 use crate::core::text::Stems;
 
 /// The matches in one part of one log, in the order of the log.
@@ -276,7 +276,7 @@ fn search_messages(
 ) {
     let lists = look_up(corpus, needles, (part, &mut Stems::default()));
     let slices = lists.slices();
-    with_on_all_cores(slices.len(), Vec::new, |all, slice| {
+    with_on_all_cores(slices.len(), OccurrenceList::default, |all, slice| {
         lists.each_span(slices[slice].clone(), &mut |lists| {
             let mut found = FoundMatches::new(needles.all.len());
             each_match(&lists, all, |log, one| found.push(log as u32, one));
@@ -330,7 +330,7 @@ fn look_up<'a>(
 /// each form of a needle apart.
 fn each_match(
     lists: &SpanLists<'_, (u8, bool)>,
-    all: &mut Vec<u64>,
+    all: &mut OccurrenceList,
     mut take: impl FnMut(usize, TermOccurrence),
 ) {
     let number = |(needle, is_exact): (u8, bool)| u16::from(needle) << 1 | u16::from(is_exact);
@@ -349,7 +349,9 @@ fn each_match(
 /// Returns what the index says about a span, by block.
 fn by_block(lists: &SpanLists<'_, (u8, bool)>) -> Vec<TermOccurrence> {
     let mut found = Vec::new();
-    each_match(lists, &mut Vec::new(), |_, one| found.push(one));
+    each_match(lists, &mut OccurrenceList::default(), |_, one| {
+        found.push(one);
+    });
     found.sort_by_key(TermOccurrence::order);
     found
 }

@@ -10,13 +10,14 @@
 #[cfg(test)]
 mod limited;
 mod literal;
+mod phrase;
 mod pool;
 
 use std::sync::OnceLock;
 
-use super::candidate::{HitCandidate, both_sources_first, by_session, distinct, key};
+use super::candidate::{HitCandidate, both_sources_first, by_session, distinct, key, position};
 use super::limits::Limits;
-use super::needle::{Haystack, Needles};
+use super::needle::{Haystack, NeedleMatch, Needles};
 use super::ranked::Holder;
 use super::score::session_scores;
 use super::walker::MessagePosition;
@@ -26,7 +27,7 @@ use crate::core::log::Role;
 use crate::core::query::{Filters, MatchMode, Query, SearchArea};
 use crate::core::text::Stems;
 
-use pool::{Candidates, POOL_SESSIONS, find_phrase};
+use pool::{Candidates, POOL_SESSIONS};
 
 /// The number of hits if none is requested.
 pub const DEFAULT_LIMIT: usize = 5;
@@ -228,8 +229,10 @@ impl<'a> Search<'a> {
             more,
         } = found;
         let offset = |text: &str| {
-            let phrase = find_phrase(phrase.as_ref(), text);
-            phrase.map_or_else(|| first_needle(&needles, text), |(at, _)| at)
+            let places = places_of(&needles, text);
+            let first = places.first().map(|place| place.at);
+            let phrase = phrase.find(text, &places).map(|(at, _)| at);
+            phrase.or(first).unwrap_or(0)
         };
         let (total, best) = self.best(all);
         RecallResult {
@@ -253,7 +256,10 @@ impl<'a> Search<'a> {
         }
         self.sort(&mut best);
         best.truncate(self.limit);
-        let offset = |text: &str| first_needle(&found.needles, text);
+        let offset = |text: &str| {
+            let places = places_of(&found.needles, text);
+            places.first().map_or(0, |place| place.at)
+        };
         let hits = best.iter().filter_map(|candidate| {
             let Holder::Log(log, _) = candidate.holder else {
                 return None;
@@ -310,11 +316,12 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// Sorts the candidates, best first; path and line decide between equal scores.
+    /// Sorts the candidates, best first; path, line and position decide between equal scores.
     fn sort(&self, candidates: &mut [HitCandidate]) {
         candidates.sort_by_cached_key(|candidate| {
             let rank = self.rank(candidate.holder);
-            (candidate.order(), rank, candidate.line)
+            let at = position(candidate.holder, candidate.at);
+            (candidate.order(), rank, candidate.line, at)
         });
     }
 
@@ -377,11 +384,12 @@ fn ranks_of<T: Ord>(paths: &[T]) -> Vec<usize> {
     ranks
 }
 
-/// Returns the byte offset of the first word of the query in a text.
-fn first_needle(needles: &Needles, text: &str) -> usize {
+/// Returns where a text has the words of the query, in its order.
+fn places_of(needles: &Needles, text: &str) -> Vec<NeedleMatch> {
     let mut places = Vec::new();
     needles.find(Haystack::of_words(text), &mut Stems::default(), &mut places);
-    places.iter().map(|place| place.at).min().unwrap_or(0)
+    places.sort_unstable();
+    places
 }
 
 #[cfg(test)]

@@ -3,20 +3,18 @@
 
 use std::collections::HashSet;
 
-use regex::bytes::Regex;
-
 use super::super::HitSource;
 use super::super::candidate::{HitCandidate, position};
 use super::super::exact;
-use super::super::needle::{Haystack, NeedleMatch, Needles, literal};
+use super::super::needle::{Haystack, NeedleMatch, Needles};
 use super::super::proximity::proximity;
 use super::super::ranked::{Holder, Occurrences, Ranked, Ranking};
-use super::super::score::{Rarity, session_scores, worth};
+use super::super::score::{session_scores, worth};
 use super::super::walker::{MessagePosition, message_worth};
+use super::phrase::Phrase;
 use super::{FEW, Search};
 use crate::core::corpus::Part;
 use crate::core::parallel::with_on_all_cores;
-use crate::core::query::Query;
 use crate::core::text::Stems;
 
 /// How many of the best texts of each source are read and ranked by the nearness of their
@@ -30,7 +28,7 @@ pub(super) const PROXIMITY: f32 = 0.2;
 /// The candidates of a ranked query.
 pub(super) struct Candidates {
     pub(super) needles: Needles,
-    pub(super) phrase: Option<Regex>,
+    pub(super) phrase: Phrase,
     pub(super) all: Vec<HitCandidate>,
     /// How many texts contain a word of the query, if not all of them are candidates.
     pub(super) more: Option<usize>,
@@ -41,6 +39,8 @@ pub(super) struct Candidates {
 struct Scratch {
     stems: Stems,
     places: Vec<NeedleMatch>,
+    /// The texts whose memory has not been released.
+    read: Vec<HitCandidate>,
 }
 
 /// Completes a candidate by its text and the text's worth, and tells whether it is kept.
@@ -73,16 +73,18 @@ impl Search<'_> {
         let most = POOL.max(limit.saturating_mul(2));
         let ranking = occurrences.rank(corpus, (most, sessions), &wants);
         let more = (ranking.messages.len() >= most || ranking.lines.len() > POOL).then_some(total);
-        let phrase = phrase_pattern(self.request.query);
+        let phrase = Phrase::of(self.request.query, &needles);
         let keeps =
             |scratch: &mut Scratch, candidate: &mut HitCandidate, text: &str, worth: f32| {
-                let phrase = find_phrase(phrase.as_ref(), text);
+                let Scratch { stems, places, .. } = scratch;
+                places.clear();
+                needles.find(Haystack::of_words(text), stems, places);
+                places.sort_unstable();
+                let phrase = phrase.find(text, places);
                 candidate.tier = phrase.is_some_and(|(_, is_whole)| is_whole);
                 if candidate.is_in_pool {
-                    let Scratch { stems, places } = scratch;
-                    places.clear();
-                    needles.find(Haystack::of_words(text), stems, places);
-                    candidate.score += nearness(text, places, &ranking.rarity) * worth;
+                    let nearness = PROXIMITY * proximity(text, places, &ranking.rarity);
+                    candidate.score += nearness * worth;
                 }
                 needles.has_phrases(text)
             };
@@ -150,12 +152,12 @@ impl Search<'_> {
             .flat_map(|(_, best)| *best);
         let first = ranking.messages.iter().take(POOL).chain(best);
         for ranked in first {
-            if pool.insert(position(ranked)) {
+            if pool.insert(position(ranked.holder, ranked.at)) {
                 take(HitSource::Messages, ranked, true);
             }
         }
         for ranked in ranking.messages.iter().skip(POOL) {
-            if pool.insert(position(ranked)) {
+            if pool.insert(position(ranked.holder, ranked.at)) {
                 take(HitSource::Messages, ranked, false);
             }
         }
@@ -166,15 +168,22 @@ impl Search<'_> {
     /// Reads the text of each candidate, with its worth, and returns those that `keeps` keeps, in
     /// the same order.
     fn read_texts(&self, candidates: &[HitCandidate], keeps: &Keeps<'_>) -> Vec<HitCandidate> {
-        /// How many texts are read before their memory is released.
-        const TOGETHER: usize = 16;
+        /// How many texts a thread takes at a time.
+        const TOGETHER: usize = 12;
+        /// How many texts a thread reads before their memory is released.
+        const HELD: usize = 48;
         let parts: Vec<&[HitCandidate]> = candidates.chunks(TOGETHER).collect();
         let kept = with_on_all_cores(parts.len(), Scratch::default, |scratch, number| {
             let mut kept = parts[number].to_vec();
             kept.retain_mut(|candidate| self.is_kept(candidate, scratch, keeps));
-            self.release(parts[number]);
+            scratch.read.extend(parts[number]);
+            if scratch.read.len() >= HELD {
+                self.release(&scratch.read);
+                scratch.read.clear();
+            }
             kept
         });
+        self.release(candidates);
         kept.concat()
     }
 
@@ -216,22 +225,4 @@ impl Search<'_> {
             }
         }
     }
-}
-
-/// Returns what the nearness of the words adds to a text's score.
-fn nearness(text: &str, places: &mut [NeedleMatch], rarity: &Rarity) -> f32 {
-    places.sort_unstable();
-    PROXIMITY * proximity(text, places, rarity)
-}
-
-/// Returns the search for all words of the query as one phrase.
-fn phrase_pattern(query: &Query) -> Option<Regex> {
-    let text: Vec<&str> = query.atoms.iter().map(|atom| atom.text.as_str()).collect();
-    let text = text.join(" ");
-    literal(text.trim_end_matches(['?', '!', '.', ' ']))
-}
-
-/// Returns the position of the query as a phrase, and whether it is at word boundaries.
-pub(super) fn find_phrase(phrase: Option<&Regex>, text: &str) -> Option<(usize, bool)> {
-    exact::first(phrase?, text)
 }
