@@ -11,7 +11,8 @@ use super::log_scoring::{FirstOfLog, LogScoring};
 use super::occurrence::{LogMatches, Matches};
 use super::ranked::{Best, Holder, Ranked};
 use super::score::{
-    Conversations, FROM_AFTER, FROM_BEFORE, SESSION, are_apart, covering, day_of, session_scores,
+    Conversations, FROM_AFTER, FROM_BEFORE, SESSION, are_apart, covering, dampening, day_of,
+    session_scores,
 };
 use super::walker::{MessagePosition, TermOccurrence, counts_of, summary_worth};
 use crate::core::corpus::{Corpus, MessageOutline, MessageTable, Part};
@@ -24,7 +25,7 @@ struct MatchedMessage {
     part: Part,
     at: MessagePosition,
     time: Option<i64>,
-    day: Option<i64>,
+    conversation: usize,
     worth: f32,
     /// The end of its contributions.
     end: usize,
@@ -143,12 +144,12 @@ impl<'a> HeldScoring<'a> {
         (occurrences, scoring): (&[TermOccurrence], &LogScoring<'_>),
     ) {
         let needles = self.best.len();
-        let day = day_of(outline.time);
-        let talk = self.talks.enter(day, needles);
+        let conversation = self.talks.enter(day_of(outline.time), needles);
+        let dampening = dampening(outline.length);
         for count in counts_of(occurrences, 0) {
-            let offer = scoring.rarity.offer(&count, outline.length);
+            let offer = scoring.rarity.offer(&count, dampening);
             self.offers.push((count.needle, offer));
-            talk.raise(count.needle, offer);
+            self.talks.raise(conversation, (count.needle, offer));
             if part == Part::Words {
                 let best = &mut self.in_words[count.needle];
                 *best = best.max(offer);
@@ -158,7 +159,7 @@ impl<'a> HeldScoring<'a> {
             part,
             at: occurrences[0].at(),
             time: outline.time,
-            day,
+            conversation,
             worth: summary_worth((outline.origin, outline.kind), outline.is_question),
             end: self.offers.len(),
             talk: 0.0,
@@ -172,11 +173,11 @@ impl<'a> HeldScoring<'a> {
         let from_near: f32 = self.in_words.iter().map(|best| near * best).sum();
         let mut highest: Vec<(f32, usize)> = Vec::with_capacity(SESSION.len() + 1);
         let mut from = 0;
-        let mut talk = self.talks.sums();
+        let talks = self.talks.all_sums();
         for (number, message) in self.messages.iter_mut().enumerate() {
             let offers = &self.offers[from..message.end];
             from = message.end;
-            message.talk = talk.of(message.day);
+            message.talk = talks[message.conversation];
             let sum = match message.part {
                 Part::Words => {
                     let more = |(needle, offer): &(usize, f32)| {

@@ -110,12 +110,11 @@ impl Rarity {
         self.0.get(needle).copied().unwrap_or(0.0)
     }
 
-    /// Returns the contribution of a passage for a needle.
-    pub(super) fn offer(&self, count: &Count, length: usize) -> f32 {
+    /// Returns the contribution of a passage for a needle, by the [`dampening`] of its length.
+    pub(super) fn offer(&self, count: &Count, dampening: f32) -> f32 {
         let times = count.times as f32;
-        let length = 1.0 - LENGTH + LENGTH * length as f32 / ORDINARY;
         let form = if count.is_exact { 1.0 } else { OTHER_FORM };
-        self.0[count.needle] * form * times * (SATURATION + 1.0) / (times + SATURATION * length)
+        self.0[count.needle] * form * times * (SATURATION + 1.0) / (times + dampening)
     }
 
     /// Returns the score of a passage of full worth: `best` are the contributions to it for each
@@ -143,7 +142,8 @@ impl Rarity {
         for count in &group.counts {
             let passage = &group.passages[count.passage];
             let talk = talks.enter(day_of(passage.time), self.0.len());
-            talk.raise(count.needle, self.offer(count, passage.length));
+            let offer = self.offer(count, dampening(passage.length));
+            talks.raise(talk, (count.needle, offer));
         }
     }
 
@@ -183,7 +183,7 @@ impl Rarity {
         best.resize(passages.len() * needles, 0.0);
         let apart = |from: usize, to: usize| are_apart(passages[from].time, passages[to].time);
         for count in &group.counts {
-            let offer = self.offer(count, passages[count.passage].length);
+            let offer = self.offer(count, dampening(passages[count.passage].length));
             let mut lend = |passage: usize, share: f32| {
                 let best = &mut best[passage * needles + count.needle];
                 *best = best.max(offer * share);
@@ -211,6 +211,11 @@ impl Rarity {
             }
         }
     }
+}
+
+/// Returns how much the length of a text, in bytes, lowers the contributions of its words.
+pub(super) fn dampening(length: usize) -> f32 {
+    SATURATION * (1.0 - LENGTH + LENGTH * length as f32 / ORDINARY)
 }
 
 /// Returns the score of a passage of full worth that covers all needles, from the sum of the
@@ -289,17 +294,15 @@ pub(super) struct Conversations {
 
 /// The best contributions in a conversation.
 #[derive(Debug)]
-pub(super) struct ConversationBest {
+struct ConversationBest {
     day: Option<i64>,
     /// For each needle.
     best: Vec<f32>,
 }
 
 impl ConversationBest {
-    /// Adds a contribution for a needle.
-    pub(super) fn raise(&mut self, needle: usize, offer: f32) {
-        let best = &mut self.best[needle];
-        *best = best.max(offer);
+    fn sum(&self) -> f32 {
+        self.best.iter().sum()
     }
 }
 
@@ -329,8 +332,8 @@ impl Conversations {
         self.last = 0;
     }
 
-    /// Returns the conversation of a day.
-    pub(super) fn enter(&mut self, day: Option<i64>, needles: usize) -> &mut ConversationBest {
+    /// Returns the number of the conversation of a day.
+    pub(super) fn enter(&mut self, day: Option<i64>, needles: usize) -> usize {
         if self.all.get(self.last).is_none_or(|last| last.day != day) {
             self.last = match self.places.get(&day) {
                 Some(place) => *place,
@@ -345,7 +348,18 @@ impl Conversations {
                 None => 0,
             };
         }
-        &mut self.all[self.last]
+        self.last
+    }
+
+    /// Adds a contribution for a needle to a conversation.
+    pub(super) fn raise(&mut self, conversation: usize, (needle, offer): (usize, f32)) {
+        let best = &mut self.all[conversation].best[needle];
+        *best = best.max(offer);
+    }
+
+    /// Returns the sum of the best contributions to each conversation.
+    pub(super) fn all_sums(&self) -> Vec<f32> {
+        self.all.iter().map(ConversationBest::sum).collect()
     }
 
     pub(super) fn sums(&self) -> TalkSums<'_> {
@@ -356,10 +370,10 @@ impl Conversations {
     }
 
     /// Returns the sum of the best contributions on a day.
-    pub(super) fn sum(&self, day: Option<i64>) -> f32 {
+    fn sum(&self, day: Option<i64>) -> f32 {
         let place = self.places.get(&day).copied().unwrap_or(0);
         let talk = self.all.get(place);
-        talk.map_or(0.0, |talk| talk.best.iter().sum())
+        talk.map_or(0.0, ConversationBest::sum)
     }
 }
 
