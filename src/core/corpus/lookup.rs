@@ -253,7 +253,7 @@ pub struct OccurrenceList {
 }
 
 /// Sorts the occurrences of several words by place; those of one place stay in their order. `None`
-/// if one has no such place. The other two are memory that is used again.
+/// if one has no such place. `sorted` and `next` are memory that is used again.
 fn by_place(
     places: usize,
     (all, sorted): (&mut Vec<u64>, &mut Vec<u64>),
@@ -300,8 +300,8 @@ impl<T: Copy> SpanLists<'_, T> {
     }
 
     /// Calls `take` for each visible message that contains one of the words, with its log, in the
-    /// order of the span's blocks, and once for each of its words, in the order of the lists, with the
-    /// number that `number` gives the word.
+    /// order of the span's blocks, and once for each of its words, in the order of the lists, with
+    /// the number that `number` gives the word.
     pub fn each_by_message(
         &self,
         OccurrenceList { all, others, next }: &mut OccurrenceList,
