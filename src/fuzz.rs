@@ -156,10 +156,10 @@ fn fuzz(name: &str, seeds: Vec<Vec<u8>>, run: Run) {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fuzz")
         .join(name);
-    let reached_before = std::env::var_os("TOME_FUZZ_KEEP").map(|dir| Path::new(&dir).join(name));
+    let between_runs = std::env::var_os("TOME_FUZZ_KEEP").map(|dir| Path::new(&dir).join(name));
     let mut seeds = seeds;
     seeds.extend(inputs_in(&kept));
-    seeds.extend(reached_before.as_deref().into_iter().flat_map(inputs_in));
+    seeds.extend(between_runs.as_deref().into_iter().flat_map(inputs_in));
     assert!(!seeds.is_empty(), "{name} has something to start from");
     let check = |input: &[u8]| catch_unwind(AssertUnwindSafe(|| run(input, &scene))).is_ok();
     for seed in &seeds {
@@ -195,7 +195,7 @@ fn fuzz(name: &str, seeds: Vec<Vec<u8>>, run: Run) {
         }
         let passes = check(&input);
         if passes && reached.is_more() {
-            if let Some(dir) = &reached_before {
+            if let Some(dir) = &between_runs {
                 std::fs::create_dir_all(dir).expect("created");
                 std::fs::write(dir.join(format!("{seed}-{runs}")), &input).expect("written");
             }

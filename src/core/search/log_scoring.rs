@@ -35,14 +35,14 @@ impl FirstOfLog {
 
     /// Takes a message if it is one of them and wanted, and offers it to the best of all logs.
     pub(super) fn take(&mut self, scoring: &LogScoring<'_>, ranked: Ranked) {
-        if !self.may_take(ranked.score) && !scoring.best.may_take(ranked.score) {
+        let may_be_best = scoring.best.may_take(ranked.score);
+        if !self.may_take(ranked.score) && !may_be_best {
             return;
         }
         let mut known = self.0.iter();
         let place = known.position(|known| Ranked::compare(&ranked, known).is_lt());
         let place = place.unwrap_or(self.0.len());
         let is_first = place < Self::MOST;
-        let may_be_best = scoring.best.may_take(ranked.score);
         if !(is_first || may_be_best) || !(scoring.wants)(&ranked) {
             return;
         }

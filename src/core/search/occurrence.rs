@@ -298,19 +298,22 @@ fn search_results(
     });
     let blocks = (0..may_hold.len()).filter(|block| may_hold[*block] != 0);
     let blocks: Vec<usize> = blocks.collect();
-    // Threads that share a regex contend for its scratch space.
-    let own = || (Stems::default(), needles.clone());
-    type Own = (Stems, Needles);
-    let work = |(stems, needles): &mut Own, block: &Block<'_>, found: &mut _| {
+    let work = |stems: &mut Stems, block: &Block<'_>, found: &mut _| {
         // A damaged block is recorded by the corpus.
         let may_hold = may_hold[block.number()];
         let _ = search_text((part, block), (needles, may_hold), (stems, found));
     };
-    over_blocks(corpus, (part, &blocks), own, work, |at, all: Vec<Found>| {
-        let mut found = FoundMatches::new(needles.all.len());
-        all.into_iter().for_each(|(log, one)| found.push(log, one));
-        take(at, found);
-    });
+    over_blocks(
+        corpus,
+        (part, &blocks),
+        Stems::default,
+        work,
+        |at, all: Vec<Found>| {
+            let mut found = FoundMatches::new(needles.all.len());
+            all.into_iter().for_each(|(log, one)| found.push(log, one));
+            take(at, found);
+        },
+    );
 }
 
 /// Looks the needles up in the index of a part.
