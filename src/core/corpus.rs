@@ -60,10 +60,10 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use crate::core::log::{HashedProjects, LogFile};
 use crate::core::{Error, Result};
 
-pub use block::{LONGEST, key};
+pub use block::{LONGEST, MOST_MESSAGES, key};
 pub use index::{Occurrence, TextOccurrence};
 pub use log_view::Log;
-pub use lookup::{OccurrenceList, SpanLists, TextTag, WordLists};
+pub use lookup::{MessageRun, OccurrenceList, PlacedWord, SpanLists, TextTag, WordLists};
 pub use table::{MessageMark, MessageOutline, MessageOutlines, MessageSummary, MessageTable};
 pub use view::{Block, BlockBytes, BlockContent, CorpusMessage};
 

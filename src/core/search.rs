@@ -26,6 +26,7 @@ mod recent;
 mod runs;
 mod score;
 mod snippet;
+mod term_occurrence;
 mod texts;
 mod walker;
 

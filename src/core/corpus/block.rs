@@ -16,7 +16,7 @@ use crate::core::log::{self, MessageKind, Origin, Role};
 use crate::core::text;
 
 /// The number of messages at which a block is sealed.
-const MESSAGES: usize = 4096;
+pub const MOST_MESSAGES: usize = 4096;
 /// The maximum size of a message's stored text, in bytes; see [`CorpusMessage::length`].
 pub const LONGEST: usize = 1024 * 1024;
 /// The maximum size of a stored tool or session name, in bytes.
@@ -136,7 +136,7 @@ impl BlockBuilder {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.text.len() >= self.part.block_size() || self.rows.0.len() >= MESSAGES * ROW
+        self.text.len() >= self.part.block_size() || self.rows.0.len() >= MOST_MESSAGES * ROW
     }
 
     /// Adds a message of the log with this owner number; returns its size in the block's text.

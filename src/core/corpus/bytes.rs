@@ -58,6 +58,7 @@ impl<'a> ByteReader<'a> {
         Some(u32::from_le_bytes(*taken))
     }
 
+    #[inline]
     pub(super) fn u64(&mut self) -> Option<u64> {
         let (taken, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -65,7 +66,20 @@ impl<'a> ByteReader<'a> {
     }
 
     /// Reads a number in groups of seven bits; `None` if it has more than 64 bits.
+    #[inline]
     pub(super) fn varint(&mut self) -> Option<u64> {
+        let (byte, rest) = self.0.split_first()?;
+        // Most numbers are small.
+        match byte {
+            0..0x80 => {
+                self.0 = rest;
+                Some(u64::from(*byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Option<u64> {
         let mut value = 0;
         for shift in (0..u64::BITS).step_by(7) {
             let (byte, rest) = self.0.split_first()?;

@@ -30,6 +30,59 @@ pub struct SpanLists<'s, T> {
     lists: &'s [(T, PlaceList<'s>)],
 }
 
+/// What a list says: a place of a span, the number of a word, and how often it occurs there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PlacedWord(u64);
+
+/// The words of messages of one log that follow each other in one block.
+#[derive(Debug, Clone, Copy)]
+pub struct MessageRun<'a> {
+    /// The log's index in [`Corpus::logs`].
+    pub log: usize,
+    /// The block's number in its part.
+    pub block: usize,
+    /// By message, and those of one message in the order of the lists.
+    pub words: &'a [PlacedWord],
+    /// The place of the block's first message.
+    first: u32,
+}
+
+impl PlacedWord {
+    /// How often it occurs is at most this.
+    const MOST_TIMES: u32 = u16::MAX as u32;
+
+    #[inline]
+    fn new(place: u32, number: u16, times: u32) -> Self {
+        let times = times.min(Self::MOST_TIMES);
+        Self(u64::from(place) << 32 | u64::from(number) << 16 | u64::from(times))
+    }
+
+    #[inline]
+    fn place(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Returns the number that was given to the word.
+    #[inline]
+    pub fn number(self) -> u16 {
+        (self.0 >> 16) as u16
+    }
+
+    /// Returns how often it occurs.
+    #[inline]
+    pub fn times(self) -> u32 {
+        self.0 as u32 & Self::MOST_TIMES
+    }
+}
+
+impl MessageRun<'_> {
+    /// Returns the number in the block of the message that has a word.
+    #[inline]
+    pub fn message(&self, word: PlacedWord) -> usize {
+        (word.place() - self.first) as usize
+    }
+}
+
 /// Places of a span that follow each other: messages of one log in one block.
 #[derive(Debug, Clone, Copy, Default)]
 struct PlaceRun {
@@ -246,9 +299,8 @@ impl WordLists<'_, TextTag> {
 /// Memory for the occurrences of a span, which the next span uses again.
 #[derive(Debug, Default)]
 pub struct OccurrenceList {
-    /// Each as a place, the number of a word, and how often it occurs, which fits as it is built.
-    all: Vec<u64>,
-    others: Vec<u64>,
+    all: Vec<PlacedWord>,
+    others: Vec<PlacedWord>,
     next: Vec<u32>,
 }
 
@@ -256,28 +308,27 @@ pub struct OccurrenceList {
 /// if one has no such place. `sorted` and `next` are memory that is used again.
 fn by_place(
     places: usize,
-    (all, sorted): (&mut Vec<u64>, &mut Vec<u64>),
+    (all, sorted): (&mut Vec<PlacedWord>, &mut Vec<PlacedWord>),
     next: &mut Vec<u32>,
 ) -> Option<()> {
-    let place = |one: &u64| (*one >> 32) as usize;
     if all.len() < places / 8 {
         // The places of each word are in order, so this merges a few sorted lists.
-        all.sort_by_key(place);
+        all.sort_by_key(|one| one.place());
         return Some(());
     }
     next.clear();
     next.resize(places, 0);
     for one in &*all {
-        *next.get_mut(place(one))? += 1;
+        *next.get_mut(one.place() as usize)? += 1;
     }
     let mut sum = 0;
     for count in &mut *next {
         sum += std::mem::replace(count, sum);
     }
     sorted.clear();
-    sorted.resize(all.len(), 0);
+    sorted.resize(all.len(), PlacedWord::default());
     for one in &*all {
-        let to = &mut next[place(one)];
+        let to = &mut next[one.place() as usize];
         sorted[*to as usize] = *one;
         *to += 1;
     }
@@ -299,45 +350,53 @@ impl<T: Copy> SpanLists<'_, T> {
         }
     }
 
-    /// Calls `take` for each visible message that contains one of the words, with its log, in the
-    /// order of the span's blocks, and once for each of its words, in the order of the lists, with
-    /// the number that `number` gives the word.
-    pub fn each_by_message(
+    /// Reads what the lists say, in the order of the span's blocks; `number` gives each word a
+    /// number. Returns how much it is.
+    pub fn read(
         &self,
         OccurrenceList { all, others, next }: &mut OccurrenceList,
         number: impl Fn(T) -> u16,
-        mut take: impl FnMut(usize, u16, Occurrence),
-    ) {
+    ) -> usize {
         all.clear();
+        let mut is_sound = true;
         for (tag, list) in self.lists {
-            let number = u64::from(number(*tag)) << 16;
+            let number = number(*tag);
             let read = list.each(self.part.has_concordance(), |place, times| {
-                let times = u64::from(times.min(u32::from(u16::MAX)));
-                all.push(u64::from(place) << 32 | number | times);
+                all.push(PlacedWord::new(place, number, times));
             });
-            if read.is_none() {
-                self.corpus.report_damage();
-            }
+            is_sound &= read.is_some();
         }
-        if by_place(self.span.places as usize, (all, others), next).is_none() {
-            return self.corpus.report_damage();
+        let sorted = by_place(self.span.places as usize, (all, others), next);
+        if !is_sound || sorted.is_none() {
+            self.corpus.report_damage();
         }
-        let mut run = PlaceRun::default();
-        for one in all.iter().copied() {
-            let place = (one >> 32) as u32;
-            if place >= run.end {
-                match self.run_at(place, run.index) {
-                    Some(next) => run = next,
-                    None => return self.corpus.report_damage(),
-                }
-            }
+        if sorted.is_none() {
+            all.clear();
+        }
+        all.len()
+    }
+
+    /// Calls `take` with the visible messages that contain one of the words, which were read.
+    pub fn each_run(&self, read: &OccurrenceList, mut take: impl FnMut(MessageRun<'_>)) {
+        let mut left = read.all.as_slice();
+        let mut near = 0;
+        while let Some(one) = left.first() {
+            let Some(run) = self.run_at(one.place(), near) else {
+                return self.corpus.report_damage();
+            };
+            near = run.index;
+            // Runs are mostly short.
+            let is_after = |one: &PlacedWord| one.place() >= run.end;
+            let end = left.iter().position(is_after).unwrap_or(left.len()).max(1);
+            let (words, others) = left.split_at(end);
+            left = others;
             if let Some(log) = run.log {
-                let occurrence = Occurrence {
+                take(MessageRun {
+                    log,
                     block: run.block as usize,
-                    message: (place - run.first) as usize,
-                    times: (one & u64::from(u16::MAX)) as u32,
-                };
-                take(log, (one >> 16) as u16, occurrence);
+                    words,
+                    first: run.first,
+                });
             }
         }
     }
@@ -441,23 +500,24 @@ mod tests {
     proptest! {
         #[test]
         fn occurrences_are_sorted_by_place_and_those_of_one_place_stay_in_their_order(
-            lists in prop::collection::vec(prop::collection::btree_set(0u64..90, 0..60), 0..6),
+            lists in prop::collection::vec(prop::collection::btree_set(0u32..90, 0..60), 0..6),
             places in prop_oneof![Just(90usize), Just(2000), 1usize..90],
         ) {
             let lists = lists.iter().enumerate();
             let all = lists.flat_map(|(word, list)| {
-                list.iter().map(move |place| place << 32 | (9 - word as u64) << 16)
+                list.iter().map(move |place| PlacedWord::new(*place, 9 - word as u16, 1))
             });
-            let all: Vec<u64> = all.collect();
-            let (mut sorted, mut others, mut next) = (all.clone(), vec![7; 3], vec![1; 5]);
+            let all: Vec<PlacedWord> = all.collect();
+            let (mut sorted, mut others) = (all.clone(), vec![PlacedWord::new(7, 7, 7); 3]);
+            let mut next = vec![1; 5];
             let result = by_place(places, (&mut sorted, &mut others), &mut next);
-            let is_sound = all.iter().all(|one| ((one >> 32) as usize) < places);
+            let is_sound = all.iter().all(|one| (one.place() as usize) < places);
             if all.len() >= places / 8 {
                 prop_assert_eq!(result.is_some(), is_sound);
             }
             if result.is_some() {
                 let mut expected = all;
-                expected.sort_by_key(|one| one >> 32);
+                expected.sort_by_key(|one| one.place());
                 prop_assert_eq!(sorted, expected);
             }
         }

@@ -57,6 +57,7 @@ pub struct MessageOutlines<'a>(&'a [u8]);
 
 impl MessageOutlines<'_> {
     /// Returns the outline of a message.
+    #[inline]
     pub fn get(&self, number: usize) -> Option<MessageOutline> {
         block::outline(self.0, number)
     }

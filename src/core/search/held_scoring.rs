@@ -12,10 +12,11 @@ use super::log_scoring::{FirstOfLog, LogScoring};
 use super::occurrence::{LogMatches, Matches};
 use super::ranked::{Best, Holder, Ranked};
 use super::score::{
-    Conversations, FROM_AFTER, FROM_BEFORE, SESSION, are_apart, covering, dampening, day_of,
-    session_scores,
+    Conversations, FROM_AFTER, FROM_BEFORE, Rarity, SESSION, are_apart, covering, dampening,
+    day_of, saturated, session_score,
 };
-use super::walker::{MessagePosition, TermOccurrence, counts_of, summary_worth};
+use super::term_occurrence::TermOccurrence;
+use super::walker::{MessagePosition, summary_worth};
 use crate::core::corpus::{Corpus, MessageOutline, MessageTable, Part};
 
 /// Sums of the same numbers in another order differ a little.
@@ -23,13 +24,15 @@ const ROUNDING: f32 = 1.001;
 
 /// A message that has needles.
 struct MatchedMessage {
-    part: Part,
     at: MessagePosition,
     time: Option<i64>,
-    conversation: usize,
-    worth: f32,
+    part: Part,
+    conversation: u32,
     /// The end of its contributions.
-    end: usize,
+    end: u32,
+    /// The sum of its contributions.
+    own: f32,
+    worth: f32,
     /// The sum of the best contributions to its conversation.
     talk: f32,
     /// What its score is at most.
@@ -41,7 +44,7 @@ pub(super) struct HeldScoring<'a> {
     corpus: &'a Corpus,
     messages: Vec<MatchedMessage>,
     /// The needles of all messages, and how much each contributes.
-    offers: Vec<(usize, f32)>,
+    offers: Vec<(u32, f32)>,
     /// The best contribution for each needle: in the conversation, and to one message.
     in_words: Vec<f32>,
     best: Vec<f32>,
@@ -58,7 +61,7 @@ impl<'a> HeldScoring<'a> {
             offers: Vec::new(),
             in_words: vec![0.0; needles],
             best: vec![0.0; needles],
-            talks: Conversations::default(),
+            talks: Conversations::new(needles),
             open: None,
         }
     }
@@ -87,9 +90,8 @@ impl<'a> HeldScoring<'a> {
     ) -> Option<()> {
         self.read(found, scoring)?;
         let highest = self.bound(scoring);
-        let bounds: Vec<f32> = highest.iter().map(|(bound, _)| *bound).collect();
-        let message = bounds.first().copied().unwrap_or_default();
-        let session = session_scores(&bounds).first().copied().unwrap_or_default();
+        let message = highest.first().map_or(0.0, |(bound, _)| *bound);
+        let session = session_score(highest.iter().map(|(bound, _)| *bound));
         let is_good_session = best_sessions.may_take(ROUNDING * session);
         if !scoring.best.may_take(ROUNDING * message) && !is_good_session {
             return Some(());
@@ -126,12 +128,12 @@ impl<'a> HeldScoring<'a> {
             let Matches::Held(held) = matches else {
                 return None;
             };
-            for in_block in held.chunk_by(|a, b| a.block == b.block) {
-                let block = self.corpus.block(*part, in_block[0].block as usize);
+            for in_block in held.blocks() {
+                let block = self.corpus.block(*part, in_block[0].block());
                 let outlines = block.and_then(|block| block.table()?.outlines())?;
-                for occurrences in in_block.chunk_by(|a, b| a.message == b.message) {
-                    let outline = outlines.get(occurrences[0].at().1)?;
-                    self.add(*part, &outline, (occurrences, scoring));
+                for occurrences in in_block.chunk_by(|a, b| a.is_in_message_of(*b)) {
+                    let outline = outlines.get(occurrences[0].message())?;
+                    self.add(*part, &outline, (occurrences, scoring.rarity));
                 }
             }
         }
@@ -142,27 +144,35 @@ impl<'a> HeldScoring<'a> {
         &mut self,
         part: Part,
         outline: &MessageOutline,
-        (occurrences, scoring): (&[TermOccurrence], &LogScoring<'_>),
+        (occurrences, rarity): (&[TermOccurrence], &Rarity),
     ) {
-        let needles = self.best.len();
-        let conversation = self.talks.enter(day_of(outline.time), needles);
+        let conversation = self.talks.enter(day_of(outline.time));
         let dampening = dampening(outline.length);
-        for count in counts_of(occurrences, 0) {
-            let offer = scoring.rarity.offer(&count, dampening);
-            self.offers.push((count.needle, offer));
-            self.talks.raise(conversation, (count.needle, offer));
+        let once = saturated(1, dampening);
+        let mut own = 0.0;
+        for one in occurrences {
+            let needle = one.needle();
+            let saturated = match one.times() {
+                1 => once,
+                times => saturated(times, dampening),
+            };
+            let offer = rarity.offer(needle, one.is_exact(), saturated);
+            own += offer;
+            self.offers.push((needle as u32, offer));
+            self.talks.raise(conversation, (needle, offer));
             if part == Part::Words {
-                let best = &mut self.in_words[count.needle];
+                let best = &mut self.in_words[needle];
                 *best = best.max(offer);
             }
         }
         self.messages.push(MatchedMessage {
-            part,
             at: occurrences[0].at(),
             time: outline.time,
-            conversation,
+            part,
+            conversation: conversation as u32,
+            end: self.offers.len() as u32,
+            own,
             worth: summary_worth((outline.origin, outline.kind), outline.is_question),
-            end: self.offers.len(),
             talk: 0.0,
             bound: 0.0,
         });
@@ -173,29 +183,33 @@ impl<'a> HeldScoring<'a> {
         let near = FROM_BEFORE[0].max(FROM_AFTER[0]);
         let from_near: f32 = self.in_words.iter().map(|best| near * best).sum();
         let mut highest: Vec<(f32, usize)> = Vec::with_capacity(SESSION.len() + 1);
+        let mut lowest = f32::NEG_INFINITY;
         let mut from = 0;
-        let talks = self.talks.all_sums();
+        let mut talk = (u32::MAX, 0.0);
         for (number, message) in self.messages.iter_mut().enumerate() {
-            let offers = &self.offers[from..message.end];
-            from = message.end;
-            message.talk = talks[message.conversation];
+            let offers = &self.offers[from..message.end as usize];
+            from = message.end as usize;
+            if talk.0 != message.conversation {
+                let sum = self.talks.sum(message.conversation as usize);
+                talk = (message.conversation, sum);
+            }
+            message.talk = talk.1;
             let sum = match message.part {
                 Part::Words => {
-                    let more = |(needle, offer): &(usize, f32)| {
-                        (offer - near * self.in_words[*needle]).max(0.0)
+                    let more = |(needle, offer): &(u32, f32)| {
+                        (offer - near * self.in_words[*needle as usize]).max(0.0)
                     };
                     from_near + offers.iter().map(more).sum::<f32>()
                 }
                 // No neighbour contributes to these.
-                Part::Calls | Part::Results => offers.iter().map(|(_, offer)| offer).sum(),
+                Part::Calls | Part::Results => message.own,
             };
             message.bound = covering(sum, message.talk) * message.worth;
-            let last = highest.get(SESSION.len() - 1);
-            if last.is_some_and(|(last, _)| message.bound <= *last) {
+            if message.bound <= lowest {
                 continue;
             }
             if message.part != Part::Words {
-                let covered = offers.iter().map(|(needle, _)| *needle);
+                let covered = offers.iter().map(|(needle, _)| *needle as usize);
                 let score = scoring.rarity.with_covered((sum, covered), message.talk);
                 message.bound = score * message.worth;
             }
@@ -203,6 +217,9 @@ impl<'a> HeldScoring<'a> {
             if place < SESSION.len() {
                 highest.insert(place, (message.bound, number));
                 highest.truncate(SESSION.len());
+            }
+            if let Some((last, _)) = highest.get(SESSION.len() - 1) {
+                lowest = *last;
             }
         }
         highest
@@ -365,9 +382,9 @@ impl<'a> HeldScoring<'a> {
     /// Lets a message contribute to the one that is scored.
     fn lend(&mut self, message: usize, share: f32) {
         let before = message.checked_sub(1);
-        let from = before.map_or(0, |before| self.messages[before].end);
-        for (needle, offer) in &self.offers[from..self.messages[message].end] {
-            let best = &mut self.best[*needle];
+        let from = before.map_or(0, |before| self.messages[before].end as usize);
+        for (needle, offer) in &self.offers[from..self.messages[message].end as usize] {
+            let best = &mut self.best[*needle as usize];
             *best = best.max(offer * share);
         }
     }

@@ -6,7 +6,8 @@ use super::needle::Needles;
 use super::occurrence::{LogMatches, Lookup, Matches};
 use super::ranked::{Best, Holder, Ranked, Wanted};
 use super::score::{Conversations, PassageGroup, Rarity, SESSION};
-use super::walker::{Grouping, LogWalker, TermOccurrence};
+use super::term_occurrence::TermOccurrence;
+use super::walker::{Grouping, LogWalker};
 use crate::core::corpus::{Corpus, Part};
 
 /// What is needed to score the messages of a log.
@@ -64,7 +65,7 @@ impl<'a> LogScoring<'a> {
         (found, blocks): (&LogMatches<'_>, &[usize]),
         lookup: &mut Lookup<'a>,
     ) -> Vec<Ranked> {
-        let mut talks = Conversations::default();
+        let mut talks = Conversations::new(self.rarity.count());
         let mut held: Option<Vec<PassageGroup>> = Some(Vec::new());
         let mut passages = 0;
         self.each_group((found, blocks), lookup, &mut |group| {
@@ -133,11 +134,10 @@ impl<'a> LogScoring<'a> {
         const TOGETHER: usize = 64;
         match matches {
             Matches::Held(found) => {
-                let blocks: Vec<&[TermOccurrence]> =
-                    found.chunk_by(|a, b| a.block == b.block).collect();
+                let blocks: Vec<&[TermOccurrence]> = found.blocks().collect();
                 for blocks in blocks.chunks(TOGETHER) {
                     blocks.iter().for_each(|found| take(found));
-                    self.release(part, blocks.iter().map(|found| found[0].block as usize));
+                    self.release(part, blocks.iter().map(|found| found[0].block()));
                 }
             }
             Matches::In(blocks) => {

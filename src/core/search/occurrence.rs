@@ -6,24 +6,34 @@ use std::ops::Range;
 use super::limits::Limits;
 use super::needle::{Haystack, NeedleMatch, Needles};
 use super::score::counted;
-use super::walker::TermOccurrence;
+use super::term_occurrence::TermOccurrence;
 use super::{over_blocks, with_on_all_cores};
-use crate::core::corpus::{Block, Corpus, OccurrenceList, Part, SpanLists, WordLists};
+use crate::core::corpus::{Block, Corpus, MessageRun, OccurrenceList, Part, SpanLists, WordLists};
 use crate::core::text::Stems;
 
-/// The matches in one part of one log, in the order of the log.
-pub(super) struct LogOccurrences {
-    pub(super) log: usize,
-    pub(super) part: Part,
-    found: LogFound,
+/// All matches in logs that are held.
+#[derive(Default)]
+pub(super) struct HeldMatches {
+    /// By the blocks that were searched together.
+    found: Vec<Vec<TermOccurrence>>,
+    /// Sorted by log, once all parts have been taken.
+    runs: Vec<MatchRun>,
 }
 
-/// Where the matches of a log are held.
-enum LogFound {
-    /// In a range of these matches, by their index.
-    In(usize, Range<usize>),
-    /// Here, because they are of several ranges.
-    Here(Vec<TermOccurrence>),
+/// Matches in one part of one log that follow each other.
+struct MatchRun {
+    log: u32,
+    part: Part,
+    /// Which of those that were searched together, and the range in them.
+    of: u32,
+    range: Range<u32>,
+}
+
+/// The matches in one part of one log, in the order of the log.
+#[derive(Clone, Copy)]
+pub(super) struct PartMatches<'a> {
+    runs: &'a [MatchRun],
+    all: &'a HeldMatches,
 }
 
 /// A match with its log, while a block is searched.
@@ -62,7 +72,7 @@ pub(super) struct LogMatches<'a> {
 /// The matches in one part of a log, in the order of the log.
 #[derive(Clone, Copy)]
 pub(super) enum Matches<'a> {
-    Held(&'a [TermOccurrence]),
+    Held(PartMatches<'a>),
     /// The blocks to look them up in.
     In(&'a [usize]),
 }
@@ -77,31 +87,40 @@ impl FoundMatches {
         }
     }
 
-    /// Adds the next match of a log; what is found of one needle in a message is one match.
-    fn push(&mut self, log: u32, one: TermOccurrence) {
-        let before = match self.found.last_mut() {
-            Some(last) if last.order() == one.order() => {
-                last.is_exact |= one.is_exact;
-                last.times += one.times;
-                return;
-            }
-            last => last.map(|last| *last),
+    /// Adds the next matches of a log, in order; what is found of one needle in a message is one
+    /// match.
+    fn extend(&mut self, log: u32, matches: impl Iterator<Item = TermOccurrence>) {
+        let mut matches = matches.peekable();
+        let Some(first) = matches.peek() else {
+            return;
         };
-        let is_same_log = self.runs.last().is_some_and(|(last, _)| *last == log);
-        if !(is_same_log && before.is_some_and(|before| before.order() < one.order())) {
+        let is_next = self.runs.last().is_some_and(|(last, _)| *last == log)
+            && (self.found.last()).is_some_and(|last| last.order() <= first.order());
+        if !is_next {
             self.runs.push((log, self.found.len() as u32));
         }
-        self.messages += usize::from(before.is_none_or(|before| before.at() != one.at()));
-        self.with[usize::from(one.needle)] += 1;
-        self.found.push(one);
+        for one in matches {
+            let last = self.found.last_mut();
+            let mut is_new_message = true;
+            if let Some(last) = last {
+                if last.order() == one.order() {
+                    *last = last.with(one);
+                    continue;
+                }
+                is_new_message = !last.is_in_message_of(one);
+            }
+            self.messages += usize::from(is_new_message);
+            self.with[one.needle()] += 1;
+            self.found.push(one);
+        }
     }
 
     /// Returns each run of matches, with its log.
-    fn runs(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
-        let ends = self.runs.iter().skip(1).map(|(_, first)| *first as usize);
-        let ends = ends.chain([self.found.len()]);
+    fn runs(&self) -> impl Iterator<Item = (u32, Range<u32>)> {
+        let ends = self.runs.iter().skip(1).map(|(_, first)| *first);
+        let ends = ends.chain([self.found.len() as u32]);
         let runs = self.runs.iter().zip(ends);
-        runs.map(|((log, first), end)| (*log as usize, *first as usize..end))
+        runs.map(|((log, first), end)| (*log, *first..end))
     }
 }
 
@@ -123,44 +142,100 @@ impl FoundInPart {
     }
 }
 
-/// Divides matches by log; appends them to `all`, which they stay in.
-pub(super) fn by_log(
-    part: Part,
-    mut held: Vec<(usize, FoundMatches)>,
-    all: &mut Vec<Vec<TermOccurrence>>,
-) -> Vec<LogOccurrences> {
-    held.sort_unstable_by_key(|(at, _)| *at);
-    let mut runs: Vec<(usize, usize, Range<usize>)> = Vec::new();
-    for (_, found) in held {
-        let own = found.runs().map(|(log, range)| (log, all.len(), range));
-        runs.extend(own);
-        all.push(found.found);
+impl HeldMatches {
+    /// Takes the matches in a part.
+    pub(super) fn take(&mut self, part: Part, mut held: Vec<(usize, FoundMatches)>) {
+        held.sort_unstable_by_key(|(at, _)| *at);
+        for (_, found) in held {
+            let of = self.found.len() as u32;
+            let runs = found.runs().map(|(log, range)| MatchRun {
+                log,
+                part,
+                of,
+                range,
+            });
+            self.runs.extend(runs);
+            self.found.push(found.found);
+        }
     }
-    runs.sort_by_key(|(log, ..)| *log);
-    let logs = runs.chunk_by(|a, b| a.0 == b.0).map(|runs| LogOccurrences {
-        log: runs[0].0,
-        part,
-        found: match runs {
-            [(_, of, range)] => LogFound::In(*of, range.clone()),
-            runs => {
-                let runs = runs.iter().map(|(_, of, range)| &all[*of][range.clone()]);
-                let mut found = runs.collect::<Vec<_>>().concat();
-                // Segments of the index that were built at the same time have blocks in between.
-                found.sort_by_key(TermOccurrence::order);
-                LogFound::Here(found)
+
+    /// Returns how many there are.
+    pub(super) fn count(&self) -> usize {
+        self.found.iter().map(Vec::len).sum()
+    }
+
+    /// Brings the matches of each log together; `place` orders the logs.
+    pub(super) fn sort_logs<T: Ord>(&mut self, place: impl Fn(usize) -> T) {
+        self.runs
+            .sort_by_key(|run| (place(run.log as usize), run.log, run.part));
+        let mut from = 0;
+        while let Some(first) = self.runs.get(from) {
+            let is_same = |run: &&MatchRun| (run.log, run.part) == (first.log, first.part);
+            let end = from + self.runs[from..].iter().take_while(is_same).count();
+            self.sort_runs(from..end);
+            from = end;
+        }
+    }
+
+    /// Merges these runs, which are of one part of one log, unless they are in order.
+    fn sort_runs(&mut self, range: Range<usize>) {
+        let runs = &self.runs[range.clone()];
+        let matches = PartMatches { runs, all: self };
+        let mut last = None;
+        let are_sorted = matches.slices().all(|slice| {
+            let first = slice.first().map(|one| one.order());
+            last < first && {
+                last = slice.last().map(|one| one.order());
+                true
             }
-        },
-    });
-    logs.collect()
+        });
+        if are_sorted {
+            return;
+        }
+        // Segments of the index that were built at the same time have blocks in between.
+        let mut merged = matches.slices().collect::<Vec<_>>().concat();
+        merged.sort_by_key(|one| one.order());
+        for run in &mut self.runs[range.clone()] {
+            run.range = 0..0;
+        }
+        let first = &mut self.runs[range.start];
+        first.of = self.found.len() as u32;
+        first.range = 0..merged.len() as u32;
+        self.found.push(merged);
+    }
+
+    /// Returns the matches of each log, once they are sorted.
+    pub(super) fn by_log(&self) -> impl Iterator<Item = LogMatches<'_>> {
+        let logs = self.runs.chunk_by(|a, b| a.log == b.log);
+        logs.map(|runs| {
+            let parts = runs.chunk_by(|a, b| a.part == b.part);
+            let parts = parts.map(|runs| {
+                let matches = PartMatches { runs, all: self };
+                (runs[0].part, Matches::Held(matches))
+            });
+            LogMatches {
+                log: runs[0].log as usize,
+                parts: parts.collect(),
+            }
+        })
+    }
 }
 
-impl LogOccurrences {
-    /// Returns the matches; `all` are those that [`by_log`] divided.
-    pub(super) fn found<'a>(&'a self, all: &'a [Vec<TermOccurrence>]) -> &'a [TermOccurrence] {
-        match &self.found {
-            LogFound::In(of, range) => &all[*of][range.clone()],
-            LogFound::Here(found) => found,
-        }
+impl<'a> PartMatches<'a> {
+    /// Returns the matches, in order.
+    pub(super) fn slices(self) -> impl Iterator<Item = &'a [TermOccurrence]> {
+        let slice = |run: &'a MatchRun| {
+            let range = run.range.start as usize..run.range.end as usize;
+            &self.all.found[run.of as usize][range]
+        };
+        let slices = self.runs.iter().map(slice);
+        slices.filter(|slice| !slice.is_empty())
+    }
+
+    /// Returns the matches of one block after another, in order.
+    pub(super) fn blocks(self) -> impl Iterator<Item = &'a [TermOccurrence]> {
+        let slices = self.slices();
+        slices.flat_map(|slice| slice.chunk_by(|a, b| a.block() == b.block()))
     }
 }
 
@@ -168,7 +243,7 @@ impl LogMatches<'_> {
     /// Returns how many matches there are, if they are held.
     pub(super) fn held(&self) -> Option<usize> {
         let held = self.parts.iter().map(|(_, matches)| match matches {
-            Matches::Held(found) => Some(found.len()),
+            Matches::Held(found) => Some(found.slices().map(<[_]>::len).sum::<usize>()),
             Matches::In(_) => None,
         });
         held.sum()
@@ -177,11 +252,12 @@ impl LogMatches<'_> {
 
 impl Matches<'_> {
     /// Returns the first and the last block with matches.
-    pub(super) fn blocks(&self) -> Option<(usize, usize)> {
+    pub(super) fn span(&self) -> Option<(usize, usize)> {
         match self {
             Self::Held(found) => {
-                let block = |occurrence: &TermOccurrence| occurrence.block as usize;
-                Some((block(found.first()?), block(found.last()?)))
+                let first = found.slices().next()?.first()?;
+                let last = found.slices().last()?.last()?;
+                Some((first.block(), last.block()))
             }
             Self::In(blocks) => Some((*blocks.first()?, *blocks.last()?)),
         }
@@ -220,9 +296,9 @@ impl<'a> Lookup<'a> {
             self.hold_span((corpus, needles), (part, span));
             let held = self.spans.iter().find(|(of, _)| *of == (part, span));
             let indexed = held.map_or(&[][..], |(_, indexed)| indexed);
-            let is_before = |found: &TermOccurrence| (found.block as usize) < number;
+            let is_before = |found: &TermOccurrence| found.block() < number;
             let mine = &indexed[indexed.partition_point(is_before)..];
-            let mine = &mine[..mine.partition_point(|found| found.block as usize == number)];
+            let mine = &mine[..mine.partition_point(|found| found.block() == number)];
             // A damaged block is recorded by the corpus.
             let to = (&mut self.stems, &mut self.found);
             let _ = search_block((part, &block), (needles, mine), to);
@@ -279,7 +355,8 @@ fn search_messages(
     with_on_all_cores(slices.len(), OccurrenceList::default, |all, slice| {
         lists.each_span(slices[slice].clone(), &mut |lists| {
             let mut found = FoundMatches::new(needles.all.len());
-            each_match(&lists, all, |log, one| found.push(log as u32, one));
+            found.found.reserve_exact(read(&lists, all));
+            lists.each_run(all, |run| found.extend(run.log as u32, matches(run)));
             take(lists.number, found);
         });
     });
@@ -310,7 +387,9 @@ fn search_results(
         work,
         |at, all: Vec<Found>| {
             let mut found = FoundMatches::new(needles.all.len());
-            all.into_iter().for_each(|(log, one)| found.push(log, one));
+            for one in all.chunk_by(|a, b| a.0 == b.0) {
+                found.extend(one[0].0, one.iter().map(|(_, one)| *one));
+            }
             take(at, found);
         },
     );
@@ -329,33 +408,28 @@ fn look_up<'a>(
     lists
 }
 
-/// Passes what the index says about a span to `take`, with the log, in the order of its blocks:
-/// each form of a needle apart.
-fn each_match(
-    lists: &SpanLists<'_, (u8, bool)>,
-    all: &mut OccurrenceList,
-    mut take: impl FnMut(usize, TermOccurrence),
-) {
-    let number = |(needle, is_exact): (u8, bool)| u16::from(needle) << 1 | u16::from(is_exact);
-    lists.each_by_message(all, number, |log, number, occurrence| {
-        let one = TermOccurrence {
-            block: occurrence.block as u32,
-            message: occurrence.message as u16,
-            needle: (number >> 1) as u8,
-            is_exact: number & 1 == 1,
-            times: occurrence.times,
-        };
-        take(log, one);
-    });
+/// Reads what the index says about a span; returns how much it is.
+fn read(lists: &SpanLists<'_, (u8, bool)>, all: &mut OccurrenceList) -> usize {
+    lists.read(all, |(needle, is_exact)| {
+        u16::from(needle) << 1 | u16::from(is_exact)
+    })
+}
+
+/// Returns what the index says about some messages, in order: each form of a needle apart.
+fn matches(run: MessageRun<'_>) -> impl Iterator<Item = TermOccurrence> {
+    run.words.iter().map(move |word| {
+        let (needle, is_exact) = (word.number() >> 1, word.number() & 1 == 1);
+        let at = (run.block, run.message(*word));
+        TermOccurrence::new(at, needle.into(), (word.times(), is_exact))
+    })
 }
 
 /// Returns what the index says about a span, by block.
 fn by_block(lists: &SpanLists<'_, (u8, bool)>) -> Vec<TermOccurrence> {
-    let mut found = Vec::new();
-    each_match(lists, &mut OccurrenceList::default(), |_, one| {
-        found.push(one);
-    });
-    found.sort_by_key(TermOccurrence::order);
+    let mut all = OccurrenceList::default();
+    let mut found = Vec::with_capacity(read(lists, &mut all));
+    lists.each_run(&all, |run| found.extend(matches(run)));
+    found.sort_by_key(|one| one.order());
     found
 }
 
@@ -373,19 +447,18 @@ fn search_block(
         add_indexed(block, indexed, found);
         return Some(());
     }
-    let may_hold = indexed.iter().fold(0, |all, found| all | 1 << found.needle);
+    let may_hold = indexed
+        .iter()
+        .fold(0, |all, found| all | 1 << found.needle());
     search_text((part, block), (needles, may_hold), (stems, found))
 }
 
 /// Adds what the index says about a block, in the order of its messages: log and occurrence.
 fn add_indexed(block: &Block<'_>, indexed: &[TermOccurrence], found: &mut Vec<Found>) {
-    for forms in indexed.chunk_by(|a, b| (a.message, a.needle) == (b.message, b.needle)) {
-        if let Some(log) = block.log(usize::from(forms[0].message)) {
-            let whole = TermOccurrence {
-                is_exact: forms.iter().any(|form| form.is_exact),
-                times: forms.iter().map(|form| form.times).sum(),
-                ..forms[0]
-            };
+    for forms in indexed.chunk_by(|a, b| a.order() == b.order()) {
+        if let Some(log) = block.log(forms[0].message()) {
+            let others = forms[1..].iter();
+            let whole = others.fold(forms[0], |whole, form| whole.with(*form));
             found.push((log as u32, whole));
         }
     }
@@ -419,13 +492,8 @@ fn search_text(
             let mut counts = counted(&places[from..from + length]);
             counts.sort_unstable();
             for (needle, times, is_exact) in counts {
-                let occurrence = TermOccurrence {
-                    block: u32::try_from(block.number()).ok()?,
-                    message: number as u16,
-                    needle: needle as u8,
-                    is_exact,
-                    times,
-                };
+                let at = (block.number(), number);
+                let occurrence = TermOccurrence::new(at, needle, (times, is_exact));
                 found.push((message.log as u32, occurrence));
             }
         }

@@ -7,9 +7,9 @@ use super::held_scoring::HeldScoring;
 use super::limits::Limits;
 use super::log_scoring::LogScoring;
 use super::needle::{Haystack, Needles};
-use super::occurrence::{self, FoundInPart, LogMatches, LogOccurrences, Lookup, Matches, by_log};
-use super::score::{Conversations, Passage, PassageGroup, Rarity, counted, session_scores, worth};
-use super::walker::{MessagePosition, TermOccurrence, blocks_of_logs};
+use super::occurrence::{self, FoundInPart, HeldMatches, LogMatches, Lookup, Matches};
+use super::score::{Conversations, Passage, PassageGroup, Rarity, counted, session_score, worth};
+use super::walker::{MessagePosition, blocks_of_logs};
 use super::{MemoryText, Sources, on_all_cores, with_on_all_cores};
 use crate::core::corpus::{Corpus, Part};
 use crate::core::text::Stems;
@@ -46,9 +46,7 @@ pub(super) struct Occurrences<'a> {
     limits: &'a Limits,
     texts: Vec<MemoryOccurrences>,
     /// `None` if there are too many to hold.
-    logs: Option<Vec<LogOccurrences>>,
-    /// What these are divided from.
-    found: Vec<Vec<TermOccurrence>>,
+    logs: Option<HeldMatches>,
     /// The parts of the logs that were searched.
     parts: Vec<Part>,
     /// The number of messages that contain a needle.
@@ -81,8 +79,7 @@ impl<'a> Occurrences<'a> {
             needles,
             limits,
             texts: Vec::new(),
-            logs: Some(Vec::new()),
-            found: Vec::new(),
+            logs: Some(HeldMatches::default()),
             parts: Vec::new(),
             messages: 0,
             with: vec![0; needles.all.len()],
@@ -126,7 +123,7 @@ impl<'a> Occurrences<'a> {
     pub(super) fn search_logs(&mut self, corpus: &Corpus, part: Part) {
         let all = Mutex::new(FoundInPart {
             held: self.logs.is_some().then(Vec::new),
-            count: self.found.iter().map(Vec::len).sum(),
+            count: self.logs.as_ref().map_or(0, HeldMatches::count),
             messages: 0,
             with: vec![0; self.with.len()],
         });
@@ -142,11 +139,8 @@ impl<'a> Occurrences<'a> {
         }
         self.bytes += corpus.logs().map(|log| log.text_bytes(part)).sum::<u64>();
         match (&mut self.logs, found.held) {
-            (Some(logs), Some(held)) => logs.extend(by_log(part, held, &mut self.found)),
-            (logs, _) => {
-                *logs = None;
-                self.found.clear();
-            }
+            (Some(logs), Some(held)) => logs.take(part, held),
+            (logs, _) => *logs = None,
         }
     }
 
@@ -172,7 +166,7 @@ impl<'a> Occurrences<'a> {
         let mut lines = Vec::new();
         let mut found = Vec::new();
         for MemoryOccurrences { memory_text, group } in &self.texts {
-            let mut talks = Conversations::default();
+            let mut talks = Conversations::new(rarity.count());
             rarity.add(group, &mut talks);
             rarity.score(group, &talks, &mut found);
             let ranked = found.drain(..).map(|(score, passage)| Ranked {
@@ -215,7 +209,7 @@ impl<'a> Occurrences<'a> {
         let words = &blocks[0].1;
         // Logs in the same blocks are scored together.
         if let Some(logs) = &mut self.logs {
-            logs.sort_by_key(|found| (words[found.log].first(), found.log, found.part));
+            logs.sort_logs(|log| words[log].first());
         }
         let mut logs = self.matches(&blocks);
         if self.logs.is_none() {
@@ -243,9 +237,8 @@ impl<'a> Occurrences<'a> {
                     false => scoring.rank(of, lookup),
                 };
                 if let Some(ranked) = first.first() {
-                    let own: Vec<f32> = first.iter().map(|ranked| ranked.score).collect();
                     best_sessions.take(Ranked {
-                        score: session_scores(&own)[0],
+                        score: session_score(first.iter().map(|ranked| ranked.score)),
                         ..*ranked
                     });
                     sessions.push(first);
@@ -260,15 +253,7 @@ impl<'a> Occurrences<'a> {
     /// Returns the matches of each log, by what is held, or by the blocks of each part.
     fn matches<'b>(&'b self, blocks: &'b [(Part, Vec<Vec<usize>>)]) -> Vec<LogMatches<'b>> {
         if let Some(logs) = &self.logs {
-            let logs = logs.chunk_by(|a, b| a.log == b.log);
-            let matches = logs.map(|parts| LogMatches {
-                log: parts[0].log,
-                parts: parts
-                    .iter()
-                    .map(|found| (found.part, Matches::Held(found.found(&self.found))))
-                    .collect(),
-            });
-            return matches.collect();
+            return logs.by_log().collect();
         }
         let count = blocks.iter().map(|(_, logs)| logs.len()).max();
         let matches = (0..count.unwrap_or(0)).map(|log| LogMatches {
@@ -288,7 +273,7 @@ fn release(corpus: &Corpus, logs: &[LogMatches<'_>]) {
     for part in Part::ALL {
         let mine = logs.iter().flat_map(|found| &found.parts);
         let mine = mine.filter(|(of, _)| *of == part);
-        let spans = mine.filter_map(|(_, matches)| matches.blocks());
+        let spans = mine.filter_map(|(_, matches)| matches.span());
         let first = spans.clone().map(|(first, _)| first).min();
         if let (Some(first), Some(last)) = (first, spans.map(|(_, last)| last).max()) {
             corpus.release_outlines(part, first..last + 1);
@@ -315,6 +300,7 @@ impl Best {
         }
     }
 
+    #[inline]
     pub(super) fn may_take(&self, score: f32) -> bool {
         score.to_bits() >= self.lowest.load(Ordering::Relaxed)
     }
@@ -437,8 +423,7 @@ mod tests {
             let few = ranked(&corpus, "fox owl hen", (most, sessions));
             prop_assert_eq!(&few.messages, &all.messages[..most.min(all.messages.len())]);
             let best = |ranking: &Ranking| {
-                let own = |first: &Vec<Ranked>| first.iter().map(|one| one.score).collect::<Vec<f32>>();
-                let score = |first: &Vec<Ranked>| session_scores(&own(first))[0];
+                let score = |first: &Vec<Ranked>| session_score(first.iter().map(|one| one.score));
                 let mut best = ranking.sessions.clone();
                 best.sort_by(|a, b| score(b).total_cmp(&score(a)).then(Ranked::compare(&a[0], &b[0])));
                 best.truncate(sessions);

@@ -19,7 +19,7 @@ use super::candidate::{HitCandidate, both_sources_first, by_session, distinct, k
 use super::limits::Limits;
 use super::needle::{Haystack, NeedleMatch, Needles};
 use super::ranked::Holder;
-use super::score::session_scores;
+use super::score::{session_score, session_scores};
 use super::walker::MessagePosition;
 use super::{Hit, Sources, allowed_logs, allows_memory, snippet};
 use crate::core::corpus::{Corpus, CorpusMessage, Part};
@@ -247,10 +247,9 @@ impl<'a> Search<'a> {
         };
         let mut best: Vec<HitCandidate> = Vec::new();
         for session in by_session(&mut found.all) {
-            let own: Vec<f32> = session.iter().map(|candidate| candidate.score).collect();
             best.push(HitCandidate {
                 tier: session.iter().any(|candidate| candidate.tier),
-                score: session_scores(&own).first().copied().unwrap_or(0.0),
+                score: session_score(session.iter().map(|candidate| candidate.score)),
                 ..session[0]
             });
         }
@@ -772,7 +771,7 @@ mod tests {
         let mut all = Vec::new();
         for (path, texts, stretch) in logs {
             let mut found = Vec::new();
-            let mut talks = Conversations::default();
+            let mut talks = Conversations::new(rarity.count());
             rarity.add(&stretch, &mut talks);
             rarity.score(&stretch, &talks, &mut found);
             for (score, spot) in &mut found {

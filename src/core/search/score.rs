@@ -110,15 +110,22 @@ impl Rarity {
         self.0.get(needle).copied().unwrap_or(0.0)
     }
 
-    /// Returns the contribution of a passage for a needle, by the [`dampening`] of its length.
-    pub(super) fn offer(&self, count: &Count, dampening: f32) -> f32 {
-        let times = count.times as f32;
-        let form = if count.is_exact { 1.0 } else { OTHER_FORM };
-        self.0[count.needle] * form * times * (SATURATION + 1.0) / (times + dampening)
+    /// Returns the contribution of a passage for a needle, written as in the query or not, by how
+    /// much it is [`saturated`].
+    #[inline]
+    pub(super) fn offer(&self, needle: usize, is_exact: bool, saturated: f32) -> f32 {
+        let form = if is_exact { 1.0 } else { OTHER_FORM };
+        self.0[needle] * form * saturated
+    }
+
+    fn offer_of(&self, count: &Count, passage: &Passage) -> f32 {
+        let saturated = saturated(count.times, dampening(passage.length));
+        self.offer(count.needle, count.is_exact, saturated)
     }
 
     /// Returns the score of a passage of full worth: `best` are the contributions to it for each
     /// needle, and `talk` those to its conversation.
+    #[inline]
     pub(super) fn total(&self, best: &[f32], talk: f32) -> f32 {
         let covered = best.iter().enumerate();
         let covered = covered.filter(|(_, best)| **best > 0.0);
@@ -126,6 +133,7 @@ impl Rarity {
     }
 
     /// Like [`Rarity::total`], from the sum of the contributions and the needles that have some.
+    #[inline]
     pub(super) fn with_covered(
         &self,
         (sum, covered): (f32, impl Iterator<Item = usize>),
@@ -141,8 +149,8 @@ impl Rarity {
     pub(super) fn add(&self, group: &PassageGroup, talks: &mut Conversations) {
         for count in &group.counts {
             let passage = &group.passages[count.passage];
-            let talk = talks.enter(day_of(passage.time), self.0.len());
-            let offer = self.offer(count, dampening(passage.length));
+            let talk = talks.enter(day_of(passage.time));
+            let offer = self.offer_of(count, passage);
             talks.raise(talk, (count.needle, offer));
         }
     }
@@ -183,7 +191,7 @@ impl Rarity {
         best.resize(passages.len() * needles, 0.0);
         let apart = |from: usize, to: usize| are_apart(passages[from].time, passages[to].time);
         for count in &group.counts {
-            let offer = self.offer(count, dampening(passages[count.passage].length));
+            let offer = self.offer_of(count, &passages[count.passage]);
             let mut lend = |passage: usize, share: f32| {
                 let best = &mut best[passage * needles + count.needle];
                 *best = best.max(offer * share);
@@ -214,12 +222,23 @@ impl Rarity {
 }
 
 /// Returns how much the length of a text, in bytes, lowers the contributions of its words.
+#[inline]
 pub(super) fn dampening(length: usize) -> f32 {
-    SATURATION * (1.0 - LENGTH + LENGTH * length as f32 / ORDINARY)
+    const SHORT: f32 = SATURATION * (1.0 - LENGTH);
+    const EACH: f32 = SATURATION * LENGTH / ORDINARY;
+    SHORT + EACH * length as f32
+}
+
+/// Returns how much a word counts that a text has so many times, by its [`dampening`].
+#[inline]
+pub(super) fn saturated(times: u32, dampening: f32) -> f32 {
+    let times = times as f32;
+    times * (SATURATION + 1.0) / (times + dampening)
 }
 
 /// Returns the score of a passage of full worth that covers all needles, from the sum of the
 /// contributions to it.
+#[inline]
 pub(super) fn covering(sum: f32, talk: f32) -> f32 {
     sum + CONVERSATION * talk
 }
@@ -240,16 +259,22 @@ impl PassageGroup {
 /// Returns the scores of the messages of one session, whose own scores are given, best first.
 /// They are in the same order, and at most the own scores.
 pub(super) fn session_scores(own: &[f32]) -> Vec<f32> {
-    let all: f32 = SESSION.iter().sum();
     let mut share = 1.0;
     (0..own.len())
         .map(|number| {
-            let rest = own[number..].iter().zip(SESSION);
-            let score = share * rest.map(|(own, weight)| own * weight).sum::<f32>() / all;
+            let score = share * session_score(own[number..].iter().copied());
             share *= FURTHER;
             score
         })
         .collect()
+}
+
+/// Returns the score of a session, from the own scores of its messages, best first.
+#[inline]
+pub(super) fn session_score(own: impl Iterator<Item = f32>) -> f32 {
+    let all: f32 = SESSION.iter().sum();
+    let own = own.zip(SESSION).map(|(own, weight)| own * weight);
+    own.sum::<f32>() / all
 }
 
 /// Counts the matches in one text by needle.
@@ -276,6 +301,7 @@ pub(super) fn worth(text: &str) -> f32 {
 }
 
 /// Returns the weight of a question, or of another text, as an answer.
+#[inline]
 pub(super) fn worth_of(is_question: bool) -> f32 {
     match is_question {
         true => QUESTION,
@@ -284,26 +310,16 @@ pub(super) fn worth_of(is_question: bool) -> f32 {
 }
 
 /// The best contributions in the conversations of one log or file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Conversations {
-    all: Vec<ConversationBest>,
+    needles: usize,
+    /// The day of each.
+    days: Vec<Option<i64>>,
+    /// For each conversation, for each needle.
+    best: Vec<f32>,
     places: HashMap<Option<i64>, usize>,
     /// The one that was used last, which mostly is the next one, too.
     last: usize,
-}
-
-/// The best contributions in a conversation.
-#[derive(Debug)]
-struct ConversationBest {
-    day: Option<i64>,
-    /// For each needle.
-    best: Vec<f32>,
-}
-
-impl ConversationBest {
-    fn sum(&self) -> f32 {
-        self.best.iter().sum()
-    }
 }
 
 /// The sums of the best contributions by day; the last one is remembered.
@@ -316,7 +332,7 @@ impl TalkSums<'_> {
     pub(super) fn of(&mut self, day: Option<i64>) -> f32 {
         match self.last {
             Some((known, sum)) if known == day => sum,
-            _ => self.last.insert((day, self.talks.sum(day))).1,
+            _ => self.last.insert((day, self.talks.sum_of_day(day))).1,
         }
     }
 }
@@ -325,41 +341,70 @@ impl Conversations {
     /// How many days of one log are told apart; the first stands for those beyond them.
     const MOST: usize = 10_000;
 
+    pub(super) fn new(needles: usize) -> Self {
+        Self {
+            needles,
+            days: Vec::new(),
+            best: Vec::new(),
+            places: HashMap::new(),
+            last: 0,
+        }
+    }
+
     /// Forgets all conversations, for the next log.
     pub(super) fn clear(&mut self) {
-        self.all.clear();
+        self.days.clear();
+        self.best.clear();
         self.places.clear();
         self.last = 0;
     }
 
     /// Returns the number of the conversation of a day.
-    pub(super) fn enter(&mut self, day: Option<i64>, needles: usize) -> usize {
-        if self.all.get(self.last).is_none_or(|last| last.day != day) {
-            self.last = match self.places.get(&day) {
-                Some(place) => *place,
-                None if self.all.len() < Self::MOST => {
-                    self.places.insert(day, self.all.len());
-                    self.all.push(ConversationBest {
-                        day,
-                        best: vec![0.0; needles],
-                    });
-                    self.all.len() - 1
-                }
-                None => 0,
-            };
+    #[inline]
+    pub(super) fn enter(&mut self, day: Option<i64>) -> usize {
+        if self.days.get(self.last).is_none_or(|last| *last != day) {
+            self.last = self.find(day);
         }
         self.last
     }
 
+    fn find(&mut self, day: Option<i64>) -> usize {
+        // Many logs are of one day, for which no place has to be remembered.
+        if self.days.is_empty() {
+            self.add(day);
+            return 0;
+        }
+        if self.days[0] == day {
+            return 0;
+        }
+        match self.places.get(&day) {
+            Some(place) => *place,
+            None if self.days.len() < Self::MOST => {
+                self.places.insert(day, self.days.len());
+                self.add(day);
+                self.days.len() - 1
+            }
+            None => 0,
+        }
+    }
+
+    fn add(&mut self, day: Option<i64>) {
+        self.days.push(day);
+        self.best.resize(self.days.len() * self.needles, 0.0);
+    }
+
     /// Adds a contribution for a needle to a conversation.
+    #[inline]
     pub(super) fn raise(&mut self, conversation: usize, (needle, offer): (usize, f32)) {
-        let best = &mut self.all[conversation].best[needle];
+        let best = &mut self.best[conversation * self.needles + needle];
         *best = best.max(offer);
     }
 
-    /// Returns the sum of the best contributions to each conversation.
-    pub(super) fn all_sums(&self) -> Vec<f32> {
-        self.all.iter().map(ConversationBest::sum).collect()
+    /// Returns the sum of the best contributions to a conversation.
+    pub(super) fn sum(&self, conversation: usize) -> f32 {
+        let from = conversation * self.needles;
+        let best = self.best.get(from..from + self.needles);
+        best.map_or(0.0, |best| best.iter().sum())
     }
 
     pub(super) fn sums(&self) -> TalkSums<'_> {
@@ -370,19 +415,19 @@ impl Conversations {
     }
 
     /// Returns the sum of the best contributions on a day.
-    fn sum(&self, day: Option<i64>) -> f32 {
-        let place = self.places.get(&day).copied().unwrap_or(0);
-        let talk = self.all.get(place);
-        talk.map_or(0.0, ConversationBest::sum)
+    fn sum_of_day(&self, day: Option<i64>) -> f32 {
+        self.sum(self.places.get(&day).copied().unwrap_or(0))
     }
 }
 
 /// Returns the day of a message: a conversation is the messages of one log on one day.
+#[inline]
 pub(super) fn day_of(time: Option<i64>) -> Option<i64> {
     time.map(|time| time.div_euclid(DAY))
 }
 
 /// Whether there is a pause between two messages that follow each other.
+#[inline]
 pub(super) fn are_apart(from: Option<i64>, to: Option<i64>) -> bool {
     from.zip(to)
         .is_some_and(|(from, to)| (to - from).abs() > PAUSE)
@@ -404,8 +449,8 @@ mod tests {
 
     fn scored(group: PassageGroup) -> Vec<(f32, usize)> {
         let mut found = Vec::new();
-        let mut talks = Conversations::default();
         let rarity = Rarity::new(&[1, 3], 100_000);
+        let mut talks = Conversations::new(rarity.count());
         rarity.add(&group, &mut talks);
         rarity.score(&group, &talks, &mut found);
         found

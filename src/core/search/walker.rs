@@ -3,33 +3,12 @@
 use std::cell::Cell;
 
 use super::score::{Count, FROM_AFTER, FROM_BEFORE, Passage, PassageGroup, worth_of};
+use super::term_occurrence::TermOccurrence;
 use crate::core::corpus::{Corpus, CorpusMessage, MessageSummary, MessageTable, Part};
 use crate::core::log::{MessageKind, Origin};
 
 /// A message's position: the block, and the number in it.
 pub(super) type MessagePosition = (usize, usize);
-
-/// The occurrences of a needle in one message. There can be millions, so it is small.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct TermOccurrence {
-    pub(super) block: u32,
-    pub(super) message: u16,
-    pub(super) needle: u8,
-    /// Whether at least one is written as in the query.
-    pub(super) is_exact: bool,
-    pub(super) times: u32,
-}
-
-impl TermOccurrence {
-    pub(super) fn at(&self) -> MessagePosition {
-        (self.block as usize, usize::from(self.message))
-    }
-
-    /// Returns a number that orders occurrences by block, message and needle.
-    pub(super) fn order(&self) -> u64 {
-        u64::from(self.block) << 32 | u64::from(self.message) << 8 | u64::from(self.needle)
-    }
-}
 
 /// A log's messages of one part, in order.
 pub(super) struct LogWalker<'a> {
@@ -75,7 +54,7 @@ impl<'a> LogWalker<'a> {
         done: &mut dyn FnMut(PassageGroup),
     ) {
         let mut group = PassageGroup::default();
-        for occurrences in found.chunk_by(|a, b| a.at() == b.at()) {
+        for occurrences in found.chunk_by(|a, b| a.is_in_message_of(*b)) {
             if let Some(passage) = self.passage(occurrences[0].at()) {
                 let counts = counts_of(occurrences, group.passages.len());
                 group.counts.extend(counts);
@@ -184,7 +163,7 @@ impl<'w, 'a> Grouping<'w, 'a> {
 
     /// Adds matches, in the order of the log; passes groups that are complete to `done`.
     pub(super) fn add(&mut self, found: &[TermOccurrence], done: &mut dyn FnMut(PassageGroup)) {
-        for occurrences in found.chunk_by(|a, b| a.at() == b.at()) {
+        for occurrences in found.chunk_by(|a, b| a.is_in_message_of(*b)) {
             let at = occurrences[0].at();
             self.gap.clear();
             if let Some(last) = self.group.passages.last() {
@@ -252,9 +231,9 @@ pub(super) fn counts_of(
 ) -> impl Iterator<Item = Count> {
     occurrences.iter().map(move |occurrence| Count {
         passage,
-        needle: usize::from(occurrence.needle),
-        times: occurrence.times,
-        is_exact: occurrence.is_exact,
+        needle: occurrence.needle(),
+        times: occurrence.times(),
+        is_exact: occurrence.is_exact(),
     })
 }
 
@@ -270,6 +249,7 @@ fn passage_of_summary((part, at): (Part, MessagePosition), summary: &MessageSumm
 }
 
 /// Like [`message_worth`], for a message whose text is not read.
+#[inline]
 pub(super) fn summary_worth((origin, kind): (Origin, MessageKind), is_question: bool) -> f32 {
     speech_weight(origin, kind) * worth_of(is_question)
 }
@@ -293,6 +273,7 @@ pub(super) fn message_worth(message: &CorpusMessage<'_>) -> f32 {
 
 /// Returns a weight: messages and calls count more than thinking, notices, injected text and
 /// what tools returned.
+#[inline]
 fn speech_weight(origin: Origin, kind: MessageKind) -> f32 {
     match (origin, kind) {
         (Origin::Injected, _) => 0.7,

@@ -9,7 +9,7 @@ use super::super::exact;
 use super::super::needle::{Haystack, NeedleMatch, Needles};
 use super::super::proximity::proximity;
 use super::super::ranked::{Holder, Occurrences, Ranked, Ranking};
-use super::super::score::{session_scores, worth};
+use super::super::score::{session_score, worth};
 use super::super::walker::{MessagePosition, message_worth};
 use super::phrase::Phrase;
 use super::{FEW, Search};
@@ -138,8 +138,8 @@ impl Search<'_> {
             .sessions
             .iter()
             .map(|best| {
-                let own: Vec<f32> = best.iter().map(|ranked| ranked.score).collect();
-                (session_scores(&own)[0], best.as_slice())
+                let own = best.iter().map(|ranked| ranked.score);
+                (session_score(own), best.as_slice())
             })
             .collect();
         sessions.sort_unstable_by(|a, b| {
