@@ -155,6 +155,8 @@ impl World {
         for error in &searched.unread {
             super::print::print_error(&format!("warning: {error}"));
         }
+        // The program ends soon, and dropping thousands of rows would take a part of its time.
+        std::mem::forget(searched.searched);
         Ok(searched.answer)
     }
 

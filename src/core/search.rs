@@ -17,6 +17,7 @@ mod held_scoring;
 pub mod lesson;
 mod limits;
 mod log_scoring;
+mod matches;
 mod needle;
 mod occurrence;
 mod proximity;
@@ -41,7 +42,7 @@ use crate::core::log::{Agent, Role};
 use crate::core::parallel::{on_all_cores, with_on_all_cores};
 use crate::core::query::{Filters, SearchArea};
 
-pub use current::{SearchOutcome, search};
+pub use current::{SearchOutcome, Searched, search};
 pub(in crate::core) use needle::is_common;
 pub use recent::recent;
 pub use texts::{MemoryText, MemoryTexts};

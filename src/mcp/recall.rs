@@ -72,6 +72,7 @@ fn run(call: &Call<'_>) -> ToolResult {
         answer: found,
         unread,
         left,
+        searched: _,
     } = search(call.searched(), catalog.as_ref(), &patience, |sources| {
         let session = call.client.session.clone();
         let running = session.or_else(|| running_session(sources.corpus?, call));

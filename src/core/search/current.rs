@@ -3,7 +3,8 @@
 use super::{MemoryTexts, Sources};
 use crate::core::Result;
 use crate::core::catalog::{LogCatalog, ScopedCorpus, read_corpus};
-use crate::core::corpus::{Progress, ReadResults};
+use crate::core::corpus::{Corpus, Progress, ReadResults};
+use crate::core::log::LogFile;
 use crate::core::store::Store;
 
 /// The result of a search, with what could not be read.
@@ -15,6 +16,16 @@ pub struct SearchOutcome<T> {
     pub unread: Vec<String>,
     /// The number of logs that were not read, because the refresh was cancelled.
     pub left: usize,
+    /// What was searched.
+    pub searched: Searched,
+}
+
+/// What was searched. A program that ends now need not take the time to drop it.
+#[derive(Debug)]
+pub struct Searched {
+    _memories: MemoryTexts,
+    _files: Vec<LogFile>,
+    _corpus: Option<Corpus>,
 }
 
 /// Searches the memories of these stores, and the logs if a catalog is given. The corpus is
@@ -26,16 +37,29 @@ pub fn search<'a, T>(
     search: impl Fn(Sources<'_>) -> T,
 ) -> Result<SearchOutcome<T>> {
     let memories = MemoryTexts::read(stores)?;
-    let Some(catalog) = catalog else {
-        return Ok(SearchOutcome {
+    match catalog {
+        Some(catalog) => search_with_logs(memories, (catalog, progress), search),
+        None => Ok(SearchOutcome {
             answer: search(Sources {
                 memories: &memories,
                 corpus: None,
             }),
             unread: Vec::new(),
             left: 0,
-        });
-    };
+            searched: Searched {
+                _memories: memories,
+                _files: Vec::new(),
+                _corpus: None,
+            },
+        }),
+    }
+}
+
+fn search_with_logs<T>(
+    memories: MemoryTexts,
+    (catalog, progress): (&LogCatalog, &dyn Progress),
+    search: impl Fn(Sources<'_>) -> T,
+) -> Result<SearchOutcome<T>> {
     let files = catalog.files();
     let search_in = |scoped: &ScopedCorpus| {
         search(Sources {
@@ -57,6 +81,11 @@ pub fn search<'a, T>(
         answer,
         unread: scoped.unread,
         left: scoped.left,
+        searched: Searched {
+            _memories: memories,
+            _files: files,
+            _corpus: Some(scoped.corpus),
+        },
     })
 }
 

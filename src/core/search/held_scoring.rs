@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use super::log_scoring::{FirstOfLog, LogScoring};
-use super::occurrence::{LogMatches, Matches};
+use super::matches::{LogMatches, Matches};
 use super::ranked::{Best, Holder, Ranked};
 use super::score::{
     Conversations, FROM_AFTER, FROM_BEFORE, Rarity, SESSION, are_apart, covering, dampening,
@@ -237,15 +237,16 @@ impl<'a> HeldScoring<'a> {
     /// Returns what the score of a message is at most: as if the messages with needles followed each
     /// other.
     fn nearer_bound(&mut self, number: usize, scoring: &LogScoring<'_>) -> f32 {
+        if self.messages[number].part != Part::Words {
+            return self.score_alone(number, scoring);
+        }
         self.best.fill(0.0);
         self.lend(number, 1.0);
-        if self.messages[number].part == Part::Words {
-            let before = (0..number).rev().zip(FROM_BEFORE);
-            let after = (number + 1..self.messages.len()).zip(FROM_AFTER);
-            for (other, share) in before.chain(after) {
-                if self.messages[other].part == Part::Words {
-                    self.lend(other, share);
-                }
+        let before = (0..number).rev().zip(FROM_BEFORE);
+        let after = (number + 1..self.messages.len()).zip(FROM_AFTER);
+        for (other, share) in before.chain(after) {
+            if self.messages[other].part == Part::Words {
+                self.lend(other, share);
             }
         }
         let message = &self.messages[number];
@@ -259,14 +260,26 @@ impl<'a> HeldScoring<'a> {
         (log, blocks): (usize, &[usize]),
         scoring: &LogScoring<'_>,
     ) -> Option<f32> {
+        if self.messages[number].part != Part::Words {
+            return Some(self.score_alone(number, scoring));
+        }
         self.best.fill(0.0);
         self.lend(number, 1.0);
-        if self.messages[number].part == Part::Words {
-            self.lend_near((number, &FROM_BEFORE), (log, blocks), Direction::Back)?;
-            self.lend_near((number, &FROM_AFTER), (log, blocks), Direction::On)?;
-        }
+        self.lend_near((number, &FROM_BEFORE), (log, blocks), Direction::Back)?;
+        self.lend_near((number, &FROM_AFTER), (log, blocks), Direction::On)?;
         let message = &self.messages[number];
         Some(scoring.rarity.total(&self.best, message.talk) * message.worth)
+    }
+
+    /// Returns the score of a message that no neighbour contributes to.
+    fn score_alone(&self, number: usize, scoring: &LogScoring<'_>) -> f32 {
+        let message = &self.messages[number];
+        let offers = &self.offers[self.offers_of(number)];
+        let covered = offers.iter().map(|(needle, _)| *needle as usize);
+        let score = scoring
+            .rarity
+            .with_covered((message.own, covered), message.talk);
+        score * message.worth
     }
 
     /// Lets the neighbours of a message on one side contribute to it.
@@ -380,13 +393,20 @@ impl<'a> HeldScoring<'a> {
     }
 
     /// Lets a message contribute to the one that is scored.
+    #[inline]
     fn lend(&mut self, message: usize, share: f32) {
-        let before = message.checked_sub(1);
-        let from = before.map_or(0, |before| self.messages[before].end as usize);
-        for (needle, offer) in &self.offers[from..self.messages[message].end as usize] {
+        for (needle, offer) in &self.offers[self.offers_of(message)] {
             let best = &mut self.best[*needle as usize];
             *best = best.max(offer * share);
         }
+    }
+
+    /// Returns which of the contributions are of a message.
+    #[inline]
+    fn offers_of(&self, message: usize) -> Range<usize> {
+        let before = message.checked_sub(1);
+        let from = before.map_or(0, |before| self.messages[before].end as usize);
+        from..self.messages[message].end as usize
     }
 }
 

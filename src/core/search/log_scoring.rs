@@ -2,8 +2,9 @@
 //! its passages are held.
 
 use super::limits::Limits;
+use super::matches::{LogMatches, Matches};
 use super::needle::Needles;
-use super::occurrence::{LogMatches, Lookup, Matches};
+use super::occurrence::Lookup;
 use super::ranked::{Best, Holder, Ranked, Wanted};
 use super::score::{Conversations, PassageGroup, Rarity, SESSION};
 use super::term_occurrence::TermOccurrence;

@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use super::held_scoring::HeldScoring;
 use super::limits::Limits;
 use super::log_scoring::LogScoring;
+use super::matches::{FoundInParts, HeldMatches, LogMatches, Matches};
 use super::needle::{Haystack, Needles};
-use super::occurrence::{self, FoundInPart, HeldMatches, LogMatches, Lookup, Matches};
+use super::occurrence::{self, Lookup};
 use super::score::{Conversations, Passage, PassageGroup, Rarity, counted, session_score, worth};
 use super::walker::{MessagePosition, blocks_of_logs};
 use super::{MemoryText, Sources, on_all_cores, with_on_all_cores};
@@ -119,27 +120,29 @@ impl<'a> Occurrences<'a> {
         self.bytes += sizes.sum::<u64>();
     }
 
-    /// Adds the needles in one part of the logs.
-    pub(super) fn search_logs(&mut self, corpus: &Corpus, part: Part) {
-        let all = Mutex::new(FoundInPart {
+    /// Adds the needles in these parts of the logs.
+    pub(super) fn search_logs(&mut self, corpus: &Corpus, parts: &[Part]) {
+        let all = Mutex::new(FoundInParts {
             held: self.logs.is_some().then(Vec::new),
             count: self.logs.as_ref().map_or(0, HeldMatches::count),
             messages: 0,
             with: vec![0; self.with.len()],
         });
-        occurrence::search_part((corpus, part), self.needles, &|at, found| {
+        occurrence::search_parts((corpus, parts), self.needles, &|at, found| {
             let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
             all.take((at, found), self.limits);
         });
         let found = all.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.parts.push(part);
+        self.parts.extend(parts);
         self.messages += found.messages;
         for (sum, with) in self.with.iter_mut().zip(&found.with) {
             *sum += with;
         }
-        self.bytes += corpus.logs().map(|log| log.text_bytes(part)).sum::<u64>();
+        for part in parts {
+            self.bytes += corpus.logs().map(|log| log.text_bytes(*part)).sum::<u64>();
+        }
         match (&mut self.logs, found.held) {
-            (Some(logs), Some(held)) => logs.take(part, held),
+            (Some(logs), Some(held)) => logs.take(held),
             (logs, _) => *logs = None,
         }
     }
@@ -402,7 +405,7 @@ mod tests {
             corpus: Some(corpus),
         };
         let mut found = Occurrences::in_memories(sources, (&needles, &limits), &[]);
-        found.search_logs(corpus, Part::Words);
+        found.search_logs(corpus, &[Part::Words]);
         found.rank(Some(corpus), most, &|_| true)
     }
 

@@ -47,7 +47,10 @@ const DAY: i64 = 24 * PAUSE;
 
 /// The inverse document frequency of each needle.
 #[derive(Debug, Clone)]
-pub(super) struct Rarity(Vec<f32>);
+pub(super) struct Rarity {
+    each: Vec<f32>,
+    sum: f32,
+}
 
 /// A message or line, as it is scored.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,17 +100,21 @@ impl Rarity {
             let all = (bytes as f32 / ORDINARY).max(with);
             (1.0 + (all - with + 0.5) / (with + 0.5)).ln().powf(RARE)
         };
-        Self(texts_with.iter().map(of).collect())
+        let each: Vec<f32> = texts_with.iter().map(of).collect();
+        Self {
+            sum: each.iter().sum(),
+            each,
+        }
     }
 
     /// Returns the number of needles.
     pub(super) fn count(&self) -> usize {
-        self.0.len()
+        self.each.len()
     }
 
     /// Returns the rarity of a needle.
     pub(super) fn of(&self, needle: usize) -> f32 {
-        self.0.get(needle).copied().unwrap_or(0.0)
+        self.each.get(needle).copied().unwrap_or(0.0)
     }
 
     /// Returns the contribution of a passage for a needle, written as in the query or not, by how
@@ -115,7 +122,7 @@ impl Rarity {
     #[inline]
     pub(super) fn offer(&self, needle: usize, is_exact: bool, saturated: f32) -> f32 {
         let form = if is_exact { 1.0 } else { OTHER_FORM };
-        self.0[needle] * form * saturated
+        self.each[needle] * form * saturated
     }
 
     fn offer_of(&self, count: &Count, passage: &Passage) -> f32 {
@@ -139,9 +146,8 @@ impl Rarity {
         (sum, covered): (f32, impl Iterator<Item = usize>),
         talk: f32,
     ) -> f32 {
-        let all: f32 = self.0.iter().sum();
-        let covered: f32 = covered.map(|needle| self.0[needle]).sum();
-        let coverage = 1.0 - COVERAGE + COVERAGE * covered / all;
+        let covered: f32 = covered.map(|needle| self.each[needle]).sum();
+        let coverage = 1.0 - COVERAGE + COVERAGE * covered / self.sum;
         sum * coverage + CONVERSATION * talk
     }
 
@@ -163,7 +169,7 @@ impl Rarity {
         talks: &Conversations,
         found: &mut Vec<(f32, Passage)>,
     ) {
-        let needles = self.0.len();
+        let needles = self.each.len();
         let mut best = Vec::new();
         self.best(group, &mut best);
         let own = group.shared.0..group.passages.len() - group.shared.1;
@@ -185,7 +191,7 @@ impl Rarity {
     /// Computes the best contribution to each passage for each needle, from itself and its
     /// neighbours.
     fn best(&self, group: &PassageGroup, best: &mut Vec<f32>) {
-        let needles = self.0.len();
+        let needles = self.each.len();
         let passages = &group.passages;
         best.clear();
         best.resize(passages.len() * needles, 0.0);

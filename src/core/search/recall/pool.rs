@@ -59,13 +59,9 @@ impl Search<'_> {
         let corpus = self.corpus();
         if let Some(corpus) = corpus {
             let (first, then) = self.parts();
-            for part in first {
-                occurrences.search_logs(corpus, *part);
-            }
+            occurrences.search_logs(corpus, first);
             if occurrences.count() < FEW {
-                for part in then {
-                    occurrences.search_logs(corpus, *part);
-                }
+                occurrences.search_logs(corpus, then);
             }
         }
         let total = occurrences.count();
@@ -161,7 +157,9 @@ impl Search<'_> {
                 take(HitSource::Messages, ranked, false);
             }
         }
-        candidates.sort_unstable_by_key(|candidate| (candidate.source, candidate.at));
+        candidates.sort_unstable_by_key(|candidate| {
+            (candidate.source, position(candidate.holder, candidate.at))
+        });
         candidates
     }
 
