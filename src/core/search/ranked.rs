@@ -13,6 +13,7 @@ use super::score::{Conversations, Passage, PassageGroup, Rarity, counted, sessio
 use super::walker::{MessagePosition, blocks_of_logs};
 use super::{MemoryText, Sources, on_all_cores, with_on_all_cores};
 use crate::core::corpus::{Corpus, Part};
+use crate::core::parallel::cores;
 use crate::core::text::Stems;
 
 /// Decides whether a text may be a hit.
@@ -202,8 +203,10 @@ impl<'a> Occurrences<'a> {
         rarity: &Rarity,
         (best, best_sessions, wants): (&Best, &Best, Wanted<'_>),
     ) -> Vec<Vec<Ranked>> {
-        /// How many logs are scored before the memory of their outlines is released.
-        const TOGETHER: usize = 64;
+        /// How many logs are scored before the memory of their outlines is released, which costs
+        /// time on all cores: as few as this, or as keep each thread busy this often.
+        const FEW: usize = 64;
+        const OFTEN: usize = 16;
         let blocks: Vec<(Part, Vec<Vec<usize>>)> = Part::ALL
             .into_iter()
             .filter(|part| *part == Part::Words || self.logs.is_none())
@@ -227,7 +230,8 @@ impl<'a> Occurrences<'a> {
             wants,
         };
         let make = || (Lookup::default(), HeldScoring::new(corpus, rarity.count()));
-        let groups: Vec<&[LogMatches<'_>]> = logs.chunks(TOGETHER).collect();
+        let together = FEW.max(logs.len() / (OFTEN * cores()));
+        let groups: Vec<&[LogMatches<'_>]> = logs.chunks(together).collect();
         let sessions = with_on_all_cores(groups.len(), make, |(lookup, held), group| {
             let mut sessions = Vec::new();
             for found in groups[group] {
