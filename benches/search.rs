@@ -23,8 +23,11 @@ use tome::core::search::{MemoryTexts, Sources};
 
 use synthetic::dice::Dice;
 
-/// The number of runs; the median counts.
-const RUNS: usize = 9;
+/// The number of runs; the median counts. The speed of a machine changes from second to second, so
+/// the programs that are compared run in turn.
+const RUNS: usize = 15;
+/// The number of runs of what takes seconds.
+const SLOW_RUNS: usize = 3;
 /// The number of lines for fuzzy search.
 const LINES: usize = 1_000_000;
 const LINES_A_MESSAGE: usize = 50;
@@ -87,24 +90,32 @@ fn recalls(bytes: u64) -> io::Result<()> {
         "", "ms", "CPU ms", "MB", "rg -i ms", "rg / tome", "fast-resume", "10x: CPU"
     ));
     for (name, query) in RECALLS {
-        let (tome, processor) = with_processor_time(|| middle(|| large.recall(query)))?;
-        let (_, processor_before) = with_processor_time(|| middle(|| small.recall(query)))?;
+        let (mut tome, mut before, mut peer) = (Runs::default(), Runs::default(), Runs::default());
+        for _ in 0..RUNS {
+            tome.add(|| large.recall(query))?;
+            peer.add(|| large.peer("fr", &["--json", query])).ok();
+            before.add(|| small.recall(query))?;
+        }
         let (memory, memory_before) = (large.peak(query)?, small.peak(query)?);
         let longest = query
             .split(' ')
             .max_by_key(|word| word.len())
             .unwrap_or(query);
-        let rg = middle(|| large.peer("rg", &["-uu", "-i", "-c", longest, "."])).ok();
-        let peer = middle(|| large.peer("fr", &["--json", query])).ok();
+        let mut rg = Runs::default();
+        for _ in 0..SLOW_RUNS {
+            let args = ["-uu", "-i", "-c", longest, "."];
+            rg.add(|| large.peer("rg", &args)).ok();
+        }
+        let (tome_ms, rg) = (tome.ms().unwrap_or_default(), rg.ms());
         let shown = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
         say(&format!(
-            "{name:<18}{:>9.1}{processor:>9.1}{:>9}{:>10}{:>10}{:>12}{:>9.1}x  memory {:.1}x",
-            ms(&tome),
+            "{name:<18}{tome_ms:>9.1}{:>9.1}{:>9}{:>10}{:>10}{:>12}{:>9.1}x  memory {:.1}x",
+            1e3 * tome.processor(),
             memory / 1024,
-            shown(rg.as_ref().map(|rg| format!("{:.1}", ms(rg)))),
-            shown(rg.as_ref().map(|rg| format!("{:.1}x", ms(rg) / ms(&tome)))),
-            shown(peer.as_ref().map(|peer| format!("{:.1} ms", ms(peer)))),
-            processor / processor_before,
+            shown(rg.map(|rg| format!("{rg:.1}"))),
+            shown(rg.map(|rg| format!("{:.1}x", rg / tome_ms))),
+            shown(peer.ms().map(|peer| format!("{peer:.1} ms"))),
+            tome.processor() / before.processor(),
             memory as f64 / memory_before.max(1) as f64,
         ));
     }
@@ -126,26 +137,27 @@ fn recalls(bytes: u64) -> io::Result<()> {
 /// Measures the processor time of reading the logs for the first time: of the first query, which
 /// does not need the results of tools, and of the first that does.
 fn first_runs(site: &BenchHome) -> io::Result<()> {
-    fs::remove_dir_all(&site.cache)?;
-    let before = children_time();
-    site.recall(RECALLS[0].1)?;
-    let tome = children_time() - before;
-    let before = children_time();
-    let peer = site.peer("fr", &["--json", "warm"]).ok();
-    let peer = peer.map(|_| children_time() - before);
-    let comparison = peer.map_or_else(String::new, |peer| {
-        format!(", fast-resume {peer:.2} s, ratio {:.2}", tome / peer)
+    let (mut tome, mut peer) = (Runs::default(), Runs::default());
+    for _ in 0..SLOW_RUNS {
+        fs::remove_dir_all(&site.cache)?;
+        tome.add(|| site.recall(RECALLS[0].1))?;
+        peer.add(|| site.peer("fr", &["--json", "warm"])).ok();
+    }
+    let comparison = peer.ms().map_or_else(String::new, |_| {
+        let ratio = tome.processor() / peer.processor();
+        format!(", fast-resume {:.2} s, ratio {ratio:.2}", peer.processor())
     });
     say(&format!(
-        "first run, processor time: tome {tome:.2} s{comparison}"
+        "first run, processor time: tome {:.2} s{comparison}",
+        tome.processor()
     ));
-    let before = children_time();
-    site.recall(NOWHERE)?;
-    let results = children_time() - before;
+    let mut results = Runs::default();
+    results.add(|| site.recall(NOWHERE))?;
     say(&format!(
-        "first search of results, processor time: {results:.2} s"
+        "first search of results, processor time: {:.2} s",
+        results.processor()
     ));
-    first_timeline(site, tome + results)
+    first_timeline(site, tome.processor() + results.processor())
 }
 
 /// Measures the processor time of summarizing all logs for the first time, with the corpus at
@@ -169,25 +181,50 @@ fn first_timeline(site: &BenchHome, corpus: f64) -> io::Result<()> {
     Ok(())
 }
 
-/// Measures, and returns the processor time of one run in milliseconds as well.
-fn with_processor_time(
-    measure: impl FnOnce() -> io::Result<Duration>,
-) -> io::Result<(Duration, f64)> {
-    let before = children_time();
-    let measured = measure()?;
-    Ok((measured, (children_time() - before) * 1e3 / RUNS as f64))
+/// The runs of one program.
+#[derive(Default)]
+struct Runs {
+    times: Vec<Duration>,
+    /// The processor time of each, in seconds.
+    processor: Vec<f64>,
 }
 
-/// Returns the processor time of all ended children in seconds, from `/proc`.
+impl Runs {
+    fn add(&mut self, run: impl FnOnce() -> io::Result<Duration>) -> io::Result<()> {
+        let before = children_time();
+        self.times.push(run()?);
+        self.processor.push(children_time() - before);
+        Ok(())
+    }
+
+    /// Returns the median time in milliseconds; `None` if there were no runs.
+    fn ms(&self) -> Option<f64> {
+        let times = self.times.iter().map(Duration::as_secs_f64).collect();
+        middle(times).map(|time| 1e3 * time)
+    }
+
+    /// Returns the median processor time in seconds.
+    fn processor(&self) -> f64 {
+        middle(self.processor.clone()).unwrap_or_default()
+    }
+}
+
+fn middle(mut figures: Vec<f64>) -> Option<f64> {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied()
+}
+
+/// Returns the processor time of all ended children in seconds.
 fn children_time() -> f64 {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after = stat.rsplit(')').next().unwrap_or_default();
-    let ticks = |at: usize| -> f64 {
-        let field = after.split_whitespace().nth(at);
-        field.and_then(|field| field.parse().ok()).unwrap_or(0.0)
+    // Sound: the structure is valid for this call, which fills it.
+    #[allow(unsafe_code)]
+    let usage = unsafe {
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        usage.assume_init()
     };
-    // A tick is a hundredth of a second on all current Linux systems.
-    (ticks(13) + ticks(14)) / 100.0
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + 1e-6 * time.tv_usec as f64;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
 /// A home with logs, and its cache.
@@ -313,30 +350,35 @@ fn fuzzy() -> io::Result<()> {
             limit: 100,
         };
         let mut total = 0;
-        let tome = middle(|| {
-            let started = Instant::now();
-            total = find(sources, request, &mut SearchCache::default(), &()).total;
-            Ok(started.elapsed())
-        })?;
-        let fzf = middle(|| {
-            let started = Instant::now();
-            Command::new("fzf")
-                .args(["--filter", text_of_query])
-                .stdin(fs::File::open(&text)?)
-                .stdout(Stdio::null())
-                .status()?;
-            Ok(started.elapsed())
-        });
-        let (theirs, ratio) = match &fzf {
-            Ok(fzf) => (
-                format!("{:.0}", ms(fzf)),
-                format!("{:.1}x", ms(fzf) / ms(&tome)),
-            ),
-            Err(_) => ("absent".to_owned(), "-".to_owned()),
+        let (mut tome, mut fzf) = (Runs::default(), Runs::default());
+        for _ in 0..RUNS {
+            tome.add(|| {
+                let started = Instant::now();
+                total = find(sources, request, &mut SearchCache::default(), &()).total;
+                Ok(started.elapsed())
+            })?;
+        }
+        for _ in 0..SLOW_RUNS {
+            let run = fzf.add(|| {
+                let started = Instant::now();
+                Command::new("fzf")
+                    .args(["--filter", text_of_query])
+                    .stdin(fs::File::open(&text)?)
+                    .stdout(Stdio::null())
+                    .status()?;
+                Ok(started.elapsed())
+            });
+            if run.is_err() {
+                break;
+            }
+        }
+        let tome = tome.ms().unwrap_or_default();
+        let (theirs, ratio) = match fzf.ms() {
+            Some(fzf) => (format!("{fzf:.0}"), format!("{:.1}x", fzf / tome)),
+            None => ("absent".to_owned(), "-".to_owned()),
         };
         say(&format!(
-            "{text_of_query:<18}{:>9.1}{total:>10}{theirs:>13}{ratio:>13}",
-            ms(&tome)
+            "{text_of_query:<18}{tome:>9.1}{total:>10}{theirs:>13}{ratio:>13}"
         ));
     }
     Ok(())
@@ -366,18 +408,6 @@ fn write_lines(store: &Path, text: &Path) -> io::Result<()> {
     }
     log.flush()?;
     plain.flush()
-}
-
-fn ms(time: &Duration) -> f64 {
-    time.as_secs_f64() * 1e3
-}
-
-fn middle(run: impl FnMut() -> io::Result<Duration>) -> io::Result<Duration> {
-    let mut times = std::iter::repeat_with(run)
-        .take(RUNS)
-        .collect::<io::Result<Vec<Duration>>>()?;
-    times.sort();
-    Ok(times[RUNS / 2])
 }
 
 /// Parses a size like `100MB` or `1GB`.

@@ -155,6 +155,16 @@ impl HitCandidate {
             | source
     }
 
+    /// Returns numbers that order candidates: by [`HitCandidate::order`], by the rank of their path,
+    /// by line, and by position. They are small, because there can be many to sort.
+    pub(super) fn place(&self, rank: usize) -> (u64, u64, u64) {
+        const RANK_BITS: u32 = u64::BITS - 35;
+        let rank = (rank as u64).min((1 << RANK_BITS) - 1);
+        let (part, (block, message)) = position(self.holder, self.at);
+        let position = (part.number() as u64) << 62 | (block as u64) << 24 | message as u64;
+        (self.order() << RANK_BITS | rank, self.line, position)
+    }
+
     /// Sets what was found in its text: the offset of the match, and whether it stands alone.
     pub(super) fn read(&mut self, found: Option<(usize, bool)>) {
         if let Some((offset, is_whole)) = found {

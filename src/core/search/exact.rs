@@ -165,8 +165,8 @@ fn in_spans(
     (literal, allows): (&Regex, MessageFilter<'_>),
     (limits, take): (&Limits, &(dyn Fn(Vec<ExactMatch>) + Sync)),
 ) {
-    /// How many blocks are read before their memory is released.
-    const TOGETHER: usize = 64;
+    /// How many tables are read before their memory is released, which costs time on all cores.
+    const TOGETHER: usize = 256;
     let mut matches = Vec::new();
     // The tables that were read since memory was released: how many, of which blocks.
     let mut read = (0, 0..0);

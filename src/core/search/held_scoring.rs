@@ -27,6 +27,8 @@ struct MatchedMessage {
     at: MessagePosition,
     time: Option<i64>,
     part: Part,
+    /// The messages of the log that follow each other in its block have the same number.
+    run: u32,
     conversation: u32,
     /// The end of its contributions.
     end: u32,
@@ -124,16 +126,24 @@ impl<'a> HeldScoring<'a> {
         self.in_words.fill(0.0);
         self.talks.clear();
         self.open = None;
+        let mut run = 0;
         for (part, matches) in &found.parts {
             let Matches::Held(held) = matches else {
                 return None;
             };
             for in_block in held.blocks() {
                 let block = self.corpus.block(*part, in_block[0].block());
-                let outlines = block.and_then(|block| block.table()?.outlines())?;
+                let block = block?;
+                let outlines = block.table()?.outlines()?;
+                let mut end = 0;
                 for occurrences in in_block.chunk_by(|a, b| a.is_in_message_of(*b)) {
-                    let outline = outlines.get(occurrences[0].message())?;
-                    self.add(*part, &outline, (occurrences, scoring.rarity));
+                    let number = occurrences[0].message();
+                    if number >= end {
+                        end = block.run_at(number)?.1.end;
+                        run += 1;
+                    }
+                    let outline = outlines.get(number)?;
+                    self.add((*part, run), &outline, (occurrences, scoring.rarity));
                 }
             }
         }
@@ -142,7 +152,7 @@ impl<'a> HeldScoring<'a> {
 
     fn add(
         &mut self,
-        part: Part,
+        (part, run): (Part, u32),
         outline: &MessageOutline,
         (occurrences, rarity): (&[TermOccurrence], &Rarity),
     ) {
@@ -169,6 +179,7 @@ impl<'a> HeldScoring<'a> {
             at: occurrences[0].at(),
             time: outline.time,
             part,
+            run,
             conversation: conversation as u32,
             end: self.offers.len() as u32,
             own,
@@ -186,7 +197,8 @@ impl<'a> HeldScoring<'a> {
         let mut lowest = f32::NEG_INFINITY;
         let mut from = 0;
         let mut talk = (u32::MAX, 0.0);
-        for (number, message) in self.messages.iter_mut().enumerate() {
+        for number in 0..self.messages.len() {
+            let message = &mut self.messages[number];
             let offers = &self.offers[from..message.end as usize];
             from = message.end as usize;
             if talk.0 != message.conversation {
@@ -204,18 +216,21 @@ impl<'a> HeldScoring<'a> {
                 // No neighbour contributes to these.
                 Part::Calls | Part::Results => message.own,
             };
-            message.bound = covering(sum, message.talk) * message.worth;
+            message.bound = covering(sum, talk.1) * message.worth;
             if message.bound <= lowest {
                 continue;
             }
-            if message.part != Part::Words {
-                let covered = offers.iter().map(|(needle, _)| *needle as usize);
-                let score = scoring.rarity.with_covered((sum, covered), message.talk);
-                message.bound = score * message.worth;
-            }
-            let place = highest.partition_point(|(known, _)| *known >= message.bound);
+            let bound = match message.part {
+                Part::Words => {
+                    let worth = message.worth;
+                    covering(self.with_neighbours(number).min(sum), talk.1) * worth
+                }
+                Part::Calls | Part::Results => self.score_alone(number, scoring),
+            };
+            self.messages[number].bound = bound;
+            let place = highest.partition_point(|(known, _)| *known >= bound);
             if place < SESSION.len() {
-                highest.insert(place, (message.bound, number));
+                highest.insert(place, (bound, number));
                 highest.truncate(SESSION.len());
             }
             if let Some((last, _)) = highest.get(SESSION.len() - 1) {
@@ -223,6 +238,32 @@ impl<'a> HeldScoring<'a> {
             }
         }
         highest
+    }
+
+    /// Returns what the contributions to a message and of its neighbours to it are together at most:
+    /// as if no two were for the same needle.
+    fn with_neighbours(&self, number: usize) -> f32 {
+        let message = &self.messages[number];
+        // At least so far apart are messages that may be of different runs.
+        let distance = |other: usize| match &self.messages[other] {
+            other if other.run == message.run => other.at.1.abs_diff(message.at.1),
+            _ => other.abs_diff(number),
+        };
+        let share = |shares: &[f32], other: usize| shares.get(distance(other) - 1).copied();
+        let mut sum = message.own;
+        for other in (0..number).rev() {
+            let Some(share) = share(&FROM_BEFORE, other) else {
+                break;
+            };
+            sum += share * self.messages[other].own;
+        }
+        for (other, neighbour) in self.messages.iter().enumerate().skip(number + 1) {
+            match share(&FROM_AFTER, other) {
+                Some(share) if neighbour.part == Part::Words => sum += share * neighbour.own,
+                _ => break,
+            }
+        }
+        sum
     }
 
     fn ranked(&self, number: usize, (log, score): (usize, f32)) -> Ranked {

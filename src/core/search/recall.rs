@@ -15,7 +15,7 @@ mod pool;
 
 use std::sync::OnceLock;
 
-use super::candidate::{HitCandidate, both_sources_first, by_session, distinct, key, position};
+use super::candidate::{HitCandidate, both_sources_first, by_session, distinct, key};
 use super::limits::Limits;
 use super::needle::{Haystack, NeedleMatch, Needles};
 use super::ranked::Holder;
@@ -317,11 +317,7 @@ impl<'a> Search<'a> {
 
     /// Sorts the candidates, best first; path, line and position decide between equal scores.
     fn sort(&self, candidates: &mut [HitCandidate]) {
-        candidates.sort_by_cached_key(|candidate| {
-            let rank = self.rank(candidate.holder);
-            let at = position(candidate.holder, candidate.at);
-            (candidate.order(), rank, candidate.line, at)
-        });
+        candidates.sort_by_cached_key(|candidate| candidate.place(self.rank(candidate.holder)));
     }
 
     /// Returns the rank of a holder in the order of paths; those of memories and of logs are not
