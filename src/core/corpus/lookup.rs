@@ -120,6 +120,7 @@ impl Corpus {
                 })
             });
         }
+        // All words were read, and only some of the lists will be.
         self.release_index(part);
         lists
     }
@@ -225,9 +226,6 @@ impl<'a, T: Copy> WordLists<'a, T> {
             if read.is_none() {
                 self.corpus.report_damage();
             }
-            self.corpus
-                .maps
-                .release(Pack::Index(self.part), row.at, row.bytes());
         }
     }
 
@@ -258,6 +256,14 @@ impl<'a, T: Copy> WordLists<'a, T> {
             }
         }
         Some(())
+    }
+}
+
+impl<T> Drop for WordLists<'_, T> {
+    /// Releases the memory of what was read of the index. Threads read it together, so it is not
+    /// released before.
+    fn drop(&mut self) {
+        self.corpus.release_index(self.part);
     }
 }
 
