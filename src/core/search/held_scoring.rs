@@ -2,9 +2,10 @@
 //! messages alone.
 //!
 //! Most messages can be neither among the best of all nor among the first of their log. A bound of
-//! the score shows this without their neighbours: as if the next message had the best of the log
-//! for each needle, and all needles were covered. Most logs can be ruled out as wholes. A nearer
-//! bound, from the neighbours that have needles, rules out most of the messages that are left.
+//! the score shows this: as if the next message had the best of the log for each needle, and all
+//! needles were covered, or as if each neighbour contributed for needles of its own. Most logs can
+//! be ruled out as wholes. A nearer bound, needle by needle, rules out most of the messages that are
+//! left.
 
 use std::ops::Range;
 
@@ -132,8 +133,7 @@ impl<'a> HeldScoring<'a> {
                 return None;
             };
             for in_block in held.blocks() {
-                let block = self.corpus.block(*part, in_block[0].block());
-                let block = block?;
+                let block = self.corpus.block(*part, in_block[0].block())?;
                 let outlines = block.table()?.outlines()?;
                 let mut end = 0;
                 for occurrences in in_block.chunk_by(|a, b| a.is_in_message_of(*b)) {
@@ -240,11 +240,11 @@ impl<'a> HeldScoring<'a> {
         highest
     }
 
-    /// Returns what the contributions to a message and of its neighbours to it are together at most:
-    /// as if no two were for the same needle.
+    /// Returns what the sum of the contributions to a message is at most: as if each of its
+    /// neighbours contributed for needles of its own.
     fn with_neighbours(&self, number: usize) -> f32 {
         let message = &self.messages[number];
-        // At least so far apart are messages that may be of different runs.
+        // Between messages of different runs are at least those that have needles.
         let distance = |other: usize| match &self.messages[other] {
             other if other.run == message.run => other.at.1.abs_diff(message.at.1),
             _ => other.abs_diff(number),

@@ -259,3 +259,70 @@ impl Matches<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_matches_of_each_log_are_together_and_in_order(
+            // For each of those that were searched together: runs of a log, a block and messages.
+            searched in prop::collection::vec(
+                prop::collection::vec(
+                    (0u32..4, prop::collection::btree_map((0usize..6, 0usize..3), 1u32..5, 1..5)),
+                    1..5,
+                ),
+                0..5,
+            ),
+        ) {
+            let mut held = Vec::new();
+            let mut expected: BTreeMap<u32, Vec<TermOccurrence>> = BTreeMap::new();
+            let mut block = 0;
+            for (at, runs) in searched.iter().enumerate() {
+                let mut found = FoundMatches::new(3, 0);
+                for (log, matches) in runs {
+                    // The blocks of those that are searched together go up, and others are between.
+                    block = (block + 7) % 61;
+                    let one = |((message, needle), times): (&(usize, usize), &u32)| {
+                        TermOccurrence::new((block * 8 + at, *message), *needle, (*times, true))
+                    };
+                    let matches: Vec<TermOccurrence> = matches.iter().map(one).collect();
+                    found.extend(*log, matches.iter().copied());
+                    expected.entry(*log).or_default().extend(matches);
+                }
+                held.push(((Part::Words, at), found));
+            }
+            expected.values_mut().for_each(|matches| matches.sort());
+            let mut all = HeldMatches::default();
+            all.take(held);
+            prop_assert_eq!(all.count(), expected.values().map(Vec::len).sum::<usize>());
+            all.sort_logs(|log| log);
+            let by_log = all.by_log().map(|found| {
+                let [(Part::Words, Matches::Held(matches))] = found.parts.as_slice() else {
+                    panic!("all are of one part");
+                };
+                (found.log as u32, matches.slices().collect::<Vec<_>>().concat())
+            });
+            prop_assert_eq!(by_log.collect::<Vec<_>>(), expected.into_iter().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn the_forms_of_a_needle_in_a_message_are_one_match() {
+        let form =
+            |message, needle, times| TermOccurrence::new((1, message), needle, (times, false));
+        let mut found = FoundMatches::new(2, 4);
+        found.extend(0, [form(3, 0, 1), form(3, 0, 2), form(3, 1, 1)].into_iter());
+        found.extend(0, [form(4, 1, 5)].into_iter());
+        assert_eq!(found.found, [form(3, 0, 3), form(3, 1, 1), form(4, 1, 5)]);
+        assert_eq!(
+            (found.messages, found.with, found.runs),
+            (2, vec![1, 2], vec![(0, 0)])
+        );
+    }
+}
