@@ -26,6 +26,9 @@ pub(super) struct HitCandidate {
     pub(super) offset: Option<usize>,
 }
 
+/// The place of a candidate in the order of all; see [`HitCandidate::place`].
+pub(super) type CandidatePlace = (u64, u64, u64);
+
 /// Sorts the candidates so that those of a session are together, best first, and returns the
 /// sessions. Lines of memories are none.
 pub(super) fn by_session(
@@ -138,6 +141,9 @@ pub(super) fn both_sources_first(candidates: &mut [HitCandidate]) {
 }
 
 impl HitCandidate {
+    /// The bits of [`HitCandidate::order`].
+    const ORDER_BITS: u32 = 35;
+
     /// Returns a number that orders candidates: those of the pool first, then those with the phrase,
     /// by descending score, and by source.
     pub(super) fn order(&self) -> u64 {
@@ -157,8 +163,8 @@ impl HitCandidate {
 
     /// Returns numbers that order candidates: by [`HitCandidate::order`], by the rank of their path,
     /// by line, and by position. They are small, because there can be many to sort.
-    pub(super) fn place(&self, rank: usize) -> (u64, u64, u64) {
-        const RANK_BITS: u32 = u64::BITS - 35;
+    pub(super) fn place(&self, rank: usize) -> CandidatePlace {
+        const RANK_BITS: u32 = u64::BITS - HitCandidate::ORDER_BITS;
         let rank = (rank as u64).min((1 << RANK_BITS) - 1);
         let (part, (block, message)) = position(self.holder, self.at);
         let position = (part.number() as u64) << 62 | (block as u64) << 24 | message as u64;

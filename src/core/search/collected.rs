@@ -2,15 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::candidate::{HitCandidate, position};
+use super::candidate::{CandidatePlace, HitCandidate};
 use super::limits::Limits;
 use super::ranked::Holder;
-use super::walker::MessagePosition;
-use crate::core::corpus::Part;
-
-/// The position of a candidate in the order of an exact search: whole words first, then by path,
-/// line and position.
-type Place = (bool, usize, u64, (Part, MessagePosition));
 
 /// The candidates of an exact search in logs. At most [`Limits::candidates`] are held, so that the
 /// first ones of the order, without copies, are always among them.
@@ -22,7 +16,7 @@ pub(super) struct Collected<'a> {
     count: usize,
     /// For each log its rank by path, and the place behind which nothing is needed; known once
     /// candidates have been dropped.
-    cut: Option<(Vec<usize>, Place)>,
+    cut: Option<(Vec<usize>, CandidatePlace)>,
 }
 
 impl<'a> Collected<'a> {
@@ -102,14 +96,10 @@ impl<'a> Collected<'a> {
     }
 }
 
-fn place(ranks: &[usize], candidate: &HitCandidate) -> Place {
-    let rank = ranks.get(log_of(candidate)).copied().unwrap_or(usize::MAX);
-    (
-        !candidate.tier,
-        rank,
-        candidate.line,
-        position(candidate.holder, candidate.at),
-    )
+/// Returns the place of a candidate: whole words come first.
+fn place(ranks: &[usize], candidate: &HitCandidate) -> CandidatePlace {
+    let rank = ranks.get(log_of(candidate)).copied();
+    candidate.place(rank.unwrap_or(usize::MAX))
 }
 
 fn log_of(candidate: &HitCandidate) -> usize {
