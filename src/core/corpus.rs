@@ -63,7 +63,9 @@ use crate::core::{Error, Result};
 pub use block::{LONGEST, MOST_MESSAGES, key};
 pub use index::{Occurrence, TextOccurrence};
 pub use log_view::Log;
-pub use lookup::{MessageRun, OccurrenceList, PlacedWord, SpanLists, TextTag, WordLists};
+pub use lookup::{
+    MessageRun, OccurrenceList, PlacedWord, SpanLists, TextTag, WORTH_THREADS, WordLists,
+};
 pub use table::{MessageMark, MessageOutline, MessageOutlines, MessageSummary, MessageTable};
 pub use view::{Block, BlockBytes, BlockContent, CorpusMessage};
 
@@ -187,6 +189,17 @@ impl Part {
     }
 }
 
+/// The corpus of the last build, if it was opened before its logs were listed.
+#[derive(Debug, Default)]
+pub struct LastBuild(Option<Corpus>);
+
+impl LastBuild {
+    /// Opens it.
+    pub fn open(cache: &Path) -> Self {
+        Self(Corpus::open_without_logs(cache))
+    }
+}
+
 impl Corpus {
     /// Opens the corpus of the last build; `None` if there is none that can be used.
     pub fn open(cache: &Path) -> Option<Self> {
@@ -214,6 +227,16 @@ impl Corpus {
     /// memory, see [`Corpus::cache_error`].
     pub fn refresh(
         cache: &Path,
+        logs: &[LogFile],
+        options: BuildOptions,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        Self::refresh_last((cache, LastBuild::default()), logs, options, progress)
+    }
+
+    /// As [`Corpus::refresh`], if the last build may have been opened already.
+    pub fn refresh_last(
+        cache: (&Path, LastBuild),
         logs: &[LogFile],
         options: BuildOptions,
         progress: &dyn Progress,

@@ -56,6 +56,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::core::Result;
+use crate::core::parallel::on_all_cores;
 
 pub use clean::clean;
 pub use decode::{Decoder, read, read_each};
@@ -340,13 +341,16 @@ impl LogFile {
 ///
 /// Directories that are missing or cannot be read are ignored.
 pub fn locate(locations: &LogLocations) -> Vec<LogFile> {
-    let mut all = Vec::new();
-    for format in FORMATS {
-        let mut found = (format.locate)(locations);
+    let found = on_all_cores(FORMATS.len(), |number| {
+        let mut found = (FORMATS[number].locate)(locations);
         found.retain(|log| locations.trusts(log));
         found.sort_by(|a, b| location::path_order(&a.path, &b.path).then_with(|| a.id.cmp(&b.id)));
-        all.append(&mut found);
-    }
+        found
+    });
+    let mut all = Vec::with_capacity(found.iter().map(Vec::len).sum());
+    found
+        .into_iter()
+        .for_each(|mut found| all.append(&mut found));
     all
 }
 

@@ -17,6 +17,7 @@ mod held_scoring;
 pub mod lesson;
 mod limits;
 mod log_scoring;
+mod lone_messages;
 mod matches;
 mod needle;
 mod occurrence;

@@ -10,6 +10,9 @@ use super::pack::Pack;
 use super::{Corpus, Part};
 use crate::core::parallel::cores;
 
+/// Bytes of lists below which threads are not worthwhile, if only the lists are read.
+pub const WORTH_THREADS: usize = 1 << 14;
+
 /// The lists of some words of a part's index, each with a tag.
 #[derive(Debug)]
 pub struct WordLists<'a, T> {
@@ -190,17 +193,15 @@ impl<'a, T: Copy> WordLists<'a, T> {
         lists.map(|(_, list)| list.bytes()).sum()
     }
 
-    /// Returns ranges of spans that several threads can read at the same time; none if no word was
-    /// found.
-    pub fn slices(&self) -> Vec<Range<usize>> {
-        /// Bytes of lists below which threads are not worthwhile.
-        const WORTH_THREADS: usize = 1 << 14;
+    /// Returns ranges of spans that several threads can read at the same time, or one range if the
+    /// lists have fewer bytes than are worth threads; none if no word was found.
+    pub fn slices(&self, worth_threads: usize) -> Vec<Range<usize>> {
         let spans = self.corpus.spans(self.part);
         let each = match self.bytes() {
             0 => return Vec::new(),
-            1..WORTH_THREADS => spans,
+            bytes if bytes < worth_threads => spans,
             // Threads that are done early help with what others would have done.
-            _ => spans.div_ceil(2 * cores()),
+            _ => spans.div_ceil(4 * cores()),
         };
         let starts = (0..spans).step_by(each.max(1));
         starts.map(|from| from..spans.min(from + each)).collect()
@@ -543,7 +544,7 @@ mod tests {
             let corpus = home.corpus();
             let lists = corpus.words_with(Part::Words, &texts);
             let mut found = Vec::new();
-            for spans in lists.slices() {
+            for spans in lists.slices(WORTH_THREADS) {
                 lists.messages((spans, texts.len()), &mut |one| {
                     found.push((one.block, one.message, one.is_whole));
                 });

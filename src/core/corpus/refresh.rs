@@ -16,7 +16,7 @@ use super::pack::{self, Appender, Generation, Pack};
 use super::plan::{Plan, Task};
 use super::segments;
 use super::worker::{BuildOutput, BuildWorker, FinishedLog, WorkerResult};
-use super::{BuildOptions, BuildProgress, Corpus, PARTS, Part, Progress, WhenBusy};
+use super::{BuildOptions, BuildProgress, Corpus, LastBuild, PARTS, Part, Progress, WhenBusy};
 use crate::core::log::LogFile;
 use crate::core::{Error, Result, private};
 
@@ -29,13 +29,13 @@ const PILED_UP: u64 = 32 * 1024 * 1024;
 
 /// See [`Corpus::refresh`].
 pub(super) fn refresh(
-    cache: &Path,
+    (cache, last): (&Path, LastBuild),
     logs: &[LogFile],
     options: BuildOptions,
     progress: &dyn Progress,
 ) -> Result<Corpus> {
     // A log that cannot be read is not an error here, so any error is the cache's.
-    let why = match refresh_cache(cache, logs, options, progress) {
+    let why = match refresh_cache((cache, last), logs, options, progress) {
         Ok(corpus) => return Ok(corpus),
         Err(why) => why,
     };
@@ -54,12 +54,12 @@ pub(super) fn refresh(
 
 /// Updates the cache.
 fn refresh_cache(
-    cache: &Path,
+    (cache, last): (&Path, LastBuild),
     logs: &[LogFile],
     options: BuildOptions,
     progress: &dyn Progress,
 ) -> Result<Corpus> {
-    let old = Corpus::open_without_logs(cache);
+    let old = last.0.or_else(|| Corpus::open_without_logs(cache));
     let plan = Plan::new(old.as_ref().map(|old| &old.manifest), logs, options.results);
     if plan.is_idle()
         && let Some(old) = old

@@ -32,6 +32,9 @@ pub(super) struct ExactMatch {
     pub(super) is_whole: bool,
 }
 
+/// Takes matches in a part of the logs.
+pub(super) type TakeMatches<'a> = &'a (dyn Fn(Part, Vec<ExactMatch>) + Sync);
+
 /// The key that copies of a message in several logs share: a hash of identity, kind and length.
 /// There can be many, so it is small.
 pub(super) type CopyKey = NonZeroU64;
@@ -123,33 +126,58 @@ pub(super) fn in_memories(
     (matches, lines)
 }
 
-/// Finds the messages of a part that are allowed and contain the text, which `literal` searches;
-/// passes a few at a time to `take`.
+/// Finds the messages of some parts that are allowed and contain the text, which `literal`
+/// searches; passes a few of one part at a time to `take`.
 pub(super) fn in_logs(
-    corpus: &Corpus,
+    (corpus, parts): (&Corpus, &[Part]),
     (text, literal): (&str, &Regex),
-    (part, allows): (Part, MessageFilter<'_>),
-    (limits, take): (&Limits, &(dyn Fn(Vec<ExactMatch>) + Sync)),
+    allows: MessageFilter<'_>,
+    (limits, take): (&Limits, TakeMatches<'_>),
 ) {
-    corpus.note_search(part);
+    parts.iter().for_each(|part| corpus.note_search(*part));
+    let may_be_indexed = text.len() >= runs::SHORTEST && is_run(text);
+    let (indexed, others): (Vec<Part>, Vec<Part>) = parts
+        .iter()
+        .partition(|part| may_be_indexed && part.has_concordance());
+    in_index((corpus, &indexed), (text, literal), allows, (limits, take));
+    for part in others {
+        let blocks = candidate_blocks(corpus, part, text);
+        let work = |literal: &mut Regex, block: &Block<'_>, matches: &mut Vec<ExactMatch>| {
+            // A damaged block is recorded by the corpus.
+            let _ = in_block(block, literal, (allows, matches));
+        };
+        let own = || literal.clone();
+        over_blocks(corpus, (part, &blocks), own, work, |_, found| {
+            take(part, found);
+        });
+    }
+}
+
+/// Finds the messages of parts whose messages are indexed.
+fn in_index(
+    (corpus, parts): (&Corpus, &[Part]),
+    (text, literal): (&str, &Regex),
+    allows: MessageFilter<'_>,
+    (limits, take): (&Limits, TakeMatches<'_>),
+) {
+    /// Bytes of lists below which threads are not worthwhile: a byte is mostly a message, of which
+    /// more is read.
+    const WORTH_THREADS: usize = 1 << 11;
+    let runs = runs_of(text);
+    let of_part = |part: &Part| (*part, corpus.words_with(*part, &runs));
+    let lists: Vec<(Part, WordLists<'_, TextTag>)> = parts.iter().map(of_part).collect();
+    let slices = lists.iter().flat_map(|(part, lists)| {
+        let slices = lists.slices(WORTH_THREADS).into_iter();
+        slices.map(move |spans| (*part, lists, spans))
+    });
+    let slices: Vec<_> = slices.collect();
     // Threads that share a regex contend for its scratch space.
     let own = || literal.clone();
-    if part.has_concordance() && text.len() >= runs::SHORTEST && is_run(text) {
-        let runs = runs_of(text);
-        let lists = corpus.words_with(part, &runs);
-        let slices = lists.slices();
-        with_on_all_cores(slices.len(), own, |literal, slice| {
-            let lists = (&lists, slices[slice].clone(), runs.len());
-            in_spans((corpus, part), lists, (&*literal, allows), (limits, take));
-        });
-        return;
-    }
-    let blocks = candidate_blocks(corpus, part, text);
-    let work = |literal: &mut Regex, block: &Block<'_>, matches: &mut Vec<ExactMatch>| {
-        // A damaged block is recorded by the corpus.
-        let _ = in_block(block, literal, (allows, matches));
-    };
-    over_blocks(corpus, (part, &blocks), own, work, |_, found| take(found));
+    with_on_all_cores(slices.len(), own, |literal, slice| {
+        let (part, lists, spans) = &slices[slice];
+        let lists = (*lists, spans.clone(), runs.len());
+        in_spans((corpus, *part), lists, (&*literal, allows), (limits, take));
+    });
 }
 
 /// Whether the text is inside one word of each message that contains it.
@@ -163,7 +191,7 @@ fn in_spans(
     (corpus, part): (&Corpus, Part),
     (lists, spans, count): (&WordLists<'_, TextTag>, Range<usize>, usize),
     (literal, allows): (&Regex, MessageFilter<'_>),
-    (limits, take): (&Limits, &(dyn Fn(Vec<ExactMatch>) + Sync)),
+    (limits, take): (&Limits, TakeMatches<'_>),
 ) {
     /// How many tables are read before their memory is released, which costs time on all cores.
     const TOGETHER: usize = 256;
@@ -217,11 +245,11 @@ fn in_spans(
         });
         if matches.len() >= limits.group.max(1) {
             limits.hold(matches.len());
-            take(std::mem::take(&mut matches));
+            take(part, std::mem::take(&mut matches));
         }
     });
     corpus.release(part, read.1);
-    take(matches);
+    take(part, matches);
 }
 
 /// Returns the blocks that may contain the text, in order.
@@ -322,11 +350,11 @@ mod tests {
         };
         let found = |filter: MessageFilter<'_>| {
             let batches = Mutex::new(Vec::new());
-            let take = |found: Vec<ExactMatch>| {
+            let take = |_, found: Vec<ExactMatch>| {
                 batches.lock().expect("nobody panics").push(found);
             };
-            let with = (Part::Words, filter);
-            in_logs(&corpus, ("common", &literal), with, (&limits, &take));
+            let of = (&corpus, &[Part::Words][..]);
+            in_logs(of, ("common", &literal), filter, (&limits, &take));
             let batches = batches.into_inner().expect("nobody panicked");
             assert!(batches.iter().all(|batch| batch.len() <= 100));
             let mut all = batches.concat();

@@ -10,11 +10,12 @@
 use std::ops::Range;
 
 use super::log_scoring::{FirstOfLog, LogScoring};
+use super::lone_messages::LoneMessages;
 use super::matches::{LogMatches, Matches};
 use super::ranked::{Best, Holder, Ranked};
 use super::score::{
     Conversations, FROM_AFTER, FROM_BEFORE, Rarity, SESSION, are_apart, covering, dampening,
-    day_of, saturated, session_score,
+    saturated, session_score,
 };
 use super::term_occurrence::TermOccurrence;
 use super::walker::{MessagePosition, summary_worth};
@@ -23,11 +24,10 @@ use crate::core::corpus::{Corpus, MessageOutline, MessageTable, Part};
 /// Sums of the same numbers in another order differ a little.
 const ROUNDING: f32 = 1.001;
 
-/// A message that has needles.
+/// A message of the conversation that has needles.
 struct MatchedMessage {
     at: MessagePosition,
     time: Option<i64>,
-    part: Part,
     /// The messages of the log that follow each other in its block have the same number.
     run: u32,
     conversation: u32,
@@ -46,11 +46,13 @@ struct MatchedMessage {
 pub(super) struct HeldScoring<'a> {
     corpus: &'a Corpus,
     messages: Vec<MatchedMessage>,
-    /// The needles of all messages, and how much each contributes.
+    /// The needles of these messages, and how much each contributes.
     offers: Vec<(u32, f32)>,
-    /// The best contribution for each needle: in the conversation, and to one message.
-    in_words: Vec<f32>,
+    /// The best contribution of these messages for each needle: to any, and to one of them.
+    highest: Vec<f32>,
     best: Vec<f32>,
+    /// The calls and results.
+    lone: LoneMessages,
     talks: Conversations,
     /// The block of the conversation that was opened last.
     open: Option<(usize, MessageTable<'a>)>,
@@ -62,8 +64,9 @@ impl<'a> HeldScoring<'a> {
             corpus,
             messages: Vec::new(),
             offers: Vec::new(),
-            in_words: vec![0.0; needles],
+            highest: vec![0.0; needles],
             best: vec![0.0; needles],
+            lone: LoneMessages::default(),
             talks: Conversations::new(needles),
             open: None,
         }
@@ -92,17 +95,24 @@ impl<'a> HeldScoring<'a> {
         (scoring, best_sessions): (&LogScoring<'_>, &Best),
     ) -> Option<()> {
         self.read(found, scoring)?;
-        let highest = self.bound(scoring);
-        let message = highest.first().map_or(0.0, |(bound, _)| *bound);
-        let session = session_score(highest.iter().map(|(bound, _)| *bound));
+        let mut highest = HighestBounds::default();
+        self.bound(&mut highest);
+        for (number, score) in self.lone.scores(&self.talks).enumerate() {
+            highest.offer(score, Message::Lone(number));
+        }
+        let message = highest.0.first().map_or(0.0, |(bound, _)| *bound);
+        let session = session_score(highest.0.iter().map(|(bound, _)| *bound));
         let is_good_session = best_sessions.may_take(ROUNDING * session);
         if !scoring.best.may_take(ROUNDING * message) && !is_good_session {
             return Some(());
         }
         // Those with the highest bounds rule out most others.
-        for (_, number) in &highest {
-            let score = self.score(*number, (found.log, blocks), scoring)?;
-            first.take(scoring, self.ranked(*number, (found.log, score)));
+        for (bound, message) in &highest.0 {
+            let ranked = match *message {
+                Message::Word(number) => self.ranked(number, (found.log, blocks), scoring)?,
+                Message::Lone(number) => self.ranked_alone(number, (found.log, *bound)),
+            };
+            first.take(scoring, ranked);
         }
         let may_matter = |first: &FirstOfLog, bound: f32| {
             let bound = ROUNDING * bound;
@@ -110,11 +120,16 @@ impl<'a> HeldScoring<'a> {
         };
         for number in 0..self.messages.len() {
             if may_matter(first, self.messages[number].bound)
-                && !highest.iter().any(|(_, known)| *known == number)
+                && !highest.has(Message::Word(number))
                 && may_matter(first, self.nearer_bound(number, scoring))
             {
-                let score = self.score(number, (found.log, blocks), scoring)?;
-                first.take(scoring, self.ranked(number, (found.log, score)));
+                let ranked = self.ranked(number, (found.log, blocks), scoring)?;
+                first.take(scoring, ranked);
+            }
+        }
+        for (number, score) in self.lone.scores(&self.talks).enumerate() {
+            if may_matter(first, score) && !highest.has(Message::Lone(number)) {
+                first.take(scoring, self.ranked_alone(number, (found.log, score)));
             }
         }
         Some(())
@@ -124,14 +139,23 @@ impl<'a> HeldScoring<'a> {
     fn read(&mut self, found: &LogMatches<'_>, scoring: &LogScoring<'_>) -> Option<()> {
         self.messages.clear();
         self.offers.clear();
-        self.in_words.fill(0.0);
+        self.highest.fill(0.0);
+        self.lone.clear();
         self.talks.clear();
         self.open = None;
+        let rarity = scoring.rarity;
         let mut run = 0;
         for (part, matches) in &found.parts {
             let Matches::Held(held) = matches else {
                 return None;
             };
+            if *part != Part::Words {
+                for found in held.slices() {
+                    let of = (self.corpus, *part);
+                    self.lone.add(of, found, (rarity, &mut self.talks))?;
+                }
+                continue;
+            }
             for in_block in held.blocks() {
                 let block = self.corpus.block(*part, in_block[0].block())?;
                 let outlines = block.table()?.outlines()?;
@@ -143,7 +167,7 @@ impl<'a> HeldScoring<'a> {
                         run += 1;
                     }
                     let outline = outlines.get(number)?;
-                    self.add((*part, run), &outline, (occurrences, scoring.rarity));
+                    self.add((run, &outline), (occurrences, rarity));
                 }
             }
         }
@@ -152,33 +176,25 @@ impl<'a> HeldScoring<'a> {
 
     fn add(
         &mut self,
-        (part, run): (Part, u32),
-        outline: &MessageOutline,
+        (run, outline): (u32, &MessageOutline),
         (occurrences, rarity): (&[TermOccurrence], &Rarity),
     ) {
-        let conversation = self.talks.enter(day_of(outline.time));
+        let conversation = self.talks.enter(outline.time);
         let dampening = dampening(outline.length);
-        let once = saturated(1, dampening);
         let mut own = 0.0;
         for one in occurrences {
             let needle = one.needle();
-            let saturated = match one.times() {
-                1 => once,
-                times => saturated(times, dampening),
-            };
+            let saturated = saturated(one.times(), dampening);
             let offer = rarity.offer(needle, one.is_exact(), saturated);
             own += offer;
             self.offers.push((needle as u32, offer));
             self.talks.raise(conversation, (needle, offer));
-            if part == Part::Words {
-                let best = &mut self.in_words[needle];
-                *best = best.max(offer);
-            }
+            let highest = &mut self.highest[needle];
+            *highest = highest.max(offer);
         }
         self.messages.push(MatchedMessage {
             at: occurrences[0].at(),
             time: outline.time,
-            part,
             run,
             conversation: conversation as u32,
             end: self.offers.len() as u32,
@@ -189,12 +205,10 @@ impl<'a> HeldScoring<'a> {
         });
     }
 
-    /// Computes the bounds of all messages; returns the highest, with the indices of the messages.
-    fn bound(&mut self, scoring: &LogScoring<'_>) -> Vec<(f32, usize)> {
+    /// Computes the bounds of the messages of the conversation.
+    fn bound(&mut self, highest: &mut HighestBounds) {
         let near = FROM_BEFORE[0].max(FROM_AFTER[0]);
-        let from_near: f32 = self.in_words.iter().map(|best| near * best).sum();
-        let mut highest: Vec<(f32, usize)> = Vec::with_capacity(SESSION.len() + 1);
-        let mut lowest = f32::NEG_INFINITY;
+        let from_near: f32 = self.highest.iter().map(|best| near * best).sum();
         let mut from = 0;
         let mut talk = (u32::MAX, 0.0);
         for number in 0..self.messages.len() {
@@ -206,38 +220,18 @@ impl<'a> HeldScoring<'a> {
                 talk = (message.conversation, sum);
             }
             message.talk = talk.1;
-            let sum = match message.part {
-                Part::Words => {
-                    let more = |(needle, offer): &(u32, f32)| {
-                        (offer - near * self.in_words[*needle as usize]).max(0.0)
-                    };
-                    from_near + offers.iter().map(more).sum::<f32>()
-                }
-                // No neighbour contributes to these.
-                Part::Calls | Part::Results => message.own,
+            let more = |(needle, offer): &(u32, f32)| {
+                (offer - near * self.highest[*needle as usize]).max(0.0)
             };
+            let sum = from_near + offers.iter().map(more).sum::<f32>();
             message.bound = covering(sum, talk.1) * message.worth;
-            if message.bound <= lowest {
-                continue;
-            }
-            let bound = match message.part {
-                Part::Words => {
-                    let worth = message.worth;
-                    covering(self.with_neighbours(number).min(sum), talk.1) * worth
-                }
-                Part::Calls | Part::Results => self.score_alone(number, scoring),
-            };
-            self.messages[number].bound = bound;
-            let place = highest.partition_point(|(known, _)| *known >= bound);
-            if place < SESSION.len() {
-                highest.insert(place, (bound, number));
-                highest.truncate(SESSION.len());
-            }
-            if let Some((last, _)) = highest.get(SESSION.len() - 1) {
-                lowest = *last;
+            if highest.may_take(message.bound) {
+                let sum = sum.min(self.with_neighbours(number));
+                let message = &mut self.messages[number];
+                message.bound = covering(sum, talk.1) * message.worth;
+                highest.offer(message.bound, Message::Word(number));
             }
         }
-        highest
     }
 
     /// Returns what the sum of the contributions to a message is at most: as if each of its
@@ -258,69 +252,54 @@ impl<'a> HeldScoring<'a> {
             sum += share * self.messages[other].own;
         }
         for (other, neighbour) in self.messages.iter().enumerate().skip(number + 1) {
-            match share(&FROM_AFTER, other) {
-                Some(share) if neighbour.part == Part::Words => sum += share * neighbour.own,
-                _ => break,
-            }
+            let Some(share) = share(&FROM_AFTER, other) else {
+                break;
+            };
+            sum += share * neighbour.own;
         }
         sum
     }
 
-    fn ranked(&self, number: usize, (log, score): (usize, f32)) -> Ranked {
-        let message = &self.messages[number];
+    fn ranked_alone(&self, number: usize, (log, score): (usize, f32)) -> Ranked {
+        let (part, at) = self.lone.place(number);
         Ranked {
             score,
-            holder: Holder::Log(log, message.part),
-            at: message.at,
+            holder: Holder::Log(log, part),
+            at,
         }
     }
 
     /// Returns what the score of a message is at most: as if the messages with needles followed each
     /// other.
     fn nearer_bound(&mut self, number: usize, scoring: &LogScoring<'_>) -> f32 {
-        if self.messages[number].part != Part::Words {
-            return self.score_alone(number, scoring);
-        }
         self.best.fill(0.0);
         self.lend(number, 1.0);
         let before = (0..number).rev().zip(FROM_BEFORE);
         let after = (number + 1..self.messages.len()).zip(FROM_AFTER);
         for (other, share) in before.chain(after) {
-            if self.messages[other].part == Part::Words {
-                self.lend(other, share);
-            }
+            self.lend(other, share);
         }
         let message = &self.messages[number];
         scoring.rarity.total(&self.best, message.talk) * message.worth
     }
 
-    /// Returns the score of a message of this log; `None` if a block is damaged.
-    fn score(
+    /// Scores a message of this log; `None` if a block is damaged.
+    fn ranked(
         &mut self,
         number: usize,
         (log, blocks): (usize, &[usize]),
         scoring: &LogScoring<'_>,
-    ) -> Option<f32> {
-        if self.messages[number].part != Part::Words {
-            return Some(self.score_alone(number, scoring));
-        }
+    ) -> Option<Ranked> {
         self.best.fill(0.0);
         self.lend(number, 1.0);
         self.lend_near((number, &FROM_BEFORE), (log, blocks), Direction::Back)?;
         self.lend_near((number, &FROM_AFTER), (log, blocks), Direction::On)?;
         let message = &self.messages[number];
-        Some(scoring.rarity.total(&self.best, message.talk) * message.worth)
-    }
-
-    /// Returns the score of a message that no neighbour contributes to.
-    fn score_alone(&self, number: usize, scoring: &LogScoring<'_>) -> f32 {
-        let message = &self.messages[number];
-        let offers = &self.offers[self.offers_of(number)];
-        let covered = offers.iter().map(|(needle, _)| *needle as usize);
-        let score = scoring
-            .rarity
-            .with_covered((message.own, covered), message.talk);
-        score * message.worth
+        Some(Ranked {
+            score: scoring.rarity.total(&self.best, message.talk) * message.worth,
+            holder: Holder::Log(log, Part::Words),
+            at: message.at,
+        })
     }
 
     /// Lets the neighbours of a message on one side contribute to it.
@@ -340,10 +319,7 @@ impl<'a> HeldScoring<'a> {
                 Direction::Back => last.checked_sub(1),
                 Direction::On => Some(last + 1),
             };
-            let matched = matched.filter(|other| {
-                let other = self.messages.get(*other);
-                other.is_some_and(|message| message.part == Part::Words)
-            });
+            let matched = matched.filter(|other| *other < self.messages.len());
             let place = matched.map(|matched| self.messages[matched].at);
             // Most neighbours have needles, too.
             let is_next = |place: &MessagePosition| match direction {
@@ -448,6 +424,38 @@ impl<'a> HeldScoring<'a> {
         let before = message.checked_sub(1);
         let from = before.map_or(0, |before| self.messages[before].end as usize);
         from..self.messages[message].end as usize
+    }
+}
+
+/// A message that has needles, by its index among those of the conversation or the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Message {
+    Word(usize),
+    Lone(usize),
+}
+
+/// The highest bounds of a log's messages, as many as a session is scored by, highest first.
+#[derive(Default)]
+struct HighestBounds(Vec<(f32, Message)>);
+
+impl HighestBounds {
+    #[inline]
+    fn may_take(&self, bound: f32) -> bool {
+        let last = self.0.get(SESSION.len() - 1);
+        last.is_none_or(|(last, _)| bound > *last)
+    }
+
+    #[inline]
+    fn offer(&mut self, bound: f32, message: Message) {
+        if self.may_take(bound) {
+            let place = self.0.partition_point(|(known, _)| *known >= bound);
+            self.0.truncate(SESSION.len() - 1);
+            self.0.insert(place, (bound, message));
+        }
+    }
+
+    fn has(&self, message: Message) -> bool {
+        self.0.iter().any(|(_, known)| *known == message)
     }
 }
 

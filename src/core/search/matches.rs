@@ -16,6 +16,7 @@ pub(super) struct HeldMatches {
 }
 
 /// Matches in one part of one log that follow each other.
+#[derive(Clone)]
 struct MatchRun {
     log: u32,
     part: Part,
@@ -160,10 +161,30 @@ impl HeldMatches {
         self.found.iter().map(Vec::len).sum()
     }
 
-    /// Brings the matches of each log together; `place` orders the logs.
-    pub(super) fn sort_logs<T: Ord>(&mut self, place: impl Fn(usize) -> T) {
-        self.runs
-            .sort_by_key(|run| (place(run.log as usize), run.log, run.part));
+    /// Brings the matches of each log together; `place` orders the logs, of which there are this
+    /// many.
+    pub(super) fn sort_logs<T: Ord>(&mut self, logs: usize, place: impl Fn(usize) -> T) {
+        const PARTS: usize = Part::ALL.len();
+        let mut in_order: Vec<usize> = (0..logs).collect();
+        in_order.sort_by_key(|log| place(*log));
+        // How many runs each part of each log has, and then the place of the next one.
+        let mut next = vec![0; logs * PARTS];
+        let of = |run: &MatchRun| run.log as usize * PARTS + run.part.number();
+        self.runs.iter().for_each(|run| next[of(run)] += 1);
+        let mut sum = 0;
+        for log in in_order {
+            for count in &mut next[log * PARTS..][..PARTS] {
+                sum += std::mem::replace(count, sum);
+            }
+        }
+        let mut sorted = vec![0; self.runs.len()];
+        for (number, run) in self.runs.iter().enumerate() {
+            let place = &mut next[of(run)];
+            sorted[*place] = number;
+            *place += 1;
+        }
+        let sorted = sorted.into_iter().map(|number| self.runs[number].clone());
+        self.runs = sorted.collect();
         let mut from = 0;
         while let Some(first) = self.runs.get(from) {
             let is_same = |run: &&MatchRun| (run.log, run.part) == (first.log, first.part);
@@ -301,7 +322,7 @@ mod tests {
             let mut all = HeldMatches::default();
             all.take(held);
             prop_assert_eq!(all.count(), expected.values().map(Vec::len).sum::<usize>());
-            all.sort_logs(|log| log);
+            all.sort_logs(4, |log| log);
             let by_log = all.by_log().map(|found| {
                 let [(Part::Words, Matches::Held(matches))] = found.parts.as_slice() else {
                     panic!("all are of one part");

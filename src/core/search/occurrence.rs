@@ -7,7 +7,9 @@ use super::needle::{Haystack, NeedleMatch, Needles};
 use super::score::counted;
 use super::term_occurrence::TermOccurrence;
 use super::{over_blocks, with_on_all_cores};
-use crate::core::corpus::{Block, Corpus, MessageRun, OccurrenceList, Part, SpanLists, WordLists};
+use crate::core::corpus::{
+    Block, Corpus, MessageRun, OccurrenceList, Part, SpanLists, WORTH_THREADS, WordLists,
+};
 use crate::core::text::Stems;
 
 /// A match with its log, while a block is searched.
@@ -104,11 +106,13 @@ fn search_messages(
     let mut stems = Stems::default();
     let mut look_up = |part: &Part| (*part, look_up(corpus, needles, (*part, &mut stems)));
     let lists: Vec<(Part, NeedleLists<'_>)> = parts.iter().map(&mut look_up).collect();
-    let of_parts = lists.iter();
-    let slices = of_parts.flat_map(|of| of.1.slices().into_iter().map(move |spans| (of, spans)));
+    let slices = lists.iter().flat_map(|(part, lists)| {
+        let slices = lists.slices(WORTH_THREADS).into_iter();
+        slices.map(move |spans| (*part, lists, spans))
+    });
     let slices: Vec<_> = slices.collect();
     with_on_all_cores(slices.len(), OccurrenceList::default, |all, slice| {
-        let ((part, lists), spans) = &slices[slice];
+        let (part, lists, spans) = &slices[slice];
         lists.each_span(spans.clone(), &mut |lists| {
             let mut found = FoundMatches::new(needles.all.len(), read(&lists, all));
             lists.each_run(all, |run| found.extend(run.log as u32, matches(run)));

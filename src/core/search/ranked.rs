@@ -215,7 +215,7 @@ impl<'a> Occurrences<'a> {
         let words = &blocks[0].1;
         // Logs in the same blocks are scored together.
         if let Some(logs) = &mut self.logs {
-            logs.sort_logs(|log| words[log].first());
+            logs.sort_logs(words.len(), |log| words[log].first());
         }
         let mut logs = self.matches(&blocks);
         if self.logs.is_none() {

@@ -15,7 +15,9 @@ mod pool;
 
 use std::sync::OnceLock;
 
-use super::candidate::{HitCandidate, both_sources_first, by_session, distinct, key};
+use super::candidate::{
+    CandidatePlace, HitCandidate, both_sources_first, by_session, distinct, key,
+};
 use super::limits::Limits;
 use super::needle::{Haystack, NeedleMatch, Needles};
 use super::ranked::Holder;
@@ -316,8 +318,42 @@ impl<'a> Search<'a> {
     }
 
     /// Sorts the candidates, best first; path, line and position decide between equal scores.
-    fn sort(&self, candidates: &mut [HitCandidate]) {
-        candidates.sort_by_cached_key(|candidate| candidate.place(self.rank(candidate.holder)));
+    fn sort(&self, candidates: &mut Vec<HitCandidate>) {
+        // There can be many, so only a part of their places is sorted first.
+        let first = candidates.iter().map(|candidate| self.place(candidate).0);
+        let mut places: Vec<(u64, u32)> = first.zip(0..).collect();
+        // Those of one search come in runs that are in order, which a stable sort merges.
+        places.sort_by_key(|(first, _)| *first);
+        let sorted = places
+            .iter()
+            .map(|(_, number)| candidates[*number as usize]);
+        *candidates = sorted.collect();
+        let mut from = 0;
+        for same in places.chunk_by(|a, b| a.0 == b.0) {
+            let same = from..from + same.len();
+            from = same.end;
+            candidates[same].sort_by_key(|candidate| self.place(candidate));
+        }
+    }
+
+    /// Adds candidates to those that are sorted already.
+    fn merge(&self, sorted: &mut Vec<HitCandidate>, mut others: Vec<HitCandidate>) {
+        self.sort(&mut others);
+        let mut merged = Vec::with_capacity(sorted.len() + others.len());
+        let mut left = sorted.as_slice();
+        for other in others {
+            let place = self.place(&other);
+            let before = left.partition_point(|candidate| self.place(candidate) <= place);
+            merged.extend_from_slice(&left[..before]);
+            merged.push(other);
+            left = &left[before..];
+        }
+        merged.extend_from_slice(left);
+        *sorted = merged;
+    }
+
+    fn place(&self, candidate: &HitCandidate) -> CandidatePlace {
+        candidate.place(self.rank(candidate.holder))
     }
 
     /// Returns the rank of a holder in the order of paths; those of memories and of logs are not

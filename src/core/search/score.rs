@@ -10,6 +10,7 @@
 //! several good messages goes before one that has a single one.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::needle::NeedleMatch;
 use crate::core::corpus::Part;
@@ -29,6 +30,8 @@ pub(super) const FROM_AFTER: [f32; 3] = [0.4, 0.2, 0.1];
 const CONVERSATION: f32 = 0.15;
 /// The part of the score that depends on how many of the words are covered.
 const COVERAGE: f32 = 0.4;
+/// The other part of it.
+pub(super) const UNCOVERED: f32 = 1.0 - COVERAGE;
 /// The weight of another form of a word.
 const OTHER_FORM: f32 = 0.85;
 /// The exponent of the inverse document frequency: below 1, one rare word counts less.
@@ -49,7 +52,8 @@ const DAY: i64 = 24 * PAUSE;
 #[derive(Debug, Clone)]
 pub(super) struct Rarity {
     each: Vec<f32>,
-    sum: f32,
+    /// What the coverage of a passage gains by each needle.
+    shares: Vec<f32>,
 }
 
 /// A message or line, as it is scored.
@@ -101,8 +105,10 @@ impl Rarity {
             (1.0 + (all - with + 0.5) / (with + 0.5)).ln().powf(RARE)
         };
         let each: Vec<f32> = texts_with.iter().map(of).collect();
+        let sum: f32 = each.iter().sum();
+        let share = |rarity: &f32| COVERAGE * rarity / sum;
         Self {
-            sum: each.iter().sum(),
+            shares: each.iter().map(share).collect(),
             each,
         }
     }
@@ -146,16 +152,21 @@ impl Rarity {
         (sum, covered): (f32, impl Iterator<Item = usize>),
         talk: f32,
     ) -> f32 {
-        let covered: f32 = covered.map(|needle| self.each[needle]).sum();
-        let coverage = 1.0 - COVERAGE + COVERAGE * covered / self.sum;
-        sum * coverage + CONVERSATION * talk
+        let coverage = covered.fold(UNCOVERED, |all, needle| all + self.shares[needle]);
+        covering(sum * coverage, talk)
+    }
+
+    /// Returns what the coverage of a passage gains by a needle; it starts with [`UNCOVERED`].
+    #[inline]
+    pub(super) fn share(&self, needle: usize) -> f32 {
+        self.shares[needle]
     }
 
     /// Adds the contributions of a group to the best ones in its conversations.
     pub(super) fn add(&self, group: &PassageGroup, talks: &mut Conversations) {
         for count in &group.counts {
             let passage = &group.passages[count.passage];
-            let talk = talks.enter(day_of(passage.time));
+            let talk = talks.enter(passage.time);
             let offer = self.offer_of(count, passage);
             talks.raise(talk, (count.needle, offer));
         }
@@ -324,8 +335,10 @@ pub(super) struct Conversations {
     /// For each conversation, for each needle.
     best: Vec<f32>,
     places: HashMap<Option<i64>, usize>,
-    /// The one that was used last, which mostly is the next one, too.
+    /// The one that was used last, which mostly is the next one, too, and the times that are
+    /// known to be of it.
     last: usize,
+    of_last: Range<i64>,
 }
 
 /// The sums of the best contributions by day; the last one is remembered.
@@ -354,6 +367,7 @@ impl Conversations {
             best: Vec::new(),
             places: HashMap::new(),
             last: 0,
+            of_last: 0..0,
         }
     }
 
@@ -363,15 +377,25 @@ impl Conversations {
         self.best.clear();
         self.places.clear();
         self.last = 0;
+        self.of_last = 0..0;
     }
 
-    /// Returns the number of the conversation of a day.
+    /// Returns the number of the conversation of a message with this time.
     #[inline]
-    pub(super) fn enter(&mut self, day: Option<i64>) -> usize {
+    pub(super) fn enter(&mut self, time: Option<i64>) -> usize {
+        if time.is_none_or(|time| !self.of_last.contains(&time)) {
+            self.enter_day(day_of(time));
+        }
+        self.last
+    }
+
+    fn enter_day(&mut self, day: Option<i64>) {
         if self.days.get(self.last).is_none_or(|last| *last != day) {
             self.last = self.find(day);
         }
-        self.last
+        self.of_last = day.map_or(0..0, |day| {
+            day.saturating_mul(DAY)..(day + 1).saturating_mul(DAY)
+        });
     }
 
     fn find(&mut self, day: Option<i64>) -> usize {

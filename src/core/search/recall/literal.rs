@@ -12,7 +12,7 @@ use regex::bytes::Regex;
 
 use super::super::candidate::{HitCandidate, candidate_of};
 use super::super::collected::Collected;
-use super::super::exact::{self, CopyKey, ExactMatch, MessageFilter};
+use super::super::exact::{self, CopyKey, ExactMatch, MessageFilter, TakeMatches};
 use super::super::needle::literal;
 use super::super::ranked::Holder;
 use super::{FEW, RecallResult, Search};
@@ -39,10 +39,10 @@ impl Search<'_> {
                 collected.unwrap_or_else(PoisonError::into_inner).count()
             };
             let ranks = || self.log_ranks().to_vec();
-            let mut look = |part: Part| {
-                parts.push(part);
+            let mut look = |of: &[Part]| {
+                parts.extend(of);
                 let allows = |message: &CorpusMessage<'_>| self.allows_message(message);
-                let take = |found: Vec<ExactMatch>| {
+                let take = |part: Part, found: Vec<ExactMatch>| {
                     let found = found.into_iter().map(|exact_match| {
                         candidate_of(exact_match, Holder::Log(exact_match.holder, part))
                     });
@@ -54,13 +54,13 @@ impl Search<'_> {
                     true => MessageFilter::Logs(&self.logs),
                     false => MessageFilter::Messages(&allows),
                 };
-                let with = (part, allowed);
-                exact::in_logs(corpus, (text, &literal), with, (&self.limits, &take));
+                let take = (&self.limits, &take as TakeMatches<'_>);
+                exact::in_logs((corpus, of), (text, &literal), allowed, take);
             };
             let (first, then) = self.parts();
-            first.iter().for_each(|part| look(*part));
+            look(first);
             if lines + count() < FEW {
-                then.iter().for_each(|part| look(*part));
+                look(then);
             }
             let collected = collected.into_inner();
             let collected = collected.unwrap_or_else(PoisonError::into_inner);
@@ -104,10 +104,11 @@ impl Search<'_> {
         }
     }
 
-    /// Reads the first of the candidates that were not read, and sorts all if their order changes.
+    /// Reads the first of the sorted candidates that were not read; those whose place changes are
+    /// moved.
     fn read_first(&self, candidates: &mut Vec<HitCandidate>, most: usize, literal: &Regex) {
         let mut left = most;
-        let mut is_sorted = true;
+        let mut moved = Vec::new();
         candidates.retain_mut(|candidate| match candidate.holder {
             Holder::Log(_, part) if candidate.offset.is_none() && left > 0 => {
                 left -= 1;
@@ -115,13 +116,14 @@ impl Search<'_> {
                 let found = self.message(part, candidate.at, read).flatten();
                 let tier = candidate.tier;
                 candidate.read(found);
-                is_sorted &= candidate.tier == tier;
-                found.is_some()
+                let is_moved = candidate.tier != tier;
+                moved.extend(is_moved.then_some(*candidate));
+                found.is_some() && !is_moved
             }
             _ => true,
         });
-        if !is_sorted {
-            self.sort(candidates);
+        if !moved.is_empty() {
+            self.merge(candidates, moved);
         }
     }
 
@@ -143,18 +145,16 @@ impl Search<'_> {
             is_wanted(message).is_some() && self.allows_message(message)
         };
         let logs: Mutex<HashMap<CopyKey, HashSet<usize>>> = Mutex::default();
-        for part in parts {
-            let take = |found: Vec<ExactMatch>| {
-                let mut logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
-                for exact_match in found {
-                    if let Some(copy) = exact_match.copy {
-                        logs.entry(copy).or_default().insert(exact_match.holder);
-                    }
+        let take = |_, found: Vec<ExactMatch>| {
+            let mut logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
+            for exact_match in found {
+                if let Some(copy) = exact_match.copy {
+                    logs.entry(copy).or_default().insert(exact_match.holder);
                 }
-            };
-            let allowed = MessageFilter::Messages(&allows);
-            exact::in_logs(corpus, literal, (*part, allowed), (&self.limits, &take));
-        }
+            }
+        };
+        let allowed = MessageFilter::Messages(&allows);
+        exact::in_logs((corpus, parts), literal, allowed, (&self.limits, &take));
         let logs = logs.into_inner().unwrap_or_else(PoisonError::into_inner);
         for candidate in candidates {
             if let Some(logs) = candidate.copy.and_then(|copy| logs.get(&copy)) {

@@ -1,0 +1,94 @@
+//! Calls and results with needles. No neighbour contributes to their scores, so what is needed of
+//! them is little, and there are many.
+
+use super::score::{Conversations, Rarity, UNCOVERED, covering, dampening, saturated};
+use super::term_occurrence::TermOccurrence;
+use super::walker::{MessagePosition, summary_worth};
+use crate::core::corpus::{Corpus, Part};
+
+/// A call or a result that has needles.
+struct LoneMessage {
+    /// What was found first in it.
+    first: TermOccurrence,
+    part: Part,
+    conversation: u32,
+    /// The sum of its contributions, by how many of the needles it covers.
+    sum: f32,
+    worth: f32,
+}
+
+/// The calls and results of a log that have needles.
+#[derive(Default)]
+pub(super) struct LoneMessages(Vec<LoneMessage>);
+
+impl LoneMessages {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Adds the messages with these matches, and their contributions to their conversations;
+    /// `None` if a block is damaged.
+    pub(super) fn add(
+        &mut self,
+        (corpus, part): (&Corpus, Part),
+        found: &[TermOccurrence],
+        (rarity, talks): (&Rarity, &mut Conversations),
+    ) -> Option<()> {
+        let mut left = found;
+        let outlines_of = |block: usize| corpus.block(part, block)?.table()?.outlines();
+        let mut block = left.first()?.block();
+        let mut outlines = outlines_of(block)?;
+        while let Some(first) = left.first() {
+            if first.block() != block {
+                block = first.block();
+                outlines = outlines_of(block)?;
+            }
+            let outline = outlines.get(first.message())?;
+            let conversation = talks.enter(outline.time);
+            let dampening = dampening(outline.length);
+            let once = saturated(1, dampening);
+            let (mut sum, mut coverage) = (0.0, UNCOVERED);
+            let mut count = 0;
+            for one in left.iter().take_while(|one| one.is_in_message_of(*first)) {
+                let needle = one.needle();
+                let saturated = match one.times() {
+                    1 => once,
+                    times => saturated(times, dampening),
+                };
+                let offer = rarity.offer(needle, one.is_exact(), saturated);
+                sum += offer;
+                coverage += rarity.share(needle);
+                talks.raise(conversation, (needle, offer));
+                count += 1;
+            }
+            self.0.push(LoneMessage {
+                first: *first,
+                part,
+                conversation: conversation as u32,
+                sum: sum * coverage,
+                worth: summary_worth((outline.origin, outline.kind), outline.is_question),
+            });
+            left = &left[count..];
+        }
+        Some(())
+    }
+
+    /// Returns the scores of all messages, after all of the log have been added to its
+    /// conversations.
+    pub(super) fn scores(&self, talks: &Conversations) -> impl Iterator<Item = f32> {
+        let mut talk = (u32::MAX, 0.0);
+        self.0.iter().map(move |message| {
+            if talk.0 != message.conversation {
+                let sum = talks.sum(message.conversation as usize);
+                talk = (message.conversation, sum);
+            }
+            covering(message.sum, talk.1) * message.worth
+        })
+    }
+
+    /// Returns the part and the position of a message.
+    pub(super) fn place(&self, number: usize) -> (Part, MessagePosition) {
+        let message = &self.0[number];
+        (message.part, message.first.at())
+    }
+}
