@@ -2,8 +2,8 @@
 //!
 //! `cargo bench --bench search -- [100MB|1GB|6GB]...`, each size in turn. A recall is a process of
 //! its own that checks the logs for changes, with a warm cache; a find is the work for one
-//! keystroke, with an open corpus. Growth is that of the processor time, relative to a tenth of
-//! the size. A program that is not installed is reported and left out.
+//! keystroke, with an open corpus. Growth is that of time, processor time and memory, relative to a
+//! tenth of the size. A program that is not installed is reported and left out.
 
 #[path = "support/synthetic.rs"]
 mod synthetic;
@@ -87,7 +87,7 @@ fn recalls(bytes: u64) -> io::Result<()> {
     ));
     say(&format!(
         "{:<18}{:>9}{:>9}{:>9}{:>10}{:>10}{:>12}{:>10}",
-        "", "ms", "CPU ms", "MB", "rg -i ms", "rg / tome", "fast-resume", "10x: CPU"
+        "", "ms", "CPU ms", "MB", "rg -i ms", "rg / tome", "fast-resume", "10x: time"
     ));
     for (name, query) in RECALLS {
         let (mut tome, mut before, mut peer) = (Runs::default(), Runs::default(), Runs::default());
@@ -109,12 +109,13 @@ fn recalls(bytes: u64) -> io::Result<()> {
         let (tome_ms, rg) = (tome.ms().unwrap_or_default(), rg.ms());
         let shown = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
         say(&format!(
-            "{name:<18}{tome_ms:>9.1}{:>9.1}{:>9}{:>10}{:>10}{:>12}{:>9.1}x  memory {:.1}x",
+            "{name:<18}{tome_ms:>9.1}{:>9.1}{:>9}{:>10}{:>10}{:>12}{:>9.1}x  CPU {:.1}x  memory {:.1}x",
             1e3 * tome.processor(),
             memory / 1024,
             shown(rg.map(|rg| format!("{rg:.1}"))),
             shown(rg.map(|rg| format!("{:.1}x", rg / tome_ms))),
             shown(peer.ms().map(|peer| format!("{peer:.1} ms"))),
+            tome_ms / before.ms().unwrap_or_default(),
             tome.processor() / before.processor(),
             memory as f64 / memory_before.max(1) as f64,
         ));
