@@ -162,12 +162,12 @@ fn in_index(
 ) {
     /// Bytes of lists below which threads are not worthwhile: a byte is mostly a message, of which
     /// more is read.
-    const WORTH_THREADS: usize = 1 << 11;
+    const MARKS_WORTH_THREADS: usize = 1 << 11;
     let runs = runs_of(text);
     let of_part = |part: &Part| (*part, corpus.words_with(*part, &runs));
     let lists: Vec<(Part, WordLists<'_, TextTag>)> = parts.iter().map(of_part).collect();
     let slices = lists.iter().flat_map(|(part, lists)| {
-        let slices = lists.slices(WORTH_THREADS).into_iter();
+        let slices = lists.slices(MARKS_WORTH_THREADS).into_iter();
         slices.map(move |spans| (*part, lists, spans))
     });
     let slices: Vec<_> = slices.collect();

@@ -140,20 +140,12 @@ impl Rarity {
     /// needle, and `talk` those to its conversation.
     #[inline]
     pub(super) fn total(&self, best: &[f32], talk: f32) -> f32 {
-        let covered = best.iter().enumerate();
-        let covered = covered.filter(|(_, best)| **best > 0.0);
-        self.with_covered((best.iter().sum(), covered.map(|(needle, _)| needle)), talk)
-    }
-
-    /// Like [`Rarity::total`], from the sum of the contributions and the needles that have some.
-    #[inline]
-    pub(super) fn with_covered(
-        &self,
-        (sum, covered): (f32, impl Iterator<Item = usize>),
-        talk: f32,
-    ) -> f32 {
-        let coverage = covered.fold(UNCOVERED, |all, needle| all + self.shares[needle]);
-        covering(sum * coverage, talk)
+        let covered = best
+            .iter()
+            .zip(&self.shares)
+            .filter(|(best, _)| **best > 0.0);
+        let coverage = covered.fold(UNCOVERED, |all, (_, share)| all + share);
+        covering(best.iter().sum::<f32>() * coverage, talk)
     }
 
     /// Returns what the coverage of a passage gains by a needle; it starts with [`UNCOVERED`].
@@ -512,6 +504,17 @@ mod tests {
         let numbers: Vec<usize> = found.iter().map(|(_, number)| *number).collect();
         assert_eq!(numbers, (0..times.len()).collect::<Vec<usize>>());
         found.into_iter().map(|(score, _)| score).collect()
+    }
+
+    #[test]
+    fn messages_of_one_day_are_one_conversation() {
+        let mut talks = Conversations::new(1);
+        let times = [5, DAY - 1, DAY, 7, -1, i64::MIN + 1, i64::MAX, DAY + 3];
+        let entered = times.map(|time| talks.enter(Some(time)));
+        assert_eq!(entered, [0, 0, 1, 0, 2, 3, 4, 1]);
+        assert_eq!((talks.enter(None), talks.enter(None)), (5, 5));
+        talks.clear();
+        assert_eq!((talks.enter(None), talks.enter(Some(5))), (0, 1));
     }
 
     #[test]
