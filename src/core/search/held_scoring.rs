@@ -5,7 +5,7 @@
 //! the score shows this: as if the next message had the best of the log for each needle, and all
 //! needles were covered, or as if each neighbour contributed for needles of its own. Most logs can
 //! be ruled out as wholes. A nearer bound, needle by needle, rules out most of the messages that are
-//! left.
+//! left. Calls and results, which have no such neighbours, are in [`super::lone_messages`].
 
 use std::ops::Range;
 
@@ -210,25 +210,22 @@ impl<'a> HeldScoring<'a> {
         let near = FROM_BEFORE[0].max(FROM_AFTER[0]);
         let from_near: f32 = self.highest.iter().map(|best| near * best).sum();
         let mut from = 0;
-        let mut talk = (u32::MAX, 0.0);
+        let mut talks = self.talks.sums();
         for number in 0..self.messages.len() {
             let message = &mut self.messages[number];
             let offers = &self.offers[from..message.end as usize];
             from = message.end as usize;
-            if talk.0 != message.conversation {
-                let sum = self.talks.sum(message.conversation as usize);
-                talk = (message.conversation, sum);
-            }
-            message.talk = talk.1;
+            let talk = talks.of(message.conversation as usize);
+            message.talk = talk;
             let more = |(needle, offer): &(u32, f32)| {
                 (offer - near * self.highest[*needle as usize]).max(0.0)
             };
             let sum = from_near + offers.iter().map(more).sum::<f32>();
-            message.bound = covering(sum, talk.1) * message.worth;
+            message.bound = covering(sum, talk) * message.worth;
             if highest.may_take(message.bound) {
                 let sum = sum.min(self.with_neighbours(number));
                 let message = &mut self.messages[number];
-                message.bound = covering(sum, talk.1) * message.worth;
+                message.bound = covering(sum, talk) * message.worth;
                 highest.offer(message.bound, Message::Word(number));
             }
         }

@@ -76,13 +76,10 @@ impl LoneMessages {
     /// Returns the scores of all messages, after all of the log have been added to its
     /// conversations.
     pub(super) fn scores(&self, talks: &Conversations) -> impl Iterator<Item = f32> {
-        let mut talk = (u32::MAX, 0.0);
+        let mut talks = talks.sums();
         self.0.iter().map(move |message| {
-            if talk.0 != message.conversation {
-                let sum = talks.sum(message.conversation as usize);
-                talk = (message.conversation, sum);
-            }
-            covering(message.sum, talk.1) * message.worth
+            let talk = talks.of(message.conversation as usize);
+            covering(message.sum, talk) * message.worth
         })
     }
 

@@ -177,13 +177,15 @@ impl HeldMatches {
                 sum += std::mem::replace(count, sum);
             }
         }
-        let mut sorted = vec![0; self.runs.len()];
-        for (number, run) in self.runs.iter().enumerate() {
+        let mut sorted: Vec<u32> = vec![0; self.runs.len()];
+        for (number, run) in (0..).zip(&self.runs) {
             let place = &mut next[of(run)];
             sorted[*place] = number;
             *place += 1;
         }
-        let sorted = sorted.into_iter().map(|number| self.runs[number].clone());
+        let sorted = sorted
+            .iter()
+            .map(|number| self.runs[*number as usize].clone());
         self.runs = sorted.collect();
         let mut from = 0;
         while let Some(first) = self.runs.get(from) {

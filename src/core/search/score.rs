@@ -186,7 +186,7 @@ impl Rarity {
             if best.iter().all(|best| *best <= 0.0) {
                 continue;
             }
-            let talk = talks.of(day_of(passage.time));
+            let talk = talks.of_day(day_of(passage.time));
             found.push((self.total(best, talk) * passage.worth, *passage));
         }
     }
@@ -333,18 +333,28 @@ pub(super) struct Conversations {
     of_last: Range<i64>,
 }
 
-/// The sums of the best contributions by day; the last one is remembered.
+/// The sums of the best contributions to conversations; the last one is remembered.
 pub(super) struct TalkSums<'a> {
     talks: &'a Conversations,
-    last: Option<(Option<i64>, f32)>,
+    last: Option<(usize, f32)>,
 }
 
 impl TalkSums<'_> {
-    pub(super) fn of(&mut self, day: Option<i64>) -> f32 {
+    /// Returns the sum of a conversation.
+    #[inline]
+    pub(super) fn of(&mut self, conversation: usize) -> f32 {
         match self.last {
-            Some((known, sum)) if known == day => sum,
-            _ => self.last.insert((day, self.talks.sum_of_day(day))).1,
+            Some((known, sum)) if known == conversation => sum,
+            _ => {
+                let sum = self.talks.sum(conversation);
+                self.last.insert((conversation, sum)).1
+            }
         }
+    }
+
+    /// Returns the sum of the conversation of a day.
+    fn of_day(&mut self, day: Option<i64>) -> f32 {
+        self.of(self.talks.places.get(&day).copied().unwrap_or(0))
     }
 }
 
@@ -423,7 +433,7 @@ impl Conversations {
     }
 
     /// Returns the sum of the best contributions to a conversation.
-    pub(super) fn sum(&self, conversation: usize) -> f32 {
+    fn sum(&self, conversation: usize) -> f32 {
         let from = conversation * self.needles;
         let best = self.best.get(from..from + self.needles);
         best.map_or(0.0, |best| best.iter().sum())
@@ -434,11 +444,6 @@ impl Conversations {
             talks: self,
             last: None,
         }
-    }
-
-    /// Returns the sum of the best contributions on a day.
-    fn sum_of_day(&self, day: Option<i64>) -> f32 {
-        self.sum(self.places.get(&day).copied().unwrap_or(0))
     }
 }
 
