@@ -2,6 +2,9 @@
 
 use crate::core::text::mix;
 
+/// The most bytes of a number in groups of seven bits.
+pub(super) const LONGEST_VARINT: usize = u64::BITS.div_ceil(7) as usize;
+
 /// Writes values one after another.
 #[derive(Debug, Default)]
 pub(super) struct ByteWriter(pub(super) Vec<u8>);

@@ -196,12 +196,14 @@ impl<'a, T: Copy> WordLists<'a, T> {
     /// Returns ranges of spans that several threads can read at the same time, or one range if the
     /// lists have fewer bytes than are worth threads; none if no word was found.
     pub fn slices(&self, worth_threads: usize) -> Vec<Range<usize>> {
+        /// How many there are for each thread: those that are done early help with what others would
+        /// have done.
+        const SLICES: usize = 8;
         let spans = self.corpus.spans(self.part);
         let each = match self.bytes() {
             0 => return Vec::new(),
             bytes if bytes < worth_threads => spans,
-            // Threads that are done early help with what others would have done.
-            _ => spans.div_ceil(4 * cores()),
+            _ => spans.div_ceil(SLICES * cores()),
         };
         let starts = (0..spans).step_by(each.max(1));
         starts.map(|from| from..spans.min(from + each)).collect()

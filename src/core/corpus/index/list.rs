@@ -5,19 +5,34 @@
 //! places: the distances between them and, for messages, how often the word occurs, or, if that
 //! is shorter, a bit for each place of a span of results.
 
-use super::super::bytes::{ByteReader, ByteWriter};
+use std::ops::Range;
+
+use super::super::bytes::{ByteReader, ByteWriter, LONGEST_VARINT};
+use super::shard::ShardPages;
 
 /// The flags of an entry, below the distance of its span.
 const HAS_BITS: u64 = 1;
 const IS_LAST: u64 = 2;
 const FLAGS: u32 = 2;
 
-/// The list of a word, as it is stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The list of a word, as it is stored. It is verified as far as it is read, so that threads which
+/// read different spans verify different parts of it.
+#[derive(Debug, Clone, Copy)]
 pub(in super::super) struct WordList<'a> {
-    bytes: &'a [u8],
+    pages: ShardPages<'a>,
+    /// Where the entries that are left are in the pages.
+    at: usize,
+    end: usize,
     /// One more than the span of the entry before.
     next: u32,
+}
+
+/// The entry of a span.
+struct ListEntry {
+    span: u32,
+    has_bits: bool,
+    /// Where its places are in the pages.
+    places: Range<usize>,
 }
 
 /// The places of a word in one span, as they are stored.
@@ -29,49 +44,76 @@ pub(in super::super) struct PlaceList<'a> {
 }
 
 impl<'a> WordList<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, next: 0 }
+    pub(super) fn new(pages: ShardPages<'a>, range: Range<usize>) -> Self {
+        Self {
+            pages,
+            at: range.start,
+            end: range.end,
+            next: 0,
+        }
     }
 
     /// Returns its size, in bytes.
     pub(in super::super) fn bytes(&self) -> usize {
-        self.bytes.len()
+        self.end - self.at
     }
 
     /// Takes the next entry, with its span; `None` if the list is damaged.
     pub(in super::super) fn next(&mut self) -> Option<Option<(u32, PlaceList<'a>)>> {
-        if self.bytes.is_empty() {
+        let Some(entry) = self.next_entry()? else {
             return Some(None);
-        }
-        let mut reader = ByteReader(self.bytes);
-        let code = reader.varint()?;
-        let span = u32::try_from(code >> FLAGS).ok()?.checked_add(self.next)?;
-        let length = match code & IS_LAST {
-            0 => usize::try_from(reader.varint()?).ok()?,
-            _ => reader.0.len(),
         };
-        let bytes = reader.bytes(length)?;
-        *self = Self {
-            bytes: reader.0,
-            next: span.checked_add(1)?,
-        };
-        let has_bits = code & HAS_BITS != 0;
-        Some(Some((span, PlaceList { bytes, has_bits })))
+        Some(Some((entry.span, self.places(&entry)?)))
     }
 
     /// Takes the entry of a span, and skips those before it; `None` if the list is damaged.
     pub(in super::super) fn of_span(&mut self, span: u32) -> Option<Option<PlaceList<'a>>> {
         loop {
             let before = *self;
-            match self.next()? {
-                Some((of, places)) if of == span => return Some(Some(places)),
-                Some((of, _)) if of < span => {}
+            match self.next_entry()? {
+                Some(entry) if entry.span == span => return self.places(&entry).map(Some),
+                Some(entry) if entry.span < span => {}
                 _ => {
                     *self = before;
                     return Some(None);
                 }
             }
         }
+    }
+
+    /// Takes the next entry, without reading its places.
+    fn next_entry(&mut self) -> Option<Option<ListEntry>> {
+        if self.at == self.end {
+            return Some(None);
+        }
+        let head = self.at..self.end.min(self.at + 2 * LONGEST_VARINT);
+        let head = self.pages.get(head)?;
+        let mut reader = ByteReader(head);
+        let code = reader.varint()?;
+        let span = u32::try_from(code >> FLAGS).ok()?.checked_add(self.next)?;
+        let length = match code & IS_LAST {
+            0 => Some(usize::try_from(reader.varint()?).ok()?),
+            _ => None,
+        };
+        let from = self.at + head.len() - reader.0.len();
+        let to = match length {
+            Some(length) => from.checked_add(length).filter(|to| *to <= self.end)?,
+            None => self.end,
+        };
+        self.at = to;
+        self.next = span.checked_add(1)?;
+        Some(Some(ListEntry {
+            span,
+            has_bits: code & HAS_BITS != 0,
+            places: from..to,
+        }))
+    }
+
+    fn places(&self, entry: &ListEntry) -> Option<PlaceList<'a>> {
+        Some(PlaceList {
+            bytes: self.pages.get(entry.places.clone())?,
+            has_bits: entry.has_bits,
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memchr::{memchr, memmem, memrchr};
 
-use super::super::bytes::{ByteReader, ByteWriter, checksum};
+use super::super::bytes::{ByteReader, ByteWriter, LONGEST_VARINT, checksum};
 use super::list::WordList;
 
 /// The number of bytes that have a checksum of their own.
@@ -39,25 +39,39 @@ pub(super) struct ShardRow {
 #[derive(Debug)]
 pub(super) struct VerifiedPages(Box<[AtomicU64]>);
 
+/// The groups, words and lists of a shard, whose pages are verified when they are read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ShardPages<'a> {
+    body: &'a [u8],
+    sums: &'a [u8],
+    verified: &'a VerifiedPages,
+    /// The bit of the first page.
+    bit: usize,
+}
+
 /// A shard of a segment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shard<'a> {
     row: ShardRow,
-    body: &'a [u8],
-    sums: &'a [u8],
-    verified: &'a VerifiedPages,
-    /// The bit of its first page.
-    bit: usize,
+    pages: ShardPages<'a>,
 }
 
 /// The words of a shard that follow each other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ShardWords<'a> {
     shard: Shard<'a>,
-    /// The group after the current one, and what is left of that.
+    /// The group after the current one.
     group: usize,
+    left: GroupWords<'a>,
+}
+
+/// What is left of a group of words.
+#[derive(Debug, Clone, Copy)]
+struct GroupWords<'a> {
+    pages: ShardPages<'a>,
     words: &'a [u8],
-    lists: &'a [u8],
+    /// Where their lists are in the pages.
+    lists: (usize, usize),
 }
 
 impl ShardRow {
@@ -135,13 +149,13 @@ impl<'a> Shard<'a> {
         let bit = row.at as usize / PAGE + 2 * number;
         let are_sums_whole = || checksum(sums) == row.checksum;
         let is_whole = verified.is_known(bit + row.pages(), are_sums_whole);
-        is_whole.then_some(Self {
-            row,
+        let pages = ShardPages {
             body,
             sums,
             verified,
             bit,
-        })
+        };
+        is_whole.then_some(Self { row, pages })
     }
 
     /// Returns the words from the first that is not less than `start`; `None` if it is damaged.
@@ -157,8 +171,7 @@ impl<'a> Shard<'a> {
         let mut words = ShardWords {
             shard: *self,
             group: low.saturating_sub(1),
-            words: &[],
-            lists: &[],
+            left: GroupWords::none(self.pages),
         };
         loop {
             let before = words;
@@ -174,26 +187,27 @@ impl<'a> Shard<'a> {
         finder: &memmem::Finder<'_>,
         take: &mut dyn FnMut(&'a [u8], WordList<'a>),
     ) -> Option<()> {
-        let words = self.get(self.words_at(0..self.row.text as usize))?;
+        let words = self.pages.get(self.words_at(0..self.row.text as usize))?;
         // The group of the last word, what follows that word in it, and where that begins.
         let mut group = 0;
-        let (mut others, mut lists) = (&words[..0], &words[..0]);
+        let mut others = GroupWords::none(self.pages);
         let mut at = 0;
         let mut from = 0;
         while let Some(found) = finder.find(&words[from..]) {
             let found = from + found;
             let start =
                 memrchr(b'\n', &words[from..found]).map_or(from, |before| from + before + 1);
-            if others.is_empty() || self.ends(group)?.0 <= start {
+            if others.words.is_empty() || self.ends(group)?.0 <= start {
                 group = self.group_at(start, group)?;
-                (others, lists) = self.group(group)?;
+                others = self.group(group)?;
                 at = self.starts(group)?.0;
             }
-            while let Some((word, list)) = next_word(&mut others, &mut lists) {
+            while !others.words.is_empty() {
+                let (word, list) = others.next()?;
                 let is_found = at == start;
                 at += word.len() + 1;
                 if is_found {
-                    take(word, list?);
+                    take(word, list);
                     break;
                 }
             }
@@ -225,7 +239,7 @@ impl<'a> Shard<'a> {
     /// Returns where the group's words and lists end.
     fn ends(&self, group: usize) -> Option<(usize, usize)> {
         let at = GROUP_ENTRY * group;
-        let mut entry = ByteReader(self.get(at..at + GROUP_ENTRY)?);
+        let mut entry = ByteReader(self.pages.get(at..at + GROUP_ENTRY)?);
         Some((entry.u32()? as usize, entry.u32()? as usize))
     }
 
@@ -236,18 +250,20 @@ impl<'a> Shard<'a> {
     }
 
     fn first_word(&self, group: usize) -> Option<&'a [u8]> {
-        let words = self.get(self.words_at(self.starts(group)?.0..self.ends(group)?.0))?;
+        let words = self.words_at(self.starts(group)?.0..self.ends(group)?.0);
+        let words = self.pages.get(words)?;
         words.get(..memchr(b'\n', words)?)
     }
 
-    /// Returns the words and the lists of a group.
-    fn group(&self, group: usize) -> Option<(&'a [u8], &'a [u8])> {
+    /// Returns a group.
+    fn group(&self, group: usize) -> Option<GroupWords<'a>> {
         let (start, end) = (self.starts(group)?, self.ends(group)?);
         let lists = self.words_at(0..0).start + self.row.text as usize;
-        Some((
-            self.get(self.words_at(start.0..end.0))?,
-            self.get(lists + start.1..lists + end.1)?,
-        ))
+        Some(GroupWords {
+            pages: self.pages,
+            words: self.pages.get(self.words_at(start.0..end.0))?,
+            lists: (lists + start.1, lists + end.1),
+        })
     }
 
     /// Returns the range in the shard of a range of the words.
@@ -255,9 +271,12 @@ impl<'a> Shard<'a> {
         let at = GROUP_ENTRY * self.row.groups();
         at + range.start..at + range.end
     }
+}
 
-    /// Returns a range of the shard; `None` if a page of it is damaged.
-    fn get(&self, range: Range<usize>) -> Option<&'a [u8]> {
+impl<'a> ShardPages<'a> {
+    /// Returns a range; `None` if a page of it is damaged.
+    #[inline]
+    pub(super) fn get(&self, range: Range<usize>) -> Option<&'a [u8]> {
         let bytes = self.body.get(range.clone())?;
         for page in range.start / PAGE..range.end.div_ceil(PAGE) {
             let is_whole = || {
@@ -276,33 +295,41 @@ impl<'a> Shard<'a> {
 impl<'a> ShardWords<'a> {
     /// Takes the next word and its list; `None` if the shard is damaged.
     pub(super) fn next(&mut self) -> Option<Option<(&'a [u8], WordList<'a>)>> {
-        if self.words.is_empty() {
+        if self.left.words.is_empty() {
             if self.group >= self.shard.row.groups() {
                 return Some(None);
             }
-            (self.words, self.lists) = self.shard.group(self.group)?;
+            self.left = self.shard.group(self.group)?;
             self.group += 1;
         }
-        let (word, list) = next_word(&mut self.words, &mut self.lists)?;
-        Some(Some((word, list?)))
+        self.left.next().map(Some)
     }
 }
 
-/// Takes the next word and its list, which is `None` if it is damaged.
-fn next_word<'a>(
-    words: &mut &'a [u8],
-    lists: &mut &'a [u8],
-) -> Option<(&'a [u8], Option<WordList<'a>>)> {
-    let length = memchr(b'\n', words)?;
-    let (word, rest) = words.split_at(length);
-    *words = &rest[1..];
-    let mut reader = ByteReader(lists);
-    let list = reader.varint().and_then(|length| {
-        let bytes = reader.bytes(usize::try_from(length).ok()?)?;
-        Some(WordList::new(bytes))
-    });
-    *lists = reader.0;
-    Some((word, list))
+impl<'a> GroupWords<'a> {
+    fn none(pages: ShardPages<'a>) -> Self {
+        Self {
+            pages,
+            words: &[],
+            lists: (0, 0),
+        }
+    }
+
+    /// Takes the next word and its list, of which only the length is read; `None` if one of them is
+    /// damaged.
+    fn next(&mut self) -> Option<(&'a [u8], WordList<'a>)> {
+        let length = memchr(b'\n', self.words)?;
+        let (word, rest) = self.words.split_at(length);
+        self.words = &rest[1..];
+        let (at, end) = self.lists;
+        let start = self.pages.get(at..end.min(at + LONGEST_VARINT))?;
+        let mut reader = ByteReader(start);
+        let length = usize::try_from(reader.varint()?).ok()?;
+        let from = at + start.len() - reader.0.len();
+        let to = from.checked_add(length).filter(|to| *to <= end)?;
+        self.lists.0 = to;
+        Some((word, WordList::new(self.pages, from..to)))
+    }
 }
 
 /// A shard under construction.
