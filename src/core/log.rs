@@ -343,7 +343,7 @@ impl LogFile {
 pub fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let found = on_all_cores(FORMATS.len(), |number| {
         let mut found = (FORMATS[number].locate)(locations);
-        found.retain(|log| locations.trusts(log));
+        locations.remove_untrusted(&mut found);
         found.sort_by(|a, b| location::path_order(&a.path, &b.path).then_with(|| a.id.cmp(&b.id)));
         found
     });

@@ -51,13 +51,18 @@ const DETAILED: &[&str] = &["Agent", "AskUserQuestion", "Task"];
 const KEPT: usize = 64;
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
-    /// How many projects are worth a thread.
-    const TOGETHER: usize = 8;
+    /// How many projects are worth threads, and how many each then lists at a time.
+    const WORTH_THREADS: usize = 8;
+    const TOGETHER: usize = 2;
     let forks = fork::homes_of(locations, Agent::ClaudeCode);
     let roots = locations.claude.iter().chain(&forks);
     let projects = roots.flat_map(|root| location::entries(&root.join("projects")));
     let projects: Vec<PathBuf> = projects.collect();
-    let chunks: Vec<&[PathBuf]> = projects.chunks(TOGETHER).collect();
+    let together = match projects.len() {
+        0..WORTH_THREADS => WORTH_THREADS,
+        _ => TOGETHER,
+    };
+    let chunks: Vec<&[PathBuf]> = projects.chunks(together).collect();
     let logs = on_all_cores(chunks.len(), |chunk| {
         let logs = chunks[chunk].iter().flat_map(|project| {
             let (mut found, others) = location::logs_in(project, (Agent::ClaudeCode, ".jsonl"));

@@ -108,23 +108,40 @@ impl LogLocations {
         }
     }
 
-    /// Whether a log may be read. One in a project or a store must really be there or in a trusted
-    /// directory, because a link in a repository must not turn any file into a log.
-    pub(super) fn trusts(&self, log: &LogFile) -> bool {
-        let Some(folder) = log.path.parent() else {
-            return true;
-        };
-        let is_here = |place: &&PathBuf| *place == folder;
+    /// Removes the logs that may not be read. One in a project or a store must really be there or in
+    /// a trusted directory, because a link in a repository must not turn any file into a log.
+    pub(super) fn remove_untrusted(&self, logs: &mut Vec<LogFile>) {
+        // Logs of one directory follow each other, and most are in directories of agents.
+        let mut of_agent: Vec<u8> = Vec::new();
+        logs.retain(|log| {
+            let (directory, _) = divided(&log.path).unwrap_or_default();
+            if !directory.is_empty() && directory == of_agent {
+                return true;
+            }
+            if self.is_in_project_or_store(&log.path) {
+                return self.trusts(&log.path);
+            }
+            of_agent.clear();
+            of_agent.extend_from_slice(directory);
+            true
+        });
+    }
+
+    fn is_in_project_or_store(&self, log: &Path) -> bool {
         let mut theirs = self.projects.iter().chain(&self.stores);
-        if !theirs.any(|place| is_here(&place)) {
-            return true;
-        }
-        let root = self.projects.last().map_or(folder, PathBuf::as_path);
-        let store = self.stores.iter().find(is_here).cloned();
-        let allowed = self.trusted.iter().cloned().chain(store);
-        TrustBoundary::environment(root, allowed)
-            .check(&log.path)
-            .is_ok()
+        theirs.any(|place| log.parent() == Some(place))
+    }
+
+    /// Whether a log in a project or a store may be read.
+    fn trusts(&self, log: &Path) -> bool {
+        let store = self.stores.iter();
+        let store = store.filter(|store| log.parent() == Some(store)).take(1);
+        let root = self.projects.last().map(PathBuf::as_path);
+        let Some(root) = root.or_else(|| log.parent()) else {
+            return false;
+        };
+        let allowed = self.trusted.iter().chain(store).cloned();
+        TrustBoundary::environment(root, allowed).check(log).is_ok()
     }
 
     /// Returns the directories under which new logs appear, for watching.
@@ -314,12 +331,14 @@ fn joined(directory: &Path, name: &OsStr) -> PathBuf {
     path
 }
 
+/// Divides the path of a file before its last separator.
+fn divided(path: &Path) -> Option<(&[u8], &[u8])> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    memrchr(MAIN_SEPARATOR as u8, bytes).map(|at| bytes.split_at(at))
+}
+
 /// Compares two paths of files, like [`Path::cmp`]; faster if they are in the same directory.
 pub(super) fn path_order(a: &Path, b: &Path) -> Ordering {
-    fn divided(path: &Path) -> Option<(&[u8], &[u8])> {
-        let bytes = path.as_os_str().as_encoded_bytes();
-        memrchr(MAIN_SEPARATOR as u8, bytes).map(|at| bytes.split_at(at))
-    }
     match (divided(a), divided(b)) {
         (Some((of_a, a)), Some((of_b, b))) if of_a == of_b => a.cmp(b),
         _ => a.cmp(b),
