@@ -145,29 +145,28 @@ impl<'a> HeldScoring<'a> {
         self.open = None;
         let rarity = scoring.rarity;
         let mut run = 0;
-        for (part, matches) in &found.parts {
+        for (part, matches) in found.parts() {
             let Matches::Held(held) = matches else {
                 return None;
             };
-            if *part != Part::Words {
-                for found in held.slices() {
-                    let of = (self.corpus, *part);
-                    self.lone.add(of, found, (rarity, &mut self.talks))?;
+            if part != Part::Words {
+                for matches in held.blocks() {
+                    let of = (self.corpus, part);
+                    self.lone.add(of, matches, (rarity, &mut self.talks))?;
                 }
                 continue;
             }
-            for in_block in held.blocks() {
-                let block = self.corpus.block(*part, in_block[0].block())?;
+            for matches in held.blocks() {
+                let block = self.corpus.block(part, matches.block)?;
                 let outlines = block.table()?.outlines()?;
                 let mut end = 0;
-                for occurrences in in_block.chunk_by(|a, b| a.is_in_message_of(*b)) {
-                    let number = occurrences[0].message();
-                    if number >= end {
-                        end = block.run_at(number)?.1.end;
+                for (at, occurrences) in matches.messages() {
+                    if at.1 >= end {
+                        end = block.run_at(at.1)?.1.end;
                         run += 1;
                     }
-                    let outline = outlines.get(number)?;
-                    self.add((run, &outline), (occurrences, rarity));
+                    let outline = outlines.get(at.1)?;
+                    self.add((run, at, &outline), (occurrences, rarity));
                 }
             }
         }
@@ -176,7 +175,7 @@ impl<'a> HeldScoring<'a> {
 
     fn add(
         &mut self,
-        (run, outline): (u32, &MessageOutline),
+        (run, at, outline): (u32, MessagePosition, &MessageOutline),
         (occurrences, rarity): (&[TermOccurrence], &Rarity),
     ) {
         let conversation = self.talks.enter(outline.time);
@@ -193,7 +192,7 @@ impl<'a> HeldScoring<'a> {
             *highest = highest.max(offer);
         }
         self.messages.push(MatchedMessage {
-            at: occurrences[0].at(),
+            at,
             time: outline.time,
             run,
             conversation: conversation as u32,

@@ -7,7 +7,7 @@ use super::needle::Needles;
 use super::occurrence::Lookup;
 use super::ranked::{Best, Holder, Ranked, Wanted};
 use super::score::{Conversations, PassageGroup, Rarity, SESSION};
-use super::term_occurrence::TermOccurrence;
+use super::term_occurrence::BlockMatches;
 use super::walker::{Grouping, LogWalker};
 use crate::core::corpus::{Corpus, Part};
 
@@ -110,14 +110,14 @@ impl<'a> LogScoring<'a> {
         lookup: &mut Lookup<'a>,
         done: &mut dyn FnMut(PassageGroup),
     ) {
-        for (part, matches) in &found.parts {
-            let walker = LogWalker::new(self.corpus, *part, (found.log, blocks));
+        for (part, matches) in found.parts() {
+            let walker = LogWalker::new(self.corpus, part, (found.log, blocks));
             let mut grouping = Grouping::new(&walker, self.limits.group);
-            let of = (found.log, *part, *matches);
-            self.each_block(of, lookup, &mut |found| match part {
-                Part::Words => grouping.add(found, done),
+            let of = (found.log, part, matches);
+            self.each_block(of, lookup, &mut |matches| match part {
+                Part::Words => grouping.add(matches, done),
                 Part::Calls | Part::Results => {
-                    walker.single_passages(found, self.limits.group, &mut *done);
+                    walker.single_passages(matches, self.limits.group, &mut *done);
                 }
             });
             grouping.finish(done);
@@ -129,16 +129,16 @@ impl<'a> LogScoring<'a> {
         &self,
         (log, part, matches): (usize, Part, Matches<'_>),
         lookup: &mut Lookup<'a>,
-        take: &mut dyn FnMut(&[TermOccurrence]),
+        take: &mut dyn FnMut(BlockMatches<'_>),
     ) {
         /// How many blocks of one log are read before their memory is released.
         const TOGETHER: usize = 64;
         match matches {
             Matches::Held(found) => {
-                let blocks: Vec<&[TermOccurrence]> = found.blocks().collect();
+                let blocks: Vec<BlockMatches<'_>> = found.blocks().collect();
                 for blocks in blocks.chunks(TOGETHER) {
-                    blocks.iter().for_each(|found| take(found));
-                    self.release(part, blocks.iter().map(|found| found[0].block()));
+                    blocks.iter().for_each(|matches| take(*matches));
+                    self.release(part, blocks.iter().map(|matches| matches.block));
                 }
             }
             Matches::In(blocks) => {
@@ -146,10 +146,13 @@ impl<'a> LogScoring<'a> {
                 for blocks in blocks.chunks(TOGETHER) {
                     for block in blocks {
                         let found = lookup.look_up((self.corpus, self.needles), (part, *block));
-                        let found = found.iter().filter(|(of, _)| *of as usize == log);
+                        let found = found.iter().filter(|found| found.log as usize == log);
                         mine.clear();
-                        mine.extend(found.map(|(_, occurrence)| *occurrence));
-                        take(&mine);
+                        mine.extend(found.map(|found| found.occurrence));
+                        take(BlockMatches {
+                            block: *block,
+                            found: &mine,
+                        });
                     }
                     self.release(part, blocks.iter().copied());
                 }

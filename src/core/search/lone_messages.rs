@@ -2,14 +2,14 @@
 //! them is little, and there are many.
 
 use super::score::{Conversations, Rarity, UNCOVERED, covering, dampening, saturated};
-use super::term_occurrence::TermOccurrence;
+use super::term_occurrence::BlockMatches;
 use super::walker::{MessagePosition, summary_worth};
 use crate::core::corpus::{Corpus, Part};
 
 /// A call or a result that has needles.
 struct LoneMessage {
-    /// What was found first in it.
-    first: TermOccurrence,
+    block: u32,
+    number: u32,
     part: Part,
     conversation: u32,
     /// The sum of its contributions, by how many of the needles it covers.
@@ -26,23 +26,17 @@ impl LoneMessages {
         self.0.clear();
     }
 
-    /// Adds the messages with these matches, and their contributions to their conversations;
+    /// Adds the messages of a block with these matches, and their contributions to their conversations;
     /// `None` if a block is damaged.
     pub(super) fn add(
         &mut self,
         (corpus, part): (&Corpus, Part),
-        found: &[TermOccurrence],
+        BlockMatches { block, found }: BlockMatches<'_>,
         (rarity, talks): (&Rarity, &mut Conversations),
     ) -> Option<()> {
+        let outlines = corpus.block(part, block)?.table()?.outlines()?;
         let mut left = found;
-        let outlines_of = |block: usize| corpus.block(part, block)?.table()?.outlines();
-        let mut block = left.first()?.block();
-        let mut outlines = outlines_of(block)?;
         while let Some(first) = left.first() {
-            if first.block() != block {
-                block = first.block();
-                outlines = outlines_of(block)?;
-            }
             let outline = outlines.get(first.message())?;
             let conversation = talks.enter(outline.time);
             let dampening = dampening(outline.length);
@@ -62,7 +56,8 @@ impl LoneMessages {
                 count += 1;
             }
             self.0.push(LoneMessage {
-                first: *first,
+                block: block as u32,
+                number: first.message() as u32,
                 part,
                 conversation: conversation as u32,
                 sum: sum * coverage,
@@ -86,6 +81,9 @@ impl LoneMessages {
     /// Returns the part and the position of a message.
     pub(super) fn place(&self, number: usize) -> (Part, MessagePosition) {
         let message = &self.0[number];
-        (message.part, message.first.at())
+        (
+            message.part,
+            (message.block as usize, message.number as usize),
+        )
     }
 }

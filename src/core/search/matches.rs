@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::limits::Limits;
-use super::term_occurrence::TermOccurrence;
+use super::term_occurrence::{BlockMatches, TermOccurrence};
 use crate::core::corpus::Part;
 
 /// All matches in logs that are held.
@@ -15,11 +15,12 @@ pub(super) struct HeldMatches {
     runs: Vec<MatchRun>,
 }
 
-/// Matches in one part of one log that follow each other.
+/// Matches of one log in one block of a part that follow each other.
 #[derive(Clone)]
 struct MatchRun {
     log: u32,
     part: Part,
+    block: u32,
     /// Which of those that were searched together, and the range in them.
     of: u32,
     range: Range<u32>,
@@ -35,13 +36,20 @@ pub(super) struct PartMatches<'a> {
 /// The matches in some blocks.
 pub(super) struct FoundMatches {
     found: Vec<TermOccurrence>,
-    /// Matches of one log that follow each other and are in order: the log, and the index of the
-    /// first.
-    runs: Vec<(u32, u32)>,
+    runs: Vec<FoundRun>,
     /// How many messages have a needle.
     messages: usize,
     /// How many messages have each needle.
     with: Vec<usize>,
+}
+
+/// Matches of one log in one block that follow each other and are in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FoundRun {
+    log: u32,
+    block: u32,
+    /// The index of the first.
+    first: u32,
 }
 
 /// A part, and a number that orders the matches in it.
@@ -62,7 +70,8 @@ pub(super) struct FoundInParts {
 /// The matches of one log.
 pub(super) struct LogMatches<'a> {
     pub(super) log: usize,
-    pub(super) parts: Vec<(Part, Matches<'a>)>,
+    /// By the number of the part.
+    parts: [Option<Matches<'a>>; Part::ALL.len()],
 }
 
 /// The matches in one part of a log, in the order of the log.
@@ -84,22 +93,36 @@ impl FoundMatches {
         }
     }
 
-    /// Adds the next matches of a log, in order; what is found of one needle in a message is one
-    /// match.
-    pub(super) fn extend(&mut self, log: u32, matches: impl Iterator<Item = TermOccurrence>) {
+    /// Adds the next matches of a log in a block, in order; what is found of one needle in a message
+    /// is one match.
+    pub(super) fn extend(
+        &mut self,
+        (log, block): (u32, u32),
+        matches: impl Iterator<Item = TermOccurrence>,
+    ) {
         let mut matches = matches.peekable();
-        let Some(first) = matches.peek() else {
+        let Some(next) = matches.peek() else {
             return;
         };
-        let is_next = self.runs.last().is_some_and(|(last, _)| *last == log)
-            && (self.found.last()).is_some_and(|last| last.order() <= first.order());
-        if !is_next {
-            self.runs.push((log, self.found.len() as u32));
+        let is_next = |last: &FoundRun| {
+            let end = self.found.last();
+            (last.log, last.block) == (log, block)
+                && end.is_some_and(|end| end.order() <= next.order())
+        };
+        let first = match self.runs.last() {
+            Some(last) if is_next(last) => last.first as usize,
+            _ => self.found.len(),
+        };
+        if first == self.found.len() {
+            self.runs.push(FoundRun {
+                log,
+                block,
+                first: first as u32,
+            });
         }
         for one in matches {
-            let last = self.found.last_mut();
             let mut is_new_message = true;
-            if let Some(last) = last {
+            if let Some(last) = self.found[first..].last_mut() {
                 if last.order() == one.order() {
                     *last = last.with(one);
                     continue;
@@ -112,12 +135,12 @@ impl FoundMatches {
         }
     }
 
-    /// Returns each run of matches, with its log.
-    fn runs(&self) -> impl Iterator<Item = (u32, Range<u32>)> {
-        let ends = self.runs.iter().skip(1).map(|(_, first)| *first);
+    /// Returns each run, with the range of its matches.
+    fn runs(&self) -> impl Iterator<Item = (FoundRun, Range<u32>)> {
+        let ends = self.runs.iter().skip(1).map(|run| run.first);
         let ends = ends.chain([self.found.len() as u32]);
         let runs = self.runs.iter().zip(ends);
-        runs.map(|((log, first), end)| (*log, *first..end))
+        runs.map(|(run, end)| (*run, run.first..end))
     }
 }
 
@@ -145,9 +168,10 @@ impl HeldMatches {
         held.sort_unstable_by_key(|(at, _)| *at);
         for ((part, _), found) in held {
             let of = self.found.len() as u32;
-            let runs = found.runs().map(|(log, range)| MatchRun {
-                log,
+            let runs = found.runs().map(|(run, range)| MatchRun {
+                log: run.log,
                 part,
+                block: run.block,
                 of,
                 range,
             });
@@ -166,7 +190,7 @@ impl HeldMatches {
     pub(super) fn sort_logs<T: Ord>(&mut self, logs: usize, place: impl Fn(usize) -> T) {
         const PARTS: usize = Part::ALL.len();
         let mut in_order: Vec<usize> = (0..logs).collect();
-        in_order.sort_by_key(|log| place(*log));
+        in_order.sort_by_cached_key(|log| place(*log));
         // How many runs each part of each log has, and then the place of the next one.
         let mut next = vec![0; logs * PARTS];
         let of = |run: &MatchRun| run.log as usize * PARTS + run.part.number();
@@ -187,40 +211,12 @@ impl HeldMatches {
             .iter()
             .map(|number| self.runs[*number as usize].clone());
         self.runs = sorted.collect();
-        let mut from = 0;
-        while let Some(first) = self.runs.get(from) {
-            let is_same = |run: &&MatchRun| (run.log, run.part) == (first.log, first.part);
-            let end = from + self.runs[from..].iter().take_while(is_same).count();
-            self.sort_runs(from..end);
-            from = end;
-        }
-    }
-
-    /// Merges these runs, which are of one part of one log, unless they are in order.
-    fn sort_runs(&mut self, range: Range<usize>) {
-        let runs = &self.runs[range.clone()];
-        let matches = PartMatches { runs, all: self };
-        let mut last = None;
-        let are_sorted = matches.slices().all(|slice| {
-            let first = slice.first().map(|one| one.order());
-            last < first && {
-                last = slice.last().map(|one| one.order());
-                true
-            }
-        });
-        if are_sorted {
-            return;
-        }
         // Segments of the index that were built at the same time have blocks in between.
-        let mut merged = matches.slices().collect::<Vec<_>>().concat();
-        merged.sort_by_key(|one| one.order());
-        for run in &mut self.runs[range.clone()] {
-            run.range = 0..0;
+        let first = |run: &MatchRun| self.found[run.of as usize][run.range.start as usize].order();
+        let is_same = |a: &MatchRun, b: &MatchRun| (a.log, a.part) == (b.log, b.part);
+        for runs in self.runs.chunk_by_mut(is_same) {
+            runs.sort_by(|a, b| (a.block.cmp(&b.block)).then_with(|| first(a).cmp(&first(b))));
         }
-        let first = &mut self.runs[range.start];
-        first.of = self.found.len() as u32;
-        first.range = 0..merged.len() as u32;
-        self.found.push(merged);
     }
 
     /// Returns the matches of each log, once they are sorted.
@@ -232,37 +228,47 @@ impl HeldMatches {
                 let matches = PartMatches { runs, all: self };
                 (runs[0].part, Matches::Held(matches))
             });
-            LogMatches {
-                log: runs[0].log as usize,
-                parts: parts.collect(),
-            }
+            LogMatches::new(runs[0].log as usize, parts)
         })
     }
 }
 
 impl<'a> PartMatches<'a> {
-    /// Returns the matches, in order.
-    pub(super) fn slices(self) -> impl Iterator<Item = &'a [TermOccurrence]> {
-        let slice = |run: &'a MatchRun| {
+    /// Returns the matches of one block after another, in order; there may be several of one block.
+    pub(super) fn blocks(self) -> impl Iterator<Item = BlockMatches<'a>> {
+        self.runs.iter().map(move |run| {
             let range = run.range.start as usize..run.range.end as usize;
-            &self.all.found[run.of as usize][range]
-        };
-        let slices = self.runs.iter().map(slice);
-        slices.filter(|slice| !slice.is_empty())
-    }
-
-    /// Returns the matches of one block after another, in order.
-    pub(super) fn blocks(self) -> impl Iterator<Item = &'a [TermOccurrence]> {
-        let slices = self.slices();
-        slices.flat_map(|slice| slice.chunk_by(|a, b| a.block() == b.block()))
+            BlockMatches {
+                block: run.block as usize,
+                found: &self.all.found[run.of as usize][range],
+            }
+        })
     }
 }
 
-impl LogMatches<'_> {
+impl<'a> LogMatches<'a> {
+    pub(super) fn new(log: usize, of_parts: impl Iterator<Item = (Part, Matches<'a>)>) -> Self {
+        let mut parts = [None; Part::ALL.len()];
+        of_parts.for_each(|(part, matches)| parts[part.number()] = Some(matches));
+        Self { log, parts }
+    }
+
+    /// Returns the parts with matches, in their order.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (Part, Matches<'a>)> {
+        let parts = Part::ALL.into_iter();
+        parts.filter_map(|part| Some((part, self.part(part)?)))
+    }
+
+    pub(super) fn part(&self, part: Part) -> Option<Matches<'a>> {
+        self.parts[part.number()]
+    }
+
     /// Returns how many matches there are, if they are held.
     pub(super) fn held(&self) -> Option<usize> {
-        let held = self.parts.iter().map(|(_, matches)| match matches {
-            Matches::Held(found) => Some(found.slices().map(<[_]>::len).sum::<usize>()),
+        let held = self.parts().map(|(_, matches)| match matches {
+            Matches::Held(found) => {
+                Some(found.runs.iter().map(|run| run.range.len()).sum::<usize>())
+            }
             Matches::In(_) => None,
         });
         held.sum()
@@ -274,9 +280,8 @@ impl Matches<'_> {
     pub(super) fn span(&self) -> Option<(usize, usize)> {
         match self {
             Self::Held(found) => {
-                let first = found.slices().next()?.first()?;
-                let last = found.slices().last()?.last()?;
-                Some((first.block(), last.block()))
+                let (first, last) = (found.runs.first()?, found.runs.last()?);
+                Some((first.block as usize, last.block as usize))
             }
             Self::In(blocks) => Some((*blocks.first()?, *blocks.last()?)),
         }
@@ -304,7 +309,7 @@ mod tests {
             ),
         ) {
             let mut held = Vec::new();
-            let mut expected: BTreeMap<u32, Vec<TermOccurrence>> = BTreeMap::new();
+            let mut expected: BTreeMap<u32, Vec<(usize, TermOccurrence)>> = BTreeMap::new();
             let mut block = 0;
             for (at, runs) in searched.iter().enumerate() {
                 let mut found = FoundMatches::new(3, 0);
@@ -312,11 +317,13 @@ mod tests {
                     // The blocks of those that are searched together go up, and others are between.
                     block = (block + 7) % 61;
                     let one = |((message, needle), times): (&(usize, usize), &u32)| {
-                        TermOccurrence::new((block * 8 + at, *message), *needle, (*times, true))
+                        TermOccurrence::new(*message, *needle, (*times, true))
                     };
-                    let matches: Vec<TermOccurrence> = matches.iter().map(one).collect();
-                    found.extend(*log, matches.iter().copied());
-                    expected.entry(*log).or_default().extend(matches);
+                    let matches = matches.iter().map(one);
+                    let number = block * 8 + at;
+                    found.extend((*log, number as u32), matches.clone());
+                    let of_log = expected.entry(*log).or_default();
+                    of_log.extend(matches.map(|one| (number, one)));
                 }
                 held.push(((Part::Words, at), found));
             }
@@ -326,10 +333,12 @@ mod tests {
             prop_assert_eq!(all.count(), expected.values().map(Vec::len).sum::<usize>());
             all.sort_logs(4, |log| log);
             let by_log = all.by_log().map(|found| {
-                let [(Part::Words, Matches::Held(matches))] = found.parts.as_slice() else {
+                let parts: Vec<_> = found.parts().collect();
+                let [(Part::Words, Matches::Held(matches))] = parts.as_slice() else {
                     panic!("all are of one part");
                 };
-                (found.log as u32, matches.slices().collect::<Vec<_>>().concat())
+                let matches = matches.blocks().flat_map(|of| of.found.iter().map(move |one| (of.block, *one)));
+                (found.log as u32, matches.collect::<Vec<_>>())
             });
             prop_assert_eq!(by_log.collect::<Vec<_>>(), expected.into_iter().collect::<Vec<_>>());
         }
@@ -337,15 +346,19 @@ mod tests {
 
     #[test]
     fn the_forms_of_a_needle_in_a_message_are_one_match() {
-        let form =
-            |message, needle, times| TermOccurrence::new((1, message), needle, (times, false));
+        let form = |message, needle, times| TermOccurrence::new(message, needle, (times, false));
         let mut found = FoundMatches::new(2, 4);
-        found.extend(0, [form(3, 0, 1), form(3, 0, 2), form(3, 1, 1)].into_iter());
-        found.extend(0, [form(4, 1, 5)].into_iter());
-        assert_eq!(found.found, [form(3, 0, 3), form(3, 1, 1), form(4, 1, 5)]);
+        let forms = [form(3, 0, 1), form(3, 0, 2), form(3, 1, 1)];
+        found.extend((0, 1), forms.into_iter());
+        found.extend((0, 1), [form(4, 1, 5)].into_iter());
+        // The same message number in another block.
+        found.extend((0, 2), [form(4, 1, 1)].into_iter());
         assert_eq!(
-            (found.messages, found.with, found.runs),
-            (2, vec![1, 2], vec![(0, 0)])
+            found.found,
+            [form(3, 0, 3), form(3, 1, 1), form(4, 1, 5), form(4, 1, 1)]
         );
+        assert_eq!((found.messages, &found.with), (3, &vec![1, 3]));
+        let runs = found.runs().map(|(run, range)| (run.block, range));
+        assert_eq!(runs.collect::<Vec<_>>(), [(1, 0..3), (2, 3..4)]);
     }
 }

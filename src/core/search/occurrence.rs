@@ -12,8 +12,16 @@ use crate::core::corpus::{
 };
 use crate::core::text::Stems;
 
-/// A match with its log, while a block is searched.
-pub(super) type Found = (u32, TermOccurrence);
+/// A match with its log and its block, while blocks are searched.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    pub(super) log: u32,
+    block: u32,
+    pub(super) occurrence: TermOccurrence,
+}
+
+/// What the index says about a block, and the number of that.
+type IndexedOccurrence = (u32, TermOccurrence);
 
 /// The lists of the needles, each with its needle's number and whether it is of the needle itself.
 type NeedleLists<'a> = WordLists<'a, (u8, bool)>;
@@ -26,7 +34,7 @@ pub(super) struct Lookup<'a> {
     of: Option<(Part, usize)>,
     found: Vec<Found>,
     lists: Vec<(Part, NeedleLists<'a>)>,
-    spans: VecDeque<((Part, usize), Vec<TermOccurrence>)>,
+    spans: VecDeque<((Part, usize), Vec<IndexedOccurrence>)>,
 }
 
 impl<'a> Lookup<'a> {
@@ -47,9 +55,9 @@ impl<'a> Lookup<'a> {
             self.hold_span((corpus, needles), (part, span));
             let held = self.spans.iter().find(|(of, _)| *of == (part, span));
             let indexed = held.map_or(&[][..], |(_, indexed)| indexed);
-            let is_before = |found: &TermOccurrence| found.block() < number;
+            let is_before = |(block, _): &IndexedOccurrence| (*block as usize) < number;
             let mine = &indexed[indexed.partition_point(is_before)..];
-            let mine = &mine[..mine.partition_point(|found| found.block() == number)];
+            let mine = &mine[..mine.partition_point(|(block, _)| *block as usize == number)];
             // A damaged block is recorded by the corpus.
             let to = (&mut self.stems, &mut self.found);
             let _ = search_block((part, &block), (needles, mine), to);
@@ -115,7 +123,9 @@ fn search_messages(
         let (part, lists, spans) = &slices[slice];
         lists.each_span(spans.clone(), &mut |lists| {
             let mut found = FoundMatches::new(needles.all.len(), read(&lists, all));
-            lists.each_run(all, |run| found.extend(run.log as u32, matches(run)));
+            lists.each_run(all, |run| {
+                found.extend((run.log as u32, run.block as u32), matches(run));
+            });
             take((*part, lists.number), found);
         });
     });
@@ -146,8 +156,9 @@ fn search_results(
         work,
         |at, all: Vec<Found>| {
             let mut found = FoundMatches::new(needles.all.len(), all.len());
-            for one in all.chunk_by(|a, b| a.0 == b.0) {
-                found.extend(one[0].0, one.iter().map(|(_, one)| *one));
+            for one in all.chunk_by(|a, b| (a.log, a.block) == (b.log, b.block)) {
+                let of = (one[0].log, one[0].block);
+                found.extend(of, one.iter().map(|found| found.occurrence));
             }
             take((part, at), found);
         },
@@ -178,17 +189,19 @@ fn read(lists: &SpanLists<'_, (u8, bool)>, all: &mut OccurrenceList) -> usize {
 fn matches(run: MessageRun<'_>) -> impl Iterator<Item = TermOccurrence> {
     run.words.iter().map(move |word| {
         let (needle, is_exact) = (word.number() >> 1, word.number() & 1 == 1);
-        let at = (run.block, run.message(*word));
-        TermOccurrence::new(at, needle.into(), (word.times(), is_exact))
+        let counted = (word.times(), is_exact);
+        TermOccurrence::new(run.message(*word), needle.into(), counted)
     })
 }
 
 /// Returns what the index says about a span, by block.
-fn by_block(lists: &SpanLists<'_, (u8, bool)>) -> Vec<TermOccurrence> {
+fn by_block(lists: &SpanLists<'_, (u8, bool)>) -> Vec<IndexedOccurrence> {
     let mut all = OccurrenceList::default();
     let mut found = Vec::with_capacity(read(lists, &mut all));
-    lists.each_run(&all, |run| found.extend(matches(run)));
-    found.sort_by_key(|one| one.order());
+    lists.each_run(&all, |run| {
+        found.extend(matches(run).map(|one| (run.block as u32, one)));
+    });
+    found.sort_by_key(|(block, one)| (*block, one.order()));
     found
 }
 
@@ -196,7 +209,7 @@ fn by_block(lists: &SpanLists<'_, (u8, bool)>) -> Vec<TermOccurrence> {
 /// in order.
 fn search_block(
     (part, block): (Part, &Block<'_>),
-    (needles, indexed): (&Needles, &[TermOccurrence]),
+    (needles, indexed): (&Needles, &[IndexedOccurrence]),
     (stems, found): (&mut Stems, &mut Vec<Found>),
 ) -> Option<()> {
     if indexed.is_empty() {
@@ -208,17 +221,21 @@ fn search_block(
     }
     let may_hold = indexed
         .iter()
-        .fold(0, |all, found| all | 1 << found.needle());
+        .fold(0, |all, (_, found)| all | 1 << found.needle());
     search_text((part, block), (needles, may_hold), (stems, found))
 }
 
 /// Adds what the index says about a block, in the order of its messages: log and occurrence.
-fn add_indexed(block: &Block<'_>, indexed: &[TermOccurrence], found: &mut Vec<Found>) {
-    for forms in indexed.chunk_by(|a, b| a.order() == b.order()) {
-        if let Some(log) = block.log(forms[0].message()) {
+fn add_indexed(block: &Block<'_>, indexed: &[IndexedOccurrence], found: &mut Vec<Found>) {
+    for forms in indexed.chunk_by(|(_, a), (_, b)| a.order() == b.order()) {
+        let (number, first) = forms[0];
+        if let Some(log) = block.log(first.message()) {
             let others = forms[1..].iter();
-            let whole = others.fold(forms[0], |whole, form| whole.with(*form));
-            found.push((log as u32, whole));
+            found.push(Found {
+                log: log as u32,
+                block: number,
+                occurrence: others.fold(first, |whole, (_, form)| whole.with(*form)),
+            });
         }
     }
 }
@@ -251,9 +268,11 @@ fn search_text(
             let mut counts = counted(&places[from..from + length]);
             counts.sort_unstable();
             for (needle, times, is_exact) in counts {
-                let at = (block.number(), number);
-                let occurrence = TermOccurrence::new(at, needle, (times, is_exact));
-                found.push((message.log as u32, occurrence));
+                found.push(Found {
+                    log: message.log as u32,
+                    block: block.number() as u32,
+                    occurrence: TermOccurrence::new(number, needle, (times, is_exact)),
+                });
             }
         }
         from += length;

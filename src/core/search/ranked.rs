@@ -10,7 +10,7 @@ use super::matches::{FoundInParts, HeldMatches, LogMatches, Matches};
 use super::needle::{Haystack, Needles};
 use super::occurrence::{self, Lookup};
 use super::score::{Conversations, Passage, PassageGroup, Rarity, counted, session_score, worth};
-use super::walker::{MessagePosition, blocks_of_logs};
+use super::walker::{BlocksOfLogs, MessagePosition};
 use super::{MemoryText, Sources, on_all_cores, with_on_all_cores};
 use crate::core::corpus::{Corpus, Part};
 use crate::core::parallel::cores;
@@ -207,19 +207,19 @@ impl<'a> Occurrences<'a> {
         /// time on all cores: as few as this, or as keep each thread busy this often.
         const FEW: usize = 64;
         const OFTEN: usize = 16;
-        let blocks: Vec<(Part, Vec<Vec<usize>>)> = Part::ALL
+        let blocks: Vec<(Part, BlocksOfLogs)> = Part::ALL
             .into_iter()
             .filter(|part| *part == Part::Words || self.logs.is_none())
-            .map(|part| (part, blocks_of_logs(corpus, part)))
+            .map(|part| (part, BlocksOfLogs::new(corpus, part)))
             .collect();
         let words = &blocks[0].1;
         // Logs in the same blocks are scored together.
         if let Some(logs) = &mut self.logs {
-            logs.sort_logs(words.len(), |log| words[log].first());
+            logs.sort_logs(words.logs(), |log| words.of(log).first());
         }
         let mut logs = self.matches(&blocks);
         if self.logs.is_none() {
-            logs.sort_by_key(|found| (words[found.log].first(), found.log));
+            logs.sort_by_key(|found| (words.of(found.log).first(), found.log));
         }
         let scoring = LogScoring {
             corpus,
@@ -235,7 +235,7 @@ impl<'a> Occurrences<'a> {
         let sessions = with_on_all_cores(groups.len(), make, |(lookup, held), group| {
             let mut sessions = Vec::new();
             for found in groups[group] {
-                let of = (found, &*words[found.log]);
+                let of = (found, words.of(found.log));
                 let is_held = found
                     .held()
                     .is_some_and(|count| count <= self.limits.passages);
@@ -258,18 +258,18 @@ impl<'a> Occurrences<'a> {
     }
 
     /// Returns the matches of each log, by what is held, or by the blocks of each part.
-    fn matches<'b>(&'b self, blocks: &'b [(Part, Vec<Vec<usize>>)]) -> Vec<LogMatches<'b>> {
+    fn matches<'b>(&'b self, blocks: &'b [(Part, BlocksOfLogs)]) -> Vec<LogMatches<'b>> {
         if let Some(logs) = &self.logs {
             return logs.by_log().collect();
         }
-        let count = blocks.iter().map(|(_, logs)| logs.len()).max();
-        let matches = (0..count.unwrap_or(0)).map(|log| LogMatches {
-            log,
-            parts: blocks
-                .iter()
-                .filter(|(part, _)| self.parts.contains(part))
-                .map(|(part, logs)| (*part, Matches::In(&logs[log])))
-                .collect(),
+        let logs = blocks.first().map_or(0, |(_, blocks)| blocks.logs());
+        let matches = (0..logs).map(|log| {
+            let parts = blocks.iter();
+            let parts = parts.filter(|(part, _)| self.parts.contains(part));
+            LogMatches::new(
+                log,
+                parts.map(|(part, blocks)| (*part, Matches::In(blocks.of(log)))),
+            )
         });
         matches.collect()
     }
@@ -278,9 +278,8 @@ impl<'a> Occurrences<'a> {
 /// Releases the memory of the outlines of logs that were scored.
 fn release(corpus: &Corpus, logs: &[LogMatches<'_>]) {
     for part in Part::ALL {
-        let mine = logs.iter().flat_map(|found| &found.parts);
-        let mine = mine.filter(|(of, _)| *of == part);
-        let spans = mine.filter_map(|(_, matches)| matches.span());
+        let mine = logs.iter().filter_map(|found| found.part(part));
+        let spans = mine.filter_map(|matches| matches.span());
         let first = spans.clone().map(|(first, _)| first).min();
         if let (Some(first), Some(last)) = (first, spans.map(|(_, last)| last).max()) {
             corpus.release_outlines(part, first..last + 1);

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::score::{Count, FROM_AFTER, FROM_BEFORE, Passage, PassageGroup, worth_of};
-use super::term_occurrence::TermOccurrence;
+use super::term_occurrence::{BlockMatches, TermOccurrence};
 use crate::core::corpus::{Corpus, CorpusMessage, MessageSummary, MessageTable, Part};
 use crate::core::log::{MessageKind, Origin};
 
@@ -21,17 +21,51 @@ pub(super) struct LogWalker<'a> {
     open: Cell<Option<(usize, MessageTable<'a>)>>,
 }
 
-/// Returns for each log the blocks that have messages of it.
-pub(super) fn blocks_of_logs(corpus: &Corpus, part: Part) -> Vec<Vec<usize>> {
-    let mut blocks = vec![Vec::new(); corpus.logs().len()];
-    for block in corpus.blocks(part) {
-        for log in block.logs() {
-            if blocks[log].last() != Some(&block.number()) {
-                blocks[log].push(block.number());
+/// For each log the blocks of a part that have messages of it.
+pub(super) struct BlocksOfLogs {
+    /// Those of one log after those of another.
+    blocks: Vec<usize>,
+    /// Where those of each log end.
+    ends: Vec<usize>,
+}
+
+impl BlocksOfLogs {
+    pub(super) fn new(corpus: &Corpus, part: Part) -> Self {
+        let logs = corpus.logs().len();
+        let mut last = vec![None; logs];
+        let mut pairs = Vec::new();
+        // How many each log has, and then the place of the next one.
+        let mut next = vec![0; logs];
+        for block in corpus.blocks(part) {
+            for log in block.logs() {
+                if last[log].replace(block.number()) != Some(block.number()) {
+                    pairs.push((log, block.number()));
+                    next[log] += 1;
+                }
             }
         }
+        let mut sum = 0;
+        for count in &mut next {
+            sum += std::mem::replace(count, sum);
+        }
+        let mut blocks = vec![0; pairs.len()];
+        for (log, block) in pairs {
+            blocks[next[log]] = block;
+            next[log] += 1;
+        }
+        Self { blocks, ends: next }
     }
-    blocks
+
+    /// Returns the number of logs.
+    pub(super) fn logs(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Returns the blocks of a log, in order.
+    pub(super) fn of(&self, log: usize) -> &[usize] {
+        let before = log.checked_sub(1);
+        &self.blocks[before.map_or(0, |before| self.ends[before])..self.ends[log]]
+    }
 }
 
 impl<'a> LogWalker<'a> {
@@ -49,13 +83,13 @@ impl<'a> LogWalker<'a> {
     /// did in one call says little about the calls before and after it.
     pub(super) fn single_passages(
         &self,
-        found: &[TermOccurrence],
+        matches: BlockMatches<'_>,
         most: usize,
         done: &mut dyn FnMut(PassageGroup),
     ) {
         let mut group = PassageGroup::default();
-        for occurrences in found.chunk_by(|a, b| a.is_in_message_of(*b)) {
-            if let Some(passage) = self.passage(occurrences[0].at()) {
+        for (at, occurrences) in matches.messages() {
+            if let Some(passage) = self.passage(at) {
                 let counts = counts_of(occurrences, group.passages.len());
                 group.counts.extend(counts);
                 group.passages.push(passage);
@@ -162,9 +196,8 @@ impl<'w, 'a> Grouping<'w, 'a> {
     }
 
     /// Adds matches, in the order of the log; passes groups that are complete to `done`.
-    pub(super) fn add(&mut self, found: &[TermOccurrence], done: &mut dyn FnMut(PassageGroup)) {
-        for occurrences in found.chunk_by(|a, b| a.is_in_message_of(*b)) {
-            let at = occurrences[0].at();
+    pub(super) fn add(&mut self, matches: BlockMatches<'_>, done: &mut dyn FnMut(PassageGroup)) {
+        for (at, occurrences) in matches.messages() {
             self.gap.clear();
             if let Some(last) = self.group.passages.last() {
                 let to = (Self::REACH, Some(at));
