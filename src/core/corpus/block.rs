@@ -466,10 +466,11 @@ mod tests {
             (LONGEST, MessageKind::ToolResult)
         );
         assert!(sealed.shape.stored < sealed.shape.text / 100);
+        let stored = sealed.text.as_slice();
         let frames = Frames::new(
             Part::Results.frame_size(),
             sealed.shape.text as usize,
-            &sealed.text,
+            &stored,
         );
         let text = frames
             .read_all(&Decompressors::default())

@@ -2,6 +2,7 @@
 //!
 //! The sizes of the compressed frames come first, then the frames.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,13 +21,25 @@ pub(super) struct FrameWriter {
 }
 
 /// Compressed text.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct Frames<'a> {
     /// The size of a frame, before compression.
     size: usize,
     /// The length of the text.
     length: usize,
-    stored: &'a [u8],
+    stored: &'a dyn Stored,
+}
+
+/// The bytes of compressed text.
+pub(super) trait Stored {
+    /// Returns a range; `None` if it is out of bounds or cannot be read.
+    fn get(&self, range: Range<usize>) -> Option<Cow<'_, [u8]>>;
+}
+
+impl Stored for &[u8] {
+    fn get(&self, range: Range<usize>) -> Option<Cow<'_, [u8]>> {
+        <[u8]>::get(self, range).map(Cow::Borrowed)
+    }
 }
 
 /// Decompressors that are used again, since each takes memory that must be set up.
@@ -66,7 +79,7 @@ impl FrameWriter {
 }
 
 impl<'a> Frames<'a> {
-    pub(super) fn new(size: usize, length: usize, stored: &'a [u8]) -> Self {
+    pub(super) fn new(size: usize, length: usize, stored: &'a dyn Stored) -> Self {
         Self {
             size,
             length,
@@ -92,24 +105,31 @@ impl<'a> Frames<'a> {
     /// Returns the text of these frames; `None` if it is damaged.
     pub(super) fn read(&self, frames: Range<usize>, with: &Decompressors) -> Option<Vec<u8>> {
         let count = self.length.div_ceil(self.size);
-        let mut sizes = ByteReader(self.stored.get(..ENTRY * count)?);
-        let mut rest = self.stored.get(ENTRY * count..)?;
+        let head = self.stored.get(0..ENTRY * count)?;
+        let sizes_of = |frames: Range<usize>| {
+            let sizes = head.get(ENTRY * frames.start..ENTRY * frames.end);
+            sizes.map(ByteReader)
+        };
+        let stored_bytes = |frames: Range<usize>| {
+            let mut sizes = sizes_of(frames.clone())?;
+            frames
+                .into_iter()
+                .try_fold(0usize, |sum, _| sum.checked_add(sizes.u32()? as usize))
+        };
+        let from = (ENTRY * count).checked_add(stored_bytes(0..frames.start)?)?;
+        let to = from.checked_add(stored_bytes(frames.clone())?)?;
+        let stored = self.stored.get(from..to)?;
         let end = self.length.min(frames.end.checked_mul(self.size)?);
         let mut text = vec![0; end.checked_sub(frames.start * self.size)?];
-        let mut room = text.as_mut_slice();
         let mut decompressor = with.take()?;
-        for frame in 0..frames.end {
-            let (stored, after) = rest.split_at_checked(sizes.u32()? as usize)?;
-            rest = after;
-            if frame < frames.start {
-                continue;
-            }
-            let (mine, others) = room.split_at_mut(room.len().min(self.size));
-            let written = decompressor.decompress_to_buffer(stored, mine).ok()?;
-            if written != mine.len() {
+        let mut sizes = sizes_of(frames)?;
+        let mut left = ByteReader(&stored);
+        for room in text.chunks_mut(self.size) {
+            let frame = left.bytes(sizes.u32()? as usize)?;
+            let written = decompressor.decompress_to_buffer(frame, room).ok()?;
+            if written != room.len() {
                 return None;
             }
-            room = others;
         }
         with.put_back(decompressor);
         Some(text)
@@ -167,6 +187,7 @@ mod tests {
         ) {
             let text = word.repeat(count).into_bytes();
             let stored = compressed(&text);
+            let stored = stored.as_slice();
             let frames = Frames::new(SIZE, text.len(), &stored);
             let with = Decompressors::default();
             prop_assert_eq!(frames.read_all(&with), Some(text.clone()));
@@ -191,7 +212,7 @@ mod tests {
             stored[at] ^= 1u8 << bit;
             let with = Decompressors::default();
             for stored in [&stored[..], &stored[..cut.index(stored.len())]] {
-                let read = Frames::new(SIZE, text.len(), stored).read_all(&with);
+                let read = Frames::new(SIZE, text.len(), &stored).read_all(&with);
                 prop_assert!(read.is_none_or(|read| read.len() == text.len()));
             }
         }

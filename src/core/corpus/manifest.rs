@@ -199,7 +199,8 @@ impl Manifest {
     pub(super) fn load(cache: &Path) -> Option<Self> {
         let file = open_capped(&cache.join(NAME), LARGEST_WHOLE).ok()?;
         // Decoding it as it is mapped is faster than reading it into memory first.
-        Self::decode(&Mapped::new(&file, file.metadata().ok()?.len()).ok()?)
+        let length = file.metadata().ok()?.len();
+        Self::decode(&Mapped::new(file, length).ok()?)
     }
 
     /// Deletes the manifest, so that the next build starts from scratch.

@@ -5,9 +5,10 @@
 //! whoever uses it then rebuilds the cache. Faults outside these maps are passed on to the handler
 //! that was installed before.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use memmap2::{Mmap, MmapOptions};
 
@@ -17,11 +18,13 @@ pub(super) struct Mapped {
     // Dropped before the map, so that the handler never sees a range that is not mapped.
     guard: guard::Guard,
     map: Mmap,
+    #[cfg(unix)]
+    file: File,
 }
 
 impl Mapped {
     /// Maps the first `length` bytes of a file.
-    pub(super) fn new(file: &File, length: u64) -> io::Result<Self> {
+    pub(super) fn new(file: File, length: u64) -> io::Result<Self> {
         let length = usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
         if file.metadata()?.len() < length as u64 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -30,9 +33,32 @@ impl Mapped {
         // directory: bytes before a manifest's length are never written again, and a pack that is
         // no longer used is unlinked. If another program truncates one, the guard takes over.
         #[allow(unsafe_code)]
-        let map = unsafe { MmapOptions::new().len(length).map(file) }?;
+        let map = unsafe { MmapOptions::new().len(length).map(&file) }?;
         let guard = guard::Guard::new(&map)?;
-        Ok(Self { guard, map })
+        Ok(Self {
+            guard,
+            map,
+            #[cfg(unix)]
+            file,
+        })
+    }
+
+    /// Returns a range without mapping its pages, `None` if it is out of bounds or the file no
+    /// longer has it. For a few bytes far from others: reading one of them in the map also loads
+    /// the pages around it, which takes longer, and memory.
+    #[cfg(unix)]
+    pub(super) fn read(&self, range: Range<usize>) -> Option<Cow<'_, [u8]>> {
+        use std::os::unix::fs::FileExt as _;
+        let mut bytes = vec![0; self.map.get(range.clone())?.len()];
+        let at = range.start as u64;
+        self.file.read_exact_at(&mut bytes, at).ok()?;
+        Some(Cow::Owned(bytes))
+    }
+
+    /// Returns a range; `None` if it is out of bounds.
+    #[cfg(not(unix))]
+    pub(super) fn read(&self, range: Range<usize>) -> Option<Cow<'_, [u8]>> {
+        self.map.get(range).map(Cow::Borrowed)
     }
 
     /// Whether bytes were read that the file no longer has; they are zeros.
@@ -226,11 +252,15 @@ mod tests {
         std::fs::write(&path, vec![7; 100_000]).expect("a file");
         let file = File::options().read(true).write(true).open(&path);
         let file = file.expect("opens");
-        let other = Mapped::new(&file, 10).expect("maps");
-        let map = Mapped::new(&file, 100_000).expect("maps");
-        assert!(Mapped::new(&file, 100_001).is_err());
+        let mapped = |length| Mapped::new(file.try_clone().expect("is copied"), length);
+        let other = mapped(10).expect("maps");
+        let map = mapped(100_000).expect("maps");
+        assert!(mapped(100_001).is_err());
+        assert_eq!(map.read(99_998..100_000).as_deref(), Some(&[7, 7][..]));
+        assert_eq!(map.read(99_998..100_001), None);
         assert_eq!((map[0], map[99_999], map.has_shrunk()), (7, 7, false));
         file.set_len(10).expect("shrinks");
+        assert_eq!(map.read(99_998..100_000), None);
         assert_eq!(map[99_999], 0);
         assert!(map.iter().skip(10).all(|byte| *byte == 0));
         assert_eq!((map[0], map.has_shrunk()), (7, true));
@@ -238,6 +268,6 @@ mod tests {
         drop(map);
         // A range that is used again starts without a report.
         file.set_len(100_000).expect("grows");
-        assert!(!Mapped::new(&file, 100_000).expect("maps").has_shrunk());
+        assert!(!mapped(100_000).expect("maps").has_shrunk());
     }
 }

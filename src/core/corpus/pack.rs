@@ -6,10 +6,13 @@
 //! manifest is never read with the packs of another generation. Bytes beyond the length in the
 //! manifest are from a build that did not finish, and are overwritten.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::frames::Stored;
 use super::mapped::Mapped;
 use super::{PARTS, Part};
 use crate::core::foreign::open_regular;
@@ -273,6 +276,33 @@ impl PackAppender<'_> {
     }
 }
 
+/// A range of a pack of which few bytes are read, far from others; see [`Mapped::read`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PackRange<'a> {
+    pack: &'a PackBytes,
+    at: u64,
+    length: u64,
+}
+
+impl<'a> PackRange<'a> {
+    pub(super) fn new(pack: &'a PackBytes, at: u64, length: u64) -> Self {
+        Self { pack, at, length }
+    }
+
+    /// Returns a range of it; `None` if that is out of bounds or cannot be read.
+    pub(super) fn get(&self, range: Range<usize>) -> Option<Cow<'a, [u8]>> {
+        let (from, to) = (range.start as u64, range.end as u64);
+        let at = self.at.checked_add(from).filter(|_| to <= self.length)?;
+        self.pack.read(at, to.checked_sub(from)?)
+    }
+}
+
+impl Stored for PackRange<'_> {
+    fn get(&self, range: Range<usize>) -> Option<Cow<'_, [u8]>> {
+        self.get(range)
+    }
+}
+
 /// The packs of a generation, mapped up to the lengths that a manifest gives.
 #[derive(Debug)]
 pub(super) struct Maps(Vec<PackBytes>);
@@ -294,6 +324,15 @@ impl PackBytes {
             Self::Memory(bytes) => bytes,
         };
         bytes.get(from..to)
+    }
+
+    fn read(&self, at: u64, length: u64) -> Option<Cow<'_, [u8]>> {
+        let from = usize::try_from(at).ok()?;
+        let to = usize::try_from(at.checked_add(length)?).ok()?;
+        match self {
+            Self::Mapped(map) => map.read(from..to),
+            Self::Memory(bytes) => bytes.get(from..to).map(Cow::Borrowed),
+        }
     }
 
     /// Releases the memory of a range that was read; it can be read again.
@@ -336,6 +375,11 @@ impl Maps {
         self.0.get(pack.number())?.get(at, length)
     }
 
+    /// Returns the bytes of a pack.
+    pub(super) fn pack(&self, pack: Pack) -> Option<&PackBytes> {
+        self.0.get(pack.number())
+    }
+
     /// Releases the memory of a range that was read; it can be read again.
     pub(super) fn release(&self, pack: Pack, at: u64, length: u64) {
         if let Some(pack) = self.0.get(pack.number()) {
@@ -352,7 +396,7 @@ impl Maps {
 
 /// Returns the first `length` bytes of a pack: mapped, or read if there are too many maps.
 fn load(file: &File, length: u64) -> io::Result<PackBytes> {
-    match Mapped::new(file, length) {
+    match Mapped::new(file.try_clone()?, length) {
         Ok(map) => Ok(PackBytes::Mapped(map)),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(error),
         Err(_) => {

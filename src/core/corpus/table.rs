@@ -14,6 +14,8 @@ pub struct MessageTable<'a> {
     pub(super) block: Block<'a>,
     /// The outlines and the names.
     pub(super) head: &'a [u8],
+    /// The rows from that of the message `first`: all of them, or some.
+    pub(super) first: usize,
     pub(super) rows: &'a [u8],
     /// Whether all rows have been verified.
     pub(super) is_verified: bool,
@@ -81,7 +83,7 @@ pub struct MessageOutline {
 impl<'a> MessageTable<'a> {
     /// Returns the number of messages, visible or not.
     pub fn count(&self) -> usize {
-        self.rows.len() / block::ROW
+        self.block.count()
     }
 
     /// Returns the log of a message, if it is visible.
@@ -184,7 +186,7 @@ impl<'a> MessageTable<'a> {
     /// Returns a row; `None` if there is none or it is damaged.
     #[inline]
     pub(super) fn row(&self, number: usize) -> Option<&'a [u8]> {
-        let from = number.checked_mul(block::ROW)?;
+        let from = number.checked_sub(self.first)?.checked_mul(block::ROW)?;
         let row = self.rows.get(from..from + block::ROW)?;
         let is_whole = self.is_verified || block::is_whole(row);
         if !is_whole {

@@ -1,13 +1,14 @@
 //! Read access to the blocks of the corpus and their messages.
 
+use std::borrow::Cow;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::block::{self, MessageRow};
-use super::frames::Frames;
+use super::frames::{Frames, Stored};
 use super::manifest::BlockRow;
-use super::pack::Pack;
+use super::pack::{Pack, PackRange};
 use super::{Corpus, MessageTable, Part};
 use crate::core::log::{MessageKind, Origin, Role};
 
@@ -165,6 +166,7 @@ impl<'a> Block<'a> {
         let table = head.zip(rows).map(|(head, rows)| MessageTable {
             block: *self,
             head,
+            first: 0,
             rows,
             is_verified: self.is_checked(TEXT_IS_WHOLE),
         });
@@ -212,24 +214,43 @@ impl<'a> Block<'a> {
         number: usize,
         take: impl FnOnce(&CorpusMessage<'_>) -> T,
     ) -> Option<T> {
-        let (stored, table) = (self.stored()?, self.table()?);
-        let range = table.range(number)?;
-        if !self.row.shape.is_compressed() {
-            return table.message(number, stored.get(range)).as_ref().map(take);
+        let first = number.saturating_sub(1);
+        let rows = self.rows(first..number + 1);
+        if rows.is_none() {
+            self.corpus.report_damage();
         }
-        // A log that is not visible is no reason to decompress anything.
+        let rows = rows?;
+        let table = MessageTable {
+            first,
+            rows: &rows,
+            ..self.table()?
+        };
+        let range = table.range(number)?;
+        // A log that is not visible is no reason to read its text.
         table.log(number)?;
-        let key = (self.part, self.number);
-        let taken = self
-            .corpus
-            .unpacked
-            .range((key, self.frames(stored)), range, |text| {
-                Some(take(&table.message(number, Some(text))?))
-            });
+        let pack = self.corpus.maps.pack(Pack::Texts(self.part))?;
+        let (at, length) = (self.row.text_at, self.row.shape.stored);
+        let stored = PackRange::new(pack, at, length.into());
+        let take = |text: &[u8]| Some(take(&table.message(number, Some(text))?));
+        let taken = match self.row.shape.is_compressed() {
+            true => {
+                let frames = self.frames(&stored);
+                let key = (self.part, self.number);
+                self.corpus.unpacked.range((key, frames), range, take)
+            }
+            false => stored.get(range).map(|text| take(&text)),
+        };
         if taken.is_none() {
             self.corpus.report_damage();
         }
         taken?
+    }
+
+    /// Returns some of the rows of its table.
+    fn rows(&self, numbers: Range<usize>) -> Option<Cow<'a, [u8]>> {
+        let pack = self.corpus.maps.pack(Pack::Tables(self.part))?;
+        let rows = PackRange::new(pack, self.row.table_at, self.row.shape.rows());
+        rows.get(numbers.start * block::ROW..numbers.end * block::ROW)
     }
 
     /// Returns the text as it is stored.
@@ -246,10 +267,10 @@ impl<'a> Block<'a> {
     /// Returns the decompressed text; `None` if it is damaged.
     fn unpacked(&self, stored: &[u8]) -> Option<Arc<String>> {
         let key = (self.part, self.number);
-        self.corpus.unpacked.block(key, self.frames(stored))
+        self.corpus.unpacked.block(key, self.frames(&stored))
     }
 
-    fn frames<'s>(&self, stored: &'s [u8]) -> Frames<'s> {
+    fn frames<'s>(&self, stored: &'s dyn Stored) -> Frames<'s> {
         Frames::new(self.part.frame_size(), self.text_bytes(), stored)
     }
 

@@ -7,7 +7,7 @@ use super::needle::Needles;
 use super::occurrence::Lookup;
 use super::ranked::{Best, Holder, Ranked, Wanted};
 use super::score::{Conversations, PassageGroup, Rarity, SESSION};
-use super::term_occurrence::BlockMatches;
+use super::term_occurrence::BlockOccurrences;
 use super::walker::{Grouping, LogWalker};
 use crate::core::corpus::{Corpus, Part};
 
@@ -129,13 +129,13 @@ impl<'a> LogScoring<'a> {
         &self,
         (log, part, matches): (usize, Part, Matches<'_>),
         lookup: &mut Lookup<'a>,
-        take: &mut dyn FnMut(BlockMatches<'_>),
+        take: &mut dyn FnMut(BlockOccurrences<'_>),
     ) {
         /// How many blocks of one log are read before their memory is released.
         const TOGETHER: usize = 64;
         match matches {
             Matches::Held(found) => {
-                let blocks: Vec<BlockMatches<'_>> = found.blocks().collect();
+                let blocks: Vec<BlockOccurrences<'_>> = found.blocks().collect();
                 for blocks in blocks.chunks(TOGETHER) {
                     blocks.iter().for_each(|matches| take(*matches));
                     self.release(part, blocks.iter().map(|matches| matches.block));
@@ -149,7 +149,7 @@ impl<'a> LogScoring<'a> {
                         let found = found.iter().filter(|found| found.log as usize == log);
                         mine.clear();
                         mine.extend(found.map(|found| found.occurrence));
-                        take(BlockMatches {
+                        take(BlockOccurrences {
                             block: *block,
                             found: &mine,
                         });

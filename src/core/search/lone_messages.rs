@@ -2,7 +2,7 @@
 //! them is little, and there are many.
 
 use super::score::{Conversations, Rarity, UNCOVERED, covering, dampening, saturated};
-use super::term_occurrence::BlockMatches;
+use super::term_occurrence::BlockOccurrences;
 use super::walker::{MessagePosition, summary_worth};
 use crate::core::corpus::{Corpus, Part};
 
@@ -31,7 +31,7 @@ impl LoneMessages {
     pub(super) fn add(
         &mut self,
         (corpus, part): (&Corpus, Part),
-        BlockMatches { block, found }: BlockMatches<'_>,
+        BlockOccurrences { block, found }: BlockOccurrences<'_>,
         (rarity, talks): (&Rarity, &mut Conversations),
     ) -> Option<()> {
         let outlines = corpus.block(part, block)?.table()?.outlines()?;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::limits::Limits;
-use super::term_occurrence::{BlockMatches, TermOccurrence};
+use super::term_occurrence::{BlockOccurrences, TermOccurrence};
 use crate::core::corpus::Part;
 
 /// All matches in logs that are held.
@@ -235,10 +235,10 @@ impl HeldMatches {
 
 impl<'a> PartMatches<'a> {
     /// Returns the matches of one block after another, in order; there may be several of one block.
-    pub(super) fn blocks(self) -> impl Iterator<Item = BlockMatches<'a>> {
+    pub(super) fn blocks(self) -> impl Iterator<Item = BlockOccurrences<'a>> {
         self.runs.iter().map(move |run| {
             let range = run.range.start as usize..run.range.end as usize;
-            BlockMatches {
+            BlockOccurrences {
                 block: run.block as usize,
                 found: &self.all.found[run.of as usize][range],
             }

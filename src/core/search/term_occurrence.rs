@@ -19,7 +19,7 @@ const MOST_TIMES: u32 = (1 << TIMES_BITS) - 1;
 
 /// The matches in one block.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct BlockMatches<'a> {
+pub(super) struct BlockOccurrences<'a> {
     pub(super) block: usize,
     /// In order.
     pub(super) found: &'a [TermOccurrence],
@@ -76,7 +76,7 @@ impl TermOccurrence {
     }
 }
 
-impl<'a> BlockMatches<'a> {
+impl<'a> BlockOccurrences<'a> {
     /// Returns the position of each message with its matches.
     pub(super) fn messages(self) -> impl Iterator<Item = (MessagePosition, &'a [TermOccurrence])> {
         let messages = self.found.chunk_by(|a, b| a.is_in_message_of(*b));

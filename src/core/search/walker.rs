@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::score::{Count, FROM_AFTER, FROM_BEFORE, Passage, PassageGroup, worth_of};
-use super::term_occurrence::{BlockMatches, TermOccurrence};
+use super::term_occurrence::{BlockOccurrences, TermOccurrence};
 use crate::core::corpus::{Corpus, CorpusMessage, MessageSummary, MessageTable, Part};
 use crate::core::log::{MessageKind, Origin};
 
@@ -83,7 +83,7 @@ impl<'a> LogWalker<'a> {
     /// did in one call says little about the calls before and after it.
     pub(super) fn single_passages(
         &self,
-        matches: BlockMatches<'_>,
+        matches: BlockOccurrences<'_>,
         most: usize,
         done: &mut dyn FnMut(PassageGroup),
     ) {
@@ -196,7 +196,11 @@ impl<'w, 'a> Grouping<'w, 'a> {
     }
 
     /// Adds matches, in the order of the log; passes groups that are complete to `done`.
-    pub(super) fn add(&mut self, matches: BlockMatches<'_>, done: &mut dyn FnMut(PassageGroup)) {
+    pub(super) fn add(
+        &mut self,
+        matches: BlockOccurrences<'_>,
+        done: &mut dyn FnMut(PassageGroup),
+    ) {
         for (at, occurrences) in matches.messages() {
             self.gap.clear();
             if let Some(last) = self.group.passages.last() {

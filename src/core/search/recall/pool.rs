@@ -168,7 +168,7 @@ impl Search<'_> {
     fn read_texts(&self, candidates: &[HitCandidate], keeps: &Keeps<'_>) -> Vec<HitCandidate> {
         /// How many texts a thread takes at a time.
         const TOGETHER: usize = 12;
-        /// How many texts a thread reads before their memory is released.
+        /// How many texts a thread reads before the memory of their outlines is released.
         const HELD: usize = 48;
         let parts: Vec<&[HitCandidate]> = candidates.chunks(TOGETHER).collect();
         let kept = with_on_all_cores(parts.len(), Scratch::default, |scratch, number| {
@@ -208,7 +208,7 @@ impl Search<'_> {
         is_kept.unwrap_or(false)
     }
 
-    /// Releases the memory of the blocks that hold these candidates.
+    /// Releases the memory of the outlines of the blocks that hold these candidates.
     fn release(&self, candidates: &[HitCandidate]) {
         let Some(corpus) = self.sources.corpus else {
             return;
@@ -219,7 +219,7 @@ impl Search<'_> {
                 is_in.then_some(candidate.at.0)
             });
             if let Some((first, last)) = of_part.clone().min().zip(of_part.max()) {
-                corpus.release(part, first..last + 1);
+                corpus.release_outlines(part, first..last + 1);
             }
         }
     }
