@@ -64,7 +64,7 @@ pub use block::{LONGEST, MOST_MESSAGES, key};
 pub use index::{Occurrence, TextOccurrence};
 pub use log_view::Log;
 pub use lookup::{
-    MessageRun, OccurrenceList, PlacedWord, SpanLists, TextTag, WORTH_THREADS, WordLists,
+    LISTS_ONLY, MessageRun, OccurrenceList, PlacedWord, Slicing, SpanLists, TextTag, WordLists,
 };
 pub use table::{MessageMark, MessageOutline, MessageOutlines, MessageSummary, MessageTable};
 pub use view::{Block, BlockBytes, BlockContent, CorpusMessage};

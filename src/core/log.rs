@@ -347,10 +347,16 @@ pub fn locate(locations: &LogLocations) -> Vec<LogFile> {
         found.sort_by(|a, b| location::path_order(&a.path, &b.path).then_with(|| a.id.cmp(&b.id)));
         found
     });
-    let mut all = Vec::with_capacity(found.iter().map(Vec::len).sum());
-    found
-        .into_iter()
-        .for_each(|mut found| all.append(&mut found));
+    joined(found)
+}
+
+/// Returns what all lists have. The first one, which is mostly the longest, is not copied.
+fn joined<T>(lists: Vec<Vec<T>>) -> Vec<T> {
+    let count = lists.iter().map(Vec::len).sum::<usize>();
+    let mut lists = lists.into_iter();
+    let mut all = lists.next().unwrap_or_default();
+    all.reserve_exact(count - all.len());
+    lists.for_each(|mut list| all.append(&mut list));
     all
 }
 

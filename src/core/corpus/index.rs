@@ -351,19 +351,23 @@ impl<'a> Segment<'a> {
         )
     }
 
-    /// Calls `take` with each word that contains the text and with its list; `None` if the segment
-    /// is damaged.
+    /// Returns how many shards, from the first, may have words that contain the text.
+    pub(super) fn shards_for(&self, text: &[u8]) -> usize {
+        match is_hexadecimal(text) {
+            true => self.header.shards.len(),
+            false => self.header.others,
+        }
+    }
+
+    /// Calls `take` with each word of these shards that contains the text and with its list; `None`
+    /// if the segment is damaged.
     pub(super) fn each_with(
         &self,
-        text: &[u8],
+        (mut shards, text): (Range<usize>, &[u8]),
         take: &mut dyn FnMut(&'a [u8], WordList<'a>),
     ) -> Option<()> {
         let finder = memmem::Finder::new(text);
-        let shards = match is_hexadecimal(text) {
-            true => self.header.shards.len(),
-            false => self.header.others,
-        };
-        (0..shards).try_for_each(|shard| self.shard(shard)?.each_with(&finder, take))
+        shards.try_for_each(|shard| self.shard(shard)?.each_with(&finder, take))
     }
 
     /// Returns the words of these shards from the first that is not less than `start`.
@@ -625,7 +629,9 @@ mod tests {
             prop_assert_eq!(&found, &with_prefix);
             if !text.is_empty() {
                 found.clear();
-                segment.each_with(text.as_bytes(), &mut |word, _| found.push(word.to_vec())).expect("whole");
+                let shards = 0..segment.shards_for(text.as_bytes());
+                let mut take = |word: &[u8], _| found.push(word.to_vec());
+                segment.each_with((shards, text.as_bytes()), &mut take).expect("whole");
                 all.retain(|word| memmem::find(word, text.as_bytes()).is_some());
                 prop_assert_eq!(found, all);
             }

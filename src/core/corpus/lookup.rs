@@ -8,10 +8,23 @@ use std::ops::Range;
 use super::index::{Occurrence, PlaceList, Segment, Span, TextFlags, TextOccurrence, WordList};
 use super::pack::Pack;
 use super::{Corpus, Part};
-use crate::core::parallel::cores;
+use crate::core::parallel::{cores, on_all_cores};
 
-/// Bytes of lists below which threads are not worthwhile, if only the lists are read.
-pub const WORTH_THREADS: usize = 1 << 14;
+/// How the spans of lists are divided between threads.
+#[derive(Debug, Clone, Copy)]
+pub struct Slicing {
+    /// Bytes of lists below which threads are not worthwhile.
+    pub worth_threads: usize,
+    /// How many slices there are for each thread: those that are done early help with what others
+    /// would have done.
+    pub of_thread: usize,
+}
+
+/// For work that reads only the lists.
+pub const LISTS_ONLY: Slicing = Slicing {
+    worth_threads: 1 << 14,
+    of_thread: 32,
+};
 
 /// The lists of some words of a part's index, each with a tag.
 #[derive(Debug)]
@@ -113,13 +126,26 @@ impl Corpus {
     /// Looks up the words of a part that contain one of these lists of folded texts; see
     /// [`WordLists::messages`].
     pub fn words_with(&self, part: Part, texts: &[Vec<String>]) -> WordLists<'_, TextTag> {
+        /// How many shards a thread searches at a time.
+        const SHARDS: usize = 8;
         let mut lists = WordLists::new(self, part);
         let texts = texts.iter().enumerate().take(TextFlags::MOST);
         for (number, text) in texts.flat_map(|(at, list)| list.iter().map(move |text| (at, text))) {
             let text = text.as_bytes();
             lists.each_segment(|segment, found| {
-                segment.each_with(text, &mut |word, list| {
-                    found.push((TextTag(number, TextFlags::of(word, text)), list));
+                let shards = segment.shards_for(text);
+                let chunks = on_all_cores(shards.div_ceil(SHARDS), |chunk| {
+                    let shards = chunk * SHARDS..shards.min((chunk + 1) * SHARDS);
+                    let mut found = Vec::new();
+                    let mut take = |word: &[u8], list| {
+                        found.push((TextTag(number, TextFlags::of(word, text)), list));
+                    };
+                    segment.each_with((shards, text), &mut take)?;
+                    Some(found)
+                });
+                chunks.into_iter().try_for_each(|chunk| {
+                    found.extend(chunk?);
+                    Some(())
                 })
             });
         }
@@ -195,15 +221,12 @@ impl<'a, T: Copy> WordLists<'a, T> {
 
     /// Returns ranges of spans that several threads can read at the same time, or one range if the
     /// lists have fewer bytes than are worth threads; none if no word was found.
-    pub fn slices(&self, worth_threads: usize) -> Vec<Range<usize>> {
-        /// How many there are for each thread: those that are done early help with what others would
-        /// have done.
-        const SLICES: usize = 8;
+    pub fn slices(&self, slicing: Slicing) -> Vec<Range<usize>> {
         let spans = self.corpus.spans(self.part);
         let each = match self.bytes() {
             0 => return Vec::new(),
-            bytes if bytes < worth_threads => spans,
-            _ => spans.div_ceil(SLICES * cores()),
+            bytes if bytes < slicing.worth_threads => spans,
+            _ => spans.div_ceil(slicing.of_thread * cores()),
         };
         let starts = (0..spans).step_by(each.max(1));
         starts.map(|from| from..spans.min(from + each)).collect()
@@ -546,7 +569,7 @@ mod tests {
             let corpus = home.corpus();
             let lists = corpus.words_with(Part::Words, &texts);
             let mut found = Vec::new();
-            for spans in lists.slices(WORTH_THREADS) {
+            for spans in lists.slices(LISTS_ONLY) {
                 lists.messages((spans, texts.len()), &mut |one| {
                     found.push((one.block, one.message, one.is_whole));
                 });

@@ -71,7 +71,7 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         });
         logs.collect::<Vec<LogFile>>()
     });
-    logs.into_iter().flatten().collect()
+    super::joined(logs)
 }
 
 /// Returns the logs of the agents that the session in this directory started.

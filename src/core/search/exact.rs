@@ -10,7 +10,9 @@ use super::limits::Limits;
 use super::runs::{self, look_up, runs_of};
 use super::walker::MessagePosition;
 use super::{Sources, over_blocks, with_on_all_cores};
-use crate::core::corpus::{Block, Corpus, CorpusMessage, MessageTable, Part, TextTag, WordLists};
+use crate::core::corpus::{
+    Block, Corpus, CorpusMessage, MessageTable, Part, Slicing, TextTag, WordLists,
+};
 use crate::core::log::MessageKind;
 use crate::core::text::NumberHasher;
 
@@ -160,14 +162,17 @@ fn in_index(
     allows: MessageFilter<'_>,
     (limits, take): (&Limits, TakeMatches<'_>),
 ) {
-    /// Bytes of lists below which threads are not worthwhile: a byte is mostly a message, of which
-    /// more is read.
-    const MARKS_WORTH_THREADS: usize = 1 << 11;
+    /// A byte is mostly a message, of which more is read; the memory of a slice is released at its
+    /// end, which takes time.
+    const WITH_MARKS: Slicing = Slicing {
+        worth_threads: 1 << 11,
+        of_thread: 4,
+    };
     let runs = runs_of(text);
     let of_part = |part: &Part| (*part, corpus.words_with(*part, &runs));
     let lists: Vec<(Part, WordLists<'_, TextTag>)> = parts.iter().map(of_part).collect();
     let slices = lists.iter().flat_map(|(part, lists)| {
-        let slices = lists.slices(MARKS_WORTH_THREADS).into_iter();
+        let slices = lists.slices(WITH_MARKS).into_iter();
         slices.map(move |spans| (*part, lists, spans))
     });
     let slices: Vec<_> = slices.collect();

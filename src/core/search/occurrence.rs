@@ -8,7 +8,7 @@ use super::score::counted;
 use super::term_occurrence::TermOccurrence;
 use super::{over_blocks, with_on_all_cores};
 use crate::core::corpus::{
-    Block, Corpus, MessageRun, OccurrenceList, Part, SpanLists, WORTH_THREADS, WordLists,
+    Block, Corpus, LISTS_ONLY, MessageRun, OccurrenceList, Part, SpanLists, WordLists,
 };
 use crate::core::text::Stems;
 
@@ -115,7 +115,7 @@ fn search_messages(
     let mut look_up = |part: &Part| (*part, look_up(corpus, needles, (*part, &mut stems)));
     let lists: Vec<(Part, NeedleLists<'_>)> = parts.iter().map(&mut look_up).collect();
     let slices = lists.iter().flat_map(|(part, lists)| {
-        let slices = lists.slices(WORTH_THREADS).into_iter();
+        let slices = lists.slices(LISTS_ONLY).into_iter();
         slices.map(move |spans| (*part, lists, spans))
     });
     let slices: Vec<_> = slices.collect();

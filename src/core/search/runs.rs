@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::needle::MOST;
 use super::on_all_cores;
-use crate::core::corpus::{Corpus, Part, TextOccurrence, WORTH_THREADS};
+use crate::core::corpus::{Corpus, LISTS_ONLY, Part, TextOccurrence};
 
 /// A single letter is inside nearly all messages, so that reading all text is faster.
 pub(super) const SHORTEST: usize = 2;
@@ -40,7 +40,7 @@ pub(super) fn look_up<T: Ord + Send>(
         return None;
     }
     let count = AtomicUsize::new(0);
-    let slices = lists.slices(WORTH_THREADS);
+    let slices = lists.slices(LISTS_ONLY);
     let found = on_all_cores(slices.len(), |slice| {
         let mut mine = Vec::new();
         lists.messages((slices[slice].clone(), runs.len()), &mut |found| {
