@@ -214,6 +214,9 @@ impl<'a> Block<'a> {
         number: usize,
         take: impl FnOnce(&CorpusMessage<'_>) -> T,
     ) -> Option<T> {
+        if number >= self.count() {
+            return None;
+        }
         let first = number.saturating_sub(1);
         let rows = self.rows(first..number + 1);
         if rows.is_none() {
