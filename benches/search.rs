@@ -109,7 +109,7 @@ fn recalls(bytes: u64) -> io::Result<()> {
         let (tome_ms, rg) = (tome.ms().unwrap_or_default(), rg.ms());
         let shown = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
         say(&format!(
-            "{name:<18}{tome_ms:>9.1}{:>9.1}{:>9}{:>10}{:>10}{:>12}{:>9.1}x  CPU {:.1}x  memory {:.1}x",
+            "{name:<18}{tome_ms:>9.1}{:>9.1}{:>9}{:>10}{:>10}{:>12}{:>9.2}x  CPU {:.2}x  memory {:.1}x",
             1e3 * tome.processor(),
             memory / 1024,
             shown(rg.map(|rg| format!("{rg:.1}"))),
