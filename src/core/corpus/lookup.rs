@@ -3,12 +3,17 @@
 //! Words are looked up once in each segment, see [`WordLists`]; then what their lists say is read
 //! span by span, which several threads can do at the same time.
 
+mod placed_word;
+
 use std::ops::Range;
 
 use super::index::{Occurrence, PlaceList, Segment, Span, TextFlags, TextOccurrence, WordList};
 use super::pack::Pack;
 use super::{Corpus, Part};
 use crate::core::parallel::{cores, on_all_cores};
+
+use placed_word::by_place;
+pub use placed_word::{OccurrenceList, PlacedWord};
 
 /// How the spans of lists are divided between threads.
 #[derive(Debug, Clone, Copy)]
@@ -46,10 +51,6 @@ pub struct SpanLists<'s, T> {
     lists: &'s [(T, PlaceList<'s>)],
 }
 
-/// What a list says: a place of a span, the number of a word, and how often it occurs there.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PlacedWord(u64);
-
 /// The words of messages of one log that follow each other in one block.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageRun<'a> {
@@ -61,34 +62,6 @@ pub struct MessageRun<'a> {
     pub words: &'a [PlacedWord],
     /// The place of the block's first message.
     first: u32,
-}
-
-impl PlacedWord {
-    /// How often it occurs is at most this.
-    const MOST_TIMES: u32 = u16::MAX as u32;
-
-    #[inline]
-    fn new(place: u32, number: u16, times: u32) -> Self {
-        let times = times.min(Self::MOST_TIMES);
-        Self(u64::from(place) << 32 | u64::from(number) << 16 | u64::from(times))
-    }
-
-    #[inline]
-    fn place(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    /// Returns the number that was given to the word.
-    #[inline]
-    pub fn number(self) -> u16 {
-        (self.0 >> 16) as u16
-    }
-
-    /// Returns how often it occurs.
-    #[inline]
-    pub fn times(self) -> u32 {
-        self.0 as u32 & Self::MOST_TIMES
-    }
 }
 
 impl MessageRun<'_> {
@@ -328,46 +301,6 @@ impl WordLists<'_, TextTag> {
     }
 }
 
-/// Memory for the occurrences of a span, which the next span uses again.
-#[derive(Debug, Default)]
-pub struct OccurrenceList {
-    all: Vec<PlacedWord>,
-    others: Vec<PlacedWord>,
-    next: Vec<u32>,
-}
-
-/// Sorts the occurrences of several words by place; those of one place stay in their order. `None`
-/// if one has no such place. `sorted` and `next` are memory that is used again.
-fn by_place(
-    places: usize,
-    (all, sorted): (&mut Vec<PlacedWord>, &mut Vec<PlacedWord>),
-    next: &mut Vec<u32>,
-) -> Option<()> {
-    if all.len() < places / 8 {
-        // The places of each word are in order, so this merges a few sorted lists.
-        all.sort_by_key(|one| one.place());
-        return Some(());
-    }
-    next.clear();
-    next.resize(places, 0);
-    for one in &*all {
-        *next.get_mut(one.place() as usize)? += 1;
-    }
-    let mut sum = 0;
-    for count in &mut *next {
-        sum += std::mem::replace(count, sum);
-    }
-    sorted.clear();
-    sorted.resize(all.len(), PlacedWord::default());
-    for one in &*all {
-        let to = &mut next[one.place() as usize];
-        sorted[*to as usize] = *one;
-        *to += 1;
-    }
-    std::mem::swap(all, sorted);
-    Some(())
-}
-
 impl<T: Copy> SpanLists<'_, T> {
     /// Calls `take` for each message, visible or not, that contains one of the words, and for
     /// results for each block that does; those of one word are in the order of the blocks.
@@ -528,32 +461,6 @@ mod tests {
     use super::*;
     use crate::core::search::fixture::TestHome;
     use crate::core::text::{fold, words};
-
-    proptest! {
-        #[test]
-        fn occurrences_are_sorted_by_place_and_those_of_one_place_stay_in_their_order(
-            lists in prop::collection::vec(prop::collection::btree_set(0u32..90, 0..60), 0..6),
-            places in prop_oneof![Just(90usize), Just(2000), 1usize..90],
-        ) {
-            let lists = lists.iter().enumerate();
-            let all = lists.flat_map(|(word, list)| {
-                list.iter().map(move |place| PlacedWord::new(*place, 9 - word as u16, 1))
-            });
-            let all: Vec<PlacedWord> = all.collect();
-            let (mut sorted, mut others) = (all.clone(), vec![PlacedWord::new(7, 7, 7); 3]);
-            let mut next = vec![1; 5];
-            let result = by_place(places, (&mut sorted, &mut others), &mut next);
-            let is_sound = all.iter().all(|one| (one.place() as usize) < places);
-            if all.len() >= places / 8 {
-                prop_assert_eq!(result.is_some(), is_sound);
-            }
-            if result.is_some() {
-                let mut expected = all;
-                expected.sort_by_key(|one| one.place());
-                prop_assert_eq!(sorted, expected);
-            }
-        }
-    }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
