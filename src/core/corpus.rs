@@ -60,7 +60,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use crate::core::log::{HashedProjects, LogFile};
 use crate::core::{Error, Result};
 
-pub use block::{LONGEST, MOST_MESSAGES, key};
+pub use block::{LONGEST, MOST_MESSAGES, MessageAttributes, key};
 pub use index::{Occurrence, TextOccurrence};
 pub use log_view::Log;
 pub use lookup::{

@@ -302,7 +302,7 @@ const LENGTH_BITS: u32 = 21;
 
 /// Returns the outline of a message with these flags and a text of this size, without its time.
 fn outline_of(flags: u16, length: usize) -> u32 {
-    let attributes = u32::from(flags >> 4 & 15) | u32::from(flags >> 8 & 15) << 4;
+    let attributes = u32::from(flags >> 4 & 0xff);
     let length = length.min(LONGEST) as u32;
     u32::from(flags >> QUESTION & 1) << 31 | attributes << LENGTH_BITS | length
 }
@@ -313,14 +313,39 @@ pub(super) fn outline(outlines: &[u8], number: usize) -> Option<MessageOutline> 
     let from = number.checked_mul(OUTLINE)?;
     let mut reader = ByteReader(outlines.get(from..from + OUTLINE)?);
     let (outline, time) = (reader.u32()?, reader.time()?);
-    let attributes = outline >> LENGTH_BITS & 0xff;
     Some(MessageOutline {
         length: (outline & ((1 << LENGTH_BITS) - 1)) as usize,
-        kind: *KINDS.get(attributes as usize & 15)?,
-        origin: *ORIGINS.get(attributes as usize >> 4)?,
-        is_question: outline >> 31 == 1,
+        attributes: MessageAttributes((outline >> LENGTH_BITS & 0xff | outline >> 31 << 8) as u16),
         time,
     })
+}
+
+/// What kind of message it is, of what origin, and whether it is a question: a small number, so that
+/// what follows from them can be looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageAttributes(u16);
+
+impl MessageAttributes {
+    /// Numbers are below this.
+    pub const COUNT: usize = 1 << 9;
+
+    /// Returns all that can be, in the order of their numbers.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..Self::COUNT as u16).map(Self)
+    }
+
+    /// Returns the number.
+    #[inline]
+    pub fn number(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// Returns the kind, the origin and whether it is a question, if there are such messages.
+    pub fn decode(self) -> Option<(MessageKind, Origin, bool)> {
+        let kind = *KINDS.get(usize::from(self.0 & 15))?;
+        let origin = *ORIGINS.get(usize::from(self.0 >> 4 & 15))?;
+        Some((kind, origin, self.0 >> 8 == 1))
+    }
 }
 
 /// Returns whether a row is undamaged.
@@ -462,8 +487,11 @@ mod tests {
         let (outlines, names) = sealed.head.split_at(sealed.shape.outlines());
         let outlined = outline(outlines, 0).expect("there is one");
         assert_eq!(
-            (outlined.length, outlined.kind),
-            (LONGEST, MessageKind::ToolResult)
+            (outlined.length, outlined.attributes.decode()),
+            (
+                LONGEST,
+                Some((MessageKind::ToolResult, Origin::Written, false))
+            )
         );
         assert!(sealed.shape.stored < sealed.shape.text / 100);
         let stored = sealed.text.as_slice();

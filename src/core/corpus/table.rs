@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::block::{self, MessageRow};
+use super::block::{self, MessageAttributes, MessageRow};
 use super::bytes::checksum;
 use super::view::HEAD_IS_WHOLE;
 use super::{Block, CorpusMessage};
@@ -70,12 +70,8 @@ impl MessageOutlines<'_> {
 pub struct MessageOutline {
     /// The size of its stored text, in bytes.
     pub length: usize,
-    /// The kind of content.
-    pub kind: MessageKind,
-    /// Written or injected.
-    pub origin: Origin,
-    /// Whether it is a question.
-    pub is_question: bool,
+    /// Its kind, its origin, and whether it is a question.
+    pub attributes: MessageAttributes,
     /// The time, in milliseconds since 1970 UTC.
     pub time: Option<i64>,
 }

@@ -18,7 +18,7 @@ use super::score::{
     saturated, session_score,
 };
 use super::term_occurrence::TermOccurrence;
-use super::walker::{MessagePosition, summary_worth};
+use super::walker::{MessagePosition, Worths};
 use crate::core::corpus::{Corpus, MessageOutline, MessageTable, Part};
 
 /// Sums of the same numbers in another order differ a little.
@@ -54,6 +54,7 @@ pub(super) struct HeldScoring<'a> {
     /// The calls and results.
     lone: LoneMessages,
     talks: Conversations,
+    worths: Worths,
     /// The block of the conversation that was opened last.
     open: Option<(usize, MessageTable<'a>)>,
 }
@@ -68,6 +69,7 @@ impl<'a> HeldScoring<'a> {
             best: vec![0.0; needles],
             lone: LoneMessages::default(),
             talks: Conversations::new(needles),
+            worths: Worths::new(),
             open: None,
         }
     }
@@ -151,8 +153,8 @@ impl<'a> HeldScoring<'a> {
             };
             if part != Part::Words {
                 for matches in held.blocks() {
-                    let of = (self.corpus, part);
-                    self.lone.add(of, matches, (rarity, &mut self.talks))?;
+                    let (of, weights) = ((self.corpus, part), (rarity, &self.worths));
+                    self.lone.add(of, matches, weights, &mut self.talks)?;
                 }
                 continue;
             }
@@ -178,7 +180,7 @@ impl<'a> HeldScoring<'a> {
         (run, at, outline): (u32, MessagePosition, &MessageOutline),
         (occurrences, rarity): (&[TermOccurrence], &Rarity),
     ) {
-        let conversation = self.talks.enter(outline.time);
+        let mut talk = self.talks.open(outline.time);
         let dampening = dampening(outline.length);
         let mut own = 0.0;
         for one in occurrences {
@@ -187,7 +189,7 @@ impl<'a> HeldScoring<'a> {
             let offer = rarity.offer(needle, one.is_exact(), saturated);
             own += offer;
             self.offers.push((needle as u32, offer));
-            self.talks.raise(conversation, (needle, offer));
+            talk.raise(needle, offer);
             let highest = &mut self.highest[needle];
             *highest = highest.max(offer);
         }
@@ -195,10 +197,10 @@ impl<'a> HeldScoring<'a> {
             at,
             time: outline.time,
             run,
-            conversation: conversation as u32,
+            conversation: talk.number as u32,
             end: self.offers.len() as u32,
             own,
-            worth: summary_worth((outline.origin, outline.kind), outline.is_question),
+            worth: self.worths.of(outline.attributes),
             talk: 0.0,
             bound: 0.0,
         });

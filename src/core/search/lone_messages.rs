@@ -3,7 +3,7 @@
 
 use super::score::{Conversations, Rarity, UNCOVERED, covering, dampening, saturated};
 use super::term_occurrence::BlockOccurrences;
-use super::walker::{MessagePosition, summary_worth};
+use super::walker::{MessagePosition, Worths};
 use crate::core::corpus::{Corpus, Part};
 
 /// A call or a result that has needles.
@@ -32,36 +32,39 @@ impl LoneMessages {
         &mut self,
         (corpus, part): (&Corpus, Part),
         BlockOccurrences { block, found }: BlockOccurrences<'_>,
-        (rarity, talks): (&Rarity, &mut Conversations),
+        (rarity, worths): (&Rarity, &Worths),
+        talks: &mut Conversations,
     ) -> Option<()> {
         let outlines = corpus.block(part, block)?.table()?.outlines()?;
+        let Some(first) = found.first() else {
+            return Some(());
+        };
+        let mut talk = talks.open(outlines.get(first.message())?.time);
         let mut left = found;
         while let Some(first) = left.first() {
             let outline = outlines.get(first.message())?;
-            let conversation = talks.enter(outline.time);
+            if !talk.has(outline.time) {
+                talk = talks.open(outline.time);
+            }
             let dampening = dampening(outline.length);
-            let once = saturated(1, dampening);
             let (mut sum, mut coverage) = (0.0, UNCOVERED);
             let mut count = 0;
             for one in left.iter().take_while(|one| one.is_in_message_of(*first)) {
                 let needle = one.needle();
-                let saturated = match one.times() {
-                    1 => once,
-                    times => saturated(times, dampening),
-                };
+                let saturated = saturated(one.times(), dampening);
                 let offer = rarity.offer(needle, one.is_exact(), saturated);
                 sum += offer;
                 coverage += rarity.share(needle);
-                talks.raise(conversation, (needle, offer));
+                talk.raise(needle, offer);
                 count += 1;
             }
             self.0.push(LoneMessage {
                 block: block as u32,
                 number: first.message() as u32,
                 part,
-                conversation: conversation as u32,
+                conversation: talk.number as u32,
                 sum: sum * coverage,
-                worth: summary_worth((outline.origin, outline.kind), outline.is_question),
+                worth: worths.of(outline.attributes),
             });
             left = &left[count..];
         }

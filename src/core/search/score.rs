@@ -51,7 +51,8 @@ const DAY: i64 = 24 * PAUSE;
 /// The inverse document frequency of each needle.
 #[derive(Debug, Clone)]
 pub(super) struct Rarity {
-    each: Vec<f32>,
+    /// For another form of the needle, and as it is written in the query.
+    each: Vec<[f32; 2]>,
     /// What the coverage of a passage gains by each needle.
     shares: Vec<f32>,
 }
@@ -109,7 +110,7 @@ impl Rarity {
         let share = |rarity: &f32| COVERAGE * rarity / sum;
         Self {
             shares: each.iter().map(share).collect(),
-            each,
+            each: each.iter().map(|each| [each * OTHER_FORM, *each]).collect(),
         }
     }
 
@@ -120,15 +121,14 @@ impl Rarity {
 
     /// Returns the rarity of a needle.
     pub(super) fn of(&self, needle: usize) -> f32 {
-        self.each.get(needle).copied().unwrap_or(0.0)
+        self.each.get(needle).map_or(0.0, |[_, exact]| *exact)
     }
 
     /// Returns the contribution of a passage for a needle, written as in the query or not, by how
     /// much it is [`saturated`].
     #[inline]
     pub(super) fn offer(&self, needle: usize, is_exact: bool, saturated: f32) -> f32 {
-        let form = if is_exact { 1.0 } else { OTHER_FORM };
-        self.each[needle] * form * saturated
+        self.each[needle][usize::from(is_exact)] * saturated
     }
 
     fn offer_of(&self, count: &Count, passage: &Passage) -> f32 {
@@ -158,9 +158,8 @@ impl Rarity {
     pub(super) fn add(&self, group: &PassageGroup, talks: &mut Conversations) {
         for count in &group.counts {
             let passage = &group.passages[count.passage];
-            let talk = talks.enter(passage.time);
             let offer = self.offer_of(count, passage);
-            talks.raise(talk, (count.needle, offer));
+            talks.open(passage.time).raise(count.needle, offer);
         }
     }
 
@@ -333,6 +332,15 @@ pub(super) struct Conversations {
     of_last: Range<i64>,
 }
 
+/// One of the [`Conversations`].
+pub(super) struct Conversation<'a> {
+    pub(super) number: usize,
+    /// Times that are known to be of it.
+    times: Range<i64>,
+    /// The best contribution for each needle.
+    best: &'a mut [f32],
+}
+
 /// The sums of the best contributions to conversations; the last one is remembered.
 pub(super) struct TalkSums<'a> {
     talks: &'a Conversations,
@@ -355,6 +363,23 @@ impl TalkSums<'_> {
     /// Returns the sum of the conversation of a day.
     fn of_day(&mut self, day: Option<i64>) -> f32 {
         self.of(self.talks.places.get(&day).copied().unwrap_or(0))
+    }
+}
+
+impl Conversation<'_> {
+    /// Whether it is known to be that of a message with this time.
+    #[inline]
+    pub(super) fn has(&self, time: Option<i64>) -> bool {
+        time.is_some_and(|time| self.times.contains(&time))
+    }
+
+    /// Adds a contribution for a needle.
+    #[inline]
+    pub(super) fn raise(&mut self, needle: usize, offer: f32) {
+        let best = &mut self.best[needle];
+        if offer > *best {
+            *best = offer;
+        }
     }
 }
 
@@ -382,13 +407,18 @@ impl Conversations {
         self.of_last = 0..0;
     }
 
-    /// Returns the number of the conversation of a message with this time.
+    /// Returns the conversation of a message with this time.
     #[inline]
-    pub(super) fn enter(&mut self, time: Option<i64>) -> usize {
+    pub(super) fn open(&mut self, time: Option<i64>) -> Conversation<'_> {
         if time.is_none_or(|time| !self.of_last.contains(&time)) {
             self.enter_day(day_of(time));
         }
-        self.last
+        let from = self.last * self.needles;
+        Conversation {
+            number: self.last,
+            times: self.of_last.clone(),
+            best: &mut self.best[from..from + self.needles],
+        }
     }
 
     fn enter_day(&mut self, day: Option<i64>) {
@@ -423,13 +453,6 @@ impl Conversations {
     fn add(&mut self, day: Option<i64>) {
         self.days.push(day);
         self.best.resize(self.days.len() * self.needles, 0.0);
-    }
-
-    /// Adds a contribution for a needle to a conversation.
-    #[inline]
-    pub(super) fn raise(&mut self, conversation: usize, (needle, offer): (usize, f32)) {
-        let best = &mut self.best[conversation * self.needles + needle];
-        *best = best.max(offer);
     }
 
     /// Returns the sum of the best contributions to a conversation.
@@ -515,11 +538,22 @@ mod tests {
     fn messages_of_one_day_are_one_conversation() {
         let mut talks = Conversations::new(1);
         let times = [5, DAY - 1, DAY, 7, -1, i64::MIN + 1, i64::MAX, DAY + 3];
-        let entered = times.map(|time| talks.enter(Some(time)));
-        assert_eq!(entered, [0, 0, 1, 0, 2, 3, 4, 1]);
-        assert_eq!((talks.enter(None), talks.enter(None)), (5, 5));
+        let mut number = |time| {
+            let mut talk = talks.open(time);
+            talk.raise(0, 1.0);
+            assert!(!talk.has(Some(8)) || talk.number == 0);
+            assert!(!talk.has(None));
+            talk.number
+        };
+        let numbers = times.map(|time| number(Some(time)));
+        assert_eq!(numbers, [0, 0, 1, 0, 2, 3, 4, 1]);
+        assert_eq!((number(None), number(None)), (5, 5));
+        assert!(talks.open(Some(9)).has(Some(DAY - 2)));
         talks.clear();
-        assert_eq!((talks.enter(None), talks.enter(Some(5))), (0, 1));
+        assert_eq!(
+            (talks.open(None).number, talks.open(Some(5)).number),
+            (0, 1)
+        );
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::cell::Cell;
 
 use super::score::{Count, FROM_AFTER, FROM_BEFORE, Passage, PassageGroup, worth_of};
 use super::term_occurrence::{BlockOccurrences, TermOccurrence};
-use crate::core::corpus::{Corpus, CorpusMessage, MessageSummary, MessageTable, Part};
+use crate::core::corpus::{
+    Corpus, CorpusMessage, MessageAttributes, MessageSummary, MessageTable, Part,
+};
 use crate::core::log::{MessageKind, Origin};
 
 /// A message's position: the block, and the number in it.
@@ -286,9 +288,28 @@ fn passage_of_summary((part, at): (Part, MessagePosition), summary: &MessageSumm
 }
 
 /// Like [`message_worth`], for a message whose text is not read.
-#[inline]
-pub(super) fn summary_worth((origin, kind): (Origin, MessageKind), is_question: bool) -> f32 {
+fn summary_worth((origin, kind): (Origin, MessageKind), is_question: bool) -> f32 {
     speech_weight(origin, kind) * worth_of(is_question)
+}
+
+/// What [`summary_worth`] is for all attributes: it is needed for each of many messages.
+pub(super) struct Worths([f32; MessageAttributes::COUNT]);
+
+impl Worths {
+    pub(super) fn new() -> Self {
+        let mut all = [0.0; MessageAttributes::COUNT];
+        for (worth, attributes) in all.iter_mut().zip(MessageAttributes::all()) {
+            if let Some((kind, origin, is_question)) = attributes.decode() {
+                *worth = summary_worth((origin, kind), is_question);
+            }
+        }
+        Self(all)
+    }
+
+    #[inline]
+    pub(super) fn of(&self, attributes: MessageAttributes) -> f32 {
+        self.0[attributes.number()]
+    }
 }
 
 /// Returns the passage for a message, from its text.
