@@ -9,6 +9,11 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::ops::{Deref, Range};
+#[cfg(unix)]
+use std::{
+    mem,
+    sync::{Mutex, PoisonError},
+};
 
 use memmap2::{Mmap, MmapOptions};
 
@@ -20,6 +25,8 @@ pub(super) struct Mapped {
     map: Mmap,
     #[cfg(unix)]
     file: File,
+    #[cfg(unix)]
+    unreleased: Mutex<Unreleased>,
 }
 
 impl Mapped {
@@ -40,6 +47,8 @@ impl Mapped {
             map,
             #[cfg(unix)]
             file,
+            #[cfg(unix)]
+            unreleased: Mutex::default(),
         })
     }
 
@@ -66,19 +75,21 @@ impl Mapped {
         self.guard.has_shrunk()
     }
 
-    /// Releases the memory of a range that was read, unless the file is small; it can be read
-    /// again.
+    /// Releases the memory of a range that was read, once it is worthwhile; it can be read again.
     #[cfg(unix)]
-    pub(super) fn release(&self, from: usize, to: usize) {
+    pub(super) fn release(&self, range: Range<usize>) {
         // Reading a byte also loads the pages around it.
         const AROUND: usize = 64 * 1024;
-        // Releasing costs time on all cores.
-        const SMALL: usize = 2 * 1024 * 1024;
-        if self.map.len() < SMALL {
+        let mut unreleased = self
+            .unreleased
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let Some(range) = unreleased.add(range) else {
             return;
-        }
-        let from = from - from % AROUND;
-        let to = to.next_multiple_of(AROUND).min(self.map.len());
+        };
+        drop(unreleased);
+        let from = range.start - range.start % AROUND;
+        let to = range.end.next_multiple_of(AROUND).min(self.map.len());
         // Sound, because the map is of a file, shared and read-only: released pages are read from
         // the file again. If the system refuses, the memory stays in use.
         #[allow(unsafe_code)]
@@ -90,7 +101,40 @@ impl Mapped {
 
     /// Does nothing: this system releases memory by itself.
     #[cfg(not(unix))]
-    pub(super) fn release(&self, _: usize, _: usize) {}
+    pub(super) fn release(&self, _: Range<usize>) {}
+}
+
+/// What was read of a map and can be released. Releasing costs time on all cores, so it is done for
+/// as much as possible together; a small file stays in memory.
+#[cfg(unix)]
+#[derive(Debug, Default)]
+struct Unreleased(Range<usize>);
+
+#[cfg(unix)]
+impl Unreleased {
+    /// Bytes that are worth it.
+    const ENOUGH: usize = 2 * 1024 * 1024;
+
+    /// Adds a range, and returns one that is to be released now.
+    fn add(&mut self, range: Range<usize>) -> Option<Range<usize>> {
+        if range.is_empty() {
+            return None;
+        }
+        if range.len() >= Self::ENOUGH {
+            return Some(range);
+        }
+        if self.0.is_empty() {
+            self.0 = range;
+            return None;
+        }
+        let both = self.0.start.min(range.start)..self.0.end.max(range.end);
+        if both.len() > self.0.len() + range.len() + Self::ENOUGH {
+            // What is between them may be in use.
+            return Some(mem::replace(&mut self.0, range));
+        }
+        self.0 = both;
+        (self.0.len() >= Self::ENOUGH).then(|| mem::take(&mut self.0))
+    }
 }
 
 impl Deref for Mapped {
@@ -245,6 +289,8 @@ mod guard {
 mod tests {
     use super::*;
 
+    const MB: usize = 1024 * 1024;
+
     #[test]
     fn a_file_that_shrinks_under_its_map_reads_as_zeros_and_is_reported() {
         let temp = tempfile::tempdir().expect("a temporary directory");
@@ -269,5 +315,24 @@ mod tests {
         // A range that is used again starts without a report.
         file.set_len(100_000).expect("grows");
         assert!(!mapped(100_000).expect("maps").has_shrunk());
+    }
+
+    #[test]
+    fn what_is_small_is_released_together() {
+        let mut unreleased = Unreleased::default();
+        assert_eq!(unreleased.add(0..MB), None);
+        assert_eq!(unreleased.add(5..5), None);
+        assert_eq!(unreleased.add(MB + 9..MB + 99), None);
+        assert_eq!(unreleased.add(MB..2 * MB), Some(0..2 * MB));
+        assert_eq!(unreleased.add(MB..MB + 9), None);
+    }
+
+    #[test]
+    fn what_is_far_apart_or_large_is_released_alone() {
+        let mut unreleased = Unreleased::default();
+        assert_eq!(unreleased.add(0..9), None);
+        assert_eq!(unreleased.add(9 * MB..9 * MB + 9), Some(0..9));
+        assert_eq!(unreleased.add(0..5 * MB), Some(0..5 * MB));
+        assert_eq!(unreleased.add(0..9), Some(9 * MB..9 * MB + 9));
     }
 }

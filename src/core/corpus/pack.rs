@@ -341,14 +341,14 @@ impl PackBytes {
             && let (Ok(from), Ok(length)) = (usize::try_from(at), usize::try_from(length))
             && let Some(to) = from.checked_add(length).filter(|to| *to <= map.len())
         {
-            map.release(from, to);
+            map.release(from..to);
         }
     }
 
     /// Releases all memory; everything can be read again.
     pub(super) fn release_all(&self) {
         if let Self::Mapped(map) = self {
-            map.release(0, map.len());
+            map.release(0..map.len());
         }
     }
 }

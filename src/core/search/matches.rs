@@ -185,14 +185,11 @@ impl HeldMatches {
         self.found.iter().map(Vec::len).sum()
     }
 
-    /// Brings the matches of each log together; `place` orders the logs, of which there are this
-    /// many.
-    pub(super) fn sort_logs<T: Ord>(&mut self, logs: usize, place: impl Fn(usize) -> T) {
+    /// Brings the matches of each log together, in this order of all logs.
+    pub(super) fn sort_logs(&mut self, in_order: &[usize]) {
         const PARTS: usize = Part::ALL.len();
-        let mut in_order: Vec<usize> = (0..logs).collect();
-        in_order.sort_by_cached_key(|log| place(*log));
         // How many runs each part of each log has, and then the place of the next one.
-        let mut next = vec![0; logs * PARTS];
+        let mut next = vec![0; in_order.len() * PARTS];
         let of = |run: &MatchRun| run.log as usize * PARTS + run.part.number();
         self.runs.iter().for_each(|run| next[of(run)] += 1);
         let mut sum = 0;
@@ -331,7 +328,7 @@ mod tests {
             let mut all = HeldMatches::default();
             all.take(held);
             prop_assert_eq!(all.count(), expected.values().map(Vec::len).sum::<usize>());
-            all.sort_logs(4, |log| log);
+            all.sort_logs(&[0, 1, 2, 3]);
             let by_log = all.by_log().map(|found| {
                 let parts: Vec<_> = found.parts().collect();
                 let [(Part::Words, Matches::Held(matches))] = parts.as_slice() else {

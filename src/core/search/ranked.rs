@@ -203,8 +203,8 @@ impl<'a> Occurrences<'a> {
         rarity: &Rarity,
         (best, best_sessions, wants): (&Best, &Best, Wanted<'_>),
     ) -> Vec<Vec<Ranked>> {
-        /// How many logs are scored before the memory of their outlines is released, which costs
-        /// time on all cores: as few as this, or as keep each thread busy this often.
+        /// How many logs are scored before the memory of their outlines is released: as few as this,
+        /// or as keep each thread busy this often.
         const FEW: usize = 64;
         const OFTEN: usize = 16;
         let blocks: Vec<(Part, BlocksOfLogs)> = Part::ALL
@@ -215,7 +215,7 @@ impl<'a> Occurrences<'a> {
         let words = &blocks[0].1;
         // Logs in the same blocks are scored together.
         if let Some(logs) = &mut self.logs {
-            logs.sort_logs(words.logs(), |log| words.of(log).first());
+            logs.sort_logs(words.in_order());
         }
         let mut logs = self.matches(&blocks);
         if self.logs.is_none() {

@@ -404,10 +404,18 @@ impl<'a> Search<'a> {
 /// Returns the rank of each path. Several logs of one database share their path, and so their
 /// rank.
 fn ranks_of<T: Ord>(paths: &[T]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..paths.len()).collect();
-    // Logs are listed by path, so that this mostly compares each with the next one.
-    order.sort_by(|a, b| paths[*a].cmp(&paths[*b]));
+    // Logs are listed by path, so that mostly each has to be compared with the next one only.
     let mut ranks = vec![0; paths.len()];
+    let is_sorted = (1..paths.len()).all(|item| {
+        let order = paths[item - 1].cmp(&paths[item]);
+        ranks[item] = ranks[item - 1] + usize::from(order.is_lt());
+        order.is_le()
+    });
+    if is_sorted {
+        return ranks;
+    }
+    let mut order: Vec<usize> = (0..paths.len()).collect();
+    order.sort_by(|a, b| paths[*a].cmp(&paths[*b]));
     let same = order.chunk_by(|a, b| paths[*a] == paths[*b]);
     for (rank, same) in same.enumerate() {
         same.iter().for_each(|item| ranks[*item] = rank);
@@ -464,6 +472,13 @@ mod tests {
         let answer = request(home, query, (Scope::All, 50));
         let cited = answer.hits.iter().map(|hit| hit.citation.to_string());
         cited.collect()
+    }
+
+    #[test]
+    fn paths_are_ranked_whether_they_are_in_order_or_not() {
+        assert_eq!(ranks_of(&["a", "a", "b", "c"]), [0, 0, 1, 2]);
+        assert_eq!(ranks_of(&["b", "c", "a", "c"]), [1, 2, 0, 2]);
+        assert!(ranks_of::<&str>(&[]).is_empty());
     }
 
     #[test]

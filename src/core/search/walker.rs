@@ -29,18 +29,25 @@ pub(super) struct BlocksOfLogs {
     blocks: Vec<usize>,
     /// Where those of each log end.
     ends: Vec<usize>,
+    /// The logs in the order of their first blocks; those without any come last.
+    in_order: Vec<usize>,
 }
 
 impl BlocksOfLogs {
     pub(super) fn new(corpus: &Corpus, part: Part) -> Self {
         let logs = corpus.logs().len();
         let mut last = vec![None; logs];
+        let mut in_order = Vec::with_capacity(logs);
         let mut pairs = Vec::new();
         // How many each log has, and then the place of the next one.
         let mut next = vec![0; logs];
         for block in corpus.blocks(part) {
             for log in block.logs() {
-                if last[log].replace(block.number()) != Some(block.number()) {
+                let before = last[log].replace(block.number());
+                if before.is_none() {
+                    in_order.push(log);
+                }
+                if before != Some(block.number()) {
                     pairs.push((log, block.number()));
                     next[log] += 1;
                 }
@@ -55,7 +62,17 @@ impl BlocksOfLogs {
             blocks[next[log]] = block;
             next[log] += 1;
         }
-        Self { blocks, ends: next }
+        in_order.extend((0..logs).filter(|log| last[*log].is_none()));
+        Self {
+            blocks,
+            ends: next,
+            in_order,
+        }
+    }
+
+    /// Returns all logs, in the order of their first blocks.
+    pub(super) fn in_order(&self) -> &[usize] {
+        &self.in_order
     }
 
     /// Returns the number of logs.
