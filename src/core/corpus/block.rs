@@ -465,6 +465,29 @@ mod tests {
     }
 
     #[test]
+    fn an_outline_has_the_attributes_of_its_message() {
+        for kind in KINDS {
+            for origin in ORIGINS {
+                for is_question in [false, true] {
+                    let flags = encode_flags(Role::User, kind, origin);
+                    let flags = flags | u16::from(is_question) << QUESTION;
+                    let mut stored = ByteWriter::default();
+                    stored.u32(outline_of(flags, 77));
+                    stored.time(Some(5));
+                    let read = outline(&stored.0, 0).expect("it is whole");
+                    assert_eq!((read.length, read.time), (77, Some(5)));
+                    let attributes = read.attributes.decode();
+                    assert_eq!(attributes, Some((kind, origin, is_question)));
+                    assert!(
+                        MessageAttributes::all().nth(read.attributes.number())
+                            == Some(read.attributes)
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
     fn an_absurd_message_is_cut_at_a_character_and_says_so() {
         let message = log::Message {
             line: 3,

@@ -217,10 +217,7 @@ impl<'a> Occurrences<'a> {
         if let Some(logs) = &mut self.logs {
             logs.sort_logs(words.in_order());
         }
-        let mut logs = self.matches(&blocks);
-        if self.logs.is_none() {
-            logs.sort_by_key(|found| (words.of(found.log).first(), found.log));
-        }
+        let logs = self.matches(&blocks);
         let scoring = LogScoring {
             corpus,
             needles: self.needles,
@@ -257,18 +254,21 @@ impl<'a> Occurrences<'a> {
         sessions.into_iter().flatten().collect()
     }
 
-    /// Returns the matches of each log, by what is held, or by the blocks of each part.
+    /// Returns the matches of each log, by what is held, or by the blocks of each part; the words are
+    /// the first of these.
     fn matches<'b>(&'b self, blocks: &'b [(Part, BlocksOfLogs)]) -> Vec<LogMatches<'b>> {
         if let Some(logs) = &self.logs {
             return logs.by_log().collect();
         }
-        let logs = blocks.first().map_or(0, |(_, blocks)| blocks.logs());
-        let matches = (0..logs).map(|log| {
+        let logs = blocks
+            .first()
+            .map_or(&[][..], |(_, words)| words.in_order());
+        let matches = logs.iter().map(|log| {
             let parts = blocks.iter();
             let parts = parts.filter(|(part, _)| self.parts.contains(part));
             LogMatches::new(
-                log,
-                parts.map(|(part, blocks)| (*part, Matches::In(blocks.of(log)))),
+                *log,
+                parts.map(|(part, blocks)| (*part, Matches::In(blocks.of(*log)))),
             )
         });
         matches.collect()

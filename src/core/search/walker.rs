@@ -75,11 +75,6 @@ impl BlocksOfLogs {
         &self.in_order
     }
 
-    /// Returns the number of logs.
-    pub(super) fn logs(&self) -> usize {
-        self.ends.len()
-    }
-
     /// Returns the blocks of a log, in order.
     pub(super) fn of(&self, log: usize) -> &[usize] {
         let before = log.checked_sub(1);
