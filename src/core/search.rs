@@ -45,7 +45,7 @@ use crate::core::query::{Filters, SearchArea};
 
 pub use current::{SearchOutcome, Searched, search};
 pub(in crate::core) use needle::is_common;
-pub use recent::recent;
+pub use recent::{Recent, recent};
 pub use texts::{MemoryText, MemoryTexts};
 
 /// The kind of source of a hit.

@@ -7,8 +7,17 @@ use crate::core::catalog::{last_activity, log_title};
 use crate::core::corpus::Log;
 use crate::core::query::{Filters, SearchArea};
 
-/// Returns the memories and conversations that the filters admit, newest first.
-pub fn recent(sources: Sources<'_>, filters: &Filters, limit: usize) -> Vec<Hit> {
+/// What the filters of a query admit.
+#[derive(Debug)]
+pub struct Recent {
+    /// The newest, newest first.
+    pub hits: Vec<Hit>,
+    /// The number of all, including those not in `hits`.
+    pub total: usize,
+}
+
+/// Returns the memories and conversations that the filters admit: `limit` of them, newest first.
+pub fn recent(sources: Sources<'_>, filters: &Filters, limit: usize) -> Recent {
     let mut found: Vec<(i64, RecentItem<'_>)> = Vec::new();
     for memory_text in &sources.memories.texts {
         if allows_memory(filters, memory_text) {
@@ -27,11 +36,13 @@ pub fn recent(sources: Sources<'_>, filters: &Filters, limit: usize) -> Vec<Hit>
         }
     }
     found.sort_by_key(|(time, _)| Reverse(*time));
+    let total = found.len();
     found.truncate(limit);
-    found
-        .into_iter()
-        .map(|(_, what)| what.hit(sources))
-        .collect()
+    let hits = found.into_iter().map(|(_, what)| what.hit(sources));
+    Recent {
+        hits: hits.collect(),
+        total,
+    }
 }
 
 enum RecentItem<'a> {
@@ -67,16 +78,19 @@ mod tests {
             memories: &memories,
             corpus: Some(&corpus),
         };
-        let citations = |query: &str| -> Vec<String> {
+        let search = |query: &str, limit| {
             let query = Query::parse(query, &noon()).expect("a query");
-            let hits = recent(sources, &query.filters, 10);
-            hits.into_iter()
-                .map(|hit| hit.citation.to_string())
-                .collect()
+            recent(sources, &query.filters, limit)
+        };
+        let citations = |query: &str| -> Vec<String> {
+            let hits = search(query, 10).hits.into_iter();
+            hits.map(|hit| hit.citation.to_string()).collect()
         };
         assert_eq!(citations(""), ["detail/auth.md#L1", "messages.jsonl"]);
         assert_eq!(citations("in:logs"), ["messages.jsonl"]);
         assert_eq!(citations("in:memories"), ["detail/auth.md#L1"]);
         assert_eq!(citations("role:user"), [""; 0]);
+        let cut = search("", 1);
+        assert_eq!((cut.hits.len(), cut.total), (1, 2));
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! `tome pick` shows this pane alone and prints the chosen hits.
 
+mod answer;
 mod choose;
 mod input;
 mod view;
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
@@ -29,7 +29,8 @@ use crate::tui::layout::{Arrangement, Divider, Focus, Visibility, inside};
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::input::InputOutcome;
 use crate::tui::widget::list::{Cursor, Move};
-use crate::tui::worker::search::{FindResults, HitRow};
+use crate::tui::worker::search::HitRow;
+use answer::Answer;
 use input::QueryInput;
 
 /// What is printed of a chosen hit.
@@ -49,8 +50,10 @@ pub enum Print {
 pub(crate) struct FindPane {
     query: QueryInput,
     generation: u64,
-    /// The results; `None` until the first arrive.
-    found: Option<Arc<FindResults>>,
+    /// What is listed; `None` until the first results arrive.
+    answer: Option<Answer>,
+    /// How far the search of the current query is, while it has found nothing to list yet.
+    searching: Option<SearchState>,
     /// The listed rows: the index of a result and, below an unfolded one, of its other lines.
     list: Vec<(usize, Option<usize>)>,
     /// The memories and sessions whose other lines are listed.
@@ -60,10 +63,6 @@ pub(crate) struct FindPane {
     cursor: Cursor,
     /// The marked rows, including those that the current query does not find.
     marks: BTreeMap<String, HitRow>,
-    /// The generation of the last results.
-    answered: u64,
-    /// Whether the same query is searched again, because the sources have changed.
-    is_repeated: bool,
     /// The action to run as soon as the results of the current query arrive.
     waiting: Option<Action>,
     preview: Preview,
@@ -84,14 +83,13 @@ impl FindPane {
         Self {
             query: QueryInput::new(query),
             generation: 0,
-            found: None,
+            answer: None,
+            searching: None,
             list: Vec::new(),
             unfolded: HashSet::new(),
             recalled: None,
             cursor: Cursor::default(),
             marks: BTreeMap::new(),
-            answered: 0,
-            is_repeated: false,
             waiting: None,
             preview: Preview::new(Requester::Find),
             picks,
@@ -103,43 +101,12 @@ impl FindPane {
         // A closed finder may have used the same numbers: start from the time.
         let time = u64::try_from(cx.now).unwrap_or(0);
         self.generation = time.max(self.generation + 1);
+        self.searching = None;
         Step::Effect(Effect::Search(SearchJob {
             generation: self.generation,
             text: self.query.query(),
             rows: Self::height(cx),
         }))
-    }
-
-    /// The number of listed rows.
-    fn count(&self) -> usize {
-        self.list.len()
-    }
-
-    /// A listed row, and whether it is one of the other lines of an unfolded one.
-    fn row_at(&self, at: usize) -> Option<(&HitRow, bool)> {
-        let (row, other) = self.list.get(at)?;
-        let row = self.found.as_ref()?.rows.get(*row)?;
-        match other {
-            None => Some((row, false)),
-            Some(other) => Some((row.others.get(*other)?, true)),
-        }
-    }
-
-    fn row(&self) -> Option<&HitRow> {
-        Some(self.row_at(self.cursor.selected)?.0)
-    }
-
-    /// Lists the rows again, after new results or unfolding.
-    fn list_rows(&mut self) {
-        let rows = self.found.iter().flat_map(|found| &found.rows);
-        let mut list = Vec::new();
-        for (at, row) in rows.enumerate() {
-            list.push((at, None));
-            if !self.unfolded.is_empty() && self.unfolded.contains(&Self::place_of(row)) {
-                list.extend((0..row.others.len()).map(|other| (at, Some(other))));
-            }
-        }
-        self.list = list;
     }
 
     /// The key of the memory or session of a row.
@@ -262,7 +229,7 @@ impl FindPane {
 
     /// What a row matches, to be marked in its text.
     fn marked_words(&self, row: &HitRow) -> MarkedWords {
-        let terms = self.found.iter().flat_map(|found| &found.terms);
+        let terms = self.found().into_iter().flat_map(|found| &found.terms);
         let mut terms = terms.filter(|(closeness, _)| *closeness == row.closeness);
         let terms = terms.next().map_or(&[][..], |(_, terms)| terms);
         MarkedWords::of_terms(terms)
@@ -287,54 +254,9 @@ impl FindPane {
         self.query.extract_filters();
         self.cursor = Cursor::default();
         self.waiting = None;
-        self.is_repeated = false;
         self.recalled = None;
         self.unfolded.clear();
         vec![self.ask(cx)]
-    }
-
-    /// Takes new results; a cursor that was moved stays on its row.
-    fn take(&mut self, found: &Arc<FindResults>, cx: &PaneContext<'_>) -> Vec<Step> {
-        let is_complete = found.progress == SearchState::Complete;
-        if !is_complete && self.count() > 0 && (found.rows.is_empty() || self.is_repeated) {
-            // The rows before stay until there are others, or all of them for the same query, so
-            // that nothing flashes and the cursor keeps its row.
-            return Vec::new();
-        }
-        self.is_repeated = false;
-        let key = |row: &HitRow| row.hit.citation.to_string();
-        let keys = |pane: &Self| -> Vec<String> {
-            let rows = (0..pane.count()).filter_map(|at| pane.row_at(at));
-            rows.map(|(row, _)| key(row)).collect()
-        };
-        let before: Vec<String> = match self.cursor.selected {
-            0 => Vec::new(),
-            _ => keys(self),
-        };
-        let selected = self.row().map(key);
-        self.found = Some(Arc::clone(found));
-        self.answered = self.generation;
-        self.list_rows();
-        if !before.is_empty() {
-            let after = keys(self);
-            self.cursor.follow(&before, &after);
-        }
-        self.cursor.fit(Self::height(cx), self.count());
-        if let Some(action) = self.waiting.take() {
-            let mut steps = self.update_preview(cx);
-            if let Handled::Used(done) = self.act(action, cx) {
-                steps.extend(done);
-            }
-            return steps;
-        }
-        if found.progress == SearchState::Looking {
-            // The best row is not known yet, and reading its log would slow the search down.
-            return Vec::new();
-        }
-        if found.progress != SearchState::Complete && selected == self.row().map(key) {
-            return Vec::new();
-        }
-        self.update_preview(cx)
     }
 }
 
@@ -364,7 +286,7 @@ impl Pane for FindPane {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        if choose::is_about_a_row(action) && self.answered != self.generation {
+        if choose::is_about_a_row(action) && !self.is_answered() {
             // The rows still belong to the previous query.
             self.waiting = Some(action);
             return Handled::Used(Vec::new());
@@ -454,10 +376,7 @@ impl Pane for FindPane {
             Event::Found { generation, found } if *generation == self.generation => {
                 self.take(found, cx)
             }
-            Event::SearchSourcesChanged => {
-                self.is_repeated = self.answered == self.generation;
-                vec![self.ask(cx)]
-            }
+            Event::SearchSourcesChanged => vec![self.ask(cx)],
             event => {
                 self.preview.on_event(event, cx);
                 Vec::new()

@@ -51,7 +51,12 @@ impl Default for Input {
 impl Input {
     /// Creates an input with `text`, and the cursor after it.
     pub fn new(text: &str) -> Self {
-        let mut area = TextArea::new(vec![one_line(text)]);
+        Self::of_typed(one_line(text))
+    }
+
+    /// Like [`Input::new`], for a line that was typed: blanks at its ends stay.
+    pub fn of_typed(line: String) -> Self {
+        let mut area = TextArea::new(vec![line]);
         area.move_cursor(CursorMove::End);
         area.set_max_histories(1_000);
         Self { area }

@@ -21,7 +21,7 @@ use crate::core::search::fuzzy::{
     self, Closeness, FindRequest, LineReader, Marker, Match, MatchGroup, MatchSpot, Matches,
     SearchCache, SearchState, SearchWatcher, Term,
 };
-use crate::core::search::{Hit, HitSource, MemoryTexts, Sources, recent};
+use crate::core::search::{Hit, HitSource, MemoryTexts, Recent, Sources, recent};
 use crate::core::store::StoreId;
 use crate::tui::Clock;
 use crate::tui::effect::SearchJob;
@@ -58,6 +58,8 @@ pub(crate) struct FindResults {
     pub(crate) rows: Vec<HitRow>,
     /// The number of matching lines, including those not in `rows`.
     pub(crate) total: usize,
+    /// Whether the query has no words: everything that its filters allow is listed, newest first.
+    pub(crate) is_newest_first: bool,
     pub(crate) progress: SearchState,
     /// The error in the query, if it has one.
     pub(crate) wrong: Option<QueryError>,
@@ -166,6 +168,7 @@ impl SearchWorker {
                 return reporter.deliver(FindResults {
                     rows: Vec::new(),
                     total: 0,
+                    is_newest_first: false,
                     progress: SearchState::Complete,
                     wrong: Some(wrong),
                     terms: Vec::new(),
@@ -173,14 +176,12 @@ impl SearchWorker {
             }
         };
         if query.atoms.is_empty() {
-            let hits = recent(sources, &query.filters, MOST);
-            let rows: Vec<HitRow> = hits
-                .into_iter()
-                .map(|hit| reporter.plain_row(hit))
-                .collect();
+            let Recent { hits, total } = recent(sources, &query.filters, MOST);
+            let rows = hits.into_iter().map(|hit| reporter.plain_row(hit));
             return reporter.deliver(FindResults {
-                total: rows.len(),
-                rows,
+                rows: rows.collect(),
+                total,
+                is_newest_first: true,
                 progress: SearchState::Complete,
                 wrong: None,
                 terms: Vec::new(),
@@ -370,6 +371,7 @@ impl ResultReporter<'_> {
         self.deliver(FindResults {
             rows: rows.into_iter().flatten().collect(),
             total: found.total,
+            is_newest_first: false,
             progress,
             wrong: None,
             terms: KINDS.map(|kind| (kind, found.terms(kind).to_vec())).into(),

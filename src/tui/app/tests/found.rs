@@ -7,7 +7,7 @@ use super::finding::TestUi;
 use crate::core::corpus::BuildProgress;
 use crate::core::log::Agent;
 use crate::core::search::fuzzy::SearchState;
-use crate::tui::effect::Effect;
+use crate::tui::effect::{Effect, SearchJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Background;
@@ -29,6 +29,15 @@ fn write_log(ui: &mut TestUi, name: &str, lines: &[(&str, &str)]) {
     fs::create_dir_all(&folder).expect("folders");
     fs::write(folder.join(format!("{name}.jsonl")), text).expect("a log");
     ui.look();
+}
+
+/// The search that was asked for last.
+fn last_search(effects: Vec<Effect>) -> SearchJob {
+    let jobs = effects.into_iter().filter_map(|effect| match effect {
+        Effect::Search(job) => Some(job),
+        _ => None,
+    });
+    jobs.last().expect("a search")
 }
 
 #[test]
@@ -203,24 +212,33 @@ fn rows_stay_until_there_are_others_and_what_is_looked_for_is_said() {
     let before = ui.text();
     assert!(before.contains("Auth Refactor"), "{before}");
     // The next letter, whose search is not finished.
-    let effects = ui.ui.press("q");
-    let generation = effects.iter().find_map(|effect| match effect {
-        Effect::Search(job) => Some(job.generation),
-        _ => None,
-    });
-    let generation = generation.expect("a search");
+    let generation = last_search(ui.ui.press("q")).generation;
     let unfinished = |progress| Event::Found {
         generation,
         found: Arc::new(FindResults {
             rows: Vec::new(),
             total: 0,
+            is_newest_first: false,
             progress,
             wrong: None,
             terms: Vec::new(),
         }),
     };
+    // The number before is not said to be of the new query.
+    let text = ui.text();
+    assert!(before.contains("3 found") && text.contains(" 3…"), "{text}");
+    ui.tell(unfinished(SearchState::Looking));
+    let text = ui.text();
+    assert!(
+        text.contains("Auth Refactor") && text.contains("searching…"),
+        "{text}"
+    );
     ui.tell(unfinished(SearchState::Widening));
-    assert!(ui.text().contains("Auth Refactor"), "{}", ui.text());
+    let text = ui.text();
+    assert!(
+        text.contains("Auth Refactor") && text.contains("looking for similar words…"),
+        "{text}"
+    );
     ui.tell(unfinished(SearchState::Complete));
     assert!(ui.text().contains("nothing found"), "{}", ui.text());
     ui.tell(unfinished(SearchState::Widening));
@@ -232,6 +250,53 @@ fn rows_stay_until_there_are_others_and_what_is_looked_for_is_said() {
 }
 
 #[test]
+fn what_is_new_is_not_said_to_be_found_for_a_query() {
+    let mut ui = TestUi::new();
+    ui.press("/");
+    let list_title = |ui: &TestUi| ui.text().lines().nth(1).unwrap_or_default().to_owned();
+    assert!(list_title(&ui).contains("newest first"), "{}", ui.text());
+    assert!(!ui.text().contains("found"), "{}", ui.text());
+    // The worker has not answered yet.
+    ui.ui.press("refresh");
+    let text = ui.text();
+    assert!(
+        text.contains("searching…") && !text.contains("found"),
+        "{text}"
+    );
+    assert!(list_title(&ui).contains("newest first"), "{text}");
+    // Without words the filters decide, and all that they allow are counted.
+    ui.press("<c-u>in:logs<space>");
+    let text = ui.text();
+    assert!(
+        list_title(&ui).contains("newest first") && text.contains("1 found"),
+        "{text}"
+    );
+}
+
+#[test]
+fn rows_stay_while_the_sources_change_more_than_once() {
+    let mut ui = TestUi::new();
+    ui.press("/refresh");
+    let before = ui.text();
+    ui.ui.tell(Event::SearchSourcesChanged);
+    let job = last_search(ui.ui.tell(Event::SearchSourcesChanged));
+    let generation = job.generation;
+    let Some(Event::Found { found: whole, .. }) = ui.search(job).pop() else {
+        panic!("nothing was found");
+    };
+    let mut partial = FindResults::clone(&whole);
+    partial.rows.truncate(1);
+    partial.total = 1;
+    partial.progress = SearchState::Looking;
+    let found = Arc::new(partial);
+    ui.tell(Event::Found { generation, found });
+    assert_eq!(ui.text(), before);
+    let found = whole;
+    ui.tell(Event::Found { generation, found });
+    assert_eq!(ui.text(), before);
+}
+
+#[test]
 fn the_visible_rows_come_first_and_stay_when_the_others_arrive() {
     let mut ui = TestUi::sized(100, 20, Background::Dark);
     for number in 0..12 {
@@ -239,12 +304,7 @@ fn the_visible_rows_come_first_and_stay_when_the_others_arrive() {
         write_log(&mut ui, &format!("n{number}"), &[("user", &said)]);
     }
     ui.press("/");
-    let effects = ui.ui.press("needle");
-    let jobs = effects.into_iter().filter_map(|effect| match effect {
-        Effect::Search(job) => Some(job),
-        _ => None,
-    });
-    let job = jobs.last().expect("a search");
+    let job = last_search(ui.ui.press("needle"));
     let visible = job.rows;
     assert!((4..12).contains(&visible), "{visible}");
     let events = ui.search(job);

@@ -66,7 +66,7 @@ impl QueryInput {
         }
         if !pills.is_empty() {
             self.pills.extend(pills);
-            self.input = Input::new(&rest);
+            self.input = Input::of_typed(rest);
         }
     }
 
@@ -90,7 +90,7 @@ impl QueryInput {
             // With its value, the filter is complete.
             self.pills.push(text.split_off(start));
         }
-        self.input = Input::new(&text);
+        self.input = Input::of_typed(text);
     }
 }
 
@@ -151,6 +151,20 @@ mod tests {
         assert_eq!(found.query(), "type:user tea");
         found = typed("i n : l o g s <space> <bs>");
         assert_eq!((found.pills.len(), found.input.text()), (0, "in:logs"));
+    }
+
+    #[test]
+    fn what_is_typed_after_a_filter_does_not_join_the_word_before_it() {
+        let found = typed("t e a <space> i n : l o g s <space> r o l e : u s e r <space> c u p");
+        assert_eq!(found.pills, ["in:logs", "role:user"]);
+        assert_eq!(found.input.text(), "tea cup");
+        let mut found = typed("t e a <space> a g e n t : c o d");
+        let completion = found.completion(&Library::default()).expect("an agent");
+        found.complete(&completion);
+        for key in keys("c u p") {
+            found.key(key);
+        }
+        assert_eq!(found.query(), "agent:codex tea cup");
     }
 
     #[test]

@@ -64,15 +64,23 @@ impl FindPane {
 
     /// The number of matches, or that there is an error in the query.
     fn status(&self, cx: &PaneContext<'_>) -> (String, Role) {
-        let Some(found) = &self.found else {
+        let Some(found) = self.found() else {
             return ("reading…".to_owned(), Role::Muted);
         };
-        if found.wrong.is_some() {
+        let is_answered = self.is_answered();
+        if found.wrong.is_some() && is_answered {
             return ("not understood".to_owned(), Role::Warn);
         }
-        let total = found.total;
-        let mut status = match (total, found.progress) {
+        let (total, progress) = match self.searching {
+            _ if is_answered => (found.total, found.progress),
+            Some(progress) => (0, progress),
+            // Mostly the answer is here in a moment, so the number before stays until then.
+            None if !found.is_newest_first => (found.total, SearchState::Looking),
+            None => (0, SearchState::Looking),
+        };
+        let mut status = match (total, progress) {
             (0, SearchState::Widening) => "looking for similar words…".to_owned(),
+            (0, SearchState::Looking) => "searching…".to_owned(),
             (number, SearchState::Looking | SearchState::Widening) => {
                 format!("{}…", thousands(number))
             }
@@ -169,9 +177,9 @@ impl FindPane {
 
     /// What the rows have in common, if it is not that they have the words of the query.
     fn list_title(&self) -> Option<&'static str> {
-        let found = self.found.as_ref()?;
+        let found = self.found()?;
         let first = found.rows.first()?;
-        if self.query.query().trim().is_empty() {
+        if found.is_newest_first {
             return Some("newest first");
         }
         match first.closeness {
@@ -285,7 +293,7 @@ impl FindPane {
     /// Draws what is wrong with the query, or hints for it, when there are no results.
     fn draw_nothing(&self, frame: &mut Frame<'_>, area: Rect, cx: &PaneContext<'_>) {
         let theme = cx.theme;
-        let Some(found) = &self.found else { return };
+        let Some(found) = self.found() else { return };
         if let Some(wrong) = &found.wrong {
             let reason = Paragraph::new(escape_line(&wrong.reason)).wrap(Wrap { trim: true });
             let area = area.inner(Margin::new(2, 1));
