@@ -494,6 +494,22 @@ mod tests {
     }
 
     #[test]
+    fn a_whole_word_ends_at_no_letter_of_any_script() {
+        let home = TestHome::new(
+            &[(
+                "note.md",
+                "# Words\n\nthe café\n\ndie Rückgabe\n\ncaf, gabe\n",
+            )],
+            &[],
+        );
+        let only = ["detail/note.md#L7 caf, gabe"];
+        assert_eq!(texts(&home, &["'caf"]), only);
+        assert_eq!(texts(&home, &["'gabe"]), only);
+        assert_eq!(texts(&home, &["'ckgabe"]), [""; 0]);
+        assert_eq!(texts(&home, &["'café"]), ["detail/note.md#L3 the café"]);
+    }
+
+    #[test]
     fn lines_with_the_words_are_reported_before_similar_ones_are_searched() {
         struct Reports(Mutex<Vec<(SearchState, usize)>>);
         impl SearchWatcher for Reports {

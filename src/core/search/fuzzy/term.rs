@@ -102,8 +102,9 @@ impl Term {
     fn bytes_regex(&self) -> Option<Regex> {
         RegexBuilder::new(&self.pattern)
             .case_insensitive(self.case == Case::Ignored)
-            // ASCII letters are found faster without their relatives beyond ASCII.
-            .unicode(!self.pattern.is_ascii())
+            // ASCII letters are found faster without their relatives beyond ASCII, among which a
+            // word may end.
+            .unicode(!self.pattern.is_ascii() || self.pattern.contains(r"\b{"))
             .build()
             .ok()
     }
