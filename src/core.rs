@@ -4,6 +4,7 @@
 //! outside, such as the data directory, the date or the author of a change, is passed in as a
 //! value.
 
+pub(crate) mod allocator;
 pub mod catalog;
 pub mod change;
 pub mod checkup;

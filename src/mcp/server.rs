@@ -28,12 +28,14 @@ use self::transport::CheckedTransport;
 use super::call::ClientIdentity;
 use super::subscription::{ChangedPaths, concerns};
 use super::{ServerSetup, prompt, resource};
+use crate::core::allocator::share_pools;
 use crate::core::hidden::without_hidden;
 use crate::core::log::Agent;
 use crate::core::memory::one_line;
 
 /// Serves on standard input and output until the client closes them.
 pub(super) fn serve(setup: ServerSetup) -> io::Result<()> {
+    share_pools();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()?;

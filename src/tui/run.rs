@@ -15,6 +15,7 @@ use super::reader::InputReader;
 use super::terminal::{self, Screen};
 use super::worker::{WorkerContext, Workers};
 use super::{ClipboardCommand, Clock, Exit, Failure, Setup, StoreSource, clipboard, panics};
+use crate::core::allocator::share_pools;
 use crate::core::fault::FaultLog;
 use crate::core::unsaved::EditorCopy;
 
@@ -23,6 +24,7 @@ const TOAST: Duration = Duration::from_secs(6);
 
 /// Runs the terminal UI until the user leaves it; returns why.
 pub fn run(setup: Setup) -> Result<Exit, Failure> {
+    share_pools();
     let (events, inbox) = mpsc::channel();
     let mut keymap = Keymap::new();
     let mut warnings = setup.warnings;

