@@ -136,7 +136,9 @@ impl World {
         let name = name.as_deref().unwrap_or(asked);
         let store = match Store::open(name, &path, layout) {
             Err(Error::NotFound { .. } | Error::Refused { .. })
-                if is_empty(&path) && first.and_then(Layout::of_first_file).is_some() =>
+                if (looks_like_a_path || path.is_dir())
+                    && is_empty(&path)
+                    && first.and_then(Layout::of_first_file).is_some() =>
             {
                 Store::open(name, &path, first.and_then(Layout::of_first_file))?
             }

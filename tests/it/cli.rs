@@ -59,6 +59,29 @@ fn flags_stand_before_or_after_the_verb() {
 }
 
 #[test]
+fn a_mistyped_store_moves_and_writes_nothing() {
+    let home = Home::new();
+    index_store(&home);
+    let before = tree(&home.project());
+    let said = "tome: no store 'memroy'; there are .memory\n";
+    for args in [
+        &["write", "memroy:x.md", "--content", "x", "--type", "user"][..],
+        &["append", "memroy:x.md", "--content", "x"],
+        &["rename", "a.md", "memroy:x.md"],
+        &["--store", "memroy", "write", "x.md", "--content", "x"],
+    ] {
+        let run = home.run(args);
+        assert_eq!((run.code, run.err.as_str()), (2, said), "{args:?}");
+    }
+    assert_eq!(tree(&home.project()), before);
+    // With a slash it is a directory, which may be new.
+    let new = ["--store", "./notes", "write", "x.md", "--name", "X"];
+    let rest = ["--description", "d", "--type", "user", "--content", "x"];
+    home.ok(&[&new[..], &rest].concat());
+    assert!(home.project().join("notes/x.md").is_file());
+}
+
+#[test]
 fn instruction_files_are_read_and_written() {
     let home = Home::new();
     home.file("project/CLAUDE.md", "# Shop\n\nUse tabs.\n");
