@@ -484,9 +484,12 @@ impl<'a> TextRevisions<'a> {
         let texts = self.texts.entry(store).or_insert_with(|| {
             let documents = collection.stores[store].documents.iter();
             documents
+                .filter(|document| !document.is_replaced())
                 .map(|document| (document.memory.path.as_str(), document.text.as_str()))
                 .collect()
         });
-        fix.note_revision(|path| Some(Revision::of(texts.get(path)?.as_bytes())));
+        if !fix.note_revision(|path| Some(Revision::of(texts.get(path)?.as_bytes()))) {
+            finding.fix = None;
+        }
     }
 }

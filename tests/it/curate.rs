@@ -156,6 +156,32 @@ fn fix_corrects_what_it_can_in_one_change_and_undo_gives_every_byte_back() {
 }
 
 #[test]
+fn a_file_that_is_no_text_keeps_no_other_from_being_fixed() {
+    let home = Home::new();
+    let header = "---\nname: N\ndescription: d\ntype: user\n---\n\n";
+    let odd = [header.as_bytes(), b"hid\xe2\x80\x8bden \xff\n"].concat();
+    home.file("project/.memory/odd.md", &odd);
+    home.file(
+        "project/.memory/good.md",
+        format!("{header}hid\u{200b}den\n"),
+    );
+    home.ok(&["index"]);
+    let (_, found) = findings(&home, &["--rule", "hidden-text"]);
+    let fixable = |path: &str| {
+        let finding = found.iter().find(|finding| finding["path"] == path);
+        !finding.expect("a finding")["fix"].is_null()
+    };
+    assert_eq!((fixable("odd.md"), fixable("good.md")), (false, true));
+    home.run(&["curate", "--fix"]);
+    assert_eq!(
+        home.read("project/.memory/good.md"),
+        format!("{header}hidden\n")
+    );
+    let left = fs::read(home.project().join(".memory/odd.md")).expect("a file");
+    assert_eq!(left, odd);
+}
+
+#[test]
 fn a_waived_finding_is_kept_with_words_until_its_evidence_changes() {
     let Some(home) = project() else { return };
     let (_, found) = findings(&home, &["--rule", "dead-path"]);

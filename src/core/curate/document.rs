@@ -32,6 +32,11 @@ impl Document {
         }
     }
 
+    /// Whether invalid UTF-8 was replaced, so that the text is not what the file has.
+    pub(super) fn is_replaced(&self) -> bool {
+        self.memory.problem.is_some() && self.text.contains(char::REPLACEMENT_CHARACTER)
+    }
+
     /// Whether this is the index of its store.
     pub fn is_index(&self) -> bool {
         self.memory.kind == FileKind::Index

@@ -93,11 +93,13 @@ impl Fix {
         }
     }
 
-    /// Notes the revision of the text whose ranges it has.
-    pub(super) fn note_revision(&mut self, revision_of: impl Fn(&str) -> Option<Revision>) {
-        if let FixKind::Replace { path, revision, .. } = &mut self.kind {
-            *revision = revision_of(path);
-        }
+    /// Notes the revision of the text whose ranges it has; whether there is such a text.
+    pub(super) fn note_revision(&mut self, revision_of: impl Fn(&str) -> Option<Revision>) -> bool {
+        let FixKind::Replace { path, revision, .. } = &mut self.kind else {
+            return true;
+        };
+        *revision = revision_of(path);
+        revision.is_some()
     }
 }
 
