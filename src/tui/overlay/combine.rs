@@ -2,6 +2,7 @@
 //! that stays, from the other, from both or from neither. The result is edited before it is saved.
 
 use ratatui::Frame;
+use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
 
 use super::merge::{MergePlaces, undecided};
@@ -118,14 +119,21 @@ impl Pane for CombineDialog {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        self.places.act(action);
-        let steps = match action {
-            Action::Open => self.done(cx),
+        self.places.act(action, cx);
+        Handled::Used(match action {
+            Action::Open => {
+                let steps = self.done(cx);
+                self.places.reveal(cx);
+                steps
+            }
             Action::Back => vec![Step::Close],
             _ => Vec::new(),
-        };
-        self.places.reveal(cx);
-        Handled::Used(steps)
+        })
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.places.mouse(mouse, cx);
+        Vec::new()
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {

@@ -2,6 +2,7 @@
 //! places of a merge are also those of the dialog that combines memories.
 
 use ratatui::Frame;
+use ratatui::crossterm::event::{MouseEvent, MouseEventKind};
 use ratatui::layout::Rect;
 use ratatui::widgets::Clear;
 
@@ -29,15 +30,34 @@ impl MergePlaces {
         Self { widget, context }
     }
 
-    /// Goes to another place, or decides about the current one.
-    pub(super) fn act(&mut self, action: Action) {
+    /// Goes to another place, or decides about the current one, and shows it; or scrolls.
+    pub(super) fn act(&mut self, action: Action, cx: &PaneContext<'_>) {
+        let page = self.inner(cx).1.saturating_sub(1).max(1);
         match action {
+            Action::PageDown => return self.scroll(page.cast_signed().into(), cx),
+            Action::PageUp => return self.scroll(-isize::from(page.cast_signed()), cx),
             Action::Down => self.widget.next(),
             Action::Up => self.widget.previous(),
             Action::TakeMine => self.widget.choose(Choice::Mine),
             Action::TakeTheirs => self.widget.choose(Choice::Theirs),
             Action::TakeBoth => self.widget.choose(Choice::Both),
             Action::TakeNeither => self.widget.choose(Choice::Base),
+            _ => {}
+        }
+        self.reveal(cx);
+    }
+
+    /// Scrolls by so many lines.
+    fn scroll(&mut self, by: isize, cx: &PaneContext<'_>) {
+        let size = self.inner(cx);
+        self.widget.scroll(by, size);
+    }
+
+    /// Scrolls with the wheel.
+    pub(super) fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) {
+        match mouse.kind {
+            MouseEventKind::ScrollDown => self.scroll(3, cx),
+            MouseEventKind::ScrollUp => self.scroll(-3, cx),
             _ => {}
         }
     }
@@ -52,16 +72,25 @@ impl MergePlaces {
         centred(whole, width, rows.min(reading_area(whole).height))
     }
 
+    /// The width and the height of the texts.
+    fn inner(&self, cx: &PaneContext<'_>) -> (u16, u16) {
+        let area = self.area(cx);
+        (area.width.saturating_sub(4), area.height.saturating_sub(2))
+    }
+
     /// Scrolls to the current place.
     pub(super) fn reveal(&mut self, cx: &PaneContext<'_>) {
-        let area = self.area(cx);
-        let (width, height) = (area.width.saturating_sub(4), area.height.saturating_sub(2));
+        let (width, height) = self.inner(cx);
         self.widget.reveal(width, height);
     }
 
     pub(super) fn draw(&self, frame: &mut Frame<'_>, title: &str, cx: &PaneContext<'_>) {
         let area = self.area(cx);
-        let block = dialog(cx, title, self.context);
+        let title = match self.widget.below(self.inner(cx)) {
+            0 => title.to_owned(),
+            below => format!("{title} · {below} below (PgDn)"),
+        };
+        let block = dialog(cx, &title, self.context);
         let text = block.inner(area);
         frame.render_widget(Clear, area);
         frame.render_widget(block, area);
@@ -116,13 +145,17 @@ impl Pane for MergeDialog {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        self.places.act(action);
-        self.places.reveal(cx);
+        self.places.act(action, cx);
         Handled::Used(match action {
             Action::Open => self.done(),
             Action::Back => vec![Step::Close],
             _ => Vec::new(),
         })
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.places.mouse(mouse, cx);
+        Vec::new()
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {

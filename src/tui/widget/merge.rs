@@ -121,6 +121,18 @@ impl Merge {
             .min(lines.len().saturating_sub(height));
     }
 
+    /// Scrolls by so many lines in an area of this size; the current hunk stays the same.
+    pub fn scroll(&mut self, by: isize, (width, height): (u16, u16)) {
+        let last = self.height(width).saturating_sub(height.into());
+        self.top = self.top.saturating_add_signed(by).min(last);
+    }
+
+    /// Returns the number of lines below an area of this size.
+    pub fn below(&self, (width, height): (u16, u16)) -> usize {
+        self.height(width)
+            .saturating_sub(self.top + usize::from(height))
+    }
+
     /// Returns the number of lines at a width.
     pub fn height(&self, width: u16) -> usize {
         self.lines(&Theme::default(), width).0.len()
@@ -487,6 +499,25 @@ mod tests {
         ⟨accent⟩▌ 2/3  → theirs ⟨/⟩⟨border⟩────────────────────────────────────────────────────────────────────────────⟨/⟩
           ⟨match⟩  mine⟨/⟩                      ⟨border⟩ │ ⟨/⟩⟨muted⟩  base⟨/⟩                      ⟨border⟩ │ ⟨/⟩⟨badge-feedback⟩✓ theirs⟨/⟩
         "##);
+    }
+
+    #[test]
+    fn every_line_of_long_texts_comes_into_sight() {
+        let long = |name: &str| -> String { (0..30).map(|at| format!("{name}{at}\n")).collect() };
+        let mut merge = Merge::new("one\n", &long("mine"), &long("theirs"));
+        let (theme, size) = (Theme::default(), (40, 12));
+        merge.reveal(size.0, size.1);
+        let mut seen = String::new();
+        while merge.below(size) > 0 {
+            seen += &dump::styled(&dump::draw(merge.view(&theme), size.0, size.1), &theme);
+            merge.scroll(11, size);
+        }
+        seen += &dump::styled(&dump::draw(merge.view(&theme), size.0, size.1), &theme);
+        for line in ["mine0", "mine29", "one", "theirs0", "theirs29"] {
+            assert!(seen.contains(line), "{line}");
+        }
+        merge.scroll(-100, size);
+        assert_eq!(merge.below(size), merge.height(size.0) - 12);
     }
 
     #[test]

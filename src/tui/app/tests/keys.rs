@@ -1,6 +1,6 @@
 //! Keys that no other test presses: each does what the keymap documents.
 
-use ratatui::crossterm::event::Event as Input;
+use ratatui::crossterm::event::{Event as Input, KeyModifiers, MouseEvent, MouseEventKind};
 
 use super::{AUTH, TestApp};
 use crate::core::change::{Author, ChangeRequest, ChangeVerb};
@@ -238,6 +238,62 @@ fn a_change_of_the_history_is_taken_back_or_brought_back() {
     }
 }
 
+/// Edits a memory and saves it after another program wrote `decided` in the same place.
+fn meet_conflict(ui: &mut TestApp, decided: &str) {
+    ui.press(AUTH);
+    ui.press("e");
+    let kept = ui.press("X");
+    let Some(Effect::Unsaved(UnsavedJob::Keep(text))) = kept.last() else {
+        panic!("{kept:?}");
+    };
+    let effects = ui.press("<c-s>");
+    let [
+        Effect::Library(LibraryJob::Plan {
+            generation,
+            request,
+        }),
+    ] = effects.as_slice()
+    else {
+        panic!("{effects:?}");
+    };
+    let base = text.base.clone().unwrap_or_default();
+    let conflict = Conflict {
+        path: text.path.clone(),
+        theirs: Some(base.replace("## Decision", decided).into_bytes()),
+        base: Some(base.into_bytes()),
+        mine: Some(text.text.clone().into_bytes()),
+    };
+    ui.tell(Event::Planned {
+        generation: *generation,
+        request: request.clone(),
+        result: Err(crate::core::Error::Conflict(Box::new(conflict))),
+        notes: Vec::new(),
+    });
+    assert_eq!(ui.place(), KeyContext::Merge);
+}
+
+#[test]
+fn a_long_conflict_is_read_to_its_end_before_it_is_decided() {
+    let mut ui = TestApp::sized(80, 24, Background::Dark);
+    let theirs: String = (0..30).map(|line| format!("their line {line}\n")).collect();
+    meet_conflict(&mut ui, &theirs);
+    let text = ui.text();
+    assert!(text.contains("below (PgDn)"), "{text}");
+    assert!(!text.contains("their line 29"), "{text}");
+    ui.press("<pagedown><pagedown><pagedown>");
+    let text = ui.text();
+    assert!(text.contains("their line 29"), "{text}");
+    assert!(!text.contains("below (PgDn)"), "{text}");
+    let wheel = Input::Mouse(MouseEvent {
+        kind: MouseEventKind::ScrollUp,
+        column: 40,
+        row: 12,
+        modifiers: KeyModifiers::NONE,
+    });
+    ui.tell(Event::Input(vec![wheel]));
+    assert!(ui.text().contains("3 below (PgDn)"), "{}", ui.text());
+}
+
 #[test]
 fn each_side_of_a_conflict_can_be_taken() {
     for (pressed, expected) in [
@@ -246,36 +302,7 @@ fn each_side_of_a_conflict_can_be_taken() {
         ("b", "X## Decision\n## Decided"),
     ] {
         let mut ui = TestApp::new();
-        ui.press(AUTH);
-        ui.press("e");
-        let kept = ui.press("X");
-        let Some(Effect::Unsaved(UnsavedJob::Keep(text))) = kept.last() else {
-            panic!("{kept:?}");
-        };
-        let effects = ui.press("<c-s>");
-        let [
-            Effect::Library(LibraryJob::Plan {
-                generation,
-                request,
-            }),
-        ] = effects.as_slice()
-        else {
-            panic!("{effects:?}");
-        };
-        let base = text.base.clone().unwrap_or_default();
-        let conflict = Conflict {
-            path: text.path.clone(),
-            theirs: Some(base.replace("## Decision", "## Decided").into_bytes()),
-            base: Some(base.into_bytes()),
-            mine: Some(text.text.clone().into_bytes()),
-        };
-        ui.tell(Event::Planned {
-            generation: *generation,
-            request: request.clone(),
-            result: Err(crate::core::Error::Conflict(Box::new(conflict))),
-            notes: Vec::new(),
-        });
-        assert_eq!(ui.place(), KeyContext::Merge);
+        meet_conflict(&mut ui, "## Decided");
         ui.press(pressed);
         let effects = ui.press("<cr>");
         let saved = effects.iter().find_map(|effect| match effect {

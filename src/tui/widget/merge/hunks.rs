@@ -179,11 +179,12 @@ pub(super) fn result(parts: &[MergePart]) -> Option<String> {
     Some(text)
 }
 
-/// Appends lines; inserts a newline after a last line that has none.
+/// Appends lines; a last line that has no newline gets one, of the kind that the text has.
 fn append(text: &mut String, lines: &[String]) {
     for line in lines {
         if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
+            let is_crlf = text.find('\n').is_some_and(|at| text[..at].ends_with('\r'));
+            text.push_str(if is_crlf { "\r\n" } else { "\n" });
         }
         text.push_str(line);
     }
@@ -290,5 +291,7 @@ mod tests {
         assert_eq!(result(&decided).as_deref(), Some("a\nB"));
         let both = parts("a", "b", "c");
         assert_eq!(all(&both, Choice::Both), "b\nc");
+        let both = parts("x\r\na", "x\r\nb", "x\r\nc");
+        assert_eq!(all(&both, Choice::Both), "x\r\nb\r\nc");
     }
 }
