@@ -1416,6 +1416,21 @@ fn errors_have_the_codes_of_the_protocol() {
         assert_eq!(answer["error"]["code"], -32700, "{answer}");
         assert_eq!(answer["id"], Value::Null, "{answer}");
     }
+    // JSON by its brackets, of which no value can be made: the request learns of it.
+    let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
+    let long = format!("\"{}\"", "x".repeat(17 << 20));
+    let half: &[u8] = br#""cut \ud83d""#;
+    let unreadable = [half, b"\"\xff\"", deep.as_bytes(), long.as_bytes()];
+    for (id, params) in (70..).zip(unreadable) {
+        let input = client.input.as_mut().expect("open");
+        write!(input, "{{\"method\":\"ping\",\"params\":{{\"a\":").expect("the server reads");
+        input.write_all(params).expect("the server reads");
+        writeln!(input, "}},\"jsonrpc\":\"2.0\",\"id\":{id}}}").expect("the server reads");
+        let answer = client.answer();
+        assert_eq!(answer["error"]["code"], -32700, "{answer}");
+        assert_eq!(answer["id"], id, "{answer}");
+        client.ask("ping", json!({}));
+    }
     // The server goes on, and blank lines are nothing.
     writeln!(client.input.as_mut().expect("open")).expect("the server reads");
     client.ask("ping", json!({}));
