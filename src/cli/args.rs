@@ -392,7 +392,7 @@ pub struct RestoreArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct RecallArgs {
-    /// A question or some words; one word, or "a phrase", finds exactly the lines that contain it
+    /// A question or some words; one word, or "a phrase", finds only what contains it
     #[arg(value_name = "QUERY", required = true)]
     pub query: Vec<String>,
     /// What to search

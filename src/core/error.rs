@@ -57,8 +57,9 @@ pub enum Error {
     },
     /// The file has changed since the caller read it.
     #[error(
-        "{} has changed since it was read, in the same place; read it again and repeat the change (tome history -p shows what was changed, tome restore brings a whole version back)",
-        .0.path
+        "{} {} since it was read; read it again and repeat the change (tome history -p shows what was changed, tome restore brings a whole version back)",
+        .0.path,
+        if .0.theirs.is_some() { "has changed" } else { "was deleted" }
     )]
     Conflict(Box<Conflict>),
     /// The content breaks the rules of its format.
