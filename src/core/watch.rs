@@ -106,14 +106,10 @@ impl DirectoryWatcher {
         let gone: Vec<PathBuf> = self
             .watched
             .iter()
-            .filter(|(path, depth)| wanted.get(path.as_path()) != Some(depth))
+            .filter(|(path, depth)| wanted.get(path.as_path()) != Some(depth) || !path.is_dir())
             .map(|(path, _)| path.clone())
             .collect();
-        for path in gone {
-            // A directory that was removed is not watched any more.
-            drop(self.watcher.unwatch(&path));
-            self.watched.remove(&path);
-        }
+        gone.iter().for_each(|path| self.unwatch(path));
         let mut failed = Vec::new();
         for (path, depth) in at {
             if self.watched.contains_key(path) || !path.is_dir() {
@@ -131,10 +127,38 @@ impl DirectoryWatcher {
         failed
     }
 
+    /// Stops watching targets that are among the changed paths, or below one: they came or went
+    /// themselves, and a directory that has the same name now is another one. The next
+    /// [`Self::set_targets`] watches it.
+    pub fn forget(&mut self, changed: &[PathBuf]) {
+        let targets = self.watched.keys();
+        let is_changed = |target: &&PathBuf| changed.iter().any(|path| target.starts_with(path));
+        let replaced: Vec<PathBuf> = targets.filter(is_changed).cloned().collect();
+        replaced.iter().for_each(|path| self.unwatch(path));
+    }
+
+    fn unwatch(&mut self, path: &Path) {
+        // A directory that was removed is not watched any more.
+        drop(self.watcher.unwatch(path));
+        self.watched.remove(path);
+    }
+
     /// Returns the set to add tome's own changes to.
     pub fn expected(&self) -> Expected {
         self.expected.clone()
     }
+}
+
+/// Adds to directories that are to be watched the nearest one above each that does not exist: there
+/// it is seen when it comes back.
+pub fn with_awaited(mut targets: Vec<(PathBuf, WatchDepth)>) -> Vec<(PathBuf, WatchDepth)> {
+    let missing = targets.iter().filter(|(path, _)| !path.is_dir());
+    let above = missing.filter_map(|(path, _)| path.ancestors().skip(1).find(|path| path.is_dir()));
+    let above: HashSet<PathBuf> = above.map(Path::to_owned).collect();
+    let is_new = |path: &PathBuf| !targets.iter().any(|(target, _)| target == path);
+    let new: Vec<PathBuf> = above.into_iter().filter(is_new).collect();
+    targets.extend(new.into_iter().map(|path| (path, WatchDepth::Surface)));
+    targets
 }
 
 fn watch_error(error: notify::Error) -> Error {
@@ -286,6 +310,44 @@ mod tests {
         assert_eq!(changed(&receiver), [root.join("theirs.md")]);
         fs::write(root.join("ours.md"), "somebody else's").expect("writes");
         assert_eq!(changed(&receiver), [root.join("ours.md")]);
+    }
+
+    #[test]
+    fn a_directory_that_goes_and_comes_back_is_watched_again() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let root = temp.path().canonicalize().expect("canonical");
+        let (store, away) = (root.join("store"), root.join("away"));
+        fs::create_dir(&store).expect("created");
+        let (sender, receiver) = mpsc::channel();
+        let mut watch =
+            DirectoryWatcher::start(move |event| drop(sender.send(event))).expect("starts");
+        let set_targets = |watch: &mut DirectoryWatcher, changed: &[PathBuf]| {
+            watch.forget(changed);
+            let targets = with_awaited(vec![(store.clone(), WatchDepth::All)]);
+            assert!(watch.set_targets(&targets).is_empty());
+            targets.len()
+        };
+        set_targets(&mut watch, &[]);
+        let until = |wanted: &Path| loop {
+            let paths = changed(&receiver);
+            if paths.iter().any(|path| path == wanted) {
+                return paths;
+            }
+        };
+        let came_back: [&dyn Fn(); 2] = [&|| fs::rename(&away, &store).expect("renamed"), &|| {
+            fs::remove_dir_all(&away).expect("removed");
+            fs::create_dir(&store).expect("created");
+        }];
+        for come_back in came_back {
+            fs::rename(&store, &away).expect("renamed");
+            let paths = until(&store);
+            assert_eq!(set_targets(&mut watch, &paths), 2, "its parent, too");
+            come_back();
+            let paths = until(&store);
+            assert_eq!(set_targets(&mut watch, &paths), 1);
+            fs::write(store.join("new.md"), "new").expect("written");
+            until(&store.join("new.md"));
+        }
     }
 
     fn changed(receiver: &Receiver<WatchEvent>) -> Vec<PathBuf> {

@@ -1470,6 +1470,34 @@ fn who_subscribed_to_a_memory_is_told_of_its_changes() {
 }
 
 #[test]
+fn who_subscribed_is_told_also_after_the_directory_was_replaced() {
+    let home = index_home();
+    let text = |word: &str| format!("---\nname: A\n---\n\n{word}\n");
+    home.file("project/.memory/a.md", text("one"));
+    let mut client = Client::start(&home, &[]);
+    let uri = "tome://.memory/a.md";
+    client.ask("resources/subscribe", json!({ "uri": uri }));
+    let (store, away) = (
+        home.project().join(".memory"),
+        home.project().join(".memory-away"),
+    );
+    fs::rename(&store, &away).expect("renamed");
+    fs::create_dir(&store).expect("created");
+    fs::copy(away.join("MEMORY.md"), store.join("MEMORY.md")).expect("copied");
+    home.file("project/.memory/a.md", text("two"));
+    let told = client.answer();
+    assert_eq!(told["params"]["uri"], uri, "{told}");
+    // All that is reported of the replacement comes before an answer that is asked for later.
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let id = client.request("ping", json!({}));
+    while client.answer()["id"] != id {}
+    home.file("project/.memory/a.md", text("three"));
+    let told = client.answer();
+    assert_eq!(told["params"]["uri"], uri, "{told}");
+    client.end();
+}
+
+#[test]
 fn a_client_that_asks_for_it_is_told_of_changes_and_failures() {
     let home = index_home();
     let mut client = Client::start(&home, &[]);

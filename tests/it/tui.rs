@@ -557,6 +557,23 @@ fn a_mouse_journey() {
 }
 
 #[test]
+fn a_store_that_goes_and_comes_back_is_shown_as_it_is() {
+    let home = shop();
+    let tty = Tty::open(&home, &[]);
+    tty.see("4 memories");
+    let (store, away) = (home.project().join(".memory"), home.path().join("away"));
+    fs::rename(&store, &away).expect("renamed");
+    tty.gone("Deploy");
+    fs::rename(&away, &store).expect("renamed");
+    tty.see("Deploy");
+    // It is watched again.
+    home.file("project/.memory/new.md", memory("Newcomer", "project", "x"));
+    tty.see("Newcomer");
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+#[test]
 fn what_changes_outside_appears() {
     let home = shop();
     let tty = Tty::open(&home, &[]);

@@ -18,7 +18,7 @@ use crate::core::library::Library;
 use crate::core::memory::Revision;
 use crate::core::review::queue;
 use crate::core::store::{Document, Store};
-use crate::core::watch::DirectoryWatcher;
+use crate::core::watch::{DirectoryWatcher, with_awaited};
 use crate::core::{Error, Result};
 use crate::tui::effect::{LibraryJob, LogsJob, NewMemory, Request, Target, UnsavedJob};
 use crate::tui::event::{Event, NewMemoryText};
@@ -215,11 +215,20 @@ impl LibraryWorker {
 
     fn watch_stores(&mut self) {
         let Some(watch) = &mut self.watch else { return };
-        let failed = watch.set_targets(&self.library.watched());
+        let failed = watch.set_targets(&with_awaited(self.library.watched()));
         tell_unwatched(&failed, &mut self.unwatched, &self.events);
     }
 
     fn refresh(&mut self, paths: &[PathBuf]) {
+        let stores = self.library.stores.iter();
+        let mut roots = stores.map(|snapshot| snapshot.store.root().path());
+        if roots.any(|root| paths.iter().any(|path| root.starts_with(path))) {
+            // Watched before it is read, so that nothing is missed.
+            if let Some(watch) = &mut self.watch {
+                watch.forget(paths);
+            }
+            self.watch_stores();
+        }
         let library = self.library.refresh(paths);
         if library != *self.library {
             self.library = Arc::new(library);
