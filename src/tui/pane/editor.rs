@@ -49,6 +49,8 @@ pub(crate) struct EditorPane {
     kind: SaveKind,
     /// What an agent loads, if the file was opened as a piece of that.
     meter: Option<ContextMeter>,
+    /// The revision of the text that was to be discarded. It cannot be undone, so it is confirmed.
+    asked_to_discard: Option<u64>,
 }
 
 /// The file that is edited, and its content when it was opened.
@@ -115,6 +117,7 @@ impl EditorPane {
             check: Check::default(),
             kind: SaveKind::Alone,
             meter: None,
+            asked_to_discard: None,
         };
         editor.look_at(&text.text);
         editor
@@ -231,6 +234,20 @@ impl EditorPane {
         ]
     }
 
+    /// Discards the text, if it was changed when the same is asked a second time.
+    fn ask_to_discard(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let revision = Some(self.widget.revision());
+        if !self.is_modified || self.asked_to_discard == revision {
+            return self.discard(cx);
+        }
+        self.asked_to_discard = revision;
+        let key = cx.keymap.key(KeyContext::Editor, Action::Discard);
+        vec![Step::Toast(Toast::trouble(format!(
+            "{} throws the unsaved text away if pressed again",
+            key.unwrap_or_default()
+        )))]
+    }
+
     fn discard(&self, cx: &PaneContext<'_>) -> Vec<Step> {
         let forget = UnsavedJob::Forget(self.to_unsaved(cx.now));
         vec![
@@ -305,7 +322,7 @@ impl Pane for EditorPane {
             Action::EditOutside => vec![Step::Effect(Effect::Terminal(TerminalJob::EditOutside(
                 self.to_unsaved(cx.now),
             )))],
-            Action::Discard => self.discard(cx),
+            Action::Discard => self.ask_to_discard(cx),
             Action::Why => {
                 let store = StoreId::new(&self.file.root, self.file.layout);
                 let line = self.widget.cursor().row;

@@ -189,6 +189,11 @@ fn the_text_goes_to_another_editor_or_is_thrown_away() {
     assert!(
         matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::EditOutside(text))] if text.text.contains('X'))
     );
+    ui.press("<c-q>");
+    assert!(ui.text().contains("if pressed again"), "{}", ui.text());
+    // Whoever goes on typing is asked again.
+    ui.press("Y <c-q>");
+    assert_eq!(ui.place(), KeyContext::Editor);
     let effects = ui.press("<c-q>");
     assert!(
         matches!(effects.as_slice(), [Effect::Unsaved(UnsavedJob::Forget(_))]),

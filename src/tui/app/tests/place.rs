@@ -128,7 +128,7 @@ fn a_saved_draft_of_another_process_is_under_the_cursor() {
         panic!("{kept:?}");
     };
     let text = text.clone();
-    ui.press("<c-q> g");
+    ui.press("<c-q><c-q> g");
     ui.tell(Event::Abandoned(vec![text]));
     ui.press("<cr>");
     ui.change("<c-s>", "<cr>");
