@@ -511,6 +511,7 @@ fn every_size_and_a_resize_while_typing() {
     tty.see("beforeafter");
     tty.resize(120, 40);
     tty.see("beforeafter");
+    tty.press("\u{11}", "if pressed again");
     tty.send("\u{11}");
     tty.see("4 memories");
     tty.send("q");
