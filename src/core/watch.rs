@@ -76,6 +76,8 @@ impl Expected {
 pub struct DirectoryWatcher {
     watcher: RecommendedWatcher,
     watched: HashMap<PathBuf, WatchDepth>,
+    /// The targets of [`Self::await_targets`].
+    awaited: Vec<(PathBuf, WatchDepth)>,
     expected: Expected,
 }
 
@@ -93,6 +95,7 @@ impl DirectoryWatcher {
         Ok(Self {
             watcher,
             watched: HashMap::new(),
+            awaited: Vec::new(),
             expected,
         })
     }
@@ -127,14 +130,25 @@ impl DirectoryWatcher {
         failed
     }
 
-    /// Stops watching targets that are among the changed paths, or below one: they came or went
-    /// themselves, and a directory that has the same name now is another one. The next
-    /// [`Self::set_targets`] watches it.
-    pub fn forget(&mut self, changed: &[PathBuf]) {
-        let targets = self.watched.keys();
-        let is_changed = |target: &&PathBuf| changed.iter().any(|path| target.starts_with(path));
-        let replaced: Vec<PathBuf> = targets.filter(is_changed).cloned().collect();
+    /// Like [`Self::set_targets`], and in place of those that do not exist the nearest directories
+    /// above, where it is seen when they come back.
+    pub fn await_targets(&mut self, targets: Vec<(PathBuf, WatchDepth)>) -> Vec<Error> {
+        let failed = self.set_targets(&with_awaited(&targets));
+        self.awaited = targets;
+        failed
+    }
+
+    /// Watches awaited targets anew that are among the changed paths, or below one: they came or
+    /// went themselves, and a directory that has the same name now is another one.
+    pub fn renew(&mut self, changed: &[PathBuf]) -> Vec<Error> {
+        let is_changed = |target: &Path| changed.iter().any(|path| target.starts_with(path));
+        if !self.awaited.iter().any(|(target, _)| is_changed(target)) {
+            return Vec::new();
+        }
+        let targets = self.watched.keys().filter(|target| is_changed(target));
+        let replaced: Vec<PathBuf> = targets.cloned().collect();
         replaced.iter().for_each(|path| self.unwatch(path));
+        self.set_targets(&with_awaited(&self.awaited))
     }
 
     fn unwatch(&mut self, path: &Path) {
@@ -149,16 +163,16 @@ impl DirectoryWatcher {
     }
 }
 
-/// Adds to directories that are to be watched the nearest one above each that does not exist: there
-/// it is seen when it comes back.
-pub fn with_awaited(mut targets: Vec<(PathBuf, WatchDepth)>) -> Vec<(PathBuf, WatchDepth)> {
-    let missing = targets.iter().filter(|(path, _)| !path.is_dir());
-    let above = missing.filter_map(|(path, _)| path.ancestors().skip(1).find(|path| path.is_dir()));
-    let above: HashSet<PathBuf> = above.map(Path::to_owned).collect();
-    let is_new = |path: &PathBuf| !targets.iter().any(|(target, _)| target == path);
-    let new: Vec<PathBuf> = above.into_iter().filter(is_new).collect();
-    targets.extend(new.into_iter().map(|path| (path, WatchDepth::Surface)));
-    targets
+/// Adds to directories that are to be watched the nearest one above each that does not exist.
+fn with_awaited(targets: &[(PathBuf, WatchDepth)]) -> Vec<(PathBuf, WatchDepth)> {
+    let mut all = targets.to_vec();
+    for (path, _) in targets.iter().filter(|(path, _)| !path.is_dir()) {
+        let above = path.ancestors().skip(1).find(|path| path.is_dir());
+        if let Some(above) = above.filter(|above| all.iter().all(|(path, _)| path != above)) {
+            all.push((above.to_owned(), WatchDepth::Surface));
+        }
+    }
+    all
 }
 
 fn watch_error(error: notify::Error) -> Error {
@@ -321,13 +335,8 @@ mod tests {
         let (sender, receiver) = mpsc::channel();
         let mut watch =
             DirectoryWatcher::start(move |event| drop(sender.send(event))).expect("starts");
-        let set_targets = |watch: &mut DirectoryWatcher, changed: &[PathBuf]| {
-            watch.forget(changed);
-            let targets = with_awaited(vec![(store.clone(), WatchDepth::All)]);
-            assert!(watch.set_targets(&targets).is_empty());
-            targets.len()
-        };
-        set_targets(&mut watch, &[]);
+        let targets = vec![(store.clone(), WatchDepth::All)];
+        assert!(watch.await_targets(targets).is_empty());
         let until = |wanted: &Path| loop {
             let paths = changed(&receiver);
             if paths.iter().any(|path| path == wanted) {
@@ -340,11 +349,11 @@ mod tests {
         }];
         for come_back in came_back {
             fs::rename(&store, &away).expect("renamed");
-            let paths = until(&store);
-            assert_eq!(set_targets(&mut watch, &paths), 2, "its parent, too");
+            assert!(watch.renew(&until(&store)).is_empty());
+            assert_eq!(watch.watched.keys().collect::<Vec<_>>(), [&root]);
             come_back();
-            let paths = until(&store);
-            assert_eq!(set_targets(&mut watch, &paths), 1);
+            assert!(watch.renew(&until(&store)).is_empty());
+            assert_eq!(watch.watched.keys().collect::<Vec<_>>(), [&store]);
             fs::write(store.join("new.md"), "new").expect("written");
             until(&store.join("new.md"));
         }

@@ -8,7 +8,7 @@ use tokio::sync::broadcast::{self, Receiver, Sender};
 
 use super::{ServerSetup, resource};
 use crate::core::library::WatchDepth;
-use crate::core::watch::{DirectoryWatcher, WatchEvent, with_awaited};
+use crate::core::watch::{DirectoryWatcher, WatchEvent};
 use crate::core::{Error, Result};
 
 /// How many reports of changes wait for a slow client.
@@ -33,19 +33,6 @@ struct State {
     uris: HashSet<String>,
     watcher: Option<DirectoryWatcher>,
     watched: HashSet<PathBuf>,
-}
-
-impl State {
-    /// Watches the stores, anew those that came or went with the changed paths.
-    fn set_targets(&mut self, changed: &[PathBuf]) -> Vec<Error> {
-        let Some(watcher) = &mut self.watcher else {
-            return Vec::new();
-        };
-        watcher.forget(changed);
-        let roots = self.watched.iter();
-        let targets = roots.map(|root| (root.clone(), WatchDepth::All));
-        watcher.set_targets(&with_awaited(targets.collect()))
-    }
 }
 
 impl Subscriptions {
@@ -79,10 +66,13 @@ impl Subscriptions {
         let receiver = self.changes.subscribe();
         let mut state = self.state();
         state.watched.insert(store.root().path().to_owned());
-        if state.watcher.is_none() {
-            state.watcher = Some(self.start()?);
-        }
-        match state.set_targets(&[]).into_iter().next() {
+        let roots = state.watched.iter();
+        let targets = roots.map(|root| (root.clone(), WatchDepth::All)).collect();
+        let watcher = match &mut state.watcher {
+            Some(watcher) => watcher,
+            empty => empty.insert(self.start()?),
+        };
+        match watcher.await_targets(targets).into_iter().next() {
             Some(error) => Err(error),
             None => Ok(receiver),
         }
@@ -103,14 +93,9 @@ impl Subscriptions {
     /// Returns the subscribed resources that a change concerns.
     pub(super) fn concerned(&self, setup: &ServerSetup, changed: &ChangedPaths) -> Vec<String> {
         let mut state = self.state();
-        if let ChangedPaths::These(paths) = changed
-            && state
-                .watched
-                .iter()
-                .any(|root| paths.iter().any(|path| root.starts_with(path)))
-        {
-            // A store that cannot be watched now was watched before: its client has been told.
-            drop(state.set_targets(paths));
+        if let (ChangedPaths::These(paths), Some(watcher)) = (changed, &mut state.watcher) {
+            // If a store cannot be watched any more, its client cannot be told so.
+            drop(watcher.renew(paths));
         }
         let mut uris: Vec<String> = state.uris.iter().cloned().collect();
         drop(state);

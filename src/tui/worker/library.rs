@@ -18,7 +18,7 @@ use crate::core::library::Library;
 use crate::core::memory::Revision;
 use crate::core::review::queue;
 use crate::core::store::{Document, Store};
-use crate::core::watch::{DirectoryWatcher, with_awaited};
+use crate::core::watch::DirectoryWatcher;
 use crate::core::{Error, Result};
 use crate::tui::effect::{LibraryJob, LogsJob, NewMemory, Request, Target, UnsavedJob};
 use crate::tui::event::{Event, NewMemoryText};
@@ -215,19 +215,17 @@ impl LibraryWorker {
 
     fn watch_stores(&mut self) {
         let Some(watch) = &mut self.watch else { return };
-        let failed = watch.set_targets(&with_awaited(self.library.watched()));
+        let failed = watch.await_targets(self.library.watched());
         tell_unwatched(&failed, &mut self.unwatched, &self.events);
     }
 
     fn refresh(&mut self, paths: &[PathBuf]) {
-        let stores = self.library.stores.iter();
-        let mut roots = stores.map(|snapshot| snapshot.store.root().path());
-        if roots.any(|root| paths.iter().any(|path| root.starts_with(path))) {
-            // Watched before it is read, so that nothing is missed.
-            if let Some(watch) = &mut self.watch {
-                watch.forget(paths);
+        if let Some(watch) = &mut self.watch {
+            // Before they are read, so that nothing is missed.
+            let failed = watch.renew(paths);
+            if !failed.is_empty() {
+                tell_unwatched(&failed, &mut self.unwatched, &self.events);
             }
-            self.watch_stores();
         }
         let library = self.library.refresh(paths);
         if library != *self.library {
