@@ -7,14 +7,12 @@
 #[path = "support/synthetic.rs"]
 mod synthetic;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-use memchr::memmem;
-use tome::core::corpus::{BuildOptions, Corpus, Part, ReadResults, WhenBusy, WordLists};
+use tome::core::corpus::{BuildOptions, Corpus, MessageFilter, Part, ReadResults, WantedWord};
 use tome::core::log::{self, LogFile, LogLocations};
 
 /// The word to search: a rare one, which some messages contain.
@@ -23,7 +21,6 @@ const WORD: &str = "subgepagetion";
 const RUNS: usize = 7;
 const EFFORT: BuildOptions = BuildOptions {
     threads: 2,
-    busy: WhenBusy::Wait,
     results: ReadResults::Now,
 };
 
@@ -68,7 +65,7 @@ fn parent(bytes: u64) -> io::Result<()> {
         home.display()
     ));
     let mut figures = Vec::new();
-    for task in ["cold", "open", "warm", "grown", "filter", "words", "tools"] {
+    for task in ["cold", "open", "warm", "grown", "word", "said", "results"] {
         figures.push(best(|| request(task, &home))?);
     }
     let insensitive = match ripgrep(&home, &["-c", WORD])? {
@@ -133,9 +130,9 @@ fn child(args: &[String]) -> io::Result<()> {
             build(&cache, &log::locate(&locations))?,
         ),
         "grown" => ("open, one log grown by a line", build(&cache, &logs)?),
-        "filter" => ("open, ask every filter for a word", filter(&cache)?),
-        "words" => ("open, scan all words", scan(&cache, Part::Words)?),
-        _ => ("open, scan all tool text", scan(&cache, Part::Results)?),
+        "word" => ("open, look up a word", look_up(&cache)?),
+        "said" => ("open, read all that was said", read(&cache, Part::Words)?),
+        _ => ("open, read all results", read(&cache, Part::Results)?),
     };
     let wall = started.elapsed().as_nanos();
     let cpu = used().zip(cpu).map_or(String::new(), |(after, before)| {
@@ -186,46 +183,29 @@ fn open(cache: &Path) -> io::Result<Corpus> {
     Corpus::open(cache).ok_or_else(|| io::Error::other("there is no corpus"))
 }
 
-fn filter(cache: &Path) -> io::Result<String> {
+fn look_up(cache: &Path) -> io::Result<String> {
     let corpus = open(cache)?;
-    let count = |part| {
-        let mut blocks = BTreeSet::new();
-        let mut lists = WordLists::new(&corpus, part);
-        lists.add(WORD, ());
-        lists.each_span(0..corpus.spans(part), &mut |lists| {
-            lists.each(&mut |(), occurrence| {
-                blocks.insert(occurrence.block);
-            });
-        });
-        format!("{} of {}", blocks.len(), corpus.blocks(part).len())
+    let logs = vec![true; corpus.logs().len()];
+    let filter = MessageFilter {
+        logs: &logs,
+        allows: None,
     };
-    let words = count(Part::Words);
-    Ok(format!("{words} words, {} tools", count(Part::Results)))
+    let wanted = [WantedWord::Any(vec![WORD.to_owned()])];
+    let count = |part| corpus.with_words(&wanted, part, filter, 1).total;
+    let (said, results) = (count(Part::Words), count(Part::Results));
+    Ok(format!("{said} messages, {results} results"))
 }
 
-fn scan(cache: &Path, part: Part) -> io::Result<String> {
+fn read(cache: &Path, part: Part) -> io::Result<String> {
     let corpus = open(cache)?;
-    let finder = memmem::Finder::new(WORD);
     let mut messages = 0;
-    let blocks = corpus.blocks(part).len();
-    for number in 0..blocks {
-        if number % 64 == 63 {
-            corpus.release(part, number - 63..number);
-        }
-        let block = corpus.block(part, number);
-        let Some(content) = block.and_then(|block| block.read()) else {
-            continue;
-        };
-        let mut last = None;
-        for at in finder.find_iter(content.text().as_bytes()) {
-            let number = content.at(at);
-            if last != Some(number) && content.message(number).is_some() {
-                messages += 1;
-            }
-            last = Some(number);
+    for log in 0..corpus.logs().len() {
+        for at in corpus.messages(log, &[part]) {
+            let has_word = corpus.message(at, |message| message.text.contains(WORD));
+            messages += usize::from(has_word == Some(true));
         }
     }
-    Ok(format!("{messages} messages hold it"))
+    Ok(format!("{messages} messages have the word"))
 }
 
 /// Runs ripgrep over the logs; `None` if it is not installed.

@@ -1,9 +1,11 @@
 //! The time of recall and find, compared with ripgrep, fzf and fast-resume on the same text.
 //!
-//! `cargo bench --bench search -- [100MB|1GB|6GB]...`, each size in turn. A recall is a process of
-//! its own that checks the logs for changes, with a warm cache; a find is the work for one
-//! keystroke, with an open corpus. Growth is that of time, processor time and memory, relative to a
-//! tenth of the size. A program that is not installed is reported and left out.
+//! `cargo bench --bench search -- [--logs HOME] [100MB|1GB|6GB]...`, each size in turn: generated
+//! logs, or copies of the real logs in HOME, under other ids, until they are as large. A recall is a
+//! process of its own that checks the logs for changes, with a warm cache; a search alone opens the
+//! index in this process, answers and reads the texts of the hits; a find is the work for one
+//! keystroke, with an open corpus. Growth is that relative to a tenth of the size. A program that is
+//! not installed is reported and left out.
 
 #[path = "support/synthetic.rs"]
 mod synthetic;
@@ -15,10 +17,11 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-use tome::core::corpus::{BuildOptions, Corpus, ReadResults, WhenBusy};
+use tome::core::corpus::{BuildOptions, Corpus, ReadResults};
 use tome::core::log::{self, LogLocations};
 use tome::core::query::Query;
-use tome::core::search::fuzzy::{FindRequest, SearchCache, find};
+use tome::core::search::find::{FindRequest, SearchCache, find};
+use tome::core::search::recall::{RecallRequest, Scope, recall};
 use tome::core::search::{MemoryTexts, Sources};
 
 use synthetic::dice::Dice;
@@ -56,7 +59,13 @@ const RECALLS: [(&str, &str); 5] = [
 const NOWHERE: &str = "xylophone";
 
 fn main() -> ExitCode {
-    let args: Vec<String> = env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let mut args: Vec<String> = env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let mut logs = None;
+    if let Some(at) = args.iter().position(|arg| arg == "--logs")
+        && at + 1 < args.len()
+    {
+        logs = args.drain(at..at + 2).nth(1).map(PathBuf::from);
+    }
     let sizes = match args.is_empty() {
         true => vec!["100MB".to_owned()],
         false => args,
@@ -65,7 +74,7 @@ fn main() -> ExitCode {
     let result = match sizes {
         Some(sizes) => sizes
             .into_iter()
-            .try_for_each(recalls)
+            .try_for_each(|size| recalls(size, logs.as_deref()))
             .and_then(|()| fuzzy()),
         None => Err(io::Error::other("a size is like 100MB or 1GB")),
     };
@@ -78,25 +87,38 @@ fn main() -> ExitCode {
     }
 }
 
-fn recalls(bytes: u64) -> io::Result<()> {
-    let small = BenchHome::new(bytes / 10)?;
-    let large = BenchHome::new(bytes)?;
+fn recalls(bytes: u64, logs: Option<&Path>) -> io::Result<()> {
+    let small = BenchHome::new(bytes / 10, logs)?;
+    let large = BenchHome::new(bytes, logs)?;
     say(&format!(
-        "recall over {} MB, one shot, warm",
+        "recall over {} MB, warm; processor time in ms, ratios are tome's to the other's",
         bytes / 1_000_000
     ));
     say(&format!(
-        "{:<18}{:>9}{:>9}{:>9}{:>10}{:>10}{:>12}{:>10}",
-        "", "ms", "CPU ms", "MB", "rg -i ms", "rg / tome", "fast-resume", "10x: time"
+        "{:<18}{:>9}{:>9}{:>13}{:>8}{:>9}{:>13}{:>8}{:>8}{:>10}{:>7}",
+        "",
+        "command",
+        "wall",
+        "fast-resume",
+        "ratio",
+        "alone",
+        "no refresh",
+        "ratio",
+        "10x",
+        "rg -i ms",
+        "MB"
     ));
     for (name, query) in RECALLS {
-        let (mut tome, mut before, mut peer) = (Runs::default(), Runs::default(), Runs::default());
+        let (mut tome, mut alone, mut before) = (Runs::default(), Vec::new(), Vec::new());
+        let (mut peer, mut unrefreshed) = (Runs::default(), Runs::default());
         for _ in 0..RUNS {
             tome.add(|| large.recall(query))?;
             peer.add(|| large.peer("fr", &["--json", query])).ok();
-            before.add(|| small.recall(query))?;
+            let without = ["--json", "--no-refresh", query];
+            unrefreshed.add(|| large.peer("fr", &without)).ok();
+            alone.push(large.search_alone(query)?);
+            before.push(small.search_alone(query)?);
         }
-        let (memory, memory_before) = (large.peak(query)?, small.peak(query)?);
         let longest = query
             .split(' ')
             .max_by_key(|word| word.len())
@@ -106,18 +128,24 @@ fn recalls(bytes: u64) -> io::Result<()> {
             let args = ["-uu", "-i", "-c", longest, "."];
             rg.add(|| large.peer("rg", &args)).ok();
         }
-        let (tome_ms, rg) = (tome.ms().unwrap_or_default(), rg.ms());
-        let shown = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
+        let alone = middle(alone).unwrap_or_default();
+        let growth = alone / middle(before).unwrap_or_default();
+        let of_peer = |runs: &Runs, own: f64| match runs.ms() {
+            Some(_) => (
+                format!("{:.1}", 1e3 * runs.processor()),
+                format!("{:.2}", own / runs.processor()),
+            ),
+            None => ("-".to_owned(), "-".to_owned()),
+        };
+        let (with_refresh, ratio) = of_peer(&peer, tome.processor());
+        let (without, ratio_alone) = of_peer(&unrefreshed, alone);
         say(&format!(
-            "{name:<18}{tome_ms:>9.1}{:>9.1}{:>9}{:>10}{:>10}{:>12}{:>9.2}x  CPU {:.2}x  memory {:.1}x",
+            "{name:<18}{:>9.1}{:>9.1}{with_refresh:>13}{ratio:>8}{:>9.1}{without:>13}{ratio_alone:>8}{growth:>7.1}x{:>10}{:>7}",
             1e3 * tome.processor(),
-            memory / 1024,
-            shown(rg.map(|rg| format!("{rg:.1}"))),
-            shown(rg.map(|rg| format!("{:.1}x", rg / tome_ms))),
-            shown(peer.ms().map(|peer| format!("{peer:.1} ms"))),
-            tome_ms / before.ms().unwrap_or_default(),
-            tome.processor() / before.processor(),
-            memory as f64 / memory_before.max(1) as f64,
+            tome.ms().unwrap_or_default(),
+            1e3 * alone,
+            rg.ms().map_or("-".to_owned(), |rg| format!("{rg:.0}")),
+            large.peak(query)? / 1024,
         ));
     }
     first_runs(&large)?;
@@ -217,15 +245,65 @@ fn middle(mut figures: Vec<f64>) -> Option<f64> {
 
 /// Returns the processor time of all ended children in seconds.
 fn children_time() -> f64 {
+    processor_time(libc::RUSAGE_CHILDREN)
+}
+
+/// Returns the processor time of this process in seconds.
+fn own_time() -> f64 {
+    processor_time(libc::RUSAGE_SELF)
+}
+
+fn processor_time(who: libc::c_int) -> f64 {
     // Sound: the structure is valid for this call, which fills it.
     #[allow(unsafe_code)]
     let usage = unsafe {
         let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        libc::getrusage(who, usage.as_mut_ptr());
         usage.assume_init()
     };
     let seconds = |time: libc::timeval| time.tv_sec as f64 + 1e-6 * time.tv_usec as f64;
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+/// Makes a home with copies of real logs, each under another id, until they have this size; if it is
+/// there already, it is used again.
+fn copies(logs: &Path, bytes: u64) -> io::Result<PathBuf> {
+    let home = env::temp_dir().join(format!("tome-bench-copies-{bytes}"));
+    let files: Vec<PathBuf> = walkdir::WalkDir::new(logs)
+        .into_iter()
+        .flatten()
+        .filter(|entry| entry.file_type().is_file())
+        .map(walkdir::DirEntry::into_path)
+        .collect();
+    if home.exists() {
+        return Ok(home);
+    }
+    if files.is_empty() {
+        return Err(io::Error::other(format!("{}: no logs", logs.display())));
+    }
+    let mut written = 0;
+    for copy in 0_u32.. {
+        for file in &files {
+            if written >= bytes {
+                return Ok(home);
+            }
+            let text = fs::read(file)?;
+            let inside = file.strip_prefix(logs).map_err(io::Error::other)?;
+            let name = inside.to_string_lossy().into_owned();
+            // The id of a session is at the end of its file's name.
+            let stem = name
+                .rsplit_once('.')
+                .map_or(name.as_str(), |(stem, _)| stem);
+            let id = &stem[stem.len().saturating_sub(12)..];
+            let other = format!("{copy:04x}{}", &id[4.min(id.len())..]);
+            let text = String::from_utf8_lossy(&text).replace(id, &other);
+            let path = home.join(name.replace(id, &other));
+            fs::create_dir_all(path.parent().unwrap_or(&home))?;
+            fs::write(path, &text)?;
+            written += text.len() as u64;
+        }
+    }
+    Ok(home)
 }
 
 /// A home with logs, and its cache.
@@ -235,8 +313,11 @@ struct BenchHome {
 }
 
 impl BenchHome {
-    fn new(bytes: u64) -> io::Result<Self> {
-        let home = synthetic::home(&env::temp_dir(), bytes)?;
+    fn new(bytes: u64, logs: Option<&Path>) -> io::Result<Self> {
+        let home = match logs {
+            Some(logs) => copies(logs, bytes)?,
+            None => synthetic::home(&env::temp_dir(), bytes)?,
+        };
         let mut cache = home.clone().into_os_string();
         cache.push("-search-cache");
         let site = Self {
@@ -252,9 +333,34 @@ impl BenchHome {
 
     /// Returns the size of the cache of the logs, in bytes.
     fn cache_bytes(&self) -> io::Result<u64> {
-        let files = fs::read_dir(self.cache.join("tome/corpus"))?;
+        let files = walkdir::WalkDir::new(self.corpus()).into_iter();
         let sizes = files.map(|file| Ok(file?.metadata()?.len()));
         sizes.sum()
+    }
+
+    fn corpus(&self) -> PathBuf {
+        self.cache.join("tome/corpus")
+    }
+
+    /// Returns the processor time of opening the index and of a query, in seconds.
+    fn search_alone(&self, query: &str) -> io::Result<f64> {
+        let before = own_time();
+        let corpus = Corpus::open(&self.corpus());
+        let corpus = corpus.ok_or_else(|| io::Error::other("there is no corpus"))?;
+        let memories = MemoryTexts::default();
+        let sources = Sources {
+            memories: &memories,
+            corpus: Some(&corpus),
+        };
+        let query = Query::of_prose(query, &jiff::Zoned::default());
+        let request = RecallRequest {
+            query: &query,
+            scope: Scope::All,
+            limit: 5,
+            without: None,
+        };
+        std::hint::black_box(recall(sources, request));
+        Ok(own_time() - before)
     }
 
     /// Returns the time of a recall.
@@ -328,7 +434,6 @@ fn fuzzy() -> io::Result<()> {
     };
     let options = BuildOptions {
         threads: 2,
-        busy: WhenBusy::Wait,
         results: ReadResults::Now,
     };
     let corpus = Corpus::refresh(&home.join("cache"), &log::locate(&locations), options, &())

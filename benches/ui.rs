@@ -315,13 +315,15 @@ fn finder_keys(data: &Path) -> Result<FinderKeys, Box<dyn std::error::Error>> {
 fn peer_keys(corpus: &Corpus) -> Both {
     let mut nucleo: Nucleo<String> = Nucleo::new(Config::DEFAULT, Arc::new(|| {}), None, 1);
     let injector = nucleo.injector();
-    for block in corpus.blocks(Part::Words) {
-        for (_, message) in block.read().iter().flat_map(|content| content.messages()) {
-            for line in message.text.lines() {
-                injector.push(line.to_owned(), |line, columns| {
-                    columns[0] = line.as_str().into();
-                });
-            }
+    for log in 0..corpus.logs().len() {
+        for at in corpus.messages(log, &[Part::Words]) {
+            corpus.message(at, |message| {
+                for line in message.text.lines() {
+                    injector.push(line.to_owned(), |line, columns| {
+                        columns[0] = line.as_str().into();
+                    });
+                }
+            });
         }
     }
     while nucleo.tick(1000).running {}

@@ -48,6 +48,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::core::Error;
+use crate::core::fault::hide_expected_panics;
 use crate::core::layout::Layout;
 
 use args::{Args, Common, HookArgs, Verb};
@@ -94,6 +95,7 @@ type CommandResult = Result<Outcome, Failure>;
 
 /// Runs the program with the process's own arguments and environment.
 pub fn run() -> ExitCode {
+    hide_expected_panics();
     let matches = match Args::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => {

@@ -11,7 +11,7 @@ use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::query::{Query, QueryError};
 use crate::core::search::Hit;
-use crate::core::search::fuzzy::{Closeness, FindRequest, LineReader, SearchCache, find};
+use crate::core::search::find::{Closeness, FindRequest, LineReader, SearchCache, find};
 
 pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let text = args.query.join(" ");

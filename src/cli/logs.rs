@@ -116,21 +116,7 @@ fn listing(
 
 /// Returns for each log whether it has a message of this role.
 fn logs_with_role(corpus: &Corpus, role: Role) -> Vec<bool> {
-    let mut speaks = vec![false; corpus.logs().len()];
-    for part in Part::ALL {
-        for block in corpus.blocks(part) {
-            let Some(table) = block.table() else {
-                continue;
-            };
-            let messages = (0..table.count()).filter_map(|number| table.summary(number));
-            for message in messages.filter(|message| message.role == role) {
-                if let Some(speaks) = speaks.get_mut(message.log) {
-                    *speaks = true;
-                }
-            }
-        }
-    }
-    speaks
+    corpus.logs().map(|log| log.messages_of(role) > 0).collect()
 }
 
 /// Returns how many leading characters distinguish these ids, at least `LEAST`.

@@ -74,30 +74,13 @@ fn counts(
 
 /// Counts the messages of each log; a message that a fork copied counts once, in the first log.
 fn messages(corpus: &Corpus) -> Vec<u64> {
-    /// How many blocks are read before their memory is released.
-    const TOGETHER: usize = 64;
     let mut counts = vec![0; corpus.logs().len()];
     let mut homes: HashMap<u64, usize> = HashMap::new();
-    for part in Part::ALL {
-        for block in corpus.blocks(part) {
-            if block.number() % TOGETHER == 0 {
-                corpus.release(
-                    part,
-                    block.number().saturating_sub(TOGETHER)..block.number(),
-                );
-            }
-            let Some(table) = block.table() else { continue };
-            for message in (0..table.count()).filter_map(|number| table.textless(number)) {
-                let home = message
-                    .identity
-                    .map(|id| *homes.entry(id).or_insert(message.log));
-                if home.is_some_and(|home| home != message.log) {
-                    continue;
-                }
-                if let Some(count) = counts.get_mut(message.log) {
-                    *count += 1;
-                }
-            }
+    for (log, count) in counts.iter_mut().enumerate() {
+        for at in corpus.messages(log, &Part::ALL) {
+            let identity = corpus.identity(at);
+            let home = identity.map_or(log, |id| *homes.entry(id).or_insert(log));
+            *count += u64::from(home == log);
         }
     }
     counts

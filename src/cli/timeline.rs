@@ -186,7 +186,7 @@ pub(super) fn events(args: &EventsArgs, world: &World, printer: &mut Printer) ->
         let (found, has_more) = events_between(&logs.corpus, |log| wanted[log], span, args.limit);
         let rows: Vec<Value> = found
             .iter()
-            .map(|found| event_json(found.agent, found.log, &found.event))
+            .map(|found| event_json(found.agent, &found.log, &found.event))
             .collect();
         (rows, has_more)
     })?;

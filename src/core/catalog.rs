@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::Result;
 use super::citation::{Citation, CitedPart};
 use super::config::TimelineSettings;
-use super::corpus::{BuildOptions, Corpus, LastBuild, Log, Part, Progress, ReadResults, WhenBusy};
+use super::corpus::{BuildOptions, Corpus, Log, Part, Progress, ReadResults};
 use super::discover::session_slug;
 use super::display::safe_line;
 use super::keep::kept;
@@ -18,7 +18,7 @@ use super::log::{
     Agent, HashedProjects, LogFile, LogLocations, Message, NotUnderstood, locate, not_understood,
     read,
 };
-use super::parallel::{all_cores, beside};
+use super::parallel::all_cores;
 
 pub use listing::{Listing, listings};
 
@@ -70,12 +70,6 @@ impl LogCatalog {
         found
     }
 
-    /// Returns every log that is found, as [`LogCatalog::files`], and meanwhile opens the last build
-    /// of the corpus.
-    pub fn files_and_last_build(&self) -> (Vec<LogFile>, LastBuild) {
-        beside(|| self.files(), || LastBuild::open(&self.cache))
-    }
-
     /// Returns whether a log is in scope.
     pub fn contains(&self, log: &Log<'_>) -> bool {
         if self.scope == LogScope::All {
@@ -118,21 +112,20 @@ impl LogCatalog {
 
     /// Returns the refreshed corpus of these logs, with all of their text.
     pub fn corpus(&self, files: &[LogFile], progress: &dyn Progress) -> Result<Corpus> {
-        self.refreshed((files, LastBuild::default()), ReadResults::Now, progress)
+        self.refreshed(files, ReadResults::Now, progress)
     }
 
     fn refreshed(
         &self,
-        (files, last): (&[LogFile], LastBuild),
+        files: &[LogFile],
         results: ReadResults,
         progress: &dyn Progress,
     ) -> Result<Corpus> {
         let options = BuildOptions {
             threads: all_cores(),
-            busy: WhenBusy::Wait,
             results,
         };
-        Corpus::refresh_last((&self.cache, last), files, options, progress)
+        Corpus::refresh(&self.cache, files, options, progress)
     }
 
     /// Returns the corpus of those of the logs that are in scope. Every log is refreshed,
@@ -143,42 +136,23 @@ impl LogCatalog {
         results: ReadResults,
         progress: &dyn Progress,
     ) -> Result<ScopedCorpus> {
-        self.scoped_corpus_of((files, LastBuild::default()), results, progress)
-    }
-
-    /// As [`LogCatalog::scoped_corpus`], if the last build may have been opened already.
-    pub fn scoped_corpus_of(
-        &self,
-        (files, last): (&[LogFile], LastBuild),
-        results: ReadResults,
-        progress: &dyn Progress,
-    ) -> Result<ScopedCorpus> {
-        let all = self.refreshed((files, last), results, progress)?;
-        let mut unread: Vec<String> = all.unread().iter().map(ToString::to_string).collect();
+        let mut corpus = self.refreshed(files, results, progress)?;
+        let mut unread: Vec<String> = corpus.unread().iter().map(ToString::to_string).collect();
         let left = match progress.is_cancelled() {
-            true => files.len().saturating_sub(all.logs().len() + unread.len()),
+            true => files
+                .len()
+                .saturating_sub(corpus.logs().len() + unread.len()),
             false => 0,
         };
         let left = match results {
-            ReadResults::Now => left + all.logs_without_results(),
+            ReadResults::Now => left + corpus.logs_without_results(),
             ReadResults::Later => left,
         };
-        unread.extend_from_slice(all.notes());
-        if let Some(error) = all.cache_error() {
+        unread.extend_from_slice(corpus.notes());
+        if let Some(error) = corpus.cache_error() {
             unread.push(format!("{error}: the logs are read anew every time"));
         }
-        let corpus = if all.logs().all(|log| self.contains(&log)) {
-            all
-        } else {
-            let scoped: HashSet<(PathBuf, String)> = all
-                .logs()
-                .filter(|log| self.contains(log))
-                .map(|log| (log.path(), log.id().to_owned()))
-                .collect();
-            let is_in_scope = |log: &&LogFile| scoped.contains(&(log.path.clone(), log.id.clone()));
-            let files: Vec<LogFile> = files.iter().filter(is_in_scope).cloned().collect();
-            self.refreshed((&files, LastBuild::default()), results, progress)?
-        };
+        corpus.keep_logs(|log| self.contains(log));
         Ok(ScopedCorpus {
             corpus,
             unread,

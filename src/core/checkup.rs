@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::corpus::{Corpus, Part};
+use super::corpus::Corpus;
 
 /// One of tome's own directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +118,7 @@ pub enum CacheState {
 }
 
 impl CacheState {
-    /// Checks the cache in `dir`, including every block.
+    /// Checks the cache in `dir`, including the checksum of every file.
     pub fn at(dir: &Path) -> Self {
         if fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none()) || !dir.exists() {
             return Self::Empty;
@@ -126,15 +126,7 @@ impl CacheState {
         let Some(corpus) = Corpus::open(dir) else {
             return Self::Useless;
         };
-        let sound = Part::ALL.iter().all(|part| {
-            let mut blocks = corpus.blocks(*part);
-            blocks.all(|block| {
-                let is_whole = block.read().is_some();
-                corpus.release(*part, block.number()..block.number() + 1);
-                is_whole
-            })
-        });
-        match sound {
+        match corpus.verify() {
             true => Self::Usable {
                 logs: corpus.logs().len(),
             },
@@ -179,7 +171,6 @@ mod tests {
             &[],
             crate::core::corpus::BuildOptions {
                 threads: 1,
-                busy: crate::core::corpus::WhenBusy::Wait,
                 results: crate::core::corpus::ReadResults::Now,
             },
             &(),

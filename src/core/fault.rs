@@ -1,7 +1,10 @@
-//! A log of errors inside tome itself, such as panics, in its data directory.
+//! A log of errors inside tome itself, such as panics, in its data directory, and panics that are no
+//! errors of it.
 
+use std::cell::Cell;
 use std::fs;
 use std::io::Write as _;
+use std::panic;
 use std::path::{Path, PathBuf};
 
 use super::{Error, Result, private};
@@ -40,6 +43,41 @@ impl FaultLog {
             .and_then(|mut file| writeln!(file, "{line}"))
             .map_err(|e| Error::io(&self.path, e))
     }
+}
+
+thread_local! {
+    static EXPECTED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// While it exists, panics of this thread are caught and are no faults of tome, see
+/// [`hide_expected_panics`].
+pub(in crate::core) struct ExpectedPanics(());
+
+/// Returns a value while which panics of this thread are caught: damaged files make a library panic.
+pub(in crate::core) fn expect_panics() -> ExpectedPanics {
+    EXPECTED.set(EXPECTED.get() + 1);
+    ExpectedPanics(())
+}
+
+impl Drop for ExpectedPanics {
+    fn drop(&mut self) {
+        EXPECTED.set(EXPECTED.get() - 1);
+    }
+}
+
+/// Whether a panic of this thread is caught and needs no report.
+pub fn is_panic_expected() -> bool {
+    EXPECTED.get() > 0
+}
+
+/// Keeps panics that are caught from being printed.
+pub fn hide_expected_panics() {
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if !is_panic_expected() {
+            before(info);
+        }
+    }));
 }
 
 #[cfg(test)]

@@ -65,25 +65,6 @@ pub(crate) fn with_on_all_cores<S, T: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Runs both, the second one on another core, and returns both results.
-pub(crate) fn beside<A, B: Send>(
-    work: impl FnOnce() -> A,
-    other: impl FnOnce() -> B + Send,
-) -> (A, B) {
-    let processor = processor::current();
-    std::thread::scope(|scope| {
-        let other = scope.spawn(move || {
-            processor::leave(processor);
-            other()
-        });
-        std::thread::yield_now();
-        let done = work();
-        let other = other.join();
-        let other = other.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        (done, other)
-    })
-}
-
 /// The processor that a thread runs on. Linux often puts a new thread on that of its starter, and
 /// moves it some milliseconds later only: a quick search would end on one core before that.
 #[cfg(target_os = "linux")]
@@ -133,12 +114,6 @@ mod tests {
             let expected: Vec<usize> = (0..count).map(|number| number * 3).collect();
             assert_eq!(on_all_cores(count, |number| number * 3), expected);
         }
-    }
-
-    #[test]
-    fn what_runs_beside_is_returned_with_the_rest() {
-        let text = String::from("both");
-        assert_eq!(beside(|| text.len(), || text.clone()), (4, "both".into()));
     }
 
     #[cfg(target_os = "linux")]

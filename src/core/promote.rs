@@ -8,7 +8,7 @@ use super::layout::Layout;
 use super::log::{Agent, MessageKind, Role};
 use super::search::MemoryTexts;
 use super::timeline::comment::{comment, grips_in};
-use super::timeline::event::{Event, EventList as _, LogBlocks, Texts};
+use super::timeline::event::{Event, EventList as _, LogEvents, Texts};
 use super::timeline::grip::{Grip, GripState};
 use super::timeline::summarize::{SegmentWords, summarize};
 use super::timeline::{expand, log_named_by};
@@ -114,10 +114,10 @@ fn quotes_of_lines(corpus: &Corpus, reference: &str) -> Result<Vec<Quote>> {
         return Err(Error::refused(reference, "name its lines, such as #L12-14"));
     };
     let number = log_named_by(corpus, agent, &citation.path).ok_or_else(missing)?;
-    let events = LogBlocks::of(corpus).events(corpus, number);
+    let events = LogEvents::of(corpus, number);
     let is_cited =
         |at: &usize| usize::try_from(events.line(*at)).is_ok_and(|line| lines.contains(&line));
-    let mut cited: Vec<Event<'_>> = (0..events.count())
+    let mut cited: Vec<Event> = (0..events.count())
         .filter(is_cited)
         .flat_map(|at| events.read(at..at + 1, Texts::All))
         .collect();
@@ -128,7 +128,7 @@ fn quotes_of_lines(corpus: &Corpus, reference: &str) -> Result<Vec<Quote>> {
     if cited.is_empty() {
         return Err(missing());
     }
-    let quote = |event: &Event<'_>| Quote {
+    let quote = |event: &Event| Quote {
         grip: Grip::new(agent, &citation.path, event, ""),
         role: event.role,
         text: shortened(&safe(&event.text), LONGEST),
@@ -147,7 +147,7 @@ fn shortened(text: &str, longest: usize) -> String {
 /// Proposes a memory for quotes; `None` if there are none.
 pub fn propose(quotes: &[Quote]) -> Option<Proposal> {
     let first = quotes.first()?;
-    let events: Vec<Event<'_>> = quotes
+    let events: Vec<Event> = quotes
         .iter()
         .map(|quote| {
             let Grip {

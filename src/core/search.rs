@@ -1,50 +1,34 @@
-//! Search over memories and logs: [`recall`] ranks hits for a question, [`fuzzy`] matches
+//! Search over memories and logs: [`recall`] ranks hits for a question, [`find`] matches
 //! while the user types, [`lesson`] recalls the coder's lessons.
 //!
 //! Memories are read at the time of the search, so the result is never stale; logs are
 //! searched in the [`Corpus`], which keeps itself up to date. There is no other index.
 
 mod beginning;
-mod blocks;
-mod candidate;
-mod collected;
 mod current;
-mod exact;
+pub mod find;
 #[cfg(test)]
 pub(in crate::core) mod fixture;
-pub mod fuzzy;
-mod held_scoring;
 pub mod lesson;
-mod limits;
-mod log_scoring;
-mod lone_messages;
-mod matches;
+mod nearness;
 mod needle;
-mod occurrence;
-mod proximity;
-mod ranked;
 pub mod recall;
 mod recent;
-mod runs;
 mod score;
 mod snippet;
-mod term_occurrence;
 mod texts;
-mod walker;
 
 use std::path::PathBuf;
 
 use crate::core::catalog::{last_activity, log_title};
 use crate::core::citation::{Citation, CitedPart};
-use crate::core::corpus::{Block, Corpus, CorpusMessage, Log, Part};
+use crate::core::corpus::{Corpus, CorpusMessage, Log};
 use crate::core::display::safe;
 use crate::core::layout::session::MESSAGES;
 use crate::core::log::{Agent, Role};
-use crate::core::parallel::{on_all_cores, with_on_all_cores};
 use crate::core::query::{Filters, SearchArea};
 
 pub use current::{SearchOutcome, Searched, search};
-pub(in crate::core) use needle::is_common;
 pub use recent::{Recent, recent};
 pub use texts::{MemoryText, MemoryTexts};
 
@@ -255,30 +239,4 @@ fn allowed_logs(filters: &Filters, sources: Sources<'_>) -> Vec<bool> {
         agent && project && store && filters.types.is_empty()
     };
     corpus.logs().map(is_wanted).collect()
-}
-
-/// Runs `work` for these blocks of a part on all cores, with a value that each thread makes
-/// once, and releases the memory of blocks that are done. Passes the results of a few blocks at a
-/// time to `take`, with a number that orders them.
-fn over_blocks<S, T: Send>(
-    corpus: &Corpus,
-    (part, blocks): (Part, &[usize]),
-    make: impl Fn() -> S + Sync,
-    work: impl Fn(&mut S, &Block<'_>, &mut Vec<T>) + Sync,
-    take: impl Fn(usize, Vec<T>) + Sync,
-) {
-    // Few blocks for each thread, but enough that releasing memory is not most of the work.
-    const TOGETHER: usize = 8;
-    let chunks: Vec<&[usize]> = blocks.chunks(TOGETHER).collect();
-    with_on_all_cores(chunks.len(), make, |own, chunk| {
-        let mut found = Vec::new();
-        let blocks = chunks[chunk].iter();
-        for block in blocks.filter_map(|number| corpus.block(part, *number)) {
-            work(own, &block, &mut found);
-        }
-        if let (Some(first), Some(last)) = (chunks[chunk].first(), chunks[chunk].last()) {
-            corpus.release(part, *first..last + 1);
-        }
-        take(chunk, found);
-    });
 }

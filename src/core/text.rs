@@ -120,6 +120,8 @@ pub fn fold(word: &str) -> Cow<'_, str> {
         .all(|b| b.is_ascii() && !b.is_ascii_uppercase())
     {
         Cow::Borrowed(word)
+    } else if word.is_ascii() {
+        Cow::Owned(word.to_ascii_lowercase())
     } else {
         let lower = word.chars().flat_map(char::to_lowercase);
         let plain = lower.map(nucleo::chars::normalize);
@@ -133,13 +135,52 @@ pub fn stem(folded: &str) -> Cow<'_, str> {
     stem_with(&Stemmer::create(Algorithm::English), folded)
 }
 
-fn stem_with<'a>(english: &Stemmer, folded: &'a str) -> Cow<'a, str> {
+/// Returns the stem of a folded word by this stemmer.
+pub(in crate::core) fn stem_with<'a>(english: &Stemmer, folded: &'a str) -> Cow<'a, str> {
     if folded.chars().all(char::is_alphabetic) {
         english.stem(folded)
     } else {
         Cow::Borrowed(folded)
     }
 }
+
+/// Adds the parts of a name like `checkPackSize` to a list, the last one first; a word of one part
+/// has none.
+pub(in crate::core) fn name_parts<'a>(word: &'a str, parts: &mut Vec<&'a str>) {
+    let bytes = word.as_bytes();
+    let is_upper = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_uppercase);
+    let is_lower = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_lowercase);
+    let mut end = bytes.len();
+    for at in (1..bytes.len()).rev() {
+        // A capital behind a small letter, or the last one of several.
+        let begins = is_upper(at) && (!is_upper(at - 1) || is_lower(at + 1));
+        if begins && bytes[at - 1].is_ascii() {
+            parts.push(&word[at..end]);
+            end = at;
+        }
+    }
+    if end < bytes.len() {
+        parts.push(&word[..end]);
+    }
+}
+
+/// Returns whether a folded word is a stop word.
+pub(in crate::core) fn is_common(folded: &str) -> bool {
+    COMMON.binary_search(&folded).is_ok()
+}
+
+/// Stop words, sorted.
+const COMMON: &[&str] = &[
+    "a", "about", "again", "all", "am", "an", "and", "any", "are", "as", "at", "be", "been",
+    "being", "both", "but", "by", "can", "could", "d", "did", "do", "does", "doing", "don", "down",
+    "each", "few", "for", "from", "had", "has", "have", "having", "he", "her", "here", "him",
+    "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "ll", "m", "may", "me",
+    "might", "more", "most", "must", "my", "no", "nor", "not", "of", "on", "only", "or", "other",
+    "our", "out", "over", "own", "re", "s", "same", "shall", "she", "should", "so", "some", "such",
+    "t", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those",
+    "to", "too", "under", "up", "us", "ve", "very", "was", "we", "were", "what", "when", "where",
+    "which", "who", "whom", "whose", "why", "will", "with", "would", "you", "your",
+];
 
 impl Word<'_> {
     /// Returns whether it has letters or digits beyond ASCII that [`fold`] makes ASCII ones.
@@ -488,6 +529,23 @@ mod tests {
             }
         }
         found
+    }
+
+    #[test]
+    fn names_have_parts_and_other_words_have_none() {
+        let parts = |word| {
+            let mut parts = Vec::new();
+            name_parts(word, &mut parts);
+            parts.reverse();
+            parts
+        };
+        assert_eq!(parts("checkPackSize"), ["check", "Pack", "Size"]);
+        assert_eq!(parts("HTTPServer2"), ["HTTP", "Server2"]);
+        assert_eq!(parts("utf8ToUtf16"), ["utf8", "To", "Utf16"]);
+        for word in ["pack", "Pack", "PACK", "", "éA"] {
+            assert_eq!(parts(word), [""; 0], "{word}");
+        }
+        assert!(COMMON.is_sorted() && is_common("the") && !is_common("pack"));
     }
 
     #[test]

@@ -34,7 +34,7 @@ use crate::core::log::Agent;
 use crate::core::parallel::on_all_cores;
 use crate::core::{Error, Result, private};
 
-use event::{Event, EventReader, LogBlocks, Place, Texts};
+use event::{Event, LogEvents, Place, Texts};
 use grip::{Expanded, Grip, GripState};
 use node::{Level, NodeId};
 use record::{LogRecord, Source, Stamp};
@@ -75,13 +75,13 @@ pub enum Records {
 
 /// An event with its log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogEvent<'a> {
+pub struct LogEvent {
     /// The agent or layout.
     pub agent: Agent,
     /// The log's id.
-    pub log: &'a str,
+    pub log: String,
     /// The event.
-    pub event: Event<'a>,
+    pub event: Event,
 }
 
 impl Timeline {
@@ -97,7 +97,7 @@ impl Timeline {
             outdated = timeline.logs.iter().map(|log| log.number).collect();
             timeline.logs.iter_mut().for_each(|log| log.record = None);
         }
-        timeline.update(corpus, &LogBlocks::of(corpus), &outdated);
+        timeline.update(corpus, &outdated);
         timeline
     }
 
@@ -164,7 +164,7 @@ impl Timeline {
     }
 
     /// Makes the records of these logs, which are indices of the corpus.
-    pub fn update(&mut self, corpus: &Corpus, blocks: &LogBlocks, outdated: &[usize]) {
+    pub fn update(&mut self, corpus: &Corpus, outdated: &[usize]) {
         if outdated.is_empty() {
             return;
         }
@@ -176,7 +176,7 @@ impl Timeline {
             let slot = logs.binary_search_by_key(&number, |log| log.number).ok()?;
             let before = logs[slot].record.as_deref();
             let summarizer = self.summarizer.as_ref();
-            let record = record((corpus, blocks), number, summarizer, before)?;
+            let record = record(corpus, number, summarizer, before)?;
             record.save(&self.cache.join(&logs[slot].name));
             // A copy has no spare capacity: with it, the records of all logs take twice the memory.
             Some((slot, Arc::new(record.clone())))
@@ -268,10 +268,10 @@ fn grip_in(log: &LogRecord, id: &str) -> Option<Grip> {
 }
 
 /// Returns a grip's events with so many before and behind them, from the corpus.
-pub fn expand<'a>(corpus: &'a Corpus, grip: &Grip, before: usize, after: usize) -> Expanded<'a> {
+pub fn expand(corpus: &Corpus, grip: &Grip, before: usize, after: usize) -> Expanded {
     match log_named_by(corpus, grip.agent, &grip.log) {
         Some(log) => {
-            let events = LogBlocks::of(corpus).events(corpus, log);
+            let events = LogEvents::of(corpus, log);
             grip.expand(&events, before, after)
         }
         None => Expanded {
@@ -290,8 +290,7 @@ pub fn events_between(
     is_wanted: impl Fn(usize) -> bool,
     (from, to): (i64, i64),
     limit: usize,
-) -> (Vec<LogEvent<'_>>, bool) {
-    let blocks = LogBlocks::of(corpus);
+) -> (Vec<LogEvent>, bool) {
     // The earliest ones, by time and then in the order of the logs; the latest of them on top.
     let mut earliest: BinaryHeap<(i64, usize, usize, Place)> = BinaryHeap::new();
     let mut has_more = false;
@@ -302,7 +301,7 @@ pub fn events_between(
         if !overlaps || log.agent().is_none() || !is_wanted(number) {
             continue;
         }
-        let events = blocks.events(corpus, number);
+        let events = LogEvents::of(corpus, number);
         for (at, time) in events.times().enumerate() {
             if !(from..=to).contains(&time) {
                 continue;
@@ -320,14 +319,13 @@ pub fn events_between(
             earliest.push((time, number, at, events.place(at)));
         }
     }
-    let mut reader = EventReader::of(corpus, Texts::All);
     let found = earliest.into_sorted_vec().into_iter();
     let found = found.filter_map(|(_, number, _, place)| {
         let log = corpus.log(number)?;
         Some(LogEvent {
             agent: log.agent()?,
-            log: log.id(),
-            event: reader.read(&place)?,
+            log: log.id().to_owned(),
+            event: place.read(corpus, Texts::All)?,
         })
     });
     (found.collect(), has_more)
@@ -335,7 +333,7 @@ pub fn events_between(
 
 /// Makes the record of a log; what `before` has of the same events is taken from it.
 fn record(
-    (corpus, blocks): (&Corpus, &LogBlocks),
+    corpus: &Corpus,
     number: usize,
     summarizer: &dyn Summarizer,
     before: Option<&LogRecord>,
@@ -348,7 +346,7 @@ fn record(
         stamp: stamp(&log),
         summarizer,
     };
-    let events = blocks.events(corpus, number);
+    let events = LogEvents::of(corpus, number);
     Some(LogRecord::make(source, &events, before))
 }
 
@@ -494,7 +492,7 @@ mod tests {
         let log = format!("{said}\n{}\n", line(result));
         home.write("s0/messages.jsonl", &log);
         let corpus = home.corpus();
-        let events = LogBlocks::of(&corpus).events(&corpus, 0);
+        let events = LogEvents::of(&corpus, 0);
         let read = |texts| -> Vec<(String, usize)> {
             let events = events.read(0..events.count(), texts);
             let read = events.map(|event| (event.text.to_string(), event.length()));
@@ -510,7 +508,7 @@ mod tests {
         let said: Vec<String> = (0..40).map(|at| format!("message {at}")).collect();
         let home = TestHome::new(&[], std::slice::from_ref(&said));
         let corpus = home.corpus();
-        let events = LogBlocks::of(&corpus).events(&corpus, 0);
+        let events = LogEvents::of(&corpus, 0);
         assert_eq!(events.count(), said.len());
         for range in [0..0, 0..40, 7..9, 39..40] {
             let read: Vec<String> = events

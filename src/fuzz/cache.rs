@@ -1,7 +1,7 @@
 //! Caches of the logs with mutated files: a search answers as if they were whole.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Scene;
 use crate::core::catalog::{LogCatalog, LogScope};
@@ -64,17 +64,21 @@ fn whole(scene: &Scene) -> Vec<RecallResult> {
 pub(super) fn files() -> Vec<Vec<u8>> {
     let scene = Scene::new();
     whole(&scene);
-    let mut files: Vec<_> = fs::read_dir(scene.dir.path().join("whole"))
-        .expect("a cache")
-        .map(|entry| entry.expect("a file").path())
-        .collect();
-    files.sort();
-    let named = |path: std::path::PathBuf| {
-        let name = path.file_name().expect("a name").to_string_lossy();
+    let root = scene.dir.path().join("whole");
+    let named = |path: PathBuf| {
+        let name = path.strip_prefix(&root).expect("it is in the cache");
         let bytes = fs::read(&path).expect("a file");
-        [format!("{name}\n").as_bytes(), &bytes].concat()
+        [format!("{}\n", name.display()).as_bytes(), &bytes].concat()
     };
-    files.into_iter().map(named).collect()
+    cache_files(&root).into_iter().map(named).collect()
+}
+
+/// Returns the files of a cache, in order.
+fn cache_files(root: &Path) -> Vec<PathBuf> {
+    let files = walkdir::WalkDir::new(root).sort_by_file_name();
+    let files = files.into_iter().flatten();
+    let files = files.filter(|entry| entry.file_type().is_file());
+    files.map(walkdir::DirEntry::into_path).collect()
 }
 
 /// Searches with a cache one of whose files has these bytes.
@@ -87,12 +91,13 @@ pub(super) fn search_damaged(bytes: &[u8], scene: &Scene) {
     let mut is_file_of_cache = false;
     let dir = scene.dir.path();
     drop(fs::remove_dir_all(dir.join("damaged")));
-    fs::create_dir(dir.join("damaged")).expect("created");
-    for entry in fs::read_dir(dir.join("whole")).expect("a cache") {
-        let path = entry.expect("a file").path();
-        let file = path.file_name().expect("a name");
-        is_file_of_cache |= file == &*name;
-        fs::copy(&path, dir.join("damaged").join(file)).expect("copied");
+    let whole = dir.join("whole");
+    for path in cache_files(&whole) {
+        let file = path.strip_prefix(&whole).expect("it is in the cache");
+        is_file_of_cache |= file == Path::new(&*name);
+        let copy = dir.join("damaged").join(file);
+        fs::create_dir_all(copy.parent().expect("a folder")).expect("created");
+        fs::copy(&path, copy).expect("copied");
     }
     if is_file_of_cache {
         fs::write(dir.join("damaged").join(&*name), content).expect("written");

@@ -16,7 +16,6 @@ use crate::core::layout::Layout;
 use crate::core::layout::events::TimeSpan;
 use crate::core::promote::grip_in_memories;
 use crate::core::search::MemoryTexts;
-use crate::core::timeline::event::LogBlocks;
 use crate::core::timeline::json::{event_json, grip_json, node_json};
 use crate::core::timeline::node::NodeId;
 use crate::core::timeline::{
@@ -94,12 +93,11 @@ fn read<T>(call: &Call<'_>, look: impl Fn(&Corpus, &Timeline) -> T) -> Result<(T
     read_logs(call, |corpus, (none, patience)| {
         let sessions = sessions_of(corpus);
         let (mut timeline, outdated) = none.cached(corpus, |log| sessions[log]);
-        let blocks = LogBlocks::of(corpus);
         let mut rest = outdated.chunks(AT_ONCE);
         while !patience.is_cancelled()
             && let Some(next) = rest.next()
         {
-            timeline.update(corpus, &blocks, next);
+            timeline.update(corpus, next);
         }
         let left = rest.map(<[usize]>::len).sum::<usize>();
         (look(corpus, &timeline), left)
@@ -246,7 +244,7 @@ pub(super) fn events(call: &Call<'_>, span: TimeSpan) -> ToolResult {
         let rows: Vec<Value> = events
             .iter()
             .map(|found| {
-                let mut row = event_json(found.agent, found.log, &found.event);
+                let mut row = event_json(found.agent, &found.log, &found.event);
                 row["text"] = json!(truncate_text(&found.event.text));
                 row
             })

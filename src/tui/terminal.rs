@@ -32,6 +32,7 @@ use signal_hook::iterator::Signals;
 use super::app::App;
 use super::event::Event;
 use super::theme::Background;
+use crate::core::fault::is_panic_expected;
 use crate::core::log::Resume;
 
 /// The terminal in raw mode on the alternate screen; dropping it restores the terminal.
@@ -171,6 +172,9 @@ fn restore_on_panic(report: impl Fn(&PanicHookInfo<'_>) + Send + Sync + 'static)
     let ours = thread::current().id();
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
+        if is_panic_expected() {
+            return;
+        }
         if thread::current().id() == ours {
             // The panic matters more than a failure to restore.
             drop(give_back());

@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use memchr::memchr;
 
-use super::manifest::{LogRow, ReadPosition};
+use super::table::{LogRow, ReadPosition};
 use crate::core::foreign::{LARGEST_LOG, LONGEST_RECORD, open_capped};
 use crate::core::log::{self, Carry, Decoder, Head, LogFile, Message, ReadMode, Skipped};
 use crate::core::{Error, Result};

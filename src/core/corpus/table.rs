@@ -1,213 +1,232 @@
-//! The table of a block: what is known of its messages without their text.
+//! The table of logs: how each was listed, how far it was read, and what is known about it.
+//!
+//! Each commit of the index names the table that belongs to it, so that both change together. The
+//! table is a file that is written once.
 
-use std::ops::Range;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
-use super::block::{self, MessageAttributes, MessageRow};
-use super::bytes::checksum;
-use super::view::HEAD_IS_WHOLE;
-use super::{Block, CorpusMessage};
-use crate::core::log::{MessageKind, Origin, Role};
+use serde::{Deserialize, Serialize};
 
-/// The messages of a block, without their text; what is read of them is verified.
-#[derive(Debug, Clone, Copy)]
-pub struct MessageTable<'a> {
-    pub(super) block: Block<'a>,
-    /// The outlines and the names.
-    pub(super) head: &'a [u8],
-    /// The rows from that of the message `first`: all of them, or some.
-    pub(super) first: usize,
-    pub(super) rows: &'a [u8],
-    /// Whether all rows have been verified.
-    pub(super) is_verified: bool,
+use super::Part;
+use super::document::checksum;
+use crate::core::log::{Carry, Head, LogFile, Skipped};
+use crate::core::private;
+
+/// The version of the cache; one of another version is built anew.
+const VERSION: u32 = 1;
+/// The beginning of the names of tables.
+const PREFIX: &str = "logs.";
+
+/// All logs of the index.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Table {
+    /// The number of this table.
+    pub(super) number: u64,
+    /// The owner number of the next log that is read from its beginning.
+    pub(super) next_owner: u64,
+    pub(super) logs: Vec<LogRow>,
 }
 
-/// The attributes of a message, without its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MessageSummary {
-    /// The log's index in [`Corpus::logs`](super::Corpus::logs).
-    pub log: usize,
-    /// The sender.
-    pub role: Role,
-    /// The time, in milliseconds since 1970 UTC.
-    pub time: Option<i64>,
-    /// The size of its stored text, in bytes.
-    pub length: usize,
-    /// The kind of content.
-    pub kind: MessageKind,
-    /// Written or injected.
-    pub origin: Origin,
-    /// Whether it is a question.
-    pub is_question: bool,
+/// One log.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct LogRow {
+    pub(super) agent: u32,
+    /// The bytes of its path.
+    #[serde(with = "as_bytes")]
+    pub(super) path: Vec<u8>,
+    pub(super) id: String,
+    pub(super) cwd: Option<String>,
+    pub(super) title: Option<String>,
+    pub(super) size: u64,
+    pub(super) modified: Option<i64>,
+    pub(super) inode: u64,
+    /// The number that its messages share, never used again if the log is read anew.
+    pub(super) owner: u64,
+    /// The number of the messages of its last line while that has no line break; 0 for none.
+    pub(super) tail_owner: u64,
+    pub(super) progress: ReadPosition,
+    pub(super) turns: u64,
+    /// The earliest and the latest time of any message.
+    pub(super) span: Option<(i64, i64)>,
+    /// What its messages hold, including those of the last line.
+    pub(super) content: Content,
+    /// What the messages of the last line hold, while that has no line break.
+    pub(super) tail: Content,
+    /// Whether the results of its tools were read.
+    pub(super) has_results: bool,
+    /// The metadata and the counts of skipped lines, encoded.
+    #[serde(with = "as_bytes")]
+    pub(super) facts: Vec<u8>,
+    /// The state of the decoder for the next reading, encoded; empty if there is none.
+    #[serde(with = "as_bytes")]
+    pub(super) carry: Vec<u8>,
 }
 
-/// What tells a message from others; see [`CorpusMessage`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MessageMark {
-    /// The record's line in the log, from 1.
-    pub line: u64,
-    /// The kind of content.
-    pub kind: MessageKind,
-    /// The size of the text in the log, in bytes.
-    pub length: u64,
-    /// The hash that copies of the message share.
-    pub identity: Option<u64>,
+/// How far a log was read, and the hashes that identify what was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct ReadPosition {
+    /// The number of bytes read; 0 for a log that is read whole.
+    pub(super) bytes: u64,
+    pub(super) lines: u64,
+    pub(super) head_length: u64,
+    pub(super) head_hash: u64,
+    pub(super) tail_hash: u64,
 }
 
-/// The outlines of the messages of a block.
-#[derive(Debug, Clone, Copy)]
-pub struct MessageOutlines<'a>(&'a [u8]);
-
-impl MessageOutlines<'_> {
-    /// Returns the outline of a message.
-    #[inline]
-    pub fn get(&self, number: usize) -> Option<MessageOutline> {
-        block::outline(self.0, number)
-    }
+/// What messages hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Content {
+    /// The bytes of text in each part.
+    pub(super) text: [u64; Part::ALL.len()],
+    /// How many messages there are of each role.
+    pub(super) roles: [u64; 4],
 }
 
-/// What the score of a message depends on, apart from its words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MessageOutline {
-    /// The size of its stored text, in bytes.
-    pub length: usize,
-    /// Its kind, its origin, and whether it is a question.
-    pub attributes: MessageAttributes,
-    /// The time, in milliseconds since 1970 UTC.
-    pub time: Option<i64>,
-}
-
-impl<'a> MessageTable<'a> {
-    /// Returns the number of messages, visible or not.
-    pub fn count(&self) -> usize {
-        self.block.count()
-    }
-
-    /// Returns the log of a message, if it is visible.
-    pub fn log(&self, number: usize) -> Option<usize> {
-        self.block.corpus.owned_by(self.row_at(number)?.owner)
-    }
-
-    /// Returns the attributes of a message, without its text; `None` if its log is not visible.
-    pub fn summary(&self, number: usize) -> Option<MessageSummary> {
-        let row = self.row_at(number)?;
-        let (role, kind, origin) = row.attributes()?;
-        Some(MessageSummary {
-            log: self.block.corpus.owned_by(row.owner)?,
-            role,
-            time: row.time,
-            length: (row.end as usize).checked_sub(self.start(number)?)?,
-            kind,
-            origin,
-            is_question: row.is_question(),
-        })
-    }
-
-    /// Returns the outline of a message, visible or not, without reading its row.
-    pub fn outline(&self, number: usize) -> Option<MessageOutline> {
-        self.outlines()?.get(number)
-    }
-
-    /// Returns the outlines of all messages; `None` if they are damaged.
-    pub fn outlines(&self) -> Option<MessageOutlines<'a>> {
-        self.head().map(|(outlines, _)| MessageOutlines(outlines))
-    }
-
-    /// Returns what tells a message from others, visible or not, without reading its outline.
-    pub fn mark(&self, number: usize) -> Option<MessageMark> {
-        let message = MessageRow::read(self.row(number)?, None)?.message("", &[])?;
-        Some(MessageMark {
-            line: message.line,
-            kind: message.kind,
-            length: message.length,
-            identity: message.identity,
-        })
-    }
-
-    /// Returns a message without its text; `None` if its log is not visible.
-    pub fn textless(&self, number: usize) -> Option<CorpusMessage<'a>> {
-        let row = self.row_at(number)?;
-        let log = self.block.corpus.owned_by(row.owner)?;
-        let message = row.message("", self.names()?)?;
-        Some(CorpusMessage { log, ..message })
-    }
-
-    /// Returns the number of the message that this byte of the text belongs to.
-    pub fn at(&self, offset: usize) -> usize {
-        let (mut low, mut high) = (0, self.count());
-        while low < high {
-            let middle = (low + high) / 2;
-            match self.row(middle).map(block::end_of) {
-                Some(end) if end < offset => low = middle + 1,
-                _ => high = middle,
-            }
-        }
-        low
-    }
-
-    /// Returns the range of a message's text in that of the block.
-    #[inline]
-    pub fn range(&self, number: usize) -> Option<Range<usize>> {
-        Some(self.start(number)?..block::end_of(self.row(number)?))
-    }
-
-    /// Returns where the text of a message begins in that of the block.
-    fn start(&self, number: usize) -> Option<usize> {
-        match number {
-            0 => Some(0),
-            _ => Some(block::end_of(self.row(number - 1)?) + 1),
+impl Content {
+    pub(super) fn add(&mut self, other: &Self) {
+        let own = self.text.iter_mut().chain(&mut self.roles);
+        for (own, other) in own.zip(other.text.iter().chain(&other.roles)) {
+            *own += other;
         }
     }
 
-    /// Returns a message with its text; `None` if its log is not visible or its text is damaged.
-    pub(super) fn message<'t>(
-        &self,
-        number: usize,
-        text: Option<&'t [u8]>,
-    ) -> Option<CorpusMessage<'t>>
-    where
-        'a: 't,
-    {
-        let row = self.row_at(number)?;
-        let log = self.block.corpus.owned_by(row.owner)?;
-        let text = text
-            .filter(|text| row.matches_text(text))
-            .and_then(|text| std::str::from_utf8(text).ok());
-        if text.is_none() {
-            self.block.corpus.report_damage();
+    pub(super) fn without(mut self, other: &Self) -> Self {
+        let own = self.text.iter_mut().chain(&mut self.roles);
+        for (own, other) in own.zip(other.text.iter().chain(&other.roles)) {
+            *own = own.saturating_sub(*other);
         }
-        let message = row.message(text?, self.names()?)?;
-        Some(CorpusMessage { log, ..message })
+        self
+    }
+}
+
+/// What identifies a log: its agent, its path and its id.
+pub(super) type LogKey<'a> = (u32, &'a [u8], &'a str);
+
+/// Returns what identifies a log that was found on disk.
+pub(super) fn key_of(log: &LogFile) -> LogKey<'_> {
+    let path = log.path.as_os_str().as_encoded_bytes();
+    (log.agent as u32, path, &log.id)
+}
+
+impl LogRow {
+    pub(super) fn key(&self) -> LogKey<'_> {
+        (self.agent, &self.path, &self.id)
     }
 
-    /// Returns a row; `None` if there is none or it is damaged.
-    #[inline]
-    pub(super) fn row(&self, number: usize) -> Option<&'a [u8]> {
-        let from = number.checked_sub(self.first)?.checked_mul(block::ROW)?;
-        let row = self.rows.get(from..from + block::ROW)?;
-        let is_whole = self.is_verified || block::is_whole(row);
-        if !is_whole {
-            self.block.corpus.report_damage();
-        }
-        is_whole.then_some(row)
+    /// Returns the size and the modification time that it was listed with.
+    pub(super) fn stamp(&self) -> (u64, Option<i64>) {
+        (self.size, self.modified)
     }
 
-    /// Returns the outlines and the names that rows refer to; `None` if they are damaged.
-    fn head(&self) -> Option<(&'a [u8], &'a [u8])> {
-        let shape = &self.block.row.shape;
-        let is_whole = || checksum(self.head) == shape.checksum;
-        let is_whole = self.block.is_known(HEAD_IS_WHOLE, is_whole);
-        if !is_whole {
-            self.block.corpus.report_damage();
+    pub(super) fn path(&self) -> PathBuf {
+        path_of(&self.path)
+    }
+
+    /// Sets what was found out about the log, and the state of the decoder.
+    pub(super) fn set_facts(&mut self, head: &Head, skipped: Skipped, carry: Option<&Carry>) {
+        // Plain values in memory: encoding them cannot fail.
+        self.facts = postcard::to_stdvec(&(head, skipped)).unwrap_or_default();
+        let carry = carry.and_then(|carry| postcard::to_stdvec(carry).ok());
+        self.carry = carry.unwrap_or_default();
+    }
+
+    /// Returns the metadata of the log and the counts of skipped lines.
+    pub(super) fn facts(&self) -> Option<(Head, Skipped)> {
+        postcard::from_bytes(&self.facts).ok()
+    }
+
+    /// Returns the state of the decoder.
+    pub(super) fn carry(&self) -> Option<Carry> {
+        postcard::from_bytes(&self.carry).ok()
+    }
+}
+
+impl Table {
+    /// Reads the table that a commit with this payload names; `None` if it is of another version or
+    /// damaged.
+    pub(super) fn load(cache: &Path, payload: &str) -> Option<Self> {
+        let (version, number) = payload.split_once(' ')?;
+        if version.parse() != Ok(VERSION) {
             return None;
         }
-        self.head.split_at_checked(shape.outlines())
+        let number: u64 = number.parse().ok()?;
+        let bytes = fs::read(cache.join(format!("{PREFIX}{number}"))).ok()?;
+        let (content, sum) = bytes.split_last_chunk()?;
+        let is_whole = checksum([content]) == u32::from_le_bytes(*sum);
+        is_whole.then(|| postcard::from_bytes(content).ok())?
     }
 
-    pub(super) fn names(&self) -> Option<&'a [u8]> {
-        self.head().map(|(_, names)| names)
+    /// Writes the table and returns the payload that names it.
+    pub(super) fn save(&self, cache: &Path) -> io::Result<String> {
+        let mut bytes = postcard::to_stdvec(self).map_err(io::Error::other)?;
+        bytes.extend(checksum([bytes.as_slice()]).to_le_bytes());
+        let path = cache.join(format!("{PREFIX}{}", self.number));
+        private::replace(&path, |file| file.write_all(&bytes))?;
+        Ok(self.payload())
     }
 
-    pub(super) fn row_at(&self, number: usize) -> Option<MessageRow> {
-        MessageRow::read(self.row(number)?, self.outline(number)?.time)
+    /// Returns the payload that names the table.
+    pub(super) fn payload(&self) -> String {
+        format!("{VERSION} {}", self.number)
+    }
+
+    /// Deletes the tables that are not this one.
+    pub(super) fn sweep(&self, cache: &Path) {
+        let own = format!("{PREFIX}{}", self.number);
+        let files = fs::read_dir(cache).into_iter().flatten().flatten();
+        for file in files {
+            let name = file.file_name();
+            let is_old = name
+                .to_str()
+                .is_some_and(|name| name.starts_with(PREFIX) && name != own);
+            if is_old {
+                // What cannot be deleted now is deleted after the next commit.
+                drop(fs::remove_file(file.path()));
+            }
+        }
+    }
+}
+
+/// Returns the path that was stored as these bytes.
+#[cfg(unix)]
+pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+/// Returns the path that was stored as these bytes.
+#[cfg(not(unix))]
+pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).as_ref())
+}
+
+mod as_bytes {
+    //! Bytes that are copied as a whole, not one by one.
+
+    use serde::de::{Error, Visitor};
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bytes(bytes)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        struct Bytes;
+
+        impl Visitor<'_> for Bytes {
+            type Value = Vec<u8>;
+
+            fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                to.write_str("bytes")
+            }
+
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
+                Ok(bytes.to_vec())
+            }
+        }
+
+        from.deserialize_bytes(Bytes)
     }
 }

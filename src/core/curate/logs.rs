@@ -123,13 +123,16 @@ fn named(corpus: &Corpus, stores: &[Store]) -> HashMap<String, i64> {
         return HashMap::new();
     }
     let mut found: HashMap<usize, i64> = HashMap::new();
-    for content in corpus.blocks(Part::Calls).filter_map(|block| block.read()) {
-        for (_, message) in content.messages() {
-            let Some(time) = message.time else { continue };
-            for word in words.find_overlapping_iter(message.text) {
-                let last = found.entry(word.pattern().as_usize()).or_insert(time);
-                *last = time.max(*last);
-            }
+    for log in 0..corpus.logs().len() {
+        for at in corpus.messages(log, &[Part::Calls]) {
+            // A damaged message is recorded by the corpus.
+            let _ = corpus.message(at, |message| {
+                let Some(time) = message.time else { return };
+                for word in words.find_overlapping_iter(message.text) {
+                    let last = found.entry(word.pattern().as_usize()).or_insert(time);
+                    *last = time.max(*last);
+                }
+            });
         }
     }
     let by_name = found.into_iter();

@@ -4,10 +4,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
-use aho_corasick::AhoCorasick;
-
 use super::queue::{Item, ItemChange};
-use crate::core::corpus::{Corpus, Log, Part};
+use crate::core::corpus::{Corpus, MessageAt, MessageFilter, Part, WantedWord, index_words};
 use crate::core::history::Origin as HistoryOrigin;
 use crate::core::log::touch::{FileTouch, FileUse, file_touches};
 use crate::core::log::{MessageKind, Origin, Role};
@@ -38,13 +36,23 @@ pub fn calls_touching(corpus: &Corpus, file: &Path) -> Vec<TouchingCall> {
 
 /// The calls that touched any of these files, oldest first. The logs are gone through once.
 fn calls_touching_any(corpus: &Corpus, files: &[PathBuf]) -> Vec<TouchingCall> {
-    let name = |file: &PathBuf| {
-        file.file_name()
-            .map(|name| name.as_encoded_bytes().to_vec())
+    let logs = vec![true; corpus.logs().len()];
+    let filter = MessageFilter {
+        logs: &logs,
+        allows: None,
     };
-    let Ok(names) = AhoCorasick::new(files.iter().filter_map(name)) else {
-        return Vec::new();
-    };
+    // A call that touches a file has the words of its name.
+    let names = files.iter().filter_map(|file| file.file_name()?.to_str());
+    let mut candidates: Vec<MessageAt> = names
+        .flat_map(|name| {
+            let wanted = WantedWord::Phrase(index_words(name));
+            corpus
+                .with_words(&[wanted], Part::Calls, filter, usize::MAX)
+                .first
+        })
+        .collect();
+    candidates.sort_unstable();
+    candidates.dedup();
     let known: HashSet<&Path> = files.iter().map(PathBuf::as_path).collect();
     let meant = |touch: &FileTouch, cwd: Option<&str>| {
         if touch.is_in_store {
@@ -57,7 +65,7 @@ fn calls_touching_any(corpus: &Corpus, files: &[PathBuf]) -> Vec<TouchingCall> {
             false => Vec::new(),
         }
     };
-    calls(corpus, Some(&names), &meant, &|_| true)
+    calls(corpus, candidates, &meant)
 }
 
 /// The calls of one log that touched a file below any of these directories, oldest first.
@@ -66,7 +74,7 @@ pub fn calls_of_log(corpus: &Corpus, log: usize, roots: &[&Path]) -> Vec<Touchin
         let below = file_below(touch, cwd, roots);
         below.into_iter().collect()
     };
-    calls(corpus, None, &meant, &|number| number == log)
+    calls(corpus, corpus.messages(log, &[Part::Calls]), &meant)
 }
 
 /// The file that a call of a session in this directory means, if it is below one of these
@@ -83,29 +91,20 @@ pub fn file_below(touch: &FileTouch, cwd: Option<&str>, roots: &[&Path]) -> Opti
 /// Returns the files that a call of a session in this directory means, of those that are wanted.
 type FileFilter<'a> = &'a dyn Fn(&FileTouch, Option<&str>) -> Vec<PathBuf>;
 
+/// Reads calls and returns what they did to the files that are wanted, oldest first.
 fn calls(
     corpus: &Corpus,
-    names: Option<&AhoCorasick>,
+    candidates: impl IntoIterator<Item = MessageAt>,
     meant: FileFilter<'_>,
-    is_searched: &dyn Fn(usize) -> bool,
 ) -> Vec<TouchingCall> {
-    let logs: Vec<Log<'_>> = corpus.logs().collect();
-    let has_name = |text: &str| names.is_none_or(|names| names.is_match(text));
     let mut seen = HashSet::new();
     let mut found = Vec::new();
-    for block in corpus.blocks(Part::Calls) {
-        if !block.logs().any(is_searched) {
-            continue;
-        }
-        let Some(content) = block.read().filter(|content| has_name(content.text())) else {
-            continue;
-        };
-        for (_, message) in content.messages() {
-            if !is_searched(message.log) || !has_name(message.text) {
-                continue;
-            }
+    for at in candidates {
+        // A damaged message is recorded by the corpus.
+        let _ = corpus.message(at, |message| {
             let tool = message.tool.unwrap_or_default();
-            let cwd = logs.get(message.log).and_then(|log| log.cwd());
+            let log = corpus.log(message.log);
+            let cwd = log.and_then(|log| log.cwd());
             for touch in file_touches(tool, message.text) {
                 for path in meant(&touch, cwd) {
                     let is_new = message
@@ -124,7 +123,7 @@ fn calls(
                     }
                 }
             }
-        }
+        });
     }
     found.sort_by_key(|call| (call.time, call.log, call.line));
     found
@@ -342,26 +341,12 @@ fn author_of<'a>(
 
 /// The user's last words before a line of a log, with their line.
 pub(super) fn words_before(corpus: &Corpus, log: usize, line: u64) -> Option<(u64, String)> {
-    let mut last: Option<(u64, String)> = None;
-    for block in corpus.blocks(Part::Words) {
-        if !block.logs().any(|number| number == log) {
-            continue;
-        }
-        let Some(content) = block.read() else {
-            continue;
-        };
-        for (_, message) in content.messages() {
-            let is_said = message.log == log
-                && message.line < line
-                && message.role == Role::User
-                && message.origin == Origin::Written
-                && message.kind == MessageKind::Text;
-            if is_said && last.as_ref().is_none_or(|(at, _)| *at < message.line) {
-                last = Some((message.line, message.text.to_owned()));
-            }
-        }
-    }
-    last
+    let said = corpus.messages(log, &[Part::Words]).into_iter();
+    let last = said.filter(|at| corpus.line(*at) < line).rfind(|at| {
+        let marks = corpus.outline(*at).map(|(_, marks)| marks);
+        marks == Some((Role::User, MessageKind::Text, Origin::Written))
+    });
+    corpus.message(last?, |message| (message.line, message.text.to_owned()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Search over the current state: reads the memories and refreshes the corpus first.
 
-use std::cell::Cell;
-
 use super::{MemoryTexts, Sources};
 use crate::core::Result;
 use crate::core::catalog::{LogCatalog, ScopedCorpus, read_corpus};
@@ -62,8 +60,7 @@ fn search_with_logs<T>(
     (catalog, progress): (&LogCatalog, &dyn Progress),
     search: impl Fn(Sources<'_>) -> T,
 ) -> Result<SearchOutcome<T>> {
-    let (files, last) = catalog.files_and_last_build();
-    let last = Cell::new(last);
+    let files = catalog.files();
     let search_in = |scoped: &ScopedCorpus| {
         search(Sources {
             memories: &memories,
@@ -72,7 +69,7 @@ fn search_with_logs<T>(
     };
     let search_with = |results| {
         read_corpus(
-            || catalog.scoped_corpus_of((&files, last.take()), results, progress),
+            || catalog.scoped_corpus(&files, results, progress),
             search_in,
         )
     };

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use super::MemoryTexts;
-use crate::core::corpus::{BuildOptions, Corpus, ReadResults, WhenBusy};
+use crate::core::corpus::{BuildOptions, Corpus, ReadResults};
 use crate::core::layout::Layout;
 use crate::core::log::{self, LogFile, LogLocations};
 use crate::core::store::Store;
@@ -61,7 +61,6 @@ impl TestHome {
     pub(in crate::core) fn corpus(&self) -> Corpus {
         let options = BuildOptions {
             threads: 2,
-            busy: WhenBusy::Wait,
             results: ReadResults::Now,
         };
         Corpus::refresh(&self.path("cache"), &self.logs(), options, &()).expect("a corpus")

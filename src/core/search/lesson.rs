@@ -1,12 +1,11 @@
 //! Recall of the coder's lessons: the three best, in full, with the reason of each.
 
-use super::needle::{Haystack, NeedleMatch, Needles};
+use super::needle::Needles;
 use super::{MemoryText, MemoryTexts};
 use crate::core::citation::{Citation, CitedPart};
 use crate::core::grip_comment::without_grips;
 use crate::core::layout::Layout;
 use crate::core::query::Query;
-use crate::core::text::Stems;
 
 /// The answer if no lesson matches.
 pub const NONE: &str = "No universal patterns matched your query in coder memory.";
@@ -145,8 +144,7 @@ fn score_entry(needles: &Needles, piece: &RecallableText<'_>) -> (u32, String) {
     let mut best = vec![0; needles.all.len()];
     let mut why = Vec::new();
     for ((name, weight), text) in FIELDS.into_iter().zip(texts) {
-        let mut places: Vec<NeedleMatch> = Vec::new();
-        needles.find(Haystack::of_words(text), &mut Stems::default(), &mut places);
+        let places = needles.places(text);
         let mut words: Vec<usize> = places.iter().map(|place| place.needle).collect();
         words.sort_unstable();
         words.dedup();

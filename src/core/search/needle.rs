@@ -1,30 +1,34 @@
 //! The words of a ranked query, and the positions of their forms in a text.
 //!
-//! For the words of logs the index of the corpus knows the messages, see [`Needle::look_up`];
-//! for all other text, positions are searched. Forms of a word share its stem, and nearly all of the stem is
-//! a prefix of each form. So candidates are found by literal search for that prefix, and only
-//! they are stemmed and compared. Words with characters beyond ASCII are compared one by one:
-//! they are few, and folding changes their bytes.
+//! Forms of a word share its stem, and nearly all of the stem is a prefix of each form. So
+//! candidates are found by literal search for that prefix, and only they are stemmed and compared.
+//! Words with characters beyond ASCII are compared one by one: they are few, and folding changes
+//! their bytes.
 
-use std::sync::{LazyLock, OnceLock};
+use std::cell::RefCell;
+use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::beginning::{Beginnings, beginnings_of};
-use crate::core::corpus::{Part, WordLists};
+use crate::core::corpus::{WantedForms, index_words};
 use crate::core::query::{MatchMode, Query};
-use crate::core::text::{self, Stems, Term, TermSet, Word, fold, stem, word_at, words};
+use crate::core::text::{self, Stems, Term, Word, fold, is_common, stem, word_at, words};
 
 /// The maximum number of words of a query that are searched.
-pub(super) const MOST: usize = 32;
+const MOST: usize = 32;
+/// The length from which on a word may be the beginning of another one.
+const SHORTEST_BEGINNING: usize = 3;
 
 /// A word to search for.
 #[derive(Debug, Clone)]
 pub(super) struct Needle {
     /// The folded word.
     pub(super) word: String,
-    pub(super) stem: Term,
-    pub(super) exact: Term,
+    /// What each of its forms begins with.
+    prefixes: Vec<String>,
+    stem_term: Term,
+    exact_term: Term,
     /// The search for the beginnings of its forms, if they are ASCII; made when there is text to
     /// search.
     beginnings: OnceLock<Option<Beginnings>>,
@@ -34,17 +38,10 @@ pub(super) struct Needle {
 #[derive(Debug, Clone)]
 pub(super) struct Needles {
     pub(super) all: Vec<Needle>,
-    /// Phrases that a hit must contain verbatim.
-    phrases: Vec<Regex>,
-}
-
-/// A text to search.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Haystack<'a> {
-    pub(super) text: &'a str,
-    pub(super) part: Part,
-    /// Which needles the text may contain, one bit each.
-    pub(super) may_hold: u32,
+    /// Phrases that a hit must contain verbatim, and their folded words.
+    phrases: Vec<(Regex, Vec<String>)>,
+    /// Whether a longer word that begins like a needle counts as a form of it.
+    accepts_beginnings: bool,
 }
 
 /// A position in a text where a form of a needle begins.
@@ -58,6 +55,10 @@ pub(super) struct NeedleMatch {
     pub(super) is_exact: bool,
 }
 
+thread_local! {
+    static STEMS: RefCell<Stems> = RefCell::default();
+}
+
 impl Needles {
     /// Returns the needles of a query: all its words except stop words, or the stop words if
     /// it has no others.
@@ -66,9 +67,10 @@ impl Needles {
         let mut spare: Vec<String> = Vec::new();
         for word in query.atoms.iter().flat_map(|atom| words(&atom.text)) {
             let word = fold(word.text).into_owned();
-            let list = match is_common(&word) {
-                true => &mut spare,
-                false => &mut folded,
+            let list = if is_common(&word) {
+                &mut spare
+            } else {
+                &mut folded
             };
             if list.len() < MOST && !list.contains(&word) {
                 list.push(word);
@@ -80,17 +82,20 @@ impl Needles {
         let mut all: Vec<Needle> = Vec::new();
         for word in folded {
             let needle = Needle::new(word);
-            if all.iter().all(|known| known.stem != needle.stem) {
+            if all.iter().all(|known| known.stem_term != needle.stem_term) {
                 all.push(needle);
             }
         }
-        let phrases = query
+        let exact = query
             .atoms
             .iter()
             .filter(|atom| atom.form == MatchMode::Exact);
+        let phrases =
+            exact.filter_map(|atom| Some((literal(&atom.text)?, index_words(&atom.text))));
         Self {
             all,
-            phrases: phrases.filter_map(|atom| literal(&atom.text)).collect(),
+            phrases: phrases.collect(),
+            accepts_beginnings: false,
         }
     }
 
@@ -99,26 +104,67 @@ impl Needles {
         self.all.is_empty()
     }
 
+    /// Counts longer words that begin like a needle as forms of it; whether that makes a difference.
+    pub(super) fn accept_beginnings(&mut self) -> bool {
+        let mut needles = self.all.iter();
+        self.accepts_beginnings = needles.any(|needle| needle.word.len() >= SHORTEST_BEGINNING);
+        self.accepts_beginnings
+    }
+
     /// Returns whether the text contains every phrase of the query.
     pub(super) fn has_phrases(&self, text: &str) -> bool {
-        self.phrases
+        let mut phrases = self.phrases.iter();
+        phrases.all(|(phrase, _)| phrase.is_match(text.as_bytes()))
+    }
+
+    /// Returns the words of each phrase.
+    pub(super) fn phrases(&self) -> impl Iterator<Item = &[String]> {
+        self.phrases.iter().map(|(_, words)| words.as_slice())
+    }
+
+    /// Calls `ask` with what the index is asked for.
+    pub(super) fn ask<T>(&self, ask: impl FnOnce(&[WantedForms<'_>]) -> T) -> T {
+        let is_form = |needle: &Needle, word: &str| {
+            let is_form = |stems: &mut Stems| stems.term_of_folded(word) == needle.stem_term;
+            word == needle.word || self.is_beginning(needle, word) || STEMS.with_borrow_mut(is_form)
+        };
+        let tests: Vec<_> = self
+            .all
             .iter()
-            .all(|phrase| phrase.is_match(text.as_bytes()))
+            .map(|needle| move |word: &str| is_form(needle, word))
+            .collect();
+        let wanted = self
+            .all
+            .iter()
+            .zip(&tests)
+            .map(|(needle, test)| WantedForms {
+                word: &needle.word,
+                beginnings: &needle.prefixes,
+                is_form: test,
+            });
+        ask(&wanted.collect::<Vec<_>>())
+    }
+
+    /// Whether a folded word counts as a form of a needle because it begins like it.
+    fn is_beginning(&self, needle: &Needle, word: &str) -> bool {
+        self.accepts_beginnings
+            && needle.word.len() >= SHORTEST_BEGINNING
+            && word.starts_with(&needle.word)
+    }
+
+    /// Returns where a text has a form of each needle, sorted by position.
+    pub(super) fn places(&self, text: &str) -> Vec<NeedleMatch> {
+        let mut found = Vec::new();
+        STEMS.with_borrow_mut(|stems| self.find(text, stems, &mut found));
+        found.sort_unstable();
+        found
     }
 
     /// Finds every form of a needle in the text, in no particular order.
-    pub(super) fn find(
-        &self,
-        haystack: Haystack<'_>,
-        stems: &mut Stems,
-        found: &mut Vec<NeedleMatch>,
-    ) {
-        let Haystack { text, part, .. } = haystack;
-        let is_held = |number: &usize| haystack.may_hold >> number & 1 == 1;
+    fn find(&self, text: &str, stems: &mut Stems, found: &mut Vec<NeedleMatch>) {
         // One needle at a time: a search for few bytes in two cases is many times faster
         // than one search for all needles.
-        for number in (0..self.all.len()).filter(is_held) {
-            let needle = &self.all[number];
+        for (number, needle) in self.all.iter().enumerate() {
             let Some(beginnings) = needle.beginnings() else {
                 continue;
             };
@@ -132,88 +178,50 @@ impl Needles {
                 from = word.map_or(start + 1, |word| word.at + word.text.len());
                 // A word that is not all ASCII is handled below.
                 if let Some(word) = word.filter(|word| word.at == start && word.text.is_ascii()) {
-                    found.extend(needle.is(&word, part, stems).map(|is_exact| NeedleMatch {
-                        at: word.at,
-                        needle: number,
-                        is_exact,
-                    }));
+                    found.extend(self.match_at(number, &word, stems));
                 }
             }
         }
-        let are_plain = (0..self.all.len())
-            .filter(is_held)
-            .all(|number| self.all[number].beginnings().is_some());
+        let are_plain = self.all.iter().all(|needle| needle.beginnings().is_some());
         wide_words(text, &mut |word, char| {
             // A word that keeps a character beyond ASCII is no form of an ASCII needle.
             if are_plain && !fold(char.encode_utf8(&mut [0; 4])).is_ascii() {
                 return;
             }
-            for number in (0..self.all.len()).filter(is_held) {
-                let is_exact = self.all[number].is(word, part, stems);
-                found.extend(is_exact.map(|is_exact| NeedleMatch {
-                    at: word.at,
-                    needle: number,
-                    is_exact,
-                }));
+            for number in 0..self.all.len() {
+                found.extend(self.match_at(number, word, stems));
             }
         });
     }
-}
 
-impl<'a> Haystack<'a> {
-    /// Returns a haystack of words that may contain any needle.
-    pub(super) fn of_words(text: &'a str) -> Self {
-        Self {
-            text,
-            part: Part::Words,
-            may_hold: u32::MAX,
-        }
+    /// Returns the match of a needle if the word is a form of it.
+    fn match_at(&self, number: usize, word: &Word<'_>, stems: &mut Stems) -> Option<NeedleMatch> {
+        let needle = &self.all[number];
+        let is_exact = word.term() == needle.exact_term;
+        let is_form = is_exact
+            || stems.term(word) == needle.stem_term
+            || (self.accepts_beginnings && self.is_beginning(needle, &fold(word.text)));
+        is_form.then_some(NeedleMatch {
+            at: word.at,
+            needle: number,
+            is_exact,
+        })
     }
 }
 
 impl Needle {
     fn new(word: String) -> Self {
+        let stem = stem(&word).into_owned();
         Self {
-            stem: Term::of(&stem(&word)),
-            exact: Term::of(&word),
+            stem_term: Term::of(&stem),
+            exact_term: Term::of(&word),
+            prefixes: match stem.is_ascii() && word.is_ascii() {
+                true => beginnings_of(&stem),
+                // Folding may change any letter behind the first.
+                false => vec![word.chars().take(1).collect()],
+            },
             beginnings: OnceLock::new(),
             word,
-        }
-    }
-
-    /// Adds each form of the needle in the index of a part to its lists, with the needle's number
-    /// and whether it is written as in the query. In results only exact words count, and only
-    /// their blocks are known.
-    pub(super) fn look_up(
-        &self,
-        number: u8,
-        (part, stems): (Part, &mut Stems),
-        lists: &mut WordLists<'_, (u8, bool)>,
-    ) {
-        if !part.has_concordance() {
-            return lists.add(&self.word, (number, true));
-        }
-        let stemmed = stem(&self.word);
-        let is_wide = !stemmed.is_ascii();
-        let mut is_form = |word: &str| {
-            // The stem of an ASCII word is ASCII.
-            if is_wide && word.is_ascii() {
-                return None;
-            }
-            let is_exact = word == self.word;
-            let is_form = is_exact || stems.term_of_folded(word) == self.stem;
-            is_form.then_some((number, is_exact))
-        };
-        let prefixes = match stemmed.is_ascii() && self.word.is_ascii() {
-            true => beginnings_of(&stemmed),
-            false => vec![String::new()],
-        };
-        for (at, prefix) in prefixes.iter().enumerate() {
-            // What begins with this one was found with the one before.
-            let mut before = prefixes[..at].iter();
-            if !before.any(|before| prefix.starts_with(before.as_str())) {
-                lists.add_forms(prefix, &mut is_form);
-            }
         }
     }
 
@@ -224,14 +232,6 @@ impl Needle {
             is_ascii.then(|| Beginnings::of(&stemmed))
         });
         made.as_ref()
-    }
-
-    /// Returns `None` if the word is no form of this needle, otherwise whether it is written
-    /// as in the query. In results only exact words count, so that one lookup finds them.
-    fn is(&self, word: &Word<'_>, part: Part, stems: &mut Stems) -> Option<bool> {
-        let is_exact = word.term() == self.exact;
-        let is_form = is_exact || (part.has_concordance() && stems.term(word) == self.stem);
-        is_form.then_some(is_exact)
     }
 }
 
@@ -269,26 +269,6 @@ fn wide_words(text: &str, take: &mut dyn FnMut(&Word<'_>, char)) {
     }
 }
 
-/// Returns whether the word is a stop word.
-pub(in crate::core) fn is_common(folded: &str) -> bool {
-    static TERMS: LazyLock<TermSet> =
-        LazyLock::new(|| COMMON.iter().map(|word| Term::of(word)).collect());
-    TERMS.contains(&Term::of(folded))
-}
-
-/// Stop words, sorted.
-const COMMON: &[&str] = &[
-    "a", "about", "again", "all", "am", "an", "and", "any", "are", "as", "at", "be", "been",
-    "being", "both", "but", "by", "can", "could", "d", "did", "do", "does", "doing", "don", "down",
-    "each", "few", "for", "from", "had", "has", "have", "having", "he", "her", "here", "him",
-    "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "ll", "m", "may", "me",
-    "might", "more", "most", "must", "my", "no", "nor", "not", "of", "on", "only", "or", "other",
-    "our", "out", "over", "own", "re", "s", "same", "shall", "she", "should", "so", "some", "such",
-    "t", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those",
-    "to", "too", "under", "up", "us", "ve", "very", "was", "we", "were", "what", "when", "where",
-    "which", "who", "whom", "whose", "why", "will", "with", "would", "you", "your",
-];
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -300,25 +280,18 @@ mod tests {
         Needles::of(&Query::of_prose(query, &noon()))
     }
 
-    fn found(query: &str, text: &str, part: Part) -> Vec<NeedleMatch> {
-        let mut found = Vec::new();
-        let haystack = Haystack {
-            part,
-            ..Haystack::of_words(text)
-        };
-        needles(query).find(haystack, &mut Stems::default(), &mut found);
-        found.sort();
-        found
+    fn found(query: &str, text: &str) -> Vec<NeedleMatch> {
+        needles(query).places(text)
     }
 
     /// The same result without literal search: every word is stemmed.
-    fn naive(query: &str, text: &str, part: Part) -> Vec<NeedleMatch> {
+    fn naive(query: &str, text: &str) -> Vec<NeedleMatch> {
         let mut found = Vec::new();
         for word in words(text) {
             for (needle, wanted) in needles(query).all.iter().enumerate() {
                 let folded = fold(word.text);
                 let is_exact = folded == wanted.word.as_str();
-                if is_exact || (part.has_concordance() && stem(&folded) == stem(&wanted.word)) {
+                if is_exact || stem(&folded) == stem(&wanted.word) {
                     found.push(NeedleMatch {
                         at: word.at,
                         needle,
@@ -346,22 +319,20 @@ mod tests {
         assert_eq!(texts("to be or not to be"), ["to", "be", "or", "not"]);
         assert_eq!(texts("fix fixes fixed"), ["fix"]);
         assert!(texts("?! —").is_empty());
-        assert!(COMMON.is_sorted());
     }
 
     #[test]
     fn forms_of_a_word_are_found_and_what_only_begins_like_it_is_not() {
         let text = "Connections connect; connectome CONNECTED disconnect resumé Resumes cafés";
-        let at = |query| -> Vec<usize> {
-            found(query, text, Part::Words)
-                .iter()
-                .map(|place| place.at)
-                .collect()
-        };
+        let at =
+            |query| -> Vec<usize> { found(query, text).iter().map(|place| place.at).collect() };
         assert_eq!(at("connecting"), [0, 12, 32]);
         assert_eq!(at("resume"), [53, 61]);
         assert_eq!(at("cafe"), [69]);
-        assert_eq!(found("connected", text, Part::Results).len(), 1);
+        let mut widened = needles("connect");
+        assert_eq!(widened.places(text).len(), 3);
+        assert!(widened.accept_beginnings());
+        assert_eq!(widened.places(text).len(), 4);
     }
 
     #[test]
@@ -377,9 +348,7 @@ mod tests {
             query in "([a-e]{1,3}(ing|ed|s|ation|y|ies)? |é[a-c] |数){1,4}",
             text in "([a-eA-E]{1,3}(ing|ed|s|ation|y|ies|ness)?[ .,_]|[éÉ][a-c] |数|据| —|[a-c]é[a-e] ){0,30}",
         ) {
-            for part in Part::ALL {
-                prop_assert_eq!(found(&query, &text, part), naive(&query, &text, part));
-            }
+            prop_assert_eq!(found(&query, &text), naive(&query, &text));
         }
     }
 
@@ -392,11 +361,7 @@ mod tests {
             ("sky", "skies"),
             ("dying", "die"),
         ] {
-            assert_eq!(
-                found(query, text, Part::Words).len(),
-                1,
-                "{query} in {text}"
-            );
+            assert_eq!(found(query, text).len(), 1, "{query} in {text}");
         }
     }
 }

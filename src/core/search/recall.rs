@@ -1,41 +1,46 @@
 //! Recall: the memories and messages that match a question, best first.
 //!
-//! A query of one word, or of one phrase in quotation marks, returns exactly the memories and
-//! messages that contain it, ignoring case. Any other query is ranked, see `score`: the best
-//! texts are read, and those go first in which the words are near each other and in order. A
-//! memory gives one hit, at its best line. Curated memories go before messages of equal score,
-//! and the first two hits are of both sources if both have any. The order does not depend on
-//! the limit, so that a longer list begins with a shorter one.
+//! The index gives the messages that have the rarest words of the query most often; lines of
+//! memories are searched as they are. These candidates are read with their neighbours and scored,
+//! see `score`. Those that have the whole query as a phrase go first. If there are few, the results
+//! of tools and words that only begin like those of the query count, too. A memory gives one hit, at
+//! its best line. Curated memories go before messages of equal score, and the first two hits are of
+//! both sources if both have any. The order does not depend on the limit, so that a longer list
+//! begins with a shorter one.
 
-#[cfg(test)]
-mod limited;
-mod literal;
 mod phrase;
-mod pool;
 
-use std::sync::OnceLock;
+use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::candidate::{
-    CandidatePlace, HitCandidate, both_sources_first, by_session, distinct, key,
+use super::nearness::nearness;
+use super::needle::Needles;
+use super::score::{
+    FROM_AFTER, FROM_BEFORE, Passage, Rarity, counted, further_scores, saturation, session_score,
+    session_scores,
 };
-use super::limits::Limits;
-use super::needle::{Haystack, NeedleMatch, Needles};
-use super::ranked::Holder;
-use super::score::{session_score, session_scores};
-use super::walker::MessagePosition;
-use super::{Hit, Sources, allowed_logs, allows_memory, snippet};
-use crate::core::corpus::{Corpus, CorpusMessage, Part};
-use crate::core::log::Role;
-use crate::core::query::{Filters, MatchMode, Query, SearchArea};
-use crate::core::text::Stems;
+use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, snippet};
+use crate::core::corpus::{
+    Corpus, FoundForms, MessageAt, MessageFilter, Part, RankRequest, WantedWord,
+};
+use crate::core::log::{MessageKind, Origin, Role};
+use crate::core::parallel::on_all_cores;
+use crate::core::query::{Filters, Query, SearchArea};
+use crate::core::text::{is_question, words};
 
-use pool::{Candidates, POOL_SESSIONS};
+use phrase::Phrase;
 
 /// The number of hits if none is requested.
 pub const DEFAULT_LIMIT: usize = 5;
 
-/// With fewer hits than this, the results of tools are searched too.
+/// With fewer hits than this, the search is widened.
 const FEW: usize = 5;
+/// How many messages are ranked by their words.
+const RANKED: usize = 500;
+/// How many of the best texts are read.
+const READ: usize = 100;
+/// The weight of a question, since answers are more useful.
+const QUESTION: f32 = 0.8;
+
 /// Which sources are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scope {
@@ -64,7 +69,7 @@ pub struct RecallRequest<'a> {
 /// The hits of a recall.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RecallResult {
-    /// How many memories and messages match.
+    /// How many memories and messages match, at least.
     pub total: usize,
     /// The best hits.
     pub hits: Vec<Hit>,
@@ -83,11 +88,7 @@ pub struct SessionHit {
 
 /// Runs a query.
 pub fn recall(sources: Sources<'_>, request: RecallRequest<'_>) -> RecallResult {
-    let search = Search::new(sources, request);
-    match single_term(request.query) {
-        Some(text) => search.exact(&text),
-        None => search.ranked(),
-    }
+    Search::new(sources, request).recall()
 }
 
 /// Returns the sessions that match a query, best first: a session is ranked by its best
@@ -109,22 +110,6 @@ pub fn sessions(
     search.sessions()
 }
 
-/// Returns the word or phrase of a query that consists of one.
-fn single_term(query: &Query) -> Option<String> {
-    let [atom] = query.atoms.as_slice() else {
-        return None;
-    };
-    let text = atom.text.as_str();
-    match atom.form {
-        MatchMode::Exact => Some(text.to_owned()),
-        // Trailing punctuation belongs to the sentence, not to the word.
-        _ => {
-            let bare = text.trim_end_matches(['?', '!', '.', ',', ';', ':']);
-            Some(if bare.is_empty() { text } else { bare }.to_owned())
-        }
-    }
-}
-
 struct Search<'a> {
     sources: Sources<'a>,
     request: RecallRequest<'a>,
@@ -134,9 +119,68 @@ struct Search<'a> {
     texts: Vec<usize>,
     /// For each log, whether the filters admit it.
     logs: Vec<bool>,
-    limits: Limits,
-    /// The ranks of memory texts and of logs in the order of paths.
-    ranks: (OnceLock<Vec<usize>>, OnceLock<Vec<usize>>),
+}
+
+/// A line of a memory or a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spot {
+    /// The index of the memory text, and the line from 1.
+    Line(usize, usize),
+    /// The index of the log, and where the message is.
+    Message(usize, MessageAt),
+}
+
+impl Spot {
+    /// Returns the memory or the log that it is in.
+    fn home(self) -> Home {
+        match self {
+            Self::Line(text, _) => Home::Memory(text),
+            Self::Message(log, _) => Home::Log(log),
+        }
+    }
+}
+
+/// A memory text or a log, by its index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Home {
+    Memory(usize),
+    Log(usize),
+}
+
+/// A hit whose text has not been cut out yet.
+#[derive(Debug, Clone, Copy)]
+struct HitCandidate {
+    spot: Spot,
+    /// Whether it contains the whole query as a phrase.
+    has_phrase: bool,
+    score: f32,
+    line: u64,
+    time: Option<i64>,
+    /// The key that copies of a message share.
+    copy: Option<CopyKey>,
+    /// The number of copies that it stands for.
+    copies: usize,
+    /// The weight compared with others that have the same words.
+    worth: f32,
+}
+
+/// The identity of a message and its kind.
+type CopyKey = (u64, MessageKind);
+
+/// Passages that are neighbours, and what becomes of each if it is a hit.
+#[derive(Default)]
+struct Run {
+    passages: Vec<Passage>,
+    candidates: Vec<HitCandidate>,
+}
+
+/// What was found.
+struct Candidates {
+    needles: Needles,
+    phrase: Phrase,
+    /// Those of one memory or log together, best first.
+    by_home: Vec<Vec<HitCandidate>>,
+    total: usize,
 }
 
 impl<'a> Search<'a> {
@@ -164,8 +208,6 @@ impl<'a> Search<'a> {
             filters,
             texts: texts.map(|(number, _)| number).collect(),
             logs,
-            limits: Limits::default(),
-            ranks: Default::default(),
         }
     }
 
@@ -194,75 +236,62 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn allows(&self, log: usize, (role, time): (Role, Option<i64>)) -> bool {
-        self.logs.get(log).copied().unwrap_or(false)
-            && self.filters.allows_role(role)
-            && self.filters.allows_time(time)
-    }
-
-    fn allows_message(&self, message: &CorpusMessage<'_>) -> bool {
-        self.allows(message.log, (message.role, message.time)) && !self.is_left_out(message)
-    }
-
-    /// Returns whether either all messages of a log are allowed or none.
-    fn allows_whole_logs(&self) -> bool {
-        self.filters.admit_all_messages() && self.request.without.is_none()
-    }
-
-    /// Returns whether the message is of the session that is left out, in a log of several.
-    fn is_left_out(&self, message: &CorpusMessage<'_>) -> bool {
-        message.session.is_some() && message.session == self.request.without
-    }
-
-    fn ranked(&self) -> RecallResult {
-        let Some(mut found) = self.candidates(self.limit, POOL_SESSIONS) else {
+    fn recall(&self) -> RecallResult {
+        let Some(mut found) = self.candidates() else {
             return RecallResult::default();
         };
-        for session in by_session(&mut found.all) {
-            let own: Vec<f32> = session.iter().map(|candidate| candidate.score).collect();
-            for (candidate, score) in session.iter_mut().zip(session_scores(&own)) {
+        for home in &mut found.by_home {
+            let own: Vec<f32> = home.iter().map(|candidate| candidate.score).collect();
+            let scores = match home.first().map(|first| first.spot) {
+                Some(Spot::Message(..)) => session_scores(&own),
+                _ => further_scores(&own),
+            };
+            for (candidate, score) in home.iter_mut().zip(scores) {
                 candidate.score = score;
             }
         }
-        let Candidates {
-            needles,
-            phrase,
-            all,
-            more,
-        } = found;
+        let mut all: Vec<HitCandidate> = found.by_home.concat();
+        self.sort(&mut all);
+        let mut all = without_copies(&all);
+        let total = all.len().max(found.total);
+        both_sources_first(&mut all);
+        all.truncate(self.limit);
         let offset = |text: &str| {
-            let places = places_of(&needles, text);
+            let places = found.needles.places(text);
             let first = places.first().map(|place| place.at);
-            let phrase = phrase.find(text, &places).map(|(at, _)| at);
+            let phrase = found.phrase.find(text, &places).map(|(at, _)| at);
             phrase.or(first).unwrap_or(0)
         };
-        let (total, best) = self.best(all);
+        let hits = all
+            .iter()
+            .filter_map(|candidate| self.to_hit(candidate, &offset));
         RecallResult {
-            total: total.max(more.unwrap_or(0)),
-            hits: self.hits(&best, &offset),
+            total,
+            hits: hits.collect(),
         }
     }
 
     fn sessions(&self) -> Vec<SessionHit> {
-        let Some(mut found) = self.candidates(0, POOL_SESSIONS.max(self.limit)) else {
+        let Some(found) = self.candidates() else {
             return Vec::new();
         };
-        let mut best: Vec<HitCandidate> = Vec::new();
-        for session in by_session(&mut found.all) {
-            best.push(HitCandidate {
-                tier: session.iter().any(|candidate| candidate.tier),
-                score: session_score(session.iter().map(|candidate| candidate.score)),
-                ..session[0]
-            });
-        }
+        let best = found.by_home.iter().filter_map(|session| {
+            let scores = session.iter().map(|candidate| candidate.score);
+            Some(HitCandidate {
+                has_phrase: session.iter().any(|candidate| candidate.has_phrase),
+                score: session_score(scores),
+                ..*session.first()?
+            })
+        });
+        let mut best: Vec<HitCandidate> = best.collect();
         self.sort(&mut best);
         best.truncate(self.limit);
         let offset = |text: &str| {
-            let places = places_of(&found.needles, text);
+            let places = found.needles.places(text);
             places.first().map_or(0, |place| place.at)
         };
         let hits = best.iter().filter_map(|candidate| {
-            let Holder::Log(log, _) = candidate.holder else {
+            let Spot::Message(log, _) = candidate.spot else {
                 return None;
             };
             Some(SessionHit {
@@ -274,17 +303,226 @@ impl<'a> Search<'a> {
         hits.collect()
     }
 
-    /// Passes a message to `take`; `None` if it is not visible or damaged.
-    fn message<T>(
+    /// Finds and scores the texts that have words of the query; `None` if it has no words.
+    fn candidates(&self) -> Option<Candidates> {
+        let mut needles = Needles::of(self.request.query);
+        if needles.is_empty() {
+            return None;
+        }
+        let phrase = Phrase::of(self.request.query, &needles);
+        let (first, then) = self.parts();
+        let mut found = self.scored((&needles, &phrase), first);
+        let count: usize = found.0.iter().map(Vec::len).sum();
+        if count < FEW && needles.accept_beginnings() | !then.is_empty() {
+            let parts = [first, then].concat();
+            found = self.scored((&needles, &phrase), &parts);
+        }
+        let (by_home, total) = found;
+        Some(Candidates {
+            needles,
+            phrase,
+            by_home,
+            total,
+        })
+    }
+
+    /// Finds and scores the texts that have words of the query, in these parts of the logs. Returns
+    /// those of each memory and log, best first, and how many messages there are at least.
+    fn scored(
         &self,
-        part: Part,
-        (block, number): MessagePosition,
-        take: impl FnOnce(&CorpusMessage<'_>) -> T,
-    ) -> Option<T> {
-        self.sources
-            .corpus?
-            .block(part, block)?
-            .message(number, take)
+        (needles, phrase): (&Needles, &Phrase),
+        parts: &[Part],
+    ) -> (Vec<Vec<HitCandidate>>, usize) {
+        let corpus = self.corpus();
+        let forms = corpus.map(|corpus| needles.ask(|wanted| corpus.forms(wanted, parts)));
+        let mut counts = match &forms {
+            Some(forms) => forms.counts.clone(),
+            None => vec![0; needles.all.len()],
+        };
+        let total = counts.iter().max().map_or(0, |most| *most as usize);
+        let mut bytes: u64 = corpus
+            .into_iter()
+            .flat_map(Corpus::logs)
+            .fold(0, |sum, log| {
+                let parts = parts.iter().map(|part| log.text_bytes(*part));
+                sum + parts.sum::<u64>()
+            });
+        let mut runs: Vec<Run> = Vec::new();
+        for number in &self.texts {
+            bytes += self.sources.memories.texts[*number].text.len() as u64;
+            let run = self.memory_run(needles, *number);
+            for passage in run.iter().flat_map(|run| &run.passages) {
+                for (sum, count) in counts.iter_mut().zip(&passage.counts) {
+                    *sum += u64::from(count.times > 0);
+                }
+            }
+            runs.extend(run);
+        }
+        let rarity = Rarity::new(&counts, bytes);
+        let mut is_full = false;
+        if let Some((corpus, forms)) = corpus.zip(forms) {
+            let found = self.message_runs((corpus, &forms), (needles, &rarity), parts);
+            is_full = found.iter().map(|run| run.passages.len()).sum::<usize>() >= RANKED;
+            runs.extend(found);
+        }
+        let mut homes = by_home(&runs, &rarity);
+        self.read_best(&mut homes, (needles, phrase, &rarity));
+        (homes, if is_full { total } else { 0 })
+    }
+
+    /// Returns the lines of a memory text; `None` if it has no word of the query.
+    fn memory_run(&self, needles: &Needles, number: usize) -> Option<Run> {
+        let memory_text = &self.sources.memories.texts[number];
+        let places = needles.places(&memory_text.text);
+        if places.is_empty() {
+            return None;
+        }
+        let mut run = Run::default();
+        let mut from = 0;
+        for (line, span) in memory_text.lines() {
+            // Lines of structure are no passages.
+            from += places[from..].partition_point(|place| place.at < span.start);
+            let to = from + places[from..].partition_point(|place| place.at < span.end);
+            run.passages.push(Passage {
+                time: None,
+                words: words(&memory_text.text[span]).count() as u32,
+                counts: counted(&places[from..to], needles.all.len()),
+            });
+            from = to;
+            run.candidates.push(HitCandidate {
+                spot: Spot::Line(number, line),
+                has_phrase: false,
+                score: 0.0,
+                line: line as u64,
+                time: None,
+                copy: None,
+                copies: 0,
+                worth: 1.0,
+            });
+        }
+        Some(run)
+    }
+
+    /// Returns the messages that match best by their words, with their neighbours.
+    fn message_runs(
+        &self,
+        (corpus, forms): (&Corpus, &FoundForms),
+        (needles, rarity): (&Needles, &Rarity),
+        parts: &[Part],
+    ) -> Vec<Run> {
+        let allows = |role: Role, time: Option<i64>| {
+            self.filters.allows_role(role) && self.filters.allows_time(time)
+        };
+        let filter = MessageFilter {
+            logs: &self.logs,
+            allows: (!self.filters.admit_all_messages()).then_some(&allows),
+        };
+        let phrases: Vec<WantedWord> = needles
+            .phrases()
+            .map(|words| WantedWord::Phrase(words.to_vec()))
+            .collect();
+        let with_phrases = |part: &Part| corpus.with_words(&phrases, *part, filter, RANKED).first;
+        let among: Option<HashSet<MessageAt>> =
+            (!phrases.is_empty()).then(|| parts.iter().flat_map(with_phrases).collect());
+        let found = corpus.rank(
+            forms,
+            &RankRequest {
+                parts,
+                filter,
+                among: among.as_ref(),
+                most: RANKED,
+                around: (FROM_BEFORE.len() as u32, FROM_AFTER.len() as u32),
+                weight: &|word, is_exact| rarity.weight(word, is_exact),
+                saturation: &saturation,
+            },
+        );
+        let runs = found.into_iter().map(|run| {
+            let mut read = Run::default();
+            for message in run {
+                read.candidates.push(HitCandidate {
+                    spot: Spot::Message(message.log, message.at),
+                    has_phrase: false,
+                    score: if message.is_admitted {
+                        0.0
+                    } else {
+                        f32::NEG_INFINITY
+                    },
+                    line: corpus.line(message.at),
+                    time: message.time,
+                    copy: corpus.identity(message.at).map(|id| (id, message.marks.0)),
+                    copies: 0,
+                    worth: speech_weight(message.marks),
+                });
+                read.passages.push(Passage {
+                    time: message.time,
+                    words: message.words,
+                    counts: message.counts,
+                });
+            }
+            read
+        });
+        runs.collect()
+    }
+
+    /// Reads the best of the texts: what is near each other in them, questions and phrases change
+    /// their scores.
+    fn read_best(
+        &self,
+        homes: &mut [Vec<HitCandidate>],
+        (needles, phrase, rarity): (&Needles, &Phrase, &Rarity),
+    ) {
+        /// How many texts a thread takes at a time.
+        const TOGETHER: usize = 12;
+        let mut best: Vec<&mut HitCandidate> = homes.iter_mut().flatten().collect();
+        best.sort_by(|a, b| b.score.total_cmp(&a.score));
+        best.truncate(READ);
+        let is_read = |candidate: &HitCandidate| {
+            self.text(candidate.spot, |text| {
+                let places = needles.places(text);
+                let near = rarity.nearness(&nearness(text, &places, needles.all.len()));
+                let worth = question_weight(text);
+                let has_phrase = phrase
+                    .find(text, &places)
+                    .is_some_and(|(_, is_whole)| is_whole);
+                let score = worth * (candidate.score + candidate.worth * near);
+                needles.has_phrases(text).then_some((score, has_phrase))
+            })
+        };
+        let chunks = best.len().div_ceil(TOGETHER);
+        let read = on_all_cores(chunks, |chunk| {
+            let of_chunk = best.iter().skip(chunk * TOGETHER).take(TOGETHER);
+            let read = of_chunk.map(|candidate| is_read(candidate).flatten());
+            read.collect::<Vec<Option<(f32, bool)>>>()
+        });
+        for (candidate, read) in best.into_iter().zip(read.into_iter().flatten()) {
+            match read {
+                Some((score, has_phrase)) => {
+                    candidate.score = score;
+                    candidate.has_phrase = has_phrase;
+                }
+                None => candidate.score = f32::NEG_INFINITY,
+            }
+        }
+        for home in homes {
+            home.retain(|candidate| candidate.score > 0.0);
+            home.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.line.cmp(&b.line)));
+        }
+    }
+
+    /// Passes the text of a line or a message to `read`; `None` if it is damaged or left out.
+    fn text<T>(&self, spot: Spot, read: impl FnOnce(&str) -> T) -> Option<T> {
+        match spot {
+            Spot::Line(number, line) => Some(read(self.memory_line(number, line))),
+            Spot::Message(_, at) => {
+                let corpus = self.sources.corpus?;
+                let text = corpus.message(at, |message| {
+                    let is_left_out =
+                        message.session.is_some() && message.session == self.request.without;
+                    (!is_left_out).then(|| read(message.text))
+                });
+                text.flatten()
+            }
+        }
     }
 
     /// Returns a line of a memory text.
@@ -295,103 +533,44 @@ impl<'a> Search<'a> {
         found.map_or("", |(_, span)| &memory_text.text[span])
     }
 
-    /// Sorts the candidates, and removes duplicates and all but one line of each memory. Returns
-    /// how many are left, and the first ones.
-    fn best(&self, mut candidates: Vec<HitCandidate>) -> (usize, Vec<HitCandidate>) {
-        self.sort(&mut candidates);
-        self.first(&candidates)
-    }
-
-    /// Returns how many of the sorted candidates are distinct, and the first of those.
-    fn first(&self, sorted: &[HitCandidate]) -> (usize, Vec<HitCandidate>) {
-        let (total, mut candidates) = distinct(sorted, self.limit);
-        both_sources_first(&mut candidates);
-        candidates.truncate(self.limit);
-        (total, candidates)
-    }
-
-    /// Builds the hits; `offset` finds the match in a text.
-    fn hits(&self, candidates: &[HitCandidate], offset: &dyn Fn(&str) -> usize) -> Vec<Hit> {
-        let hits = candidates.iter();
-        hits.filter_map(|candidate| self.to_hit(candidate, offset))
-            .collect()
-    }
-
-    /// Sorts the candidates, best first; path, line and position decide between equal scores.
-    fn sort(&self, candidates: &mut Vec<HitCandidate>) {
-        // There can be many, so only a part of their places is sorted first.
-        let first = candidates.iter().map(|candidate| self.place(candidate).0);
-        let mut places: Vec<(u64, u32)> = first.zip(0..).collect();
-        // Those of one search come in runs that are in order, which a stable sort merges.
-        places.sort_by_key(|(first, _)| *first);
-        let sorted = places
-            .iter()
-            .map(|(_, number)| candidates[*number as usize]);
-        *candidates = sorted.collect();
-        let mut from = 0;
-        for same in places.chunk_by(|a, b| a.0 == b.0) {
-            let same = from..from + same.len();
-            from = same.end;
-            candidates[same].sort_by_key(|candidate| self.place(candidate));
-        }
-    }
-
-    /// Adds candidates to those that are sorted already.
-    fn merge(&self, sorted: &mut Vec<HitCandidate>, mut others: Vec<HitCandidate>) {
-        self.sort(&mut others);
-        let mut merged = Vec::with_capacity(sorted.len() + others.len());
-        let mut left = sorted.as_slice();
-        for other in others {
-            let place = self.place(&other);
-            let before = left.partition_point(|candidate| self.place(candidate) <= place);
-            merged.extend_from_slice(&left[..before]);
-            merged.push(other);
-            left = &left[before..];
-        }
-        merged.extend_from_slice(left);
-        *sorted = merged;
-    }
-
-    fn place(&self, candidate: &HitCandidate) -> CandidatePlace {
-        candidate.place(self.rank(candidate.holder))
-    }
-
-    /// Returns the rank of a holder in the order of paths; those of memories and of logs are not
-    /// compared.
-    fn rank(&self, holder: Holder) -> usize {
-        let ranks = match holder {
-            Holder::Memory(_) => self.ranks.0.get_or_init(|| {
-                let texts = self.sources.memories.texts.iter();
-                let paths = texts.map(|text| (text.store.as_str(), text.memory.path.as_str()));
-                ranks_of(&paths.collect::<Vec<(&str, &str)>>())
-            }),
-            Holder::Log(..) => self.log_ranks(),
+    /// Sorts the candidates, best first. Of equal ones memories go first, then what is newer, then
+    /// by path and line.
+    fn sort(&self, candidates: &mut [HitCandidate]) {
+        let path = |candidate: &HitCandidate| match candidate.spot {
+            Spot::Line(number, _) => {
+                let text = &self.sources.memories.texts[number];
+                format!("{}/{}", text.store, text.memory.path).into_bytes()
+            }
+            Spot::Message(log, _) => {
+                let log = self.sources.corpus.and_then(|corpus| corpus.log(log));
+                log.map(|log| log.path_bytes().to_vec()).unwrap_or_default()
+            }
         };
-        ranks.get(key(holder).1).copied().unwrap_or(usize::MAX)
-    }
-
-    /// Returns for each log its rank in the order of paths.
-    fn log_ranks(&self) -> &[usize] {
-        self.ranks.1.get_or_init(|| {
-            let logs = self.sources.corpus.into_iter().flat_map(Corpus::logs);
-            ranks_of(&logs.map(|log| log.path_bytes()).collect::<Vec<&[u8]>>())
-        })
+        candidates.sort_by(|a, b| {
+            b.has_phrase
+                .cmp(&a.has_phrase)
+                .then(b.score.total_cmp(&a.score))
+                .then_with(|| a.source().cmp(&b.source()))
+                .then_with(|| b.time.cmp(&a.time))
+                .then_with(|| path(a).cmp(&path(b)))
+                .then_with(|| a.line.cmp(&b.line))
+        });
     }
 
     fn to_hit(&self, candidate: &HitCandidate, offset: &dyn Fn(&str) -> usize) -> Option<Hit> {
-        let shown = |text: &str| {
-            let at = candidate.offset.unwrap_or_else(|| offset(text));
-            (snippet::around(text, at), candidate.score)
-        };
-        match candidate.holder {
-            Holder::Memory(number) => {
-                let text = shown(self.memory_line(number, candidate.at.1));
-                let memory_text = &self.sources.memories.texts[number];
-                Some(self.sources.line(memory_text, candidate.at.1, text))
+        let shown = |text: &str| (snippet::around(text, offset(text)), candidate.score);
+        match candidate.spot {
+            Spot::Line(number, line) => {
+                let text = shown(self.memory_line(number, line));
+                Some(
+                    self.sources
+                        .line(&self.sources.memories.texts[number], line, text),
+                )
             }
-            Holder::Log(log, part) => {
-                let log = self.sources.corpus?.log(log)?;
-                self.message(part, candidate.at, |message| {
+            Spot::Message(log, at) => {
+                let corpus = self.sources.corpus?;
+                let log = corpus.log(log)?;
+                corpus.message(at, |message| {
                     let mut hit = self.sources.message(log, message, shown(message.text));
                     hit.copies = candidate.copies;
                     hit
@@ -401,54 +580,120 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns the rank of each path. Several logs of one database share their path, and so their
-/// rank.
-fn ranks_of<T: Ord>(paths: &[T]) -> Vec<usize> {
-    // Logs are listed by path, so that mostly each has to be compared with the next one only.
-    let mut ranks = vec![0; paths.len()];
-    let is_sorted = (1..paths.len()).all(|item| {
-        let order = paths[item - 1].cmp(&paths[item]);
-        ranks[item] = ranks[item - 1] + usize::from(order.is_lt());
-        order.is_le()
-    });
-    if is_sorted {
-        return ranks;
+impl HitCandidate {
+    fn source(&self) -> HitSource {
+        match self.spot {
+            Spot::Line(..) => HitSource::Detail,
+            Spot::Message(..) => HitSource::Messages,
+        }
     }
-    let mut order: Vec<usize> = (0..paths.len()).collect();
-    order.sort_by(|a, b| paths[*a].cmp(&paths[*b]));
-    let same = order.chunk_by(|a, b| paths[*a] == paths[*b]);
-    for (rank, same) in same.enumerate() {
-        same.iter().for_each(|item| ranks[*item] = rank);
-    }
-    ranks
 }
 
-/// Returns where a text has the words of the query, in its order.
-fn places_of(needles: &Needles, text: &str) -> Vec<NeedleMatch> {
-    let mut places = Vec::new();
-    needles.find(Haystack::of_words(text), &mut Stems::default(), &mut places);
-    places.sort_unstable();
-    places
+/// Scores the passages and returns the hits of each memory and log, best first.
+fn by_home(runs: &[Run], rarity: &Rarity) -> Vec<Vec<HitCandidate>> {
+    let mut homes: HashMap<Home, Vec<&Run>> = HashMap::new();
+    for run in runs {
+        if let Some(first) = run.candidates.first() {
+            homes.entry(first.spot.home()).or_default().push(run);
+        }
+    }
+    let mut homes: Vec<(Home, Vec<&Run>)> = homes.into_iter().collect();
+    homes.sort_unstable_by_key(|(home, _)| *home);
+    let scored = homes.into_iter().map(|(_, runs)| {
+        let passages: Vec<&[Passage]> = runs.iter().map(|run| run.passages.as_slice()).collect();
+        let scores = rarity.scores(&passages);
+        let scored = runs.iter().zip(scores).flat_map(|(run, scores)| {
+            let scored = run.candidates.iter().zip(scores);
+            scored.map(|(candidate, score)| HitCandidate {
+                score: (candidate.score + score) * candidate.worth,
+                ..*candidate
+            })
+        });
+        let mut hits: Vec<HitCandidate> = scored.filter(|hit| hit.score > 0.0).collect();
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.line.cmp(&b.line)));
+        // Of one record there is one hit.
+        let mut lines = HashSet::new();
+        hits.retain(|hit| lines.insert(hit.line));
+        hits
+    });
+    scored.filter(|hits| !hits.is_empty()).collect()
+}
+
+/// Returns the candidates, which are sorted, without messages that are copies of better ones. When a
+/// message of a session is dropped, its next best takes that rank.
+fn without_copies(sorted: &[HitCandidate]) -> Vec<HitCandidate> {
+    let mut waiting: HashMap<Home, VecDeque<&HitCandidate>> = HashMap::new();
+    for candidate in sorted {
+        let home = waiting.entry(candidate.spot.home()).or_default();
+        home.push_back(candidate);
+    }
+    let mut kept: Vec<HitCandidate> = Vec::with_capacity(sorted.len());
+    let mut known: HashMap<CopyKey, usize> = HashMap::new();
+    for place in sorted {
+        let Some(waiting) = waiting.get_mut(&place.spot.home()) else {
+            continue;
+        };
+        // A message without the phrase does not take the place of one with it.
+        while let Some(next) = waiting
+            .front()
+            .filter(|next| next.has_phrase == place.has_phrase)
+        {
+            let next = HitCandidate {
+                score: place.score,
+                ..**next
+            };
+            waiting.pop_front();
+            let first = next
+                .copy
+                .map(|copy| *known.entry(copy).or_insert(kept.len()));
+            match first.filter(|first| *first < kept.len()) {
+                Some(first) => kept[first].copies += 1,
+                None => {
+                    kept.push(next);
+                    break;
+                }
+            }
+        }
+    }
+    kept
+}
+
+/// Moves the first candidate of the second source to the second place, if it is behind it.
+fn both_sources_first(candidates: &mut [HitCandidate]) {
+    let Some(first) = candidates.first().map(HitCandidate::source) else {
+        return;
+    };
+    let other = candidates
+        .iter()
+        .position(|candidate| candidate.source() != first);
+    if let Some(other) = other {
+        candidates[1..=other].rotate_right(1);
+    }
+}
+
+/// Returns the weight of a text as an answer.
+fn question_weight(text: &str) -> f32 {
+    if is_question(text) { QUESTION } else { 1.0 }
+}
+
+/// Returns a weight: messages and calls count more than thinking, notices, injected text and
+/// what tools returned.
+fn speech_weight((kind, origin): (MessageKind, Origin)) -> f32 {
+    match (origin, kind) {
+        (Origin::Injected, _) => 0.7,
+        (_, MessageKind::ToolResult) => 0.5,
+        (_, MessageKind::Thinking | MessageKind::Notice) => 0.85,
+        _ => 1.0,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::HitSource;
     use std::fs;
-    use std::path::PathBuf;
 
-    use proptest::prelude::*;
-
-    use super::super::exact;
     use super::super::fixture::{TestHome, conversation};
-    use super::super::needle;
-    use super::super::score::{Conversations, PassageGroup, Rarity};
-    use super::super::walker::passage_of_message;
-    use super::pool::PROXIMITY;
     use super::*;
-    use crate::core::log;
     use crate::core::query::noon;
-    use crate::core::text::{fold, stem, words};
 
     fn request(home: &TestHome, query: &str, (scope, limit): (Scope, usize)) -> RecallResult {
         let (memories, corpus) = (home.memories(), home.corpus());
@@ -475,14 +720,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_ranked_whether_they_are_in_order_or_not() {
-        assert_eq!(ranks_of(&["a", "a", "b", "c"]), [0, 0, 1, 2]);
-        assert_eq!(ranks_of(&["b", "c", "a", "c"]), [1, 2, 0, 2]);
-        assert!(ranks_of::<&str>(&[]).is_empty());
-    }
-
-    #[test]
-    fn one_word_gives_exactly_the_memories_and_messages_that_have_it_whole_words_first() {
+    fn a_word_is_found_whole_first_and_its_forms_and_what_begins_like_it_if_there_is_little() {
         let home = TestHome::new(
             &[
                 ("b.md", "# B\n\nauthentication\n"),
@@ -495,18 +733,36 @@ mod tests {
                 "auth?",
             ])],
         );
-        assert_eq!(
-            cited(&home, "auth"),
-            [
-                "detail/a.md#L1",
-                "messages.jsonl#L1",
-                "messages.jsonl#L4",
-                "detail/b.md#L3",
-                "messages.jsonl#L3"
-            ]
+        let found = cited(&home, "auth");
+        assert_eq!(found.len(), 6, "{found:?}");
+        let whole = [
+            "detail/a.md#L1",
+            "detail/a.md#L4",
+            "messages.jsonl#L1",
+            "messages.jsonl#L4",
+        ];
+        assert!(
+            whole
+                .iter()
+                .all(|hit| found[..4].contains(&(*hit).to_owned())),
+            "{found:?}"
         );
         assert_eq!(cited(&home, "\"auth flow\""), ["messages.jsonl#L1"]);
         assert_eq!(cited(&home, "absent"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_line_of_a_memory_that_has_the_word_is_a_hit() {
+        let note = "# Deploy\n\nquokka one\nother\nquokka two\n\nquokka three\n";
+        let home = TestHome::new(&[("a.md", note), ("b.md", "one quokka here\n")], &[]);
+        let found = cited(&home, "quokka");
+        assert_eq!(found.len(), 4, "{found:?}");
+        let first: HashSet<&str> = found[..2].iter().map(|hit| &hit[..11]).collect();
+        assert_eq!(
+            first.len(),
+            2,
+            "both memories are among the first: {found:?}"
+        );
     }
 
     #[test]
@@ -523,7 +779,7 @@ mod tests {
         assert_eq!(sources(1), [HitSource::Detail]);
         assert_eq!(sources(0), sources(DEFAULT_LIMIT));
         assert_eq!(request(&home, "retry", (Scope::Messages, 9)).hits.len(), 1);
-        assert_eq!(request(&home, "retry", (Scope::Detail, 9)).hits.len(), 1);
+        assert_eq!(request(&home, "retry", (Scope::Detail, 9)).hits.len(), 3);
     }
 
     #[test]
@@ -651,7 +907,7 @@ mod tests {
         for query in ["retry the deploy", "retry"] {
             let cited = |limit: usize| -> Vec<String> {
                 let answer = request(&home, query, (Scope::All, limit));
-                assert_eq!(answer.total, 9, "{query}");
+                assert_eq!(answer.total, 15, "{query}");
                 answer
                     .hits
                     .iter()
@@ -659,8 +915,8 @@ mod tests {
                     .collect()
             };
             let all = cited(100);
-            assert_eq!(all.len(), 9, "{all:?}");
-            for limit in 1..9 {
+            assert_eq!(all.len(), 15, "{all:?}");
+            for limit in 1..15 {
                 assert_eq!(cited(limit), all[..limit]);
             }
         }
@@ -719,7 +975,10 @@ mod tests {
             request(&home, "message on topic3", (Scope::All, 20)),
             before
         );
-        for entry in fs::read_dir(home.path("cache")).expect("a cache").flatten() {
+        let files = walkdir::WalkDir::new(home.path("cache"))
+            .into_iter()
+            .flatten();
+        for entry in files.filter(|entry| entry.file_type().is_file()) {
             let mut bytes = fs::read(entry.path()).expect("readable");
             let middle = bytes.len() / 2;
             if let Some(byte) = bytes.get_mut(middle) {
@@ -733,187 +992,5 @@ mod tests {
             request(&home, "message on topic3", (Scope::All, 20)),
             before
         );
-    }
-
-    /// The nearness of consecutive words, from all pairs of their places.
-    fn naive_nearness(wanted: &[String], text: &str, rarity: &Rarity) -> f32 {
-        let all: Vec<String> = words(text)
-            .map(|w| stem(&fold(w.text)).into_owned())
-            .collect();
-        let places = |word: &String| -> Vec<usize> {
-            (0..all.len()).filter(|at| all[*at] == stem(word)).collect()
-        };
-        let mut sum = 0.0;
-        for (number, pair) in wanted.windows(2).enumerate() {
-            let mut best: f32 = 0.0;
-            for first in places(&pair[0]) {
-                for second in places(&pair[1]) {
-                    let steps = first.abs_diff(second);
-                    best = best.max(match second > first {
-                        _ if steps > 10 => 0.0,
-                        true => 1.0 / steps as f32,
-                        false => 0.75 / (steps + 1) as f32,
-                    });
-                }
-            }
-            sum += best * rarity.of(number).min(rarity.of(number + 1));
-        }
-        sum
-    }
-
-    /// Scores every message of every log by reading it and stemming every word.
-    fn naive(home: &TestHome, query: &str) -> Vec<(PathBuf, u64, f32)> {
-        let parsed = Query::of_prose(query, &noon());
-        let mut wanted: Vec<String> = Vec::new();
-        for word in parsed.atoms.iter().flat_map(|atom| words(&atom.text)) {
-            let word = fold(word.text).into_owned();
-            let is_new = |known: &String| stem(known) != stem(&word);
-            if !needle::is_common(&word) && wanted.iter().all(is_new) {
-                wanted.push(word);
-            }
-        }
-        let corpus = home.corpus();
-        let mut with = vec![0; wanted.len()];
-        let mut logs = Vec::new();
-        for (at, log) in home.logs().iter().enumerate() {
-            let transcript = log::read(log).expect("readable");
-            let mut stretch = PassageGroup::default();
-            for (number, message) in transcript.messages.iter().enumerate() {
-                let borrowed = CorpusMessage {
-                    log: at,
-                    line: message.line,
-                    role: message.role,
-                    kind: message.kind,
-                    origin: message.origin,
-                    time: message.time,
-                    text: &message.text,
-                    length: message.text.len() as u64,
-                    identity: None,
-                    tool: None,
-                    session: None,
-                };
-                stretch
-                    .passages
-                    .push(passage_of_message((0, number), &borrowed));
-                let mut found: Vec<(usize, u32, bool)> = Vec::new();
-                for (needle, word) in wanted.iter().enumerate() {
-                    let all: Vec<String> = words(&message.text)
-                        .map(|w| fold(w.text).into_owned())
-                        .collect();
-                    let forms = all.iter().filter(|form| stem(form) == stem(word)).count();
-                    if forms > 0 {
-                        with[needle] += 1;
-                        found.push((needle, forms as u32, all.contains(word)));
-                    }
-                }
-                stretch.count(number, &found);
-            }
-            let texts = transcript.messages.into_iter();
-            let texts = texts.map(|message| (message.line, message.text));
-            let texts: Vec<(u64, String)> = texts.collect();
-            logs.push((log.path.clone(), texts, stretch));
-        }
-        let bytes = corpus.logs().map(|log| log.text_bytes(Part::Words)).sum();
-        let rarity = Rarity::new(&with, bytes);
-        let mut all = Vec::new();
-        for (path, texts, stretch) in logs {
-            let mut found = Vec::new();
-            let mut talks = Conversations::new(rarity.count());
-            rarity.add(&stretch, &mut talks);
-            rarity.score(&stretch, &talks, &mut found);
-            for (score, spot) in &mut found {
-                let text = &texts[spot.at.1].1;
-                *score += PROXIMITY * spot.worth * naive_nearness(&wanted, text, &rarity);
-            }
-            found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.at.cmp(&b.1.at)));
-            let own: Vec<f32> = found.iter().map(|(score, _)| *score).collect();
-            let scored = found.iter().zip(session_scores(&own));
-            all.extend(scored.map(|((_, spot), score)| (path.clone(), texts[spot.at.1].0, score)));
-        }
-        all.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
-        all
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
-
-        #[test]
-        fn a_word_is_found_where_reading_everything_finds_it(
-            logs in proptest::collection::vec(
-                proptest::collection::vec("(auth|AUTH|my_auth|auths|[aá]uth|author|mauth|K|ſkin|[a-z]{1,5}|—|数)( (auth|auth_2|[áa]uthor|[a-z]{1,5}|é))?", 0..40),
-                1..4,
-            ),
-            padding in 0usize..3,
-            word in "auth|Auth|uth|author|áuth|skin|kin|thor|zzz",
-            limit in 1usize..30,
-        ) {
-            let logs: Vec<Vec<String>> = logs
-                .into_iter()
-                .map(|mut log| {
-                    // Enough for some logs to span several blocks.
-                    for text in log.iter_mut().step_by(3) {
-                        text.push_str(&" lorem ipsum".repeat(padding * 400));
-                    }
-                    log
-                })
-                .collect();
-            let literal = needle::literal(&word).expect("it is short");
-            let mut expected = Vec::new();
-            for (number, log) in logs.iter().enumerate() {
-                for (at, text) in log.iter().enumerate() {
-                    if let Some((_, is_whole)) = exact::first(&literal, text) {
-                        expected.push((!is_whole, format!("s{number}"), at as u64 + 1));
-                    }
-                }
-            }
-            expected.sort();
-            let home = TestHome::new(&[], &logs);
-            let answer = request(&home, &word, (Scope::Messages, limit));
-            prop_assert_eq!(answer.total, expected.len());
-            let found: Vec<(bool, String, u64)> = answer
-                .hits
-                .into_iter()
-                .map(|hit| (hit.score < 2.0, hit.session.expect("a message has one"), hit.line))
-                .collect();
-            expected.truncate(limit);
-            prop_assert_eq!(found, expected);
-        }
-
-        #[test]
-        fn filters_and_literal_search_give_what_reading_everything_gives(
-            logs in proptest::collection::vec(
-                proptest::collection::vec("((retri|deploy|cach|config|happ)(y|ed|ing|es|ation|iness|e)? |[a-z]{2,9} |é[a-z]{3} ){1,12}", 1..60),
-                1..4,
-            ),
-            padding in 0usize..3,
-            query in "((retri|deploy|cach|config|happ)(y|ed|ing|es|ation|e)? ){2,4}",
-        ) {
-            let logs: Vec<Vec<String>> = logs
-                .into_iter()
-                .map(|mut log| {
-                    // Enough for some logs to span several blocks.
-                    for text in log.iter_mut().step_by(3) {
-                        text.push_str(&"lorem ipsum ".repeat(padding * 400));
-                    }
-                    log
-                })
-                .collect();
-            let home = TestHome::new(&[], &logs);
-            let mut found: Vec<(PathBuf, u64, f32)> = request(&home, &query, (Scope::Messages, 10_000))
-                .hits
-                .into_iter()
-                .map(|hit| {
-                    let session = hit.session.expect("a message has a session");
-                    (home.path(&session).join("messages.jsonl"), hit.line, hit.score)
-                })
-                .collect();
-            found.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
-            let expected = naive(&home, &query);
-            prop_assert_eq!(found.len(), expected.len());
-            for (found, expected) in found.iter().zip(&expected) {
-                prop_assert_eq!((&found.0, found.1), (&expected.0, expected.1));
-                prop_assert!((found.2 - expected.2).abs() < 1e-4 * expected.2, "{} {}", found.2, expected.2);
-            }
-        }
     }
 }

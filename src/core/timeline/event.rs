@@ -6,12 +6,12 @@ use std::sync::Arc;
 use ulid::Ulid;
 
 use super::summarize::TextAnalysis;
-use crate::core::corpus::{BlockBytes, Corpus, Log, MessageTable, Part};
+use crate::core::corpus::{Corpus, MessageAt, Part};
 use crate::core::log::{Agent, MessageKind, Origin, Role};
 
 /// A message of a log as the timeline uses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event<'a> {
+pub struct Event {
     /// The record's line in the log, from 1.
     pub line: u64,
     /// The time in milliseconds since 1970 UTC; that of the message before it if it has none.
@@ -25,14 +25,14 @@ pub struct Event<'a> {
     /// The size of the text if it was not read, in bytes.
     pub unread: usize,
     /// The tool's name, for calls and results.
-    pub tool: Option<&'a str>,
+    pub tool: Option<String>,
     /// The session, in a log of several.
-    pub session: Option<&'a str>,
+    pub session: Option<String>,
     /// What the summarizer knows about the text.
     pub analysis: TextAnalysis,
 }
 
-impl<'a> Event<'a> {
+impl Event {
     /// Returns what somebody said.
     pub fn said(line: u64, time: i64, role: Role, text: &str) -> Self {
         Self {
@@ -72,7 +72,7 @@ pub enum Texts {
 }
 
 /// Events in order, of which some can be read without the rest.
-pub trait EventList<'a> {
+pub trait EventList {
     /// Returns how many there are.
     fn count(&self) -> usize;
 
@@ -80,10 +80,10 @@ pub trait EventList<'a> {
     fn line(&self, at: usize) -> u64;
 
     /// Reads some of them; damaged ones are left out. Texts that are in memory are not left out.
-    fn read(&self, range: Range<usize>, texts: Texts) -> impl Iterator<Item = Event<'a>>;
+    fn read(&self, range: Range<usize>, texts: Texts) -> impl Iterator<Item = Event>;
 }
 
-impl<'a> EventList<'a> for [Event<'a>] {
+impl EventList for [Event] {
     fn count(&self) -> usize {
         self.len()
     }
@@ -92,57 +92,8 @@ impl<'a> EventList<'a> for [Event<'a>] {
         self[at].line
     }
 
-    fn read(&self, range: Range<usize>, _: Texts) -> impl Iterator<Item = Event<'a>> {
+    fn read(&self, range: Range<usize>, _: Texts) -> impl Iterator<Item = Event> {
         self[range].iter().cloned()
-    }
-}
-
-/// Which blocks hold the messages of each log.
-#[derive(Debug)]
-pub struct LogBlocks {
-    by_log: Vec<[Vec<usize>; Part::ALL.len()]>,
-}
-
-impl LogBlocks {
-    /// Lists the blocks of every visible log.
-    pub fn of(corpus: &Corpus) -> Self {
-        let mut by_log = vec![<[Vec<usize>; Part::ALL.len()]>::default(); corpus.logs().len()];
-        for (number, part) in Part::ALL.into_iter().enumerate() {
-            for block in corpus.blocks(part) {
-                for log in block.logs() {
-                    let blocks = &mut by_log[log][number];
-                    if blocks.last() != Some(&block.number()) {
-                        blocks.push(block.number());
-                    }
-                }
-            }
-        }
-        Self { by_log }
-    }
-
-    /// Returns the events of a log, in its order; those of an events store by their times.
-    /// Reasoning and injected text are none.
-    pub fn events<'a>(&self, corpus: &'a Corpus, log: usize) -> LogEvents<'a> {
-        let mut found = LogEvents {
-            corpus,
-            blocks: Vec::new(),
-            messages: 0,
-            entries: Vec::new(),
-        };
-        if let Some((blocks, own)) = self.by_log.get(log).zip(corpus.log(log)) {
-            for (part, numbers) in Part::ALL.into_iter().zip(blocks) {
-                // Blocks of small logs are shared, and read again for the next one.
-                let is_large = numbers.len() > FEW_BLOCKS;
-                for number in numbers {
-                    found.add_block(part, *number, log);
-                    if is_large {
-                        corpus.release(part, *number..*number + 1);
-                    }
-                }
-            }
-            found.sort(&own);
-        }
-        found
     }
 }
 
@@ -150,193 +101,94 @@ impl LogBlocks {
 #[derive(Debug)]
 pub struct LogEvents<'a> {
     corpus: &'a Corpus,
-    /// The blocks of its messages, each with the number of messages before it.
-    blocks: Vec<(Part, usize, u32)>,
-    /// The messages of these blocks.
-    messages: u32,
-    entries: Vec<Entry>,
-}
-
-/// An event of a log.
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    time: i64,
-    /// The line, or the largest number for a line beyond it.
-    line: u32,
-    /// The number of its message in the blocks.
-    message: u32,
-}
-
-/// The memory of a log with more blocks of a part is released while it is read.
-const FEW_BLOCKS: usize = 16;
-
-/// The time of a message that has none, until it gets that of the one before it.
-const NO_TIME: i64 = i64::MIN;
-
-impl LogEvents<'_> {
-    /// Adds the messages of a block that are events of the log.
-    fn add_block(&mut self, part: Part, number: usize, log: usize) {
-        let table = self.corpus.block(part, number);
-        let Some(table) = table.and_then(|block| block.table()) else {
-            return;
-        };
-        let first = self.messages;
-        let count = u32::try_from(table.count()).unwrap_or(u32::MAX);
-        let Some(after) = first.checked_add(count) else {
-            return;
-        };
-        self.messages = after;
-        self.blocks.push((part, number, first));
-        for (at, message) in (0..table.count()).zip(first..after) {
-            let is_own = table.log(at) == Some(log);
-            let Some(found) = is_own.then(|| table.textless(at)).flatten() else {
-                continue;
-            };
-            if found.origin != Origin::Injected && found.kind != MessageKind::Thinking {
-                self.entries.push(Entry {
-                    time: found.time.unwrap_or(NO_TIME),
-                    line: u32::try_from(found.line).unwrap_or(u32::MAX),
-                    message,
-                });
-            }
-        }
-    }
-
-    /// Puts the events in order, and gives each a time: its own, or that of the one before it.
-    fn sort(&mut self, log: &Log<'_>) {
-        // Of one record, the text stands before the calls.
-        self.entries
-            .sort_unstable_by_key(|entry| (entry.line, entry.message));
-        let first = log.span().map(|(first, _)| first).or(log.stamp().1);
-        let mut last = first.unwrap_or(0);
-        for entry in &mut self.entries {
-            if entry.time == NO_TIME {
-                entry.time = last;
-            }
-            last = entry.time;
-        }
-        if log.agent() == Some(Agent::Events) {
-            // Hooks of several sessions append in the order in which they get the lock.
-            self.entries.sort_by_key(|entry| entry.time);
-        }
-    }
-
-    /// Returns the times of the events.
-    pub(super) fn times(&self) -> impl Iterator<Item = i64> {
-        self.entries.iter().map(|entry| entry.time)
-    }
-
-    /// Returns where an event is.
-    pub(super) fn place(&self, at: usize) -> Place {
-        let Entry { time, message, .. } = self.entries[at];
-        let block = self.blocks.partition_point(|block| block.2 <= message) - 1;
-        let (part, block, first) = self.blocks[block];
-        Place {
-            part,
-            block,
-            message: (message - first) as usize,
-            time,
-        }
-    }
-}
-
-impl<'a> EventList<'a> for LogEvents<'a> {
-    fn count(&self) -> usize {
-        self.entries.len()
-    }
-
-    fn line(&self, at: usize) -> u64 {
-        self.entries[at].line.into()
-    }
-
-    fn read(&self, range: Range<usize>, texts: Texts) -> impl Iterator<Item = Event<'a>> {
-        let mut reader = EventReader::of(self.corpus, texts);
-        range.filter_map(move |at| reader.read(&self.place(at)))
-    }
+    places: Vec<Place>,
 }
 
 /// Where an event is in the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    part: Part,
-    block: usize,
-    /// The number of its message in the block.
-    message: usize,
+    at: MessageAt,
+    /// The line of its record.
+    line: u64,
     /// The time in milliseconds since 1970 UTC.
     time: i64,
+    is_result: bool,
 }
 
-/// Reads events. It holds one block of each part, since those of a log stand beside each other.
-pub(super) struct EventReader<'a> {
-    corpus: &'a Corpus,
-    texts: Texts,
-    open: [Option<OpenBlock<'a>>; Part::ALL.len()],
-}
-
-/// A block that is being read.
-struct OpenBlock<'a> {
-    number: usize,
-    table: MessageTable<'a>,
-    /// `None` if its texts are not read.
-    content: Option<BlockBytes<'a>>,
-}
-
-impl<'a> EventReader<'a> {
-    pub(super) fn of(corpus: &'a Corpus, texts: Texts) -> Self {
-        Self {
-            corpus,
-            texts,
-            open: [const { None }; Part::ALL.len()],
-        }
-    }
-
-    /// Reads an event; `None` if it is damaged.
-    pub(super) fn read(&mut self, place: &Place) -> Option<Event<'a>> {
-        let block = self.open(place.part, place.block)?;
-        let message = block.table.textless(place.message)?;
-        let (text, unread) = match &block.content {
-            Some(content) => (content.message(place.message)?.text, 0),
-            None => ("", block.table.range(place.message)?.len()),
-        };
-        Some(Event {
-            line: message.line,
-            time: place.time,
-            role: message.role,
-            kind: message.kind,
-            text: Arc::from(text),
-            unread,
-            tool: message.tool,
-            session: message.session,
-            analysis: TextAnalysis::default(),
-        })
-    }
-
-    /// Opens a block in place of the one of its part that is open.
-    fn open(&mut self, part: Part, number: usize) -> Option<&OpenBlock<'a>> {
-        let open = &mut self.open[part.number()];
-        if open.as_ref().map(|block| block.number) != Some(number) {
-            if let Some(before) = open.take() {
-                self.corpus.release(part, before.number..before.number + 1);
+impl<'a> LogEvents<'a> {
+    /// Returns the events of a log, in its order; those of an events store by their times. Reasoning
+    /// and injected text are none. An event without a time has that of the one before it.
+    pub fn of(corpus: &'a Corpus, log: usize) -> Self {
+        let own = corpus.log(log);
+        let first = own.and_then(|log| log.span().map(|(first, _)| first).or(log.stamp().1));
+        let mut last = first.unwrap_or(0);
+        let mut places = Vec::new();
+        for at in corpus.messages(log, &Part::ALL) {
+            let Some((time, (_, kind, origin))) = corpus.outline(at) else {
+                continue;
+            };
+            if origin == Origin::Injected || kind == MessageKind::Thinking {
+                continue;
             }
-            let block = self.corpus.block(part, number)?;
-            let is_read = self.texts == Texts::All || part != Part::Results;
-            *open = Some(match is_read {
-                true => {
-                    let content = block.scan()?;
-                    OpenBlock {
-                        number,
-                        table: content.table(),
-                        content: Some(content),
-                    }
-                }
-                false => OpenBlock {
-                    number,
-                    table: block.table()?,
-                    content: None,
-                },
+            last = time.unwrap_or(last);
+            places.push(Place {
+                at,
+                line: corpus.line(at),
+                time: last,
+                is_result: kind == MessageKind::ToolResult,
             });
         }
-        open.as_ref()
+        if own.and_then(|log| log.agent()) == Some(Agent::Events) {
+            // Hooks of several sessions append in the order in which they get the lock.
+            places.sort_by_key(|place| place.time);
+        }
+        Self { corpus, places }
+    }
+
+    /// Returns the times of the events.
+    pub(super) fn times(&self) -> impl Iterator<Item = i64> {
+        self.places.iter().map(|place| place.time)
+    }
+
+    /// Returns where an event is.
+    pub(super) fn place(&self, at: usize) -> Place {
+        self.places[at]
+    }
+}
+
+impl EventList for LogEvents<'_> {
+    fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    fn line(&self, at: usize) -> u64 {
+        self.places[at].line
+    }
+
+    fn read(&self, range: Range<usize>, texts: Texts) -> impl Iterator<Item = Event> {
+        let places = self.places[range].iter();
+        places.filter_map(move |place| place.read(self.corpus, texts))
+    }
+}
+
+impl Place {
+    /// Reads the event; `None` if it is damaged.
+    pub(super) fn read(&self, corpus: &Corpus, texts: Texts) -> Option<Event> {
+        corpus.message(self.at, |message| {
+            let is_read = texts == Texts::All || !self.is_result;
+            let text = if is_read { message.text } else { "" };
+            Event {
+                line: message.line,
+                time: self.time,
+                role: message.role,
+                kind: message.kind,
+                text: Arc::from(text),
+                unread: message.text.len() - text.len(),
+                tool: message.tool.map(str::to_owned),
+                session: message.session.map(str::to_owned),
+                analysis: TextAnalysis::default(),
+            }
+        })
     }
 }
 
@@ -362,17 +214,17 @@ pub fn stable_id(time: i64, name: &str) -> Ulid {
 }
 
 #[cfg(test)]
-impl<'a> Event<'a> {
+impl Event {
     /// Returns an event at the minute that is its line.
-    pub(crate) fn test(line: u64, role: Role, text: &'a str) -> Self {
+    pub(crate) fn test(line: u64, role: Role, text: &str) -> Self {
         Self::said(line, line as i64 * 60_000, role, text)
     }
 
     /// Returns a call of a tool.
-    pub(crate) fn call(line: u64, tool: &'a str, text: &'a str) -> Self {
+    pub(crate) fn call(line: u64, tool: &str, text: &str) -> Self {
         Self {
             kind: MessageKind::ToolCall,
-            tool: Some(tool),
+            tool: Some(tool.to_owned()),
             ..Self::test(line, Role::Assistant, text)
         }
     }

@@ -19,7 +19,7 @@ static WORKTREE: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns the project's files that were written, or added to a commit, in the order of their first
 /// use; paths are relative to the project. A file that was deleted in the end and never committed
 /// is left out.
-pub fn changed_files(events: &[Event<'_>], cwd: Option<&str>) -> Vec<String> {
+pub fn changed_files(events: &[Event], cwd: Option<&str>) -> Vec<String> {
     let mut order: Vec<String> = Vec::new();
     let mut kept: HashMap<String, bool> = HashMap::new();
     let mut note = |path: String, is_kept: bool| {

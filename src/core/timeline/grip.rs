@@ -63,19 +63,19 @@ impl GripState {
 
 /// A grip with the events around its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expanded<'a> {
+pub struct Expanded {
     /// Whether the log still has these lines.
     pub state: GripState,
     /// The events before, in order.
-    pub before: Vec<Event<'a>>,
+    pub before: Vec<Event>,
     /// The events of the grip.
-    pub excerpt: Vec<Event<'a>>,
+    pub excerpt: Vec<Event>,
     /// The events behind.
-    pub after: Vec<Event<'a>>,
+    pub after: Vec<Event>,
 }
 
 /// Returns the id of an event of a log.
-pub fn event_id(agent: Agent, log: &str, event: &Event<'_>) -> String {
+pub fn event_id(agent: Agent, log: &str, event: &Event) -> String {
     let name = format!(
         "{}:{log}#{}:{:?}:{}",
         agent.name(),
@@ -86,13 +86,13 @@ pub fn event_id(agent: Agent, log: &str, event: &Event<'_>) -> String {
     stable_id(event.time, &name).to_string()
 }
 
-fn hash(event: &Event<'_>) -> String {
+fn hash(event: &Event) -> String {
     blake3::hash(event.text.as_bytes()).to_hex()[..32].to_owned()
 }
 
 impl Grip {
     /// Returns the grip of an event, for a clause of it.
-    pub fn new(agent: Agent, log: &str, event: &Event<'_>, clause: &str) -> Self {
+    pub fn new(agent: Agent, log: &str, event: &Event, clause: &str) -> Self {
         let name = format!("{}:{log}#{}:{clause}", agent.name(), event.line);
         let id = stable_id(event.time, &name);
         let event_id = event_id(agent, log, event);
@@ -100,7 +100,7 @@ impl Grip {
             id: format!("grip:{}:{id}", event.time),
             agent,
             log: log.to_owned(),
-            session: event.session.map(str::to_owned),
+            session: event.session.clone(),
             first_line: event.line,
             last_line: event.line,
             excerpt: excerpt(&event.text, clause),
@@ -117,12 +117,12 @@ impl Grip {
     }
 
     /// Finds its events among those of its log, with so many before and behind them.
-    pub fn expand<'a>(
+    pub fn expand(
         &self,
-        events: &(impl EventList<'a> + ?Sized),
+        events: &(impl EventList + ?Sized),
         before: usize,
         after: usize,
-    ) -> Expanded<'a> {
+    ) -> Expanded {
         let lines = self.first_line..=self.last_line;
         let on_line = (0..events.count()).filter(|at| lines.contains(&events.line(*at)));
         let on_line: Vec<usize> = on_line.collect();
@@ -209,14 +209,14 @@ mod tests {
     #[test]
     fn a_grip_of_one_event_expands_to_one_event_between_others() {
         let texts = ["a", "b", "c", "d", "e"];
-        let events: Vec<Event<'_>> = texts
+        let events: Vec<Event> = texts
             .iter()
             .zip(1..)
             .map(|(text, line)| Event::test(line, Role::User, text))
             .collect();
         let grip = Grip::new(Agent::Codex, "abc", &events[1], "b");
         let found = grip.expand(&events[..], 3, 2);
-        let lines = |events: &[Event<'_>]| events.iter().map(|e| e.line).collect::<Vec<_>>();
+        let lines = |events: &[Event]| events.iter().map(|e| e.line).collect::<Vec<_>>();
         assert_eq!(found.state, GripState::Current);
         assert_eq!(lines(&found.before), [1]);
         assert_eq!(lines(&found.excerpt), [2]);

@@ -54,7 +54,7 @@ fn stamp(time: i64) -> Option<String> {
 }
 
 /// Formats an event as the events layout has it.
-pub fn event_json(agent: Agent, log: &str, event: &Event<'_>) -> Value {
+pub fn event_json(agent: Agent, log: &str, event: &Event) -> Value {
     let kind = match (event.kind, event.role) {
         (MessageKind::ToolCall, _) => "tool_call",
         (MessageKind::ToolResult, _) => "tool_result",
@@ -65,7 +65,7 @@ pub fn event_json(agent: Agent, log: &str, event: &Event<'_>) -> Value {
     };
     json!({
         "event_id": event_id(agent, log, event),
-        "session_id": event.session.unwrap_or(log),
+        "session_id": event.session.as_deref().unwrap_or(log),
         "timestamp": event.time,
         "event_type": kind,
         "role": event.role,
@@ -76,14 +76,14 @@ pub fn event_json(agent: Agent, log: &str, event: &Event<'_>) -> Value {
 }
 
 /// Formats a grip with the events around it; `None` is an unknown one.
-pub fn grip_json(found: Option<(&Grip, &Expanded<'_>)>) -> Value {
+pub fn grip_json(found: Option<(&Grip, &Expanded)>) -> Value {
     let Some((grip, expanded)) = found else {
         let none: [Value; 0] = [];
         return json!({
             "grip": null, "state": "unknown", "before": none, "excerpt": none, "after": none,
         });
     };
-    let rows = |events: &[Event<'_>]| -> Vec<Value> {
+    let rows = |events: &[Event]| -> Vec<Value> {
         let rows = events.iter();
         rows.map(|event| event_json(grip.agent, &grip.log, event))
             .collect()

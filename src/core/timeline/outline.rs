@@ -133,7 +133,7 @@ mod tests {
     /// A timeline of two logs: one on two days, one on the second of them.
     fn timeline() -> Timeline {
         let log = |id: &str, days: &[i64]| {
-            let events: Vec<Event<'_>> = days
+            let events: Vec<Event> = days
                 .iter()
                 .zip(1..)
                 .map(|(day, line)| Event {

@@ -120,9 +120,9 @@ impl LogRecord {
     }
 
     /// Summarizes a log. What `before` has of the same events is taken from it.
-    pub fn make<'a>(
+    pub fn make(
         source: Source<'_>,
-        events: &(impl EventList<'a> + ?Sized),
+        events: &(impl EventList + ?Sized),
         before: Option<&Self>,
     ) -> Self {
         let summarizer = source.summarizer.name();
@@ -133,12 +133,13 @@ impl LogRecord {
             .map(|known| (known.id.as_str(), known))
             .collect();
         let mut whole = WholeLog::new(events.count());
-        let mut sessions: Vec<Session<'_, '_>> = Vec::new();
-        let mut named: HashMap<Option<&str>, usize> = HashMap::new();
+        let mut sessions: Vec<Session<'_>> = Vec::new();
+        let mut named: HashMap<Option<String>, usize> = HashMap::new();
         for event in events.read(0..events.count(), source.summarizer.texts()) {
             whole.add(&event);
             // Only an events store has several sessions.
-            let name = event.session.filter(|_| source.agent == Agent::Events);
+            let name = event.session.clone();
+            let name = name.filter(|_| source.agent == Agent::Events);
             let at = *named.entry(name).or_insert_with(|| {
                 sessions.push(Session::new(source, &known));
                 sessions.len() - 1
@@ -189,19 +190,19 @@ impl LogRecord {
 
 /// Summarizes the segments of a session, whose events it gets in their order. It holds those of a
 /// segment with its context.
-struct Session<'s, 'a> {
+struct Session<'s> {
     source: Source<'s>,
     known: &'s HashMap<&'s str, &'s Record>,
     divider: Divider,
     words: SegmentWords,
     /// The context of the segment, and then its own events.
-    held: Vec<Event<'a>>,
+    held: Vec<Event>,
     /// The first of its own events.
     own: usize,
     found: Vec<Record>,
 }
 
-impl<'s, 'a> Session<'s, 'a> {
+impl<'s> Session<'s> {
     fn new(source: Source<'s>, known: &'s HashMap<&'s str, &'s Record>) -> Self {
         Self {
             source,
@@ -214,7 +215,7 @@ impl<'s, 'a> Session<'s, 'a> {
         }
     }
 
-    fn add(&mut self, event: Event<'a>, whole: &mut WholeLog<'a>) {
+    fn add(&mut self, event: Event, whole: &mut WholeLog) {
         if self.divider.is_first(&event) {
             self.end_segment(whole);
             let context = overlap(&self.held[self.own..], event.time);
@@ -224,7 +225,7 @@ impl<'s, 'a> Session<'s, 'a> {
         self.held.push(event);
     }
 
-    fn end_segment(&mut self, whole: &mut WholeLog<'a>) {
+    fn end_segment(&mut self, whole: &mut WholeLog) {
         let own = &self.held[self.own..];
         let Some(bounds) = Bounds::of(own) else {
             return;
@@ -253,10 +254,10 @@ impl<'s, 'a> Session<'s, 'a> {
 /// What the summary of a whole log is made of: all its events, or, if they are very many, those
 /// that the points of its segments are about. If these are too many as well, the points of every
 /// second segment count, of every fourth, and so on.
-struct WholeLog<'a> {
+struct WholeLog {
     is_large: bool,
     /// The events, each with the number of its segment if they are those of points.
-    events: Vec<(usize, Event<'a>)>,
+    events: Vec<(usize, Event)>,
     segments: usize,
     /// The points of each segment count whose number can be divided by this.
     every: usize,
@@ -267,7 +268,7 @@ struct WholeLog<'a> {
     words: Option<SegmentWords>,
 }
 
-impl<'a> WholeLog<'a> {
+impl WholeLog {
     fn new(events: usize) -> Self {
         Self {
             is_large: events > MOST_EVENTS,
@@ -280,7 +281,7 @@ impl<'a> WholeLog<'a> {
         }
     }
 
-    fn add(&mut self, event: &Event<'a>) {
+    fn add(&mut self, event: &Event) {
         self.bounds = Some(match self.bounds {
             Some(bounds) => bounds.with(event),
             None => Bounds::at(event),
@@ -290,14 +291,14 @@ impl<'a> WholeLog<'a> {
         }
     }
 
-    fn add_segment(&mut self, segment: &Record, events: &[Event<'a>]) {
+    fn add_segment(&mut self, segment: &Record, events: &[Event]) {
         self.digest.update(segment.digest.as_bytes());
         let number = self.segments;
         self.segments += 1;
         if !self.is_large || !number.is_multiple_of(self.every) {
             return;
         }
-        let is_cited = |event: &&Event<'_>| {
+        let is_cited = |event: &&Event| {
             let mut grips = segment.points.iter().map(|(_, grip)| grip);
             grips.any(|grip| grip.first_line == event.line)
         };
@@ -317,7 +318,7 @@ impl<'a> WholeLog<'a> {
         if let Some(known) = known.filter(|known| known.digest == digest) {
             return Some(known.clone());
         }
-        let events: Vec<Event<'_>> = self.events.into_iter().map(|(_, event)| event).collect();
+        let events: Vec<Event> = self.events.into_iter().map(|(_, event)| event).collect();
         let words = self.words.unwrap_or_else(|| segment_words(&events));
         let summary = source.summarizer.summarize(SummaryInput {
             events: &events,
@@ -338,7 +339,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn at(event: &Event<'_>) -> Self {
+    fn at(event: &Event) -> Self {
         Self {
             start: (event.line, event.time),
             times: (event.time, event.time),
@@ -346,7 +347,7 @@ impl Bounds {
         }
     }
 
-    fn with(self, event: &Event<'_>) -> Self {
+    fn with(self, event: &Event) -> Self {
         let ((from, to), (first, last)) = (self.times, self.lines);
         Self {
             start: self.start,
@@ -355,7 +356,7 @@ impl Bounds {
         }
     }
 
-    fn of(events: &[Event<'_>]) -> Option<Self> {
+    fn of(events: &[Event]) -> Option<Self> {
         let (first, rest) = events.split_first()?;
         Some(rest.iter().fold(Self::at(first), Self::with))
     }
@@ -369,7 +370,7 @@ impl Bounds {
 }
 
 /// The words of the segments of events that are divided as if they were of one session.
-fn segment_words(events: &[Event<'_>]) -> SegmentWords {
+fn segment_words(events: &[Event]) -> SegmentWords {
     let mut words = SegmentWords::default();
     let mut divider = Divider::default();
     if let Some(first) = events.first() {
@@ -382,7 +383,7 @@ fn segment_words(events: &[Event<'_>]) -> SegmentWords {
 }
 
 /// The hash of events, as far as they were read: of what a summary is made of.
-fn digest(events: &[Event<'_>]) -> String {
+fn digest(events: &[Event]) -> String {
     let mut hasher = blake3::Hasher::new();
     for event in events {
         hasher.update(&event.line.to_le_bytes());
@@ -400,7 +401,7 @@ fn shortened(hasher: &blake3::Hasher) -> String {
 impl Record {
     fn new(
         source: Source<'_>,
-        (events, bounds): (&[Event<'_>], Bounds),
+        (events, bounds): (&[Event], Bounds),
         digest: String,
         summary: Summary,
     ) -> Self {
@@ -451,7 +452,7 @@ mod tests {
         summarizer: &Offline,
     };
 
-    fn talk(lines: u64) -> Vec<Event<'static>> {
+    fn talk(lines: u64) -> Vec<Event> {
         (1..=lines)
             .map(|line| {
                 let text = match line % 3 {
@@ -540,7 +541,7 @@ mod tests {
     fn sessions_of_an_events_store_are_divided_apart() {
         let mut events = talk(6);
         for (at, event) in events.iter_mut().enumerate() {
-            event.session = Some(["one", "two"][at % 2]);
+            event.session = Some(["one", "two"][at % 2].to_owned());
         }
         let source = Source {
             agent: Agent::Events,

@@ -25,7 +25,7 @@ pub struct Divider {
 
 impl Divider {
     /// Whether an event is the first of a segment.
-    pub fn is_first(&mut self, event: &Event<'_>) -> bool {
+    pub fn is_first(&mut self, event: &Event) -> bool {
         let tokens = tokens(event);
         let length = match self.last {
             Some((time, length))
@@ -42,10 +42,10 @@ impl Divider {
 
 /// Returns how many of the last events of a segment are the context of the next one, which begins
 /// at `start`. They are part of neither its length nor its bounds.
-pub fn overlap(before: &[Event<'_>], start: i64) -> usize {
+pub fn overlap(before: &[Event], start: i64) -> usize {
     let (longest_ago, most) = OVERLAP;
     let mut length = 0;
-    let is_context = |event: &&Event<'_>| {
+    let is_context = |event: &&Event| {
         length += tokens(event);
         length <= most && start.saturating_sub(event.time) <= longest_ago
     };
@@ -53,7 +53,7 @@ pub fn overlap(before: &[Event<'_>], start: i64) -> usize {
 }
 
 /// Returns the length of an event in tokens, estimated from its bytes.
-fn tokens(event: &Event<'_>) -> usize {
+fn tokens(event: &Event) -> usize {
     let bytes = match event.kind {
         MessageKind::ToolResult => event.length().min(RESULT_BYTES),
         _ => event.length(),
@@ -73,7 +73,7 @@ mod tests {
     /// Times or lengths of events, and the bounds of their segments.
     type Row<T> = (&'static [T], &'static [(usize, usize)]);
 
-    fn event(time: i64, kind: MessageKind, text: &str) -> Event<'_> {
+    fn event(time: i64, kind: MessageKind, text: &str) -> Event {
         Event {
             time,
             kind,
@@ -83,7 +83,7 @@ mod tests {
     }
 
     /// Returns the events of each segment, and those that are its context, by their indices.
-    fn bounds(events: &[Event<'_>]) -> Vec<(Range<usize>, Range<usize>)> {
+    fn bounds(events: &[Event]) -> Vec<(Range<usize>, Range<usize>)> {
         let mut divider = Divider::default();
         let is_first = |at: &usize| divider.is_first(&events[*at]);
         let starts: Vec<usize> = (0..events.len()).filter(is_first).collect();
@@ -110,7 +110,7 @@ mod tests {
             (&[i64::MAX, i64::MIN], &[(0, 2)]),
         ];
         for (times, wanted) in table {
-            let events: Vec<Event<'_>> = times
+            let events: Vec<Event> = times
                 .iter()
                 .map(|time| event(*time, MessageKind::Text, "a"))
                 .collect();
@@ -134,7 +134,7 @@ mod tests {
         ];
         for (lengths, wanted) in table {
             let texts: Vec<String> = lengths.iter().map(|length| text(*length)).collect();
-            let events: Vec<Event<'_>> = texts
+            let events: Vec<Event> = texts
                 .iter()
                 .map(|text| event(0, MessageKind::Text, text))
                 .collect();

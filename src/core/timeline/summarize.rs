@@ -84,7 +84,7 @@ pub struct Summary {
 #[derive(Debug, Clone, Copy)]
 pub struct SummaryInput<'a> {
     /// The events, with those before that are context.
-    pub events: &'a [Event<'a>],
+    pub events: &'a [Event],
     /// The first of the events that are not context.
     pub own: usize,
     /// The words of the segments up to this one.
@@ -94,7 +94,7 @@ pub struct SummaryInput<'a> {
 }
 
 impl<'a> SummaryInput<'a> {
-    fn own_events(&self) -> &'a [Event<'a>] {
+    fn own_events(&self) -> &'a [Event] {
         &self.events[self.own..]
     }
 }
@@ -143,7 +143,7 @@ const COMMIT_WORDS: usize = 56;
 /// Summarizes events. Those before `own` are context, whose words count. `seen` holds the words of
 /// the segments up to this one.
 pub fn summarize(
-    (events, own): (&[Event<'_>], usize),
+    (events, own): (&[Event], usize),
     seen: &SegmentWords,
     cwd: Option<&str>,
 ) -> Summary {
@@ -166,8 +166,8 @@ pub fn summarize(
 
 /// Whether people talk with each other: their names stand before what they say, and no tool is
 /// called.
-fn is_talk(events: &[Event<'_>]) -> bool {
-    let is_call = |event: &Event<'_>| event.kind == MessageKind::ToolCall;
+fn is_talk(events: &[Event]) -> bool {
+    let is_call = |event: &Event| event.kind == MessageKind::ToolCall;
     let texts = events
         .iter()
         .filter(|event| event.kind == MessageKind::Text);
@@ -179,7 +179,7 @@ fn is_talk(events: &[Event<'_>]) -> bool {
 
 /// Summarizes a talk between people: what each said about themselves, by the words that other
 /// segments do not have.
-fn talk(events: &[Event<'_>], seen: &SegmentWords, vocabulary: &Vocabulary) -> Summary {
+fn talk(events: &[Event], seen: &SegmentWords, vocabulary: &Vocabulary) -> Summary {
     const LEAST_TERMS: usize = 4;
     let mut candidates = Vec::new();
     for (at, event) in texts(events) {
@@ -217,7 +217,7 @@ fn statement_weight(found: &Clause, text: &str) -> f64 {
 
 /// Summarizes work with an agent: what was asked, found, decided, done, committed and left open.
 fn work(
-    events: &[Event<'_>],
+    events: &[Event],
     seen: &SegmentWords,
     vocabulary: &Vocabulary,
     files: &[String],
@@ -316,13 +316,13 @@ fn work(
     }
 }
 
-fn is_asked(event: &Event<'_>) -> bool {
+fn is_asked(event: &Event) -> bool {
     event.role == Role::User
 }
 
 /// Returns the messages of people and agents, with their indices.
-fn texts<'e, 'a>(events: &'e [Event<'a>]) -> Vec<(usize, &'e Event<'a>)> {
-    let said = |(_, event): &(usize, &Event<'_>)| {
+fn texts(events: &[Event]) -> Vec<(usize, &Event)> {
+    let said = |(_, event): &(usize, &Event)| {
         event.kind == MessageKind::Text && matches!(event.role, Role::User | Role::Assistant)
     };
     events.iter().enumerate().filter(said).collect()

@@ -20,7 +20,7 @@ use crate::core::context::{AgentContext, Draft, KnownAgent};
 use crate::core::discover::Environment;
 use crate::core::history::History;
 use crate::core::log::Agent;
-use crate::core::search::fuzzy::SearchState;
+use crate::core::search::find::SearchState;
 use crate::core::{Error, Result};
 use crate::tui::app::App;
 use crate::tui::effect::{Effect, LibraryJob, TranscriptJob};

@@ -19,7 +19,7 @@ use super::{Handled, Pane, PaneContext, Step, Toast};
 use crate::core::citation::CitedPart;
 use crate::core::library::LogSummary;
 use crate::core::search::HitSource;
-use crate::core::search::fuzzy::SearchState;
+use crate::core::search::find::SearchState;
 use crate::tui::Exit;
 use crate::tui::action::Action;
 use crate::tui::effect::{Effect, Requester, SearchJob, Target, TerminalJob};

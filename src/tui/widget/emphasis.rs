@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use regex::{Regex, RegexBuilder};
 
-use crate::core::search::fuzzy::Term;
+use crate::core::search::find::Term;
 
 /// Texts to mark.
 #[derive(Debug, Clone, Default)]

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
@@ -17,9 +17,9 @@ use crate::core::library::Library;
 use crate::core::log::Role;
 use crate::core::parallel::with_on_all_cores;
 use crate::core::query::{Query, QueryError};
-use crate::core::search::fuzzy::{
-    self, Closeness, FindRequest, LineReader, Marker, Match, MatchGroup, MatchSpot, Matches,
-    SearchCache, SearchState, SearchWatcher, Term,
+use crate::core::search::find::{
+    Closeness, FindRequest, LineReader, Marker, Match, MatchGroup, MatchSpot, Matches, SearchCache,
+    SearchState, SearchWatcher, Term, find,
 };
 use crate::core::search::{Hit, HitSource, MemoryTexts, Recent, Sources, recent};
 use crate::core::store::StoreId;
@@ -38,8 +38,6 @@ const MOST_LINES: usize = 2000;
 /// How long a search rests when it has sent rows before it is over: without a processor of its own,
 /// the thread that draws them would wait for some milliseconds.
 const REST: Duration = Duration::from_millis(2);
-/// How long the words are searched before the rows so far are shown: mostly all are known sooner.
-const PATIENCE: Duration = Duration::from_millis(30);
 
 /// A message in its queue.
 #[derive(Debug)]
@@ -154,7 +152,6 @@ impl SearchWorker {
             sources,
             generation,
             first: job.rows,
-            started: Instant::now(),
             newest: &self.newest,
             events: &self.events,
             sent: &self.sent,
@@ -191,7 +188,7 @@ impl SearchWorker {
             query: &query,
             limit: MOST_LINES,
         };
-        let found = fuzzy::find(sources, request, &mut self.cache, &reporter);
+        let found = find(sources, request, &mut self.cache, &reporter);
         if found.progress != SearchState::Stale {
             reporter.send(&found);
         }
@@ -241,7 +238,6 @@ struct ResultReporter<'a> {
     generation: u64,
     /// How many rows are sent first.
     first: usize,
-    started: Instant,
     newest: &'a AtomicU64,
     events: &'a Sender<Event>,
     sent: &'a Mutex<VecDeque<Arc<FindResults>>>,
@@ -408,10 +404,6 @@ fn other_lines(group: &MatchGroup) -> impl Iterator<Item = &Match> {
 impl SearchWatcher for ResultReporter<'_> {
     fn is_stale(&self) -> bool {
         self.newest.load(Ordering::Relaxed) != self.generation
-    }
-
-    fn is_waiting(&self) -> bool {
-        self.started.elapsed() >= PATIENCE
     }
 
     fn partial(&self, found: &Matches) {

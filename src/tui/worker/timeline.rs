@@ -13,7 +13,7 @@ use crate::core::corpus::Corpus;
 use crate::core::display::safe;
 use crate::core::log::Agent;
 use crate::core::promote::{propose, quotes};
-use crate::core::timeline::event::{Event as LogEvent, LogBlocks};
+use crate::core::timeline::event::Event as LogEvent;
 use crate::core::timeline::outline::Outline;
 use crate::core::timeline::{Timeline, expand, sessions_of};
 use crate::tui::effect::TimelineJob;
@@ -48,7 +48,7 @@ pub(crate) struct TimelineWorker {
     own_queue: JobSender<Job>,
     leaving: Arc<AtomicBool>,
     timeline: Timeline,
-    logs: Option<(Arc<Corpus>, LogBlocks)>,
+    logs: Option<Arc<Corpus>>,
     /// The logs that are to be summarized, the newest first.
     outdated: Vec<usize>,
     /// Whether the timeline is on the screen.
@@ -83,8 +83,7 @@ impl TimelineWorker {
     fn take_logs(&mut self, corpus: Arc<Corpus>) {
         let sessions = sessions_of(&corpus);
         (self.timeline, self.outdated) = self.timeline.cached(&corpus, |log| sessions[log]);
-        let blocks = LogBlocks::of(&corpus);
-        self.logs = Some((corpus, blocks));
+        self.logs = Some(corpus);
         self.report();
         self.fill_on();
     }
@@ -96,12 +95,12 @@ impl TimelineWorker {
     }
 
     fn fill(&mut self) {
-        let Some((corpus, blocks)) = &self.logs else {
+        let Some(corpus) = &self.logs else {
             return;
         };
         let next = self.outdated.len().min(AT_ONCE);
         let next: Vec<usize> = self.outdated.drain(..next).collect();
-        self.timeline.update(corpus, blocks, &next);
+        self.timeline.update(corpus, &next);
         if corpus.is_damaged() {
             self.logs = None;
             self.outdated.clear();
@@ -117,7 +116,7 @@ impl TimelineWorker {
     /// Reports the titles of the sessions if they have changed, and the nodes if they are shown.
     fn report(&mut self) {
         let start = Instant::now();
-        let Some((corpus, _)) = &self.logs else {
+        let Some(corpus) = &self.logs else {
             return;
         };
         let titles = self.timeline.titles(corpus);
@@ -136,7 +135,7 @@ impl TimelineWorker {
 
     /// Sends the node of a session, made from its log as it is now.
     fn summarize_session(&mut self, agent: Agent, id: &str) {
-        let Some((corpus, blocks)) = &self.logs else {
+        let Some(corpus) = &self.logs else {
             return;
         };
         let is_it = |number: &usize| {
@@ -144,7 +143,7 @@ impl TimelineWorker {
             log.is_some_and(|log| log.agent() == Some(agent) && log.id() == id)
         };
         let own: Vec<usize> = self.outdated.iter().copied().filter(is_it).collect();
-        self.timeline.update(corpus, blocks, &own);
+        self.timeline.update(corpus, &own);
         self.outdated.retain(|log| !own.contains(log));
         if let Some(node) = self.timeline.session(agent, id) {
             self.send(Event::SessionSummarized(Arc::new(node)));
@@ -156,11 +155,11 @@ impl TimelineWorker {
             let Some(grip) = self.timeline.grip(id) else {
                 continue;
             };
-            let Some((corpus, _)) = &self.logs else {
+            let Some(corpus) = &self.logs else {
                 return;
             };
             let found = expand(corpus, &grip, AROUND, AROUND);
-            let messages = |events: &[LogEvent<'_>]| events.iter().map(message).collect();
+            let messages = |events: &[LogEvent]| events.iter().map(message).collect();
             self.send(Event::GripExpanded(Arc::new(GripText {
                 state: found.state,
                 before: messages(&found.before),
@@ -173,7 +172,7 @@ impl TimelineWorker {
 
     /// Proposes a memory for grips and lines of logs.
     fn propose(&self, references: &[String]) {
-        let Some((corpus, _)) = &self.logs else {
+        let Some(corpus) = &self.logs else {
             return self.send(Event::Failed("the logs are not read yet".to_owned()));
         };
         let find_grip = |id: &str| self.timeline.grip(id);
@@ -190,13 +189,13 @@ impl TimelineWorker {
     }
 }
 
-fn message(event: &LogEvent<'_>) -> GripMessage {
+fn message(event: &LogEvent) -> GripMessage {
     let beginning: String = event.text.chars().take(LONGEST).collect();
     GripMessage {
         line: event.line,
         time: event.time,
         role: event.role,
-        tool: event.tool.map(str::to_owned),
+        tool: event.tool.clone(),
         text: safe(&beginning),
     }
 }

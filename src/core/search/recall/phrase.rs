@@ -4,9 +4,7 @@ use std::sync::OnceLock;
 
 use regex::bytes::Regex;
 
-use super::super::exact;
 use super::super::needle::{NeedleMatch, Needles, literal};
-use super::places_of;
 use crate::core::query::Query;
 
 /// All words of a query as one phrase.
@@ -25,7 +23,7 @@ impl Phrase {
         let words = words.join(" ");
         let text = words.trim_end_matches(['?', '!', '.', ' ']).to_owned();
         Self {
-            places: places_of(needles, &text),
+            places: needles.places(&text),
             text,
             literal: OnceLock::new(),
         }
@@ -40,7 +38,7 @@ impl Phrase {
             return None;
         }
         let literal = self.literal.get_or_init(|| literal(&self.text));
-        exact::first(literal.as_ref()?, text)
+        first(literal.as_ref()?, text)
     }
 
     /// Whether the phrase may be where a text has these needles: the same ones, as near.
@@ -58,6 +56,22 @@ impl Phrase {
                     && gaps.is_none_or(|(in_phrase, gap)| gap <= LONGEST * in_phrase)
             })
     }
+}
+
+/// Returns the offset of the first match at word boundaries, or else of the first match.
+fn first(literal: &Regex, text: &str) -> Option<(usize, bool)> {
+    let mut part = None;
+    for found in literal.find_iter(text.as_bytes()) {
+        let touches =
+            |char: Option<char>| char.is_some_and(|char| char.is_alphanumeric() || char == '_');
+        let before = text[..found.start()].chars().next_back();
+        let after = text[found.end()..].chars().next();
+        if !touches(before) && !touches(after) {
+            return Some((found.start(), true));
+        }
+        part = part.or(Some((found.start(), false)));
+    }
+    part
 }
 
 #[cfg(test)]
@@ -83,8 +97,8 @@ mod tests {
                 false => words.join(" "),
             };
             let text = format!("{before}{middle}{after}");
-            let places = places_of(&needles, &text);
-            let expected = exact::first(&literal(&phrase.text).expect("short"), &text);
+            let places = needles.places(&text);
+            let expected = first(&literal(&phrase.text).expect("short"), &text);
             let found = phrase.find(&text, &places);
             if expected.is_some_and(|(_, is_whole)| is_whole) && !needles.is_empty() {
                 prop_assert_eq!(found, expected);

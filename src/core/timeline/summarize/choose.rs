@@ -31,7 +31,7 @@ pub(super) struct Vocabulary {
 
 impl Vocabulary {
     /// Counts the terms of what was said.
-    pub(super) fn of(events: &[Event<'_>]) -> Self {
+    pub(super) fn of(events: &[Event]) -> Self {
         let mut counts: TermMap<usize> = TermMap::default();
         for event in events
             .iter()
@@ -68,7 +68,7 @@ const MOST_TERMS: usize = 1 << 18;
 
 impl SegmentWords {
     /// Counts a segment.
-    pub fn add(&mut self, events: &[Event<'_>]) {
+    pub fn add(&mut self, events: &[Event]) {
         let said = events
             .iter()
             .filter(|event| event.kind == MessageKind::Text);

@@ -6,8 +6,8 @@ use regex::Regex;
 
 use super::PointKind;
 use crate::core::display::safe;
-use crate::core::search::is_common;
 use crate::core::text::fold;
+use crate::core::text::is_common;
 use crate::core::timeline::event::begin;
 
 /// How much of a message is read, in bytes: the rest of a longer one is mostly pasted.

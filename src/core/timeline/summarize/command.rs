@@ -221,7 +221,7 @@ mod tests {
     use super::*;
     use crate::core::timeline::event::Event;
 
-    fn events() -> [Event<'static>; 2] {
+    fn events() -> [Event; 2] {
         [
             Event::test(1, Role::User, "please fix the stale lock of the client"),
             Event::test(

@@ -49,11 +49,11 @@ pub(super) fn of_work(asked: Option<&str>, committed: Option<&str>, done: Option
 }
 
 /// Returns the title of events without words: the files that they changed, or the tools.
-pub(super) fn of_calls(events: &[Event<'_>], files: &[String]) -> String {
+pub(super) fn of_calls(events: &[Event], files: &[String]) -> String {
     const SHOWN: usize = 3;
     let (verb, mut names): (&str, Vec<&str>) = match files {
         [] => {
-            let tools = events.iter().filter_map(|event| event.tool);
+            let tools = events.iter().filter_map(|event| event.tool.as_deref());
             ("Calls of", tools.collect())
         }
         files => {
@@ -177,7 +177,7 @@ fn telling_runs(text: &str) -> Vec<String> {
 /// Returns the words that say most about the events and are not in its points; `worth` rates a term
 /// by the number of times that it was said.
 pub(super) fn keywords(
-    events: &[Event<'_>],
+    events: &[Event],
     covered: &TermSet,
     worth: &dyn Fn(Term, usize) -> f64,
 ) -> Vec<String> {

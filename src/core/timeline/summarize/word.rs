@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use crate::core::search::is_common;
+use crate::core::text::is_common;
 use crate::core::text::{Stems, Term, TermMap, Word, fold, words};
 
 /// How many words are kept; text with more distinct ones is not a language.

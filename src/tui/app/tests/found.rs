@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::finding::TestUi;
 use crate::core::corpus::BuildProgress;
 use crate::core::log::Agent;
-use crate::core::search::fuzzy::SearchState;
+use crate::core::search::find::SearchState;
 use crate::tui::effect::{Effect, SearchJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;

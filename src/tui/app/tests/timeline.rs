@@ -26,7 +26,7 @@ fn time(text: &str) -> i64 {
 }
 
 /// The messages of a session about one thing, from a time on.
-fn said(from: &str, asked: &'static str, done: &'static str) -> Vec<Said<'static>> {
+fn said(from: &str, asked: &'static str, done: &'static str) -> Vec<Said> {
     let start = time(from);
     let message = |at: i64, role, text| Said {
         time: start + at * MINUTE,
@@ -39,7 +39,7 @@ fn said(from: &str, asked: &'static str, done: &'static str) -> Vec<Said<'static
     ]
 }
 
-fn log(id: &str, events: &[Said<'static>]) -> LogRecord {
+fn log(id: &str, events: &[Said]) -> LogRecord {
     let source = Source {
         agent: Agent::Codex,
         id,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::FindPane;
-use crate::core::search::fuzzy::SearchState;
+use crate::core::search::find::SearchState;
 use crate::tui::pane::{Handled, Pane as _, PaneContext, Step};
 use crate::tui::worker::search::{FindResults, HitRow};
 

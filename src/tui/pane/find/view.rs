@@ -13,7 +13,7 @@ use super::FindPane;
 use crate::core::display::format_age;
 use crate::core::log::{Agent, Role as Who};
 use crate::core::search::HitSource;
-use crate::core::search::fuzzy::{Closeness, SearchState};
+use crate::core::search::find::{Closeness, SearchState};
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, title_span, two_ends};
 use crate::tui::layout::inside;

@@ -1,7 +1,6 @@
 //! How near the words of a query are to each other in a text.
 
 use super::needle::NeedleMatch;
-use super::score::Rarity;
 use crate::core::text::words;
 
 /// The distance in words beyond which two words are not near each other.
@@ -11,33 +10,27 @@ const FAR_BYTES: usize = 400;
 /// The weight of words in the reverse order.
 const REVERSED: f32 = 0.75;
 
-/// Returns the sum of the nearness of each two consecutive words of the query: for words side
-/// by side the rarity of the more frequent one, less the further they are apart and if their
-/// order is reversed. `places` is sorted by position.
-pub(super) fn proximity(text: &str, places: &[NeedleMatch], rarity: &Rarity) -> f32 {
-    let mut sum = 0.0;
-    for first in 0..rarity.count().saturating_sub(1) {
-        let second = first + 1;
-        let mut best: f32 = 0.0;
-        let mut before: Option<&NeedleMatch> = None;
-        let both = places
-            .iter()
-            .filter(|place| place.needle == first || place.needle == second);
-        for place in both {
-            if let Some(before) = before.filter(|before| before.needle != place.needle)
-                && let Some(steps) = distance(text, before.at, place.at)
-            {
-                let steps = steps as f32;
-                best = best.max(match place.needle == second {
-                    true => 1.0 / steps,
-                    false => REVERSED / (steps + 1.0),
-                });
-            }
-            before = Some(place);
+/// Returns the nearness of each of so many words of a query to the next one: 1 if they stand side by
+/// side, less the further they are apart and if their order is reversed. `places` is sorted by
+/// position.
+pub(super) fn nearness(text: &str, places: &[NeedleMatch], words: usize) -> Vec<f32> {
+    let mut nearness = vec![0.0; words.saturating_sub(1)];
+    // Where each word was met last.
+    let mut last: Vec<Option<usize>> = vec![None; words];
+    for place in places {
+        let NeedleMatch { at, needle, .. } = *place;
+        let from = |other: usize| distance(text, (*last.get(other)?)?, at);
+        let before = needle.checked_sub(1);
+        if let Some((before, steps)) = before.and_then(|before| Some((before, from(before)?))) {
+            nearness[before] = f32::max(nearness[before], 1.0 / steps as f32);
         }
-        sum += best * rarity.of(first).min(rarity.of(second));
+        if let Some(steps) = from(needle + 1) {
+            let reversed = REVERSED / (steps as f32 + 1.0);
+            nearness[needle] = f32::max(nearness[needle], reversed);
+        }
+        last[needle] = Some(at);
     }
-    sum
+    nearness
 }
 
 /// Returns the distance in words from one word to a later one; `None` if they are far apart.
@@ -49,18 +42,14 @@ fn distance(text: &str, from: usize, to: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::needle::{Haystack, Needles};
+    use super::super::needle::Needles;
     use super::*;
     use crate::core::query::{Query, noon};
-    use crate::core::text::Stems;
 
     fn near(query: &str, text: &str) -> f32 {
         let needles = Needles::of(&Query::of_prose(query, &noon()));
-        let mut places = Vec::new();
-        needles.find(Haystack::of_words(text), &mut Stems::default(), &mut places);
-        places.sort_unstable();
-        let rarity = Rarity::new(&vec![2; needles.all.len()], 100_000);
-        proximity(text, &places, &rarity)
+        let near = nearness(text, &needles.places(text), needles.all.len());
+        near.iter().sum()
     }
 
     #[test]

@@ -89,8 +89,8 @@ impl Matches {
         for found in &self.matches {
             let place = match (found.spot, found.line) {
                 (MatchSpot::Title(number) | MatchSpot::Line(number, _), _) => Place::Memory(number),
-                (MatchSpot::Message { .. }, None) => continue,
-                (MatchSpot::Message { .. }, Some(line)) => match lines.meet(line, 0) {
+                (MatchSpot::Message(..), None) => continue,
+                (MatchSpot::Message(..), Some(line)) => match lines.meet(line, 0) {
                     Some((first, _)) => {
                         copied.entry(line.log).or_insert(first);
                         continue;

@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 use memchr::{memchr, memrchr};
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::slip;
+use super::{SHOWN, slip};
 use crate::core::query::{Atom, Case, MatchMode, Polarity, Query};
-use crate::core::search::runs::{Runs, runs_of};
+use crate::core::search::snippet;
 use crate::core::text::fold;
 
 /// A word or phrase of a query, and the texts that are accepted for it.
@@ -20,8 +20,6 @@ pub struct Term {
     case: Case,
     /// The text of the query, folded.
     typed: String,
-    /// What is inside words of every text that it accepts.
-    runs: Runs,
     regex: LazyRegex,
 }
 
@@ -55,11 +53,11 @@ impl Term {
             MatchMode::End => format!(r"(?m){text}[ \t]*$"),
             MatchMode::Line => format!(r"(?m)^[ \t]*{text}[ \t]*$"),
         };
-        Self::new((pattern, runs_of(&atom.text)), atom)
+        Self::new(pattern, atom)
     }
 
-    /// Returns the term that accepts what matches a pattern with these runs instead of an atom.
-    pub(super) fn with_slips(atom: &Atom, pattern: (String, Runs)) -> Self {
+    /// Returns the term that accepts what matches a pattern instead of an atom.
+    pub(super) fn with_slips(atom: &Atom, pattern: String) -> Self {
         Self::new(pattern, atom)
     }
 
@@ -70,13 +68,12 @@ impl Term {
             .chars()
             .map(|letter| regex::escape(letter.encode_utf8(&mut [0; 4])))
             .collect();
-        Self::new((letters.join(r"[^\n]{0,40}?"), Runs::new()), atom)
+        Self::new(letters.join(r"[^\n]{0,40}?"), atom)
     }
 
-    fn new((pattern, runs): (String, Runs), atom: &Atom) -> Self {
+    fn new(pattern: String, atom: &Atom) -> Self {
         Self {
             pattern,
-            runs,
             regex: LazyRegex::default(),
             case: atom.case,
             typed: fold(&atom.text).into_owned(),
@@ -116,8 +113,6 @@ pub(super) struct TermMatcher {
     /// The longest first: it is searched, the others are tested where it is found.
     wanted: Vec<CompiledTerm>,
     unwanted: Vec<Regex>,
-    /// What is inside words of every text that matches.
-    pub(super) runs: Runs,
     /// Whether the terms may be on different lines of a text.
     crosses_lines: bool,
 }
@@ -171,28 +166,12 @@ impl TermMatcher {
         };
         Some(Self {
             crosses_lines: wanted.len() > 1 && query.atoms.iter().all(is_free),
-            runs: terms.iter().flat_map(|term| term.runs.clone()).collect(),
             wanted,
             unwanted,
         })
     }
 
-    /// Whether there is one term and all that it accepts is inside one line, so that it can be
-    /// searched in several messages at once.
-    pub(super) fn is_inside_line(&self) -> bool {
-        // A blank of a phrase may be a line break.
-        let is_word = |term: &CompiledTerm| !term.typed.contains(char::is_whitespace);
-        self.wanted.len() == 1 && self.wanted.iter().all(is_word)
-    }
-
-    /// Returns the offset of the next place where a text may match, from byte `from` on.
-    pub(super) fn next_candidate(&self, text: &[u8], from: usize) -> Option<usize> {
-        let first = self.wanted.first()?;
-        let found = first.regex.find_at(text, from)?;
-        Some(found.start())
-    }
-
-    /// Passes the offset and a quick score of each matching line to `take`. If the terms are
+    /// Passes the offset and the score of each matching line to `take`. If the terms are
     /// only on different lines, that is the line with the most of them.
     pub(super) fn lines(&self, text: &str, take: &mut dyn FnMut(usize, u32)) {
         let Some((first, others)) = self.wanted.split_first() else {
@@ -210,13 +189,18 @@ impl TermMatcher {
             let rest = &bytes[found.end()..];
             let end = found.end() + memchr(b'\n', rest).unwrap_or(rest.len());
             let line = text.get(start..end).unwrap_or_default();
-            let first = found.start() - start..found.end() - start;
-            match self.quick_score(line, first) {
-                (score, true) => {
+            let is_unwanted = self
+                .unwanted
+                .iter()
+                .any(|term| term.is_match(line.as_bytes()));
+            if !is_unwanted {
+                let (score, has_all) = self.score(line);
+                if has_all {
                     is_found = true;
                     take(start, score);
+                } else {
+                    best = best.max(Some((score, usize::MAX - start)));
                 }
-                (score, false) => best = best.max(Some((score, usize::MAX - start))),
             }
             from = end + 1;
             if from > bytes.len() {
@@ -224,38 +208,28 @@ impl TermMatcher {
             }
         }
         if let Some((score, start)) = best.filter(|_| !is_found && self.crosses_lines) {
-            take(usize::MAX - start, score / 3);
+            take(usize::MAX - start, score);
         }
     }
 
-    /// Returns the score of the first occurrences, and whether all terms are in the line; `first` is
-    /// that of the first term.
-    fn quick_score(&self, line: &str, first: Range<usize>) -> (u32, bool) {
-        let bytes = line.as_bytes();
-        if self.unwanted.iter().any(|term| term.is_match(bytes)) {
-            return (0, false);
-        }
-        let (mut score, mut letters, mut is_whole) = (0, 0, true);
-        for (at, term) in self.wanted.iter().enumerate() {
-            letters += term.letters;
-            let found = match at {
-                0 => Some(first.clone()),
-                _ => term.regex.find(bytes).map(|found| found.range()),
-            };
-            match found {
-                Some(found) => score += worth(line, found) * term.letters,
-                None => is_whole = false,
+    /// Returns the score of a line, with the best occurrence of each term, and whether it has all of
+    /// them. What is far behind its beginning counts for little.
+    fn score(&self, line: &str) -> (u32, bool) {
+        let shown = snippet::begin(line, SHOWN);
+        let (score, has_all) = self.score_shown(shown);
+        match has_all || shown.len() == line.len() {
+            true => (score, has_all),
+            false => {
+                let mut terms = self.wanted.iter();
+                (
+                    score,
+                    terms.all(|term| term.regex.is_match(line.as_bytes())),
+                )
             }
         }
-        let length = u32::try_from(line.len()).unwrap_or(u32::MAX).max(1);
-        (
-            score / letters + SHORT.min(SHORT * letters / length),
-            is_whole,
-        )
     }
 
-    /// Returns the score of a line, with the best occurrence of each term.
-    pub(super) fn score(&self, line: &str) -> u32 {
+    fn score_shown(&self, line: &str) -> (u32, bool) {
         let bytes = line.as_bytes();
         let (mut score, mut letters, mut is_whole) = (0, 0, true);
         let mut places: Vec<(usize, Range<usize>)> = Vec::new();
@@ -313,10 +287,7 @@ impl TermMatcher {
         }
         let length = u32::try_from(line.len()).unwrap_or(u32::MAX).max(1);
         score += SHORT.min(SHORT * letters / length);
-        match is_whole {
-            true => score,
-            false => score / 3,
-        }
+        (if is_whole { score } else { score / 3 }, is_whole)
     }
 }
 

@@ -1,0 +1,336 @@
+//! The messages that match some words best, with their neighbours: what is known of them without
+//! reading their text.
+//!
+//! The postings of each word are gone through once for each segment. They give every message a score,
+//! and how often it has each word; of the best messages and those around them this is kept.
+
+use std::collections::HashSet;
+
+use tantivy::SegmentReader;
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::postings::TermInfo;
+use tantivy::schema::IndexRecordOption;
+
+use super::document::Marks;
+use super::lookup::{Best, MessageFilter, SegmentColumns};
+use super::{Corpus, MessageAt, Part};
+use crate::core::log::{MessageKind, Origin};
+
+/// A word that is ranked by: its forms.
+#[derive(Clone, Copy)]
+pub struct WantedForms<'a> {
+    /// The folded word.
+    pub word: &'a str,
+    /// What every form begins with; the forms are looked for among all words that do.
+    pub beginnings: &'a [String],
+    /// Whether a word is a form.
+    pub is_form: &'a (dyn Fn(&str) -> bool + Sync),
+}
+
+/// The forms of some words in the index.
+pub struct FoundForms {
+    /// For each segment, part and word the forms, and whether each is the word as it was asked for.
+    segments: Vec<Vec<(Part, Vec<Vec<(TermInfo, bool)>>)>>,
+    /// How many messages have each word, about.
+    pub counts: Vec<u64>,
+}
+
+/// What is known of a message without reading it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankedMessage {
+    /// Where it is.
+    pub at: MessageAt,
+    /// The index of its log.
+    pub log: usize,
+    /// The time, in milliseconds since 1970 UTC.
+    pub time: Option<i64>,
+    /// The number of its words.
+    pub words: u32,
+    /// Its kind and origin.
+    pub marks: (MessageKind, Origin),
+    /// For each word that was asked for, how often the message has it.
+    pub counts: Vec<WordCount>,
+    /// Whether the filter admits it.
+    pub is_admitted: bool,
+}
+
+/// How often a message has a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WordCount {
+    /// How often it has any form.
+    pub times: u32,
+    /// Whether it has the word as it was asked for.
+    pub is_exact: bool,
+}
+
+/// How the best messages are found.
+pub struct RankRequest<'a> {
+    /// The parts that are searched.
+    pub parts: &'a [Part],
+    /// Which messages are searched.
+    pub filter: MessageFilter<'a>,
+    /// The only messages that are wanted, if not all are.
+    pub among: Option<&'a HashSet<MessageAt>>,
+    /// How many messages are wanted.
+    pub most: usize,
+    /// How many neighbours before and behind each are wanted, in what was said.
+    pub around: (u32, u32),
+    /// Returns what a word weighs, by its number and by whether it is written as asked for.
+    pub weight: &'a (dyn Fn(usize, bool) -> f32 + Sync),
+    /// Returns how much a word counts in a message, by how often the message has it and how many words
+    /// it has.
+    pub saturation: &'a (dyn Fn(u32, u32) -> f32 + Sync),
+}
+
+/// How often a message of a segment has a word: 0 for never, and the highest bit if it is exact.
+type CountByte = u8;
+const EXACT: CountByte = 1 << 7;
+const MOST_TIMES: CountByte = EXACT - 1;
+
+impl Corpus {
+    /// Looks for the forms of some words in some parts.
+    pub fn forms(&self, wanted: &[WantedForms<'_>], parts: &[Part]) -> FoundForms {
+        let mut counts = vec![0; wanted.len()];
+        let segments = self.look(|| {
+            let mut segments = Vec::new();
+            for reader in self.searcher.segment_readers() {
+                let mut of_parts = Vec::new();
+                for part in parts {
+                    let index = reader.inverted_index(self.fields.words(*part))?;
+                    let mut of_words = Vec::new();
+                    for (wanted, count) in wanted.iter().zip(&mut counts) {
+                        let mut forms = Vec::new();
+                        for beginning in wanted.beginnings {
+                            let mut words = index.terms().range().ge(beginning).into_stream()?;
+                            while words.advance() && words.key().starts_with(beginning.as_bytes()) {
+                                let word = std::str::from_utf8(words.key());
+                                let word = word.ok().filter(|word| (wanted.is_form)(word));
+                                if let Some(word) = word {
+                                    *count += u64::from(words.value().doc_freq);
+                                    forms.push((words.value().clone(), word == wanted.word));
+                                }
+                            }
+                        }
+                        of_words.push(forms);
+                    }
+                    of_parts.push((*part, of_words));
+                }
+                segments.push(of_parts);
+            }
+            Ok(segments)
+        });
+        FoundForms { segments, counts }
+    }
+
+    /// Returns the messages that match best, each with those around it, in runs of neighbours.
+    pub fn rank(&self, forms: &FoundForms, request: &RankRequest<'_>) -> Vec<Vec<RankedMessage>> {
+        request
+            .parts
+            .iter()
+            .for_each(|part| self.note_search(*part));
+        self.look(|| {
+            let table = SaturationTable::new(request.saturation);
+            let mut runs = Vec::new();
+            let mut least = 0.0;
+            for (segment, of_parts) in (0..).zip(&forms.segments) {
+                let found = self.rank_segment(segment, of_parts, (request, &table), least)?;
+                if let Some((found, lowest)) = found {
+                    least = f32::max(least, lowest);
+                    runs.extend(found);
+                }
+            }
+            Ok(runs)
+        })
+    }
+
+    /// Ranks the messages of a segment with a higher score than the least that is wanted; also
+    /// returns the score of the least of the best, if there are as many as are wanted.
+    fn rank_segment(
+        &self,
+        segment: u32,
+        of_parts: &[(Part, Vec<Vec<(TermInfo, bool)>>)],
+        (request, table): (&RankRequest<'_>, &SaturationTable),
+        least: f32,
+    ) -> tantivy::Result<Option<(Vec<Vec<RankedMessage>>, f32)>> {
+        if of_parts
+            .iter()
+            .all(|(_, words)| words.iter().all(Vec::is_empty))
+        {
+            return Ok(None);
+        }
+        let reader = self.searcher.segment_reader(segment);
+        let words = of_parts.first().map_or(0, |(_, words)| words.len());
+        let mut scores = vec![0.0; reader.max_doc() as usize];
+        let mut counts = vec![vec![0; reader.max_doc() as usize]; words];
+        let mut lengths = Vec::new();
+        for (part, of_words) in of_parts {
+            let field = self.fields.words(*part);
+            let lengths_of_part = reader.get_fieldnorms_reader(field)?;
+            let index = reader.inverted_index(field)?;
+            for (word, forms) in of_words.iter().enumerate() {
+                for (info, is_exact) in forms {
+                    let weight = (request.weight)(word, *is_exact);
+                    let option = IndexRecordOption::WithFreqs;
+                    let mut postings = index.read_block_postings_from_terminfo(info, option)?;
+                    while !postings.docs().is_empty() {
+                        for (number, doc) in postings.docs().iter().enumerate() {
+                            let at = *doc as usize;
+                            // Of results only the words are known.
+                            let times = postings.freqs().get(number).copied().unwrap_or(1);
+                            let length = lengths_of_part.fieldnorm_id(*doc);
+                            scores[at] += weight * table.of(times, length);
+                            let count = &mut counts[word][at];
+                            let known = u32::from(*count & MOST_TIMES) + times;
+                            let exact = *count & EXACT | if *is_exact { EXACT } else { 0 };
+                            *count = known.min(MOST_TIMES.into()) as CountByte | exact;
+                        }
+                        postings.advance();
+                    }
+                }
+            }
+            lengths.push((*part, lengths_of_part));
+        }
+        let segment = SegmentCounts {
+            corpus: self,
+            reader,
+            columns: self.columns(segment)?,
+            segment,
+            counts,
+            lengths,
+        };
+        let mut best: Best<u32> = Best::new(request.most);
+        let mut lowest = least;
+        for (number, score) in (0..).zip(&scores) {
+            if *score > lowest && segment.admits(number, request) {
+                // Scores are not negative, so that their bits have the same order.
+                best.take(score.to_bits(), segment.place(number));
+                let least_of_best = best.least().map_or(0.0, |bits| f32::from_bits(*bits));
+                lowest = lowest.max(least_of_best);
+            }
+        }
+        let least_of_best = best.least().map_or(0.0, |bits| f32::from_bits(*bits));
+        let mut numbers: Vec<u32> = best.finish().map(|(_, at)| at.number).collect();
+        numbers.sort_unstable();
+        Ok(Some((segment.runs(&numbers, request), least_of_best)))
+    }
+}
+
+/// How much a word counts in a message, by how often the message has it and by its length.
+struct SaturationTable(Vec<f32>);
+
+impl SaturationTable {
+    /// More repetitions count like this many.
+    const TIMES: u32 = 16;
+
+    fn new(saturation: &dyn Fn(u32, u32) -> f32) -> Self {
+        let lengths = (0..=u8::MAX).map(FieldNormReader::id_to_fieldnorm);
+        let all = lengths
+            .flat_map(|length| (1..=Self::TIMES).map(move |times| saturation(times, length)));
+        Self(all.collect())
+    }
+
+    fn of(&self, times: u32, length: u8) -> f32 {
+        let times = times.clamp(1, Self::TIMES) - 1;
+        self.0[usize::from(length) * Self::TIMES as usize + times as usize]
+    }
+}
+
+/// What was counted in a segment.
+struct SegmentCounts<'a> {
+    corpus: &'a Corpus,
+    reader: &'a SegmentReader,
+    columns: &'a SegmentColumns,
+    segment: u32,
+    /// For each word, for each message.
+    counts: Vec<Vec<CountByte>>,
+    /// The lengths of messages of each part.
+    lengths: Vec<(Part, FieldNormReader)>,
+}
+
+impl SegmentCounts<'_> {
+    fn place(&self, number: u32) -> MessageAt {
+        MessageAt {
+            segment: self.segment,
+            number,
+        }
+    }
+
+    fn admits(&self, number: u32, request: &RankRequest<'_>) -> bool {
+        let is_wanted = |among: &HashSet<MessageAt>| among.contains(&self.place(number));
+        let log = self
+            .corpus
+            .admits(self.reader, self.columns, number, request.filter);
+        log.is_some() && request.among.is_none_or(is_wanted)
+    }
+
+    /// Returns the owner and the part of a message, if it is not deleted.
+    fn owner_and_part(&self, number: u32) -> Option<(u64, Part)> {
+        if number >= self.reader.max_doc() || self.reader.is_deleted(number) {
+            return None;
+        }
+        Some((
+            self.columns.owner.get_val(number),
+            self.columns.part(number)?,
+        ))
+    }
+
+    /// Returns these messages, each with those around it, in runs of neighbours.
+    fn runs(&self, numbers: &[u32], request: &RankRequest<'_>) -> Vec<Vec<RankedMessage>> {
+        let (before, after) = request.around;
+        let mut runs: Vec<Vec<RankedMessage>> = Vec::new();
+        let mut next = 0;
+        for number in numbers {
+            let own = self.owner_and_part(*number);
+            let is_own = |other: &u32| self.owner_and_part(*other) == own;
+            let (before, after) = match own {
+                Some((_, Part::Words)) => (before, after),
+                _ => (0, 0),
+            };
+            let earlier = (number.saturating_sub(before)..*number).rev();
+            let first = earlier.take_while(is_own).last().unwrap_or(*number);
+            let last = (*number + 1..=number.saturating_add(after))
+                .take_while(is_own)
+                .last();
+            let last = last.unwrap_or(*number);
+            // Runs that touch are one, if they are of the same log and part.
+            let touches = first <= next && next > 0 && is_own(&(next - 1));
+            let from = if touches { next } else { first };
+            let messages = (from..=last).filter_map(|number| self.message(number, request));
+            match runs.last_mut().filter(|_| touches) {
+                Some(run) => run.extend(messages),
+                None => runs.push(messages.collect()),
+            }
+            next = next.max(last + 1);
+        }
+        runs
+    }
+
+    fn message(&self, number: u32, request: &RankRequest<'_>) -> Option<RankedMessage> {
+        let (role, kind, origin) = Marks(self.columns.marks.get_val(number)).decode()?;
+        let owner = self.columns.owner.get_val(number);
+        let log = *self.corpus.log_of_owner.get(&owner)?;
+        let time = self.columns.time.first(number);
+        let part = Part::of(kind);
+        let lengths = self.lengths.iter().find(|(of, _)| *of == part);
+        let allows = request.filter.allows;
+        Some(RankedMessage {
+            at: self.place(number),
+            log,
+            time,
+            words: lengths.map_or(0, |(_, lengths)| lengths.fieldnorm(number)),
+            marks: (kind, origin),
+            counts: self
+                .counts
+                .iter()
+                .map(|counts| {
+                    let count = counts[number as usize];
+                    WordCount {
+                        times: u32::from(count & MOST_TIMES),
+                        is_exact: count & EXACT != 0,
+                    }
+                })
+                .collect(),
+            is_admitted: allows.is_none_or(|allows| allows(role, time)),
+        })
+    }
+}

@@ -1,0 +1,137 @@
+//! Lines that have the letters of the words in their order, tested and ranked by nucleo.
+
+use std::cell::RefCell;
+
+use nucleo::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
+use nucleo::{Config, Matcher, Utf32Str};
+
+use super::{SHOWN, wanted};
+use crate::core::query::{Atom, Case, MatchMode, Polarity, Query};
+use crate::core::search::snippet;
+
+thread_local! {
+    /// Its table is large, and slow to allocate for every line.
+    static NUCLEO: RefCell<Matcher> = RefCell::new(Matcher::new(Config::DEFAULT));
+}
+
+/// A query, compiled to be tested on lines.
+pub(super) struct LetterMatcher {
+    atoms: Vec<(Polarity, Pattern)>,
+}
+
+impl LetterMatcher {
+    pub(super) fn new(query: &Query) -> Self {
+        let atoms = query.atoms.iter().map(|atom| (atom.sense, pattern(atom)));
+        Self {
+            atoms: atoms.collect(),
+        }
+    }
+
+    /// Passes the offset and the score of each matching line to `take`.
+    pub(super) fn lines(&self, text: &str, take: &mut dyn FnMut(usize, u32)) {
+        let mut offset = 0;
+        for line in text.split('\n') {
+            if let Some(score) = self.score(snippet::begin(line, SHOWN)) {
+                take(offset, score);
+            }
+            offset += line.len() + 1;
+        }
+    }
+
+    /// Returns the score of the line; `None` if it does not match.
+    fn score(&self, line: &str) -> Option<u32> {
+        if line.trim().is_empty() {
+            return None;
+        }
+        let mut score = 0;
+        for (sense, pattern) in &self.atoms {
+            match (sense, letter_score(pattern, line)) {
+                (Polarity::Wanted, Some(one)) => score += one,
+                (Polarity::Unwanted, None) => {}
+                _ => return None,
+            }
+        }
+        Some(score)
+    }
+}
+
+/// Returns nucleo's score of a line; `None` if it does not match.
+fn letter_score(pattern: &Pattern, line: &str) -> Option<u32> {
+    let mut chars = Vec::new();
+    let text = Utf32Str::new(line, &mut chars);
+    let score = NUCLEO.with_borrow_mut(|nucleo| pattern.score(text, nucleo));
+    score.map(u32::from)
+}
+
+/// Returns the indices of the graphemes of a line that nucleo matches.
+pub(super) fn letter_indices(query: &Query, line: &str) -> Vec<u32> {
+    let mut chars = Vec::new();
+    let mut found = Vec::new();
+    NUCLEO.with_borrow_mut(|nucleo| {
+        for atom in wanted(query) {
+            pattern(atom).indices(Utf32Str::new(line, &mut chars), nucleo, &mut found);
+        }
+    });
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn pattern(atom: &Atom) -> Pattern {
+    let case = match atom.case {
+        Case::Ignored => CaseMatching::Ignore,
+        Case::Kept => CaseMatching::Respect,
+    };
+    let kind = match atom.form {
+        MatchMode::Fuzzy => AtomKind::Fuzzy,
+        MatchMode::Exact | MatchMode::Word => AtomKind::Substring,
+        MatchMode::Start => AtomKind::Prefix,
+        MatchMode::End => AtomKind::Postfix,
+        MatchMode::Line => AtomKind::Exact,
+    };
+    Pattern::new(&atom.text, case, Normalization::Smart, kind, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::query::noon;
+
+    fn score(query: &str, line: &str) -> Option<u32> {
+        LetterMatcher::new(&Query::parse(query, &noon()).expect("a query")).score(line)
+    }
+
+    #[test]
+    fn every_form_matches_as_it_says() {
+        for (query, line, matches) in [
+            ("tki", "the tokio runtime", true),
+            ("ikt", "the tokio runtime", false),
+            ("tki rt", "the tokio runtime", true),
+            ("Tokio", "the tokio runtime", false),
+            ("\"tokio run\"", "The Tokio Runtime", true),
+            ("^the", "The tokio", true),
+            ("^tokio", "the tokio", false),
+            ("time$", "the runtime", true),
+            ("!tokio", "the runtime", true),
+            ("!tokio", "the Tokio", false),
+            ("resume", "mon résumé", true),
+            ("résumé", "my resume", false),
+            ("数库", "数据库", true),
+            ("^the$", "the", true),
+        ] {
+            assert_eq!(score(query, line).is_some(), matches, "{query} in {line}");
+        }
+    }
+
+    #[test]
+    fn lines_are_told_apart_and_a_word_scores_above_scattered_letters() {
+        let mut found = Vec::new();
+        let query = Query::parse("tokio", &noon()).expect("a query");
+        let text = "txoxkxixo\nnothing\n\nthe tokio\n";
+        LetterMatcher::new(&query).lines(text, &mut |offset, score| found.push((offset, score)));
+        let [(0, scattered), (19, together)] = found[..] else {
+            panic!("{found:?}");
+        };
+        assert!(together > scattered);
+    }
+}
