@@ -43,6 +43,13 @@ pub fn create_unique_dir(dir: &Path, prefix: &str) -> io::Result<PathBuf> {
     }
 }
 
+/// Makes an existing file accessible to its owner only.
+pub fn restrict(path: &Path) -> io::Result<()> {
+    let found = fs::metadata(path)?;
+    tighten(&found, |mode| fs::set_permissions(path, mode));
+    Ok(())
+}
+
 /// Opens a file for reading and appending; creates it if it is missing.
 pub fn open_append(path: &Path) -> io::Result<File> {
     open(path, options().read(true).append(true).create(true))

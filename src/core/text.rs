@@ -164,6 +164,15 @@ pub(in crate::core) fn name_parts<'a>(word: &'a str, parts: &mut Vec<&'a str>) {
     }
 }
 
+/// Returns the beginning of a text: at most `most` bytes, in whole characters.
+pub(in crate::core) fn clip(text: &str, most: usize) -> &str {
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
 /// Returns whether a folded word is a stop word.
 pub(in crate::core) fn is_common(folded: &str) -> bool {
     COMMON.binary_search(&folded).is_ok()

@@ -545,8 +545,8 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
         found[0].starts_with("Found 2 result(s)") && found[0].contains(&format!("{id}#L2")),
         "{found:?}"
     );
-    // All pages together contain every hit once, whatever the size of a page: a memory gives
-    // one hit, and the conversation is not on the last page.
+    // All pages together contain every hit once, whatever the size of a page: every line of a
+    // memory is one, and the conversation is not on the last page.
     for n in 0..12 {
         let body = format!("heron {n}\n").repeat(n + 1);
         home.file(&format!("project/.memory/heron{n}.md"), &body);
@@ -579,7 +579,7 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
         );
         seen.sort();
         seen.dedup();
-        assert_eq!(seen.len(), 13, "{query} by {limit}: {seen:?}");
+        assert_eq!(seen.len(), 79, "{query} by {limit}: {seen:?}");
     }
     // No limit, and a limit of 0, are the default.
     for limit in [json!({}), json!({ "limit": 0 })] {
@@ -589,7 +589,7 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
         assert!(page[0].starts_with("Found 5 result(s)"), "{page:?}");
     }
     assert_eq!(
-        ask(&mut client, json!({ "query": "heron", "offset": 20 })),
+        ask(&mut client, json!({ "query": "heron", "offset": 200 })),
         ["No more results for: \"heron\""]
     );
     client.end();

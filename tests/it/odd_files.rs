@@ -180,19 +180,17 @@ fn odd_files_in_the_cache_are_rebuilt_or_done_without() {
     for kind in KINDS {
         let home = home();
         let cache = ".cache/tome/corpus";
-        let mut places = vec![format!("{cache}/catalogue"), format!("{cache}/lock")];
-        for stem in [
-            "words.",
-            "words-outlines.",
-            "words-tables.",
-            "words-index.",
-            "states.",
-        ] {
-            let names = fs::read_dir(home.path().join(cache)).expect("a cache");
+        let mut places = vec![
+            format!("{cache}/lock"),
+            format!("{cache}/checked"),
+            format!("{cache}/index/meta.json"),
+        ];
+        for ending in ["store", "idx", "term", "fast"] {
+            let names = fs::read_dir(home.path().join(cache).join("index")).expect("an index");
             let names = names.flatten().map(|entry| entry.file_name());
             let name = names.map(|name| name.to_string_lossy().into_owned());
-            let name = name.into_iter().find(|name| name.starts_with(stem));
-            places.push(format!("{cache}/{}", name.expect("a pack")));
+            let name = name.into_iter().find(|name| name.ends_with(ending));
+            places.push(format!("{cache}/index/{}", name.expect("a file")));
         }
         for place in places {
             plant(&home, &place, kind);

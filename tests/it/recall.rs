@@ -160,7 +160,8 @@ fn a_deleted_or_spoilt_cache_changes_no_answer() {
     let ask = || home.ok(&["recall", "--store", &store, "how does authentication work"]);
     let before = ask();
     let cache = home.path().join(".cache/tome/corpus");
-    for entry in std::fs::read_dir(&cache).expect("a cache").flatten() {
+    let files = walkdir::WalkDir::new(&cache).into_iter().flatten();
+    for entry in files.filter(|file| file.file_type().is_file()) {
         std::fs::remove_file(entry.path()).expect("deleted");
         std::fs::write(entry.path(), b"spoilt").expect("written");
     }

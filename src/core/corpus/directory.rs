@@ -6,7 +6,6 @@
 //! reads the index then builds it anew. Faults outside these maps are passed on to the handler that
 //! was installed before.
 
-use std::fs::File;
 use std::io;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
@@ -23,6 +22,9 @@ use tantivy::directory::{
     Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, OwnedBytes, WatchCallback,
     WatchHandle, WritePtr,
 };
+
+use crate::core::foreign::open_regular;
+use crate::core::{Error, private};
 
 /// The directory of the index.
 #[derive(Debug, Clone)]
@@ -41,13 +43,22 @@ impl CacheDirectory {
         })
     }
 
+    /// Makes a file readable by its owner only, because logs are private.
+    fn restrict(&self, path: &Path) {
+        // The folder is private, too.
+        drop(private::restrict(&self.root.join(path)));
+    }
+
     /// Returns whether bytes were read that their file no longer has; they are zeros.
     pub(super) fn shrunk(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.shrunk)
     }
 
     fn map(&self, path: &Path) -> io::Result<MappedFile> {
-        let file = File::open(self.root.join(path))?;
+        let file = open_regular(&self.root.join(path)).map_err(|error| match error {
+            Error::NotFound { .. } => io::ErrorKind::NotFound.into(),
+            other => io::Error::other(other),
+        })?;
         if file.metadata()?.len() == 0 {
             return Ok(MappedFile(OwnedBytes::empty()));
         }
@@ -84,7 +95,9 @@ impl Directory for CacheDirectory {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        self.files.open_write(path)
+        let opened = self.files.open_write(path)?;
+        self.restrict(path);
+        Ok(opened)
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
@@ -113,7 +126,10 @@ impl Directory for CacheDirectory {
         loop {
             match self.files.acquire_lock(&attempt) {
                 Err(LockError::LockBusy) if lock.is_blocking => {}
-                other => return other,
+                other => {
+                    self.restrict(&lock.filepath);
+                    return other;
+                }
             }
             if started.elapsed() > PATIENCE {
                 return Ok(DirectoryLock::from(Box::new(())));
@@ -327,6 +343,7 @@ mod guard {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::fs::File;
     use std::sync::atomic::Ordering;
 
     use super::*;

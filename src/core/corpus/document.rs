@@ -10,6 +10,7 @@ use tantivy::schema::{
 
 use super::{CorpusMessage, Part, tokenizer};
 use crate::core::log::{self, MessageKind, Origin, Role};
+use crate::core::text::clip;
 
 /// The maximum size of a message's stored text, in bytes; see [`CorpusMessage::length`].
 pub const LONGEST: usize = 1024 * 1024;
@@ -226,11 +227,6 @@ pub(super) fn checksum<const N: usize>(parts: [&[u8]; N]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     parts.iter().for_each(|part| hasher.update(part));
     hasher.finalize()
-}
-
-/// Returns the beginning of a text, at most `most` bytes, in whole characters.
-fn clip(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most)]
 }
 
 impl<'a> CorpusMessage<'a> {

@@ -29,10 +29,24 @@ pub struct WantedForms<'a> {
 
 /// The forms of some words in the index.
 pub struct FoundForms {
-    /// For each segment, part and word the forms, and whether each is the word as it was asked for.
-    segments: Vec<Vec<(Part, Vec<Vec<(TermInfo, bool)>>)>>,
+    /// For each segment and part.
+    segments: Vec<Vec<FormsOfPart>>,
     /// How many messages have each word, about.
     pub counts: Vec<u64>,
+}
+
+/// The forms of some words in a part of a segment.
+struct FormsOfPart {
+    part: Part,
+    /// For each word, its forms.
+    words: Vec<Vec<Form>>,
+}
+
+/// A form of a word in a segment.
+struct Form {
+    info: TermInfo,
+    /// Whether it is the word as it was asked for.
+    is_exact: bool,
 }
 
 /// What is known of a message without reading it.
@@ -107,13 +121,19 @@ impl Corpus {
                                 let word = word.ok().filter(|word| (wanted.is_form)(word));
                                 if let Some(word) = word {
                                     *count += u64::from(words.value().doc_freq);
-                                    forms.push((words.value().clone(), word == wanted.word));
+                                    forms.push(Form {
+                                        info: words.value().clone(),
+                                        is_exact: word == wanted.word,
+                                    });
                                 }
                             }
                         }
                         of_words.push(forms);
                     }
-                    of_parts.push((*part, of_words));
+                    of_parts.push(FormsOfPart {
+                        part: *part,
+                        words: of_words,
+                    });
                 }
                 segments.push(of_parts);
             }
@@ -148,27 +168,31 @@ impl Corpus {
     fn rank_segment(
         &self,
         segment: u32,
-        of_parts: &[(Part, Vec<Vec<(TermInfo, bool)>>)],
+        of_parts: &[FormsOfPart],
         (request, table): (&RankRequest<'_>, &SaturationTable),
         least: f32,
     ) -> tantivy::Result<Option<(Vec<Vec<RankedMessage>>, f32)>> {
         if of_parts
             .iter()
-            .all(|(_, words)| words.iter().all(Vec::is_empty))
+            .all(|forms| forms.words.iter().all(Vec::is_empty))
         {
             return Ok(None);
         }
         let reader = self.searcher.segment_reader(segment);
-        let words = of_parts.first().map_or(0, |(_, words)| words.len());
+        let words = of_parts.first().map_or(0, |forms| forms.words.len());
         let mut scores = vec![0.0; reader.max_doc() as usize];
         let mut counts = vec![vec![0; reader.max_doc() as usize]; words];
         let mut lengths = Vec::new();
-        for (part, of_words) in of_parts {
+        for FormsOfPart {
+            part,
+            words: of_words,
+        } in of_parts
+        {
             let field = self.fields.words(*part);
             let lengths_of_part = reader.get_fieldnorms_reader(field)?;
             let index = reader.inverted_index(field)?;
             for (word, forms) in of_words.iter().enumerate() {
-                for (info, is_exact) in forms {
+                for Form { info, is_exact } in forms {
                     let weight = (request.weight)(word, *is_exact);
                     let option = IndexRecordOption::WithFreqs;
                     let mut postings = index.read_block_postings_from_terminfo(info, option)?;

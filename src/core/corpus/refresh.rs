@@ -174,7 +174,6 @@ fn settings() -> IndexSettings {
         docstore_compression: Compressor::Zstd(ZstdCompressor {
             compression_level: Some(1),
         }),
-        docstore_blocksize: 32 * 1024,
         docstore_compress_dedicated_thread: false,
         ..IndexSettings::default()
     }

@@ -4,7 +4,7 @@
 
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
-use crate::core::text::{fold, name_parts, words};
+use crate::core::text::{clip, fold, name_parts, words};
 
 /// The name of the tokenizer.
 pub(super) const WORDS: &str = "words";
@@ -24,7 +24,7 @@ pub(super) fn tokenizers() -> TokenizerManager {
 
 /// Returns the term of a word, which is that of its beginning if it is long.
 fn term_of(folded: &str) -> &str {
-    &folded[..folded.floor_char_boundary(LONGEST)]
+    clip(folded, LONGEST)
 }
 
 /// Returns the words of a text as they are terms of the index, without the parts of names.

@@ -71,7 +71,7 @@ impl Beginnings {
 
 /// Returns the prefixes, one of which every word with this stem begins with.
 ///
-/// The stemmer removes endings and may then change the last letter (`happi`) or add one
+/// The stemmer removes endings and may then change the last letter to an i (`happi`) or add an e
 /// (`hope`); four words are exceptions.
 pub(super) fn beginnings_of(stem: &str) -> Vec<String> {
     let by_heart = match stem {
@@ -79,10 +79,8 @@ pub(super) fn beginnings_of(stem: &str) -> Vec<String> {
         "sky" => Some("skie".to_owned()),
         _ => None,
     };
-    let kept = match stem.len() {
-        0..=2 => stem.len(),
-        length => length - 1,
-    };
+    let is_changed = stem.len() > 2 && stem.ends_with(['e', 'i']);
+    let kept = stem.len() - usize::from(is_changed);
     let mut all = vec![stem[..kept].to_owned()];
     all.extend(by_heart);
     all

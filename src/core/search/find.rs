@@ -26,6 +26,7 @@ use crate::core::corpus::{Corpus, MessageAt, MessageFilter, Part, WantedWord, in
 use crate::core::log::Role;
 use crate::core::parallel::on_all_cores;
 use crate::core::query::{Atom, MatchMode, Polarity, Query, SearchArea};
+use crate::core::text::clip;
 
 use group::LogLine;
 pub use group::MatchGroup;
@@ -577,7 +578,7 @@ impl Matches {
     /// Returns the byte offset of the first match in a line: of its longest term.
     fn offset(&self, closeness: Closeness, line: &str) -> usize {
         if closeness == Closeness::Letters {
-            let shown = snippet::begin(line, SHOWN);
+            let shown = clip(line, SHOWN);
             let first = letter_indices(&self.query, shown).first().copied();
             let mut graphemes = shown.grapheme_indices(true);
             return graphemes
@@ -629,7 +630,7 @@ pub struct Marker<'a> {
 impl Marker<'_> {
     /// Returns the indices of the graphemes of a line that match.
     pub fn indices(&self, line: &str) -> Vec<u32> {
-        let line = snippet::begin(line, SHOWN);
+        let line = clip(line, SHOWN);
         if self.closeness == Closeness::Letters {
             return letter_indices(self.query, line);
         }

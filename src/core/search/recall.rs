@@ -9,6 +9,8 @@
 //! begins with a shorter one.
 
 mod phrase;
+#[cfg(test)]
+mod quality;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -37,7 +39,7 @@ const FEW: usize = 5;
 /// How many messages are ranked by their words.
 const RANKED: usize = 500;
 /// How many of the best texts are read.
-const READ: usize = 100;
+const READ: usize = 50;
 /// The weight of a question, since answers are more useful.
 const QUESTION: f32 = 0.8;
 
@@ -164,8 +166,8 @@ struct HitCandidate {
     worth: f32,
 }
 
-/// The identity of a message and its kind.
-type CopyKey = (u64, MessageKind);
+/// The identity of a message, its kind, and about how many words it has.
+type CopyKey = (u64, MessageKind, u32);
 
 /// Passages that are neighbours, and what becomes of each if it is a hit.
 #[derive(Default)]
@@ -449,7 +451,9 @@ impl<'a> Search<'a> {
                     },
                     line: corpus.line(message.at),
                     time: message.time,
-                    copy: corpus.identity(message.at).map(|id| (id, message.marks.0)),
+                    copy: corpus
+                        .identity(message.at)
+                        .map(|id| (id, message.marks.0, message.words)),
                     copies: 0,
                     worth: speech_weight(message.marks),
                 });

@@ -1,5 +1,6 @@
 //! One line of a text around a match.
 
+use crate::core::text::clip;
 use crate::core::work;
 
 /// The maximum number of characters of a snippet, dots included.
@@ -16,7 +17,7 @@ pub(super) fn around(text: &str, at: usize) -> String {
     let skipped = text.len() - text.trim_start().len();
     work::count(skipped + LONGEST);
     let (text, at) = (&text[skipped..], at.saturating_sub(skipped));
-    let at = begin(text, at).len();
+    let at = clip(text, at).len();
     let fits = text.chars().nth(LONGEST).is_none();
     let shown_from_start = LONGEST - BEFORE - DOTS.len();
     let is_near_start = text[..at].chars().nth(shown_from_start - 1).is_none();
@@ -43,15 +44,6 @@ pub(super) fn around(text: &str, at: usize) -> String {
         }
     }
     line.replace(['\n', '\r', '\t'], " ")
-}
-
-/// Returns the beginning of a text, at most `most` bytes, cut at a character boundary.
-pub(super) fn begin(text: &str, most: usize) -> &str {
-    let mut end = most.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 #[cfg(test)]

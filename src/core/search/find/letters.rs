@@ -7,7 +7,7 @@ use nucleo::{Config, Matcher, Utf32Str};
 
 use super::{SHOWN, wanted};
 use crate::core::query::{Atom, Case, MatchMode, Polarity, Query};
-use crate::core::search::snippet;
+use crate::core::text::clip;
 
 thread_local! {
     /// Its table is large, and slow to allocate for every line.
@@ -31,7 +31,7 @@ impl LetterMatcher {
     pub(super) fn lines(&self, text: &str, take: &mut dyn FnMut(usize, u32)) {
         let mut offset = 0;
         for line in text.split('\n') {
-            if let Some(score) = self.score(snippet::begin(line, SHOWN)) {
+            if let Some(score) = self.score(clip(line, SHOWN)) {
                 take(offset, score);
             }
             offset += line.len() + 1;

@@ -9,8 +9,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::{SHOWN, slip};
 use crate::core::query::{Atom, Case, MatchMode, Polarity, Query};
-use crate::core::search::snippet;
-use crate::core::text::fold;
+use crate::core::text::{clip, fold};
 
 /// A word or phrase of a query, and the texts that are accepted for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,7 +214,7 @@ impl TermMatcher {
     /// Returns the score of a line, with the best occurrence of each term, and whether it has all of
     /// them. What is far behind its beginning counts for little.
     fn score(&self, line: &str) -> (u32, bool) {
-        let shown = snippet::begin(line, SHOWN);
+        let shown = clip(line, SHOWN);
         let (score, has_all) = self.score_shown(shown);
         match has_all || shown.len() == line.len() {
             true => (score, has_all),

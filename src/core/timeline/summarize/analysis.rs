@@ -51,14 +51,14 @@ pub(super) struct KnownClause {
 }
 
 /// Returns the distinct terms of the beginning of an event's text.
-pub(super) fn terms_of<'e>(event: &'e Event) -> &'e [Term] {
+pub(super) fn terms_of(event: &Event) -> &[Term] {
     let parts = &event.analysis.0;
     parts.terms.get_or_init(|| terms(begin(&event.text, READ)))
 }
 
 /// Returns the words of the beginning of an event's text that may be keywords: their terms and
 /// their places in the text.
-pub(super) fn words_of<'e>(event: &'e Event) -> &'e [(Term, Range<usize>)] {
+pub(super) fn words_of(event: &Event) -> &[(Term, Range<usize>)] {
     let parts = &event.analysis.0;
     parts.words.get_or_init(|| {
         let mut found = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn words_of<'e>(event: &'e Event) -> &'e [(Term, Range<usize>)] {
 }
 
 /// Returns the clauses of an event's text.
-pub(super) fn clauses_of<'e>(event: &'e Event) -> &'e [KnownClause] {
+pub(super) fn clauses_of(event: &Event) -> &[KnownClause] {
     let known = |found: Clause| KnownClause {
         terms: terms(&found.text),
         length: length(&found.text).max(1),
@@ -91,7 +91,7 @@ pub(super) fn clauses_of<'e>(event: &'e Event) -> &'e [KnownClause] {
 
 /// Returns the files that a call writes, deletes or adds to a commit, as it names them; and whether
 /// each is there afterwards.
-pub(in crate::core::timeline) fn changes_of<'e>(event: &'e Event) -> &'e [(String, bool)] {
+pub(in crate::core::timeline) fn changes_of(event: &Event) -> &[(String, bool)] {
     let parts = &event.analysis.0;
     parts.changes.get_or_init(|| {
         if event.kind != MessageKind::ToolCall {
