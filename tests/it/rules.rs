@@ -443,7 +443,7 @@ fn files_are_opened_in_one_place() {
             uses_none_of(&source, &["Connection::"]);
         }
         // Maps need a guard against files that shrink.
-        if source.name() != "core/corpus/mapped.rs" {
+        if source.name() != "core/corpus/directory.rs" {
             uses_none_of(&source, &["Mmap"]);
             // The other one has a single call, of a setting.
             if source.name() != "core/allocator.rs" {

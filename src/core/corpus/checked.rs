@@ -13,6 +13,7 @@ use tantivy::Index;
 
 use super::document::checksum;
 use super::index_folder;
+use crate::core::foreign::{LARGEST_LOG, read_capped};
 use crate::core::private;
 
 /// The name of the file with what was noted.
@@ -53,7 +54,7 @@ pub(super) fn are_whole(cache: &Path, index: &Index) -> tantivy::Result<bool> {
 }
 
 fn load(cache: &Path) -> Option<BTreeMap<PathBuf, FileStamp>> {
-    let bytes = fs::read(cache.join(NAME)).ok()?;
+    let bytes = read_capped(&cache.join(NAME), LARGEST_LOG).ok()?;
     let (content, sum) = bytes.split_last_chunk()?;
     let is_whole = checksum([content]) == u32::from_le_bytes(*sum);
     is_whole.then(|| postcard::from_bytes(content).ok())?

@@ -6,6 +6,7 @@
 //! reads the index then builds it anew. Faults outside these maps are passed on to the handler that
 //! was installed before.
 
+use std::fs;
 use std::io;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use tantivy::directory::{
     WatchHandle, WritePtr,
 };
 
-use crate::core::foreign::open_regular;
+use crate::core::foreign::{LARGEST_LOG, open_regular, read_capped};
 use crate::core::{Error, private};
 
 /// The directory of the index.
@@ -101,7 +102,10 @@ impl Directory for CacheDirectory {
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
-        self.files.atomic_read(path)
+        read_capped(&self.root.join(path), LARGEST_LOG).map_err(|error| match error {
+            Error::NotFound { .. } => OpenReadError::FileDoesNotExist(path.to_owned()),
+            other => OpenReadError::wrap_io_error(io::Error::other(other), path.to_owned()),
+        })
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
@@ -119,6 +123,11 @@ impl Directory for CacheDirectory {
         const PATIENCE: Duration = Duration::from_secs(2);
         const STEP: Duration = Duration::from_millis(5);
         let started = Instant::now();
+        // Opening something else, such as a pipe, may block.
+        let file = self.root.join(&lock.filepath);
+        if fs::symlink_metadata(&file).is_ok_and(|found| !found.is_file()) {
+            drop(fs::remove_file(&file));
+        }
         let attempt = Lock {
             filepath: lock.filepath.clone(),
             is_blocking: false,

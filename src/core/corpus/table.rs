@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Part;
 use super::document::checksum;
+use crate::core::foreign::{LARGEST_LOG, read_capped};
 use crate::core::log::{Carry, Head, LogFile, Skipped};
 use crate::core::private;
 
@@ -152,7 +153,7 @@ impl Table {
             return None;
         }
         let number: u64 = number.parse().ok()?;
-        let bytes = fs::read(cache.join(format!("{PREFIX}{number}"))).ok()?;
+        let bytes = read_capped(&cache.join(format!("{PREFIX}{number}")), LARGEST_LOG).ok()?;
         let (content, sum) = bytes.split_last_chunk()?;
         let is_whole = checksum([content]) == u32::from_le_bytes(*sum);
         is_whole.then(|| postcard::from_bytes(content).ok())?
