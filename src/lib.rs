@@ -28,12 +28,12 @@
 //! - From what others wrote to a decision: [`core::review`] records writes of agents as changes,
 //!   names the session behind them, and keeps what a person accepted.
 //! - From logs to text: [`core::log`] reads the logs, one module for each agent; [`core::corpus`]
-//!   caches their text; [`core::catalog`] selects the logs that are searched; [`core::keep`] copies
-//!   logs before their agent deletes them.
+//!   indexes their messages with tantivy; [`core::catalog`] selects the logs that are searched;
+//!   [`core::keep`] copies logs before their agent deletes them.
 //! - From logs to what happened: [`core::timeline`] divides them into segments and summarizes
 //!   these, their days, weeks, months and years; [`core::promote`] turns their lines into memories.
 //! - From a query to hits: [`core::query`] parses, [`core::search`] finds, [`core::format`] formats
-//!   hits for agents.
+//!   hits for agents; see below.
 //! - From an old path to the new one: [`core::rehome`] gathers the memories of a project that
 //!   moved.
 //! - From memories to findings: [`core::curate`] checks them, one rule a file, against each other,
@@ -45,6 +45,26 @@
 //! - For all of them: [`core::citation`] parses and prints references; [`core::grip_comment`] finds
 //!   grips in the texts of memories; [`core::config`] holds the
 //!   settings; [`core::private`] creates tome's own files, which only their owner can access.
+//!
+//! # The way of a query
+//!
+//! [`core::search::search`] reads the memories as they are on the disk and opens the corpus. That
+//! lists the logs, compares size and time of each with the table of the last commit, reads what has
+//! changed, and commits the new documents with a new table (`corpus/refresh.rs`).
+//!
+//! A question goes to [`core::search::recall`]. Its words without stop words are the needles
+//! (`search/needle.rs`). The dictionary of the index has their forms, and their postings are gone
+//! through once: they give each message a score, and of the best five hundred, how often these and
+//! the messages around them have each needle (`corpus/rank.rs`). Lines of memories are counted in
+//! their text. Both are scored in the same way: BM25, neighbours, the conversation of the day,
+//! coverage (`search/score.rs`). The texts of the best fifty are read for the nearness of words,
+//! phrases and questions. The messages of a session are scored together, copies in other sessions
+//! are dropped, and the first hits are cut out.
+//!
+//! What somebody types goes to [`core::search::find`]. Each word is a range of the dictionary, or a
+//! phrase; their messages are intersected and ordered, newest first (`corpus/lookup.rs`), and read
+//! batch by batch; their lines are tested and scored (`search/find/term.rs`). If there are few, words
+//! with a slip follow, and if there are none, letters in their order, ranked by nucleo.
 //!
 //! # Front door
 //!
@@ -119,7 +139,7 @@
 //!
 //! A **store** is a root directory with one **layout**. A **memory** is one curated entry in it. A
 //! **log** is a raw conversation, made of **messages**, and read-only. The **library** is a
-//! snapshot of all stores and logs. The **corpus** is the cached text of all logs. A **query** is
+//! snapshot of all stores and logs. The **corpus** is the indexed text of all logs. A **query** is
 //! what is searched for; a **hit** is one result. A **revision** is a content hash. A **change** is
 //! a planned edit; the **history** records the changes that were made. A **citation** points at any
 //! of these. An **item** of the review is a file that others changed since the person accepted it.
