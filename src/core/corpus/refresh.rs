@@ -124,7 +124,9 @@ fn build_cache(
             if Plan::new(&last.table, logs, options.results).is_idle() {
                 return Ok(last.with_logs(logs));
             }
-            (last.index(), last.table)
+            let (index, mut table) = (last.index(), last.table);
+            table.load_states(cache);
+            (index, table)
         }
         None => (create(cache)?, Table::default()),
     };
@@ -141,6 +143,9 @@ fn build_cache(
         Err(error) => {
             // On a full disk, what was written in vain would otherwise stay for good.
             build.sweep();
+            if let Some(last) = Corpus::open_without_logs(cache) {
+                last.table.sweep(cache);
+            }
             return Err(error);
         }
     };

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::Part;
@@ -60,8 +61,9 @@ pub(super) struct LogRow {
     /// The metadata and the counts of skipped lines, encoded.
     #[serde(with = "as_bytes")]
     pub(super) facts: Vec<u8>,
-    /// The state of the decoder for the next reading, encoded; empty if there is none.
-    #[serde(with = "as_bytes")]
+    /// The state of the decoder for the next reading, encoded; empty if there is none. It is in a file
+    /// of its own, which only a build reads.
+    #[serde(skip)]
     pub(super) carry: Vec<u8>,
 }
 
@@ -153,18 +155,31 @@ impl Table {
             return None;
         }
         let number: u64 = number.parse().ok()?;
-        let bytes = read_capped(&cache.join(format!("{PREFIX}{number}")), LARGEST_LOG).ok()?;
-        let (content, sum) = bytes.split_last_chunk()?;
-        let is_whole = checksum([content]) == u32::from_le_bytes(*sum);
-        is_whole.then(|| postcard::from_bytes(content).ok())?
+        load(&cache.join(format!("{PREFIX}{number}")))
+    }
+
+    /// Reads the states of the decoders. A log whose state is missing is read from its beginning when
+    /// it has grown.
+    pub(super) fn load_states(&mut self, cache: &Path) {
+        let states: Vec<Vec<u8>> = load(&self.states_file(cache)).unwrap_or_default();
+        for (log, state) in self.logs.iter_mut().zip(states) {
+            log.carry = state;
+        }
+    }
+
+    fn file(&self, cache: &Path) -> PathBuf {
+        cache.join(format!("{PREFIX}{}", self.number))
+    }
+
+    fn states_file(&self, cache: &Path) -> PathBuf {
+        cache.join(format!("{PREFIX}{}.states", self.number))
     }
 
     /// Writes the table and returns the payload that names it.
     pub(super) fn save(&self, cache: &Path) -> io::Result<String> {
-        let mut bytes = postcard::to_stdvec(self).map_err(io::Error::other)?;
-        bytes.extend(checksum([bytes.as_slice()]).to_le_bytes());
-        let path = cache.join(format!("{PREFIX}{}", self.number));
-        private::replace(&path, |file| file.write_all(&bytes))?;
+        let states: Vec<&Vec<u8>> = self.logs.iter().map(|log| &log.carry).collect();
+        save(&self.states_file(cache), &states)?;
+        save(&self.file(cache), self)?;
         Ok(self.payload())
     }
 
@@ -175,19 +190,33 @@ impl Table {
 
     /// Deletes the tables that are not this one.
     pub(super) fn sweep(&self, cache: &Path) {
-        let own = format!("{PREFIX}{}", self.number);
+        let own = [self.file(cache), self.states_file(cache)];
         let files = fs::read_dir(cache).into_iter().flatten().flatten();
         for file in files {
             let name = file.file_name();
-            let is_old = name
-                .to_str()
-                .is_some_and(|name| name.starts_with(PREFIX) && name != own);
+            let is_table = name.to_str().is_some_and(|name| name.starts_with(PREFIX));
+            let is_old = is_table && !own.contains(&file.path());
             if is_old {
                 // What cannot be deleted now is deleted after the next commit.
                 drop(fs::remove_file(file.path()));
             }
         }
     }
+}
+
+/// Reads a value that was saved; `None` if it is damaged.
+fn load<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    let bytes = read_capped(path, LARGEST_LOG).ok()?;
+    let (content, sum) = bytes.split_last_chunk()?;
+    let is_whole = checksum([content]) == u32::from_le_bytes(*sum);
+    is_whole.then(|| postcard::from_bytes(content).ok())?
+}
+
+/// Writes a value with a checksum.
+fn save(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let mut bytes = postcard::to_stdvec(value).map_err(io::Error::other)?;
+    bytes.extend(checksum([bytes.as_slice()]).to_le_bytes());
+    private::replace(path, |file| file.write_all(&bytes))
 }
 
 /// Returns the path that was stored as these bytes.

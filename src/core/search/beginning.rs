@@ -71,7 +71,7 @@ impl Beginnings {
 
 /// Returns the prefixes, one of which every word with this stem begins with.
 ///
-/// The stemmer removes endings and may then change the last letter to an i (`happi`) or add an e
+/// The stemmer removes endings and may then change the last letter (`happi`) or add one
 /// (`hope`); four words are exceptions.
 pub(super) fn beginnings_of(stem: &str) -> Vec<String> {
     let by_heart = match stem {
@@ -79,7 +79,12 @@ pub(super) fn beginnings_of(stem: &str) -> Vec<String> {
         "sky" => Some("skie".to_owned()),
         _ => None,
     };
-    let is_changed = stem.len() > 2 && stem.ends_with(['e', 'i']);
+    // Many words share two letters, so that a stem of three is cut only if that can matter.
+    let is_changed = match stem.len() {
+        0..=2 => false,
+        3 => stem.ends_with(['e', 'i']) || stem.ends_with("bl"),
+        _ => true,
+    };
     let kept = stem.len() - usize::from(is_changed);
     let mut all = vec![stem[..kept].to_owned()];
     all.extend(by_heart);

@@ -41,7 +41,7 @@ const QUESTIONS: [(&str, usize); 24] = [
     ("do webhooks answer before the work is done", 7),
     ("crashes of old phones", 8),
     ("image memory peak", 8),
-    ("password hashing algorithm", 9),
+    ("how are passwords stored", 9),
     ("where is the pepper", 9),
     ("flaky checkout test", 10),
     ("hash map order in tests", 10),
