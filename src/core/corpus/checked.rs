@@ -11,9 +11,8 @@ use std::path::{Path, PathBuf};
 
 use tantivy::Index;
 
-use super::document::checksum;
 use super::index_folder;
-use crate::core::foreign::{LARGEST_LOG, read_capped};
+use super::table::{encode, load};
 use crate::core::private;
 
 /// The name of the file with what was noted.
@@ -25,7 +24,7 @@ type FileStamp = (u64, i64, u64);
 /// Returns whether all files of an index are whole; compares the checksums of those of which it is
 /// not known.
 pub(super) fn are_whole(cache: &Path, index: &Index) -> tantivy::Result<bool> {
-    let known = load(cache).unwrap_or_default();
+    let known: BTreeMap<PathBuf, FileStamp> = load(&cache.join(NAME)).unwrap_or_default();
     let mut checked: BTreeMap<PathBuf, FileStamp> = BTreeMap::new();
     let mut is_new = false;
     let segments = index.searchable_segment_ids()?;
@@ -53,16 +52,8 @@ pub(super) fn are_whole(cache: &Path, index: &Index) -> tantivy::Result<bool> {
     Ok(true)
 }
 
-fn load(cache: &Path) -> Option<BTreeMap<PathBuf, FileStamp>> {
-    let bytes = read_capped(&cache.join(NAME), LARGEST_LOG).ok()?;
-    let (content, sum) = bytes.split_last_chunk()?;
-    let is_whole = checksum([content]) == u32::from_le_bytes(*sum);
-    is_whole.then(|| postcard::from_bytes(content).ok())?
-}
-
 fn save(cache: &Path, checked: &BTreeMap<PathBuf, FileStamp>) -> std::io::Result<()> {
-    let mut bytes = postcard::to_stdvec(checked).map_err(std::io::Error::other)?;
-    bytes.extend(checksum([bytes.as_slice()]).to_le_bytes());
+    let bytes = encode(checked)?;
     private::replace_unflushed(&cache.join(NAME), |file| file.write_all(&bytes))
 }
 

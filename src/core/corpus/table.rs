@@ -205,17 +205,22 @@ impl Table {
 }
 
 /// Reads a value that was saved; `None` if it is damaged.
-fn load<T: DeserializeOwned>(path: &Path) -> Option<T> {
+pub(super) fn load<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let bytes = read_capped(path, LARGEST_LOG).ok()?;
     let (content, sum) = bytes.split_last_chunk()?;
     let is_whole = checksum([content]) == u32::from_le_bytes(*sum);
     is_whole.then(|| postcard::from_bytes(content).ok())?
 }
 
-/// Writes a value with a checksum.
-fn save(path: &Path, value: &impl Serialize) -> io::Result<()> {
+/// Returns a value as it is saved: encoded, with a checksum.
+pub(super) fn encode(value: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut bytes = postcard::to_stdvec(value).map_err(io::Error::other)?;
     bytes.extend(checksum([bytes.as_slice()]).to_le_bytes());
+    Ok(bytes)
+}
+
+fn save(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let bytes = encode(value)?;
     private::replace(path, |file| file.write_all(&bytes))
 }
 
