@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
@@ -23,8 +23,9 @@ use super::{Error, Result};
 /// The pause without events after which changes are reported.
 const PAUSE: Duration = Duration::from_millis(80);
 
-/// The maximum number of pauses before a report: a file that is written constantly is reported.
-const MOST_PAUSES: usize = 5;
+/// The longest time between an event and its report: a file that is written constantly is
+/// reported, too.
+const LONGEST: Duration = Duration::from_millis(400);
 
 /// What a watcher reports.
 #[derive(Debug)]
@@ -233,12 +234,13 @@ fn debounce(
     while let Ok(first) = seeing.recv() {
         let mut batch = Batch::default();
         batch.add(first);
-        for _ in 0..MOST_PAUSES {
-            match seeing.recv_timeout(PAUSE) {
+        let until = Instant::now() + LONGEST;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match seeing.recv_timeout(PAUSE.min(left)) {
                 Ok(more) => batch.add(more),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
-            seeing.try_iter().for_each(|more| batch.add(more));
         }
         for error in batch.failures.into_iter().map(watch_error) {
             if known_failures.insert(error.to_string()) {
@@ -378,6 +380,19 @@ mod tests {
         events.into_iter().for_each(event_handler(seen));
         thread.join().expect("ends");
         receiver.iter().collect()
+    }
+
+    #[test]
+    fn a_burst_is_told_once() {
+        let file = |n: usize| {
+            let event = notify::Event::new(EventKind::Any);
+            Ok(event.add_path(format!("/store/{n}.md").into()))
+        };
+        let told = told_of((0..20).map(file).collect());
+        let [WatchEvent::Changed(paths)] = told.as_slice() else {
+            panic!("{told:?}");
+        };
+        assert_eq!(paths.len(), 20);
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub(crate) struct CorpusWorker {
 impl CorpusWorker {
     fn refresh(&mut self) {
         let files = self.catalog.files();
+        // Before they are read: what is written meanwhile is read again.
+        self.watch_logs(&files);
         let meter = ProgressReporter {
             events: self.events.clone(),
             leaving: Arc::clone(&self.leaving),
@@ -78,7 +80,6 @@ impl CorpusWorker {
             }
             Err(error) => self.send(Event::Failed(error.to_string())),
         }
-        self.watch_logs(&files);
     }
 
     /// Watches the directories of the logs, where new ones may appear.
