@@ -333,14 +333,18 @@ impl Corpus {
         self.shown = rows;
     }
 
+    fn with_rows(mut self, rows: Vec<usize>) -> Self {
+        self.show(rows);
+        self
+    }
+
     /// Makes these logs visible, as far as they were read.
-    fn with_logs(mut self, logs: &[LogFile]) -> Self {
+    fn with_logs(self, logs: &[LogFile]) -> Self {
         let mut rows: HashMap<_, usize> = HashMap::with_capacity(self.table.logs.len());
         rows.extend(self.table.logs.iter().map(table::LogRow::key).zip(0..));
         let shown = logs.iter().filter_map(|log| rows.remove(&key_of(log)));
         let shown = shown.collect();
-        self.show(shown);
-        self
+        self.with_rows(shown)
     }
 
     /// Sets the errors of the logs that could not be read, what was left out of others, and why
@@ -437,7 +441,7 @@ impl Corpus {
     fn projects(&self) -> &HashedProjects {
         self.projects.get_or_init(|| {
             let rows = self.table.logs.iter();
-            let directories: BTreeSet<&str> = rows.filter_map(|row| row.cwd.as_deref()).collect();
+            let directories: BTreeSet<&str> = rows.filter_map(table::LogRow::cwd).collect();
             HashedProjects::new(directories)
         })
     }

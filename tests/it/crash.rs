@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Home, Paused, copy, not_run, report, tree};
+use crate::support::{Home, Paused, copy, directory_in_memory, not_run, report, tree};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -36,9 +36,9 @@ fn visible(project: &Path) -> Files {
 }
 
 fn run(scenario: &Scenario) -> usize {
-    let home = Home::new();
+    let home = Home::in_memory();
     (scenario.setup)(&home);
-    let template = tempfile::tempdir().expect("a temporary directory");
+    let template = directory_in_memory();
     copy(&home.path(), template.path());
     let old = tree(&home.project());
     home.ok(scenario.change);
@@ -308,7 +308,7 @@ fn an_interrupted_change_whose_versions_are_missing_holds_up_no_other() {
         &["rename", "a.md", "c.md"],
     ] {
         for step in 1.. {
-            let home = Home::new();
+            let home = Home::in_memory();
             home.file(
                 "project/.memory/MEMORY.md",
                 "# Memory\n\n- [A](a.md) - d\n- [B](b.md) - d\n",

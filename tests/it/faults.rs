@@ -18,7 +18,7 @@ use tome::core::layout::{Fields, IndexUpdate, Layout, Matching, Patch};
 use tome::core::store::Store;
 use tome::core::{Error, Result};
 
-use crate::support::{copy, recover_all, report, tree};
+use crate::support::{copy, directory_in_memory, recover_all, report, tree};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -38,7 +38,7 @@ struct TestStore {
 
 impl TestStore {
     fn new() -> Self {
-        let dir = tempfile::tempdir().expect("a temporary directory");
+        let dir = directory_in_memory();
         fs::create_dir_all(dir.path().join("data")).expect("a folder");
         fs::create_dir_all(dir.path().join("stores")).expect("a folder");
         Self { dir }
@@ -487,7 +487,7 @@ impl<'a> Prepared<'a> {
     fn new(kind: &'a Kind) -> Self {
         let bench = TestStore::new();
         (kind.setup)(&bench);
-        let template = tempfile::tempdir().expect("a temporary directory");
+        let template = directory_in_memory();
         copy(bench.dir.path(), template.path());
         let old = bench.stores();
         let (history, steps) = failing(&bench.data(), |_| None);

@@ -36,6 +36,15 @@ pub(crate) struct Home {
     dir: tempfile::TempDir,
 }
 
+/// A temporary directory in memory, where the system has one. The tests kill programs and not the
+/// machine: what a disk would be waited for a hundred thousand times shows them nothing.
+pub(crate) fn directory_in_memory() -> tempfile::TempDir {
+    let in_memory = tempfile::tempdir_in("/dev/shm");
+    in_memory
+        .or_else(|_| tempfile::tempdir())
+        .expect("a temporary directory")
+}
+
 /// The exit code and the output of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RunOutput {
@@ -81,7 +90,15 @@ impl Paused {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        let dir = tempfile::tempdir().expect("a temporary directory");
+        Self::in_directory(tempfile::tempdir().expect("a temporary directory"))
+    }
+
+    /// A home for a test that runs thousands of changes.
+    pub(crate) fn in_memory() -> Self {
+        Self::in_directory(directory_in_memory())
+    }
+
+    fn in_directory(dir: tempfile::TempDir) -> Self {
         fs::create_dir_all(dir.path().join("project/.git")).expect("a project");
         Self { dir }
     }

@@ -28,20 +28,14 @@ impl<'a> Log<'a> {
         self.row.path()
     }
 
-    /// Returns the bytes of its path.
-    pub(in crate::core) fn path_bytes(&self) -> &'a [u8] {
-        &self.row.path
-    }
-
     /// Returns the session's id, from the file's name or the database's key.
     pub fn id(&self) -> &'a str {
-        &self.row.id
+        self.row.id()
     }
 
     /// Returns the working directory; if the log has only its hash, that of another log with it.
     pub fn cwd(&self) -> Option<&'a str> {
-        let own = self.row.cwd.as_deref().filter(|cwd| !cwd.is_empty());
-        own.or_else(|| match self.agent()? {
+        self.row.cwd().or_else(|| match self.agent()? {
             agent @ Agent::Gemini => self.corpus.projects().project(agent, &self.path()),
             _ => None,
         })
@@ -49,7 +43,7 @@ impl<'a> Log<'a> {
 
     /// Returns the title: the log's own, or that of an index beside it.
     pub fn title(&self) -> Option<&'a str> {
-        self.row.title.as_deref().filter(|title| !title.is_empty())
+        self.row.title()
     }
 
     /// Returns the earliest and the latest time of any message.

@@ -1,8 +1,8 @@
 //! The messages that match some words best, with their neighbours: what is known of them without
 //! reading their text.
 //!
-//! The postings of each word are gone through once for each segment. They give every message a score,
-//! and how often it has each word; of the best messages and those around them this is kept.
+//! The postings of each word are gone through once for each segment: they tell how often each message
+//! has each word, which gives its score. Of the best messages and those around them this is kept.
 
 use std::collections::HashSet;
 
@@ -100,6 +100,8 @@ pub struct RankRequest<'a> {
 type CountByte = u8;
 const EXACT: CountByte = 1 << 7;
 const MOST_TIMES: CountByte = EXACT - 1;
+/// How many messages are tested together for whether they have any of the words.
+const TOGETHER: usize = 8;
 
 impl Corpus {
     /// Looks for the forms of some words in some parts.
@@ -180,8 +182,8 @@ impl Corpus {
         }
         let reader = self.searcher.segment_reader(segment);
         let words = of_parts.first().map_or(0, |forms| forms.words.len());
-        let mut scores = vec![0.0; reader.max_doc() as usize];
-        let mut counts = vec![vec![0; reader.max_doc() as usize]; words];
+        let length = (reader.max_doc() as usize).next_multiple_of(TOGETHER);
+        let mut counts = vec![vec![0; length]; words];
         let mut lengths = Vec::new();
         for FormsOfPart {
             part,
@@ -189,30 +191,26 @@ impl Corpus {
         } in of_parts
         {
             let field = self.fields.words(*part);
-            let lengths_of_part = reader.get_fieldnorms_reader(field)?;
             let index = reader.inverted_index(field)?;
-            for (word, forms) in of_words.iter().enumerate() {
+            for (counts, forms) in counts.iter_mut().zip(of_words) {
                 for Form { info, is_exact } in forms {
-                    let weight = (request.weight)(word, *is_exact);
+                    let exact = if *is_exact { EXACT } else { 0 };
                     let option = IndexRecordOption::WithFreqs;
                     let mut postings = index.read_block_postings_from_terminfo(info, option)?;
                     while !postings.docs().is_empty() {
                         for (number, doc) in postings.docs().iter().enumerate() {
-                            let at = *doc as usize;
                             // Of results only the words are known.
                             let times = postings.freqs().get(number).copied().unwrap_or(1);
-                            let length = lengths_of_part.fieldnorm_id(*doc);
-                            scores[at] += weight * table.of(times, length);
-                            let count = &mut counts[word][at];
+                            let count = &mut counts[*doc as usize];
                             let known = u32::from(*count & MOST_TIMES) + times;
-                            let exact = *count & EXACT | if *is_exact { EXACT } else { 0 };
-                            *count = known.min(MOST_TIMES.into()) as CountByte | exact;
+                            *count =
+                                known.min(MOST_TIMES.into()) as CountByte | *count & EXACT | exact;
                         }
                         postings.advance();
                     }
                 }
             }
-            lengths.push((*part, lengths_of_part));
+            lengths.push((*part, reader.get_fieldnorms_reader(field)?));
         }
         let segment = SegmentCounts {
             corpus: self,
@@ -222,16 +220,20 @@ impl Corpus {
             counts,
             lengths,
         };
+        let weights: Vec<[f32; 2]> = (0..words)
+            .map(|word| [false, true].map(|is_exact| (request.weight)(word, is_exact)))
+            .collect();
         let mut best: Best<u32> = Best::new(request.most);
         let mut lowest = least;
-        for (number, score) in (0..).zip(&scores) {
-            if *score > lowest && segment.admits(number, request) {
+        segment.each_counted(|number| {
+            let score = segment.score(number, &weights, table);
+            if score > lowest && segment.admits(number, request) {
                 // Scores are not negative, so that their bits have the same order.
                 best.take(score.to_bits(), segment.place(number));
                 let least_of_best = best.least().map_or(0.0, |bits| f32::from_bits(*bits));
                 lowest = lowest.max(least_of_best);
             }
-        }
+        });
         let least_of_best = best.least().map_or(0.0, |bits| f32::from_bits(*bits));
         let mut numbers: Vec<u32> = best.finish().map(|(_, at)| at.number).collect();
         numbers.sort_unstable();
@@ -253,6 +255,7 @@ impl SaturationTable {
         Self(all.collect())
     }
 
+    #[inline]
     fn of(&self, times: u32, length: u8) -> f32 {
         let times = times.clamp(1, Self::TIMES) - 1;
         self.0[usize::from(length) * Self::TIMES as usize + times as usize]
@@ -277,6 +280,37 @@ impl SegmentCounts<'_> {
             segment: self.segment,
             number,
         }
+    }
+
+    /// Passes the number of each message that has any of the words to `take`.
+    fn each_counted(&self, mut take: impl FnMut(u32)) {
+        for from in (0..self.reader.max_doc() as usize).step_by(TOGETHER) {
+            let of_word = |counts: &Vec<CountByte>| -> [CountByte; TOGETHER] {
+                counts[from..][..TOGETHER].try_into().unwrap_or_default()
+            };
+            let any = self.counts.iter().map(of_word);
+            let any = any.fold(0, |any, counts| any | u64::from_le_bytes(counts));
+            for (number, count) in (from as u32..).zip(any.to_le_bytes()) {
+                if count != 0 {
+                    take(number);
+                }
+            }
+        }
+    }
+
+    /// Returns the sum of what the words of a message contribute.
+    fn score(&self, number: u32, weights: &[[f32; 2]], table: &SaturationTable) -> f32 {
+        // A message is of one part; in the others its length is 0.
+        let lengths = self.lengths.iter();
+        let length = lengths
+            .map(|(_, lengths)| lengths.fieldnorm_id(number))
+            .max();
+        let counts = self.counts.iter().map(|counts| counts[number as usize]);
+        let found = counts.zip(weights).filter(|(count, _)| *count != 0);
+        found.fold(0.0, |sum, (count, weights)| {
+            let weight = weights[usize::from(count & EXACT != 0)];
+            sum + weight * table.of((count & MOST_TIMES).into(), length.unwrap_or(0))
+        })
     }
 
     fn admits(&self, number: u32, request: &RankRequest<'_>) -> bool {

@@ -76,14 +76,15 @@ fn refresh_cache(
 ) -> Result<Corpus> {
     let last = Corpus::open_without_logs(cache);
     if let Some(last) = last {
-        if Plan::new(&last.table, logs, options.results).is_idle() {
-            return Ok(last.with_logs(logs));
+        let plan = Plan::new(&last.table, logs, options.results);
+        if plan.is_idle() {
+            return Ok(last.with_rows(plan.listed));
         }
         private::create_dir(cache).map_err(|error| Error::io(cache, error))?;
-        let Some(lock) = lock(cache, SHORT_WAIT)? else {
-            return Ok(last.with_logs(logs));
+        return match lock(cache, SHORT_WAIT)? {
+            Some(lock) => build_cache(cache, lock, logs, options, progress),
+            None => Ok(last.with_rows(plan.listed)),
         };
-        return build_cache(cache, lock, logs, options, progress);
     }
     private::create_dir(cache).map_err(|error| Error::io(cache, error))?;
     // Without a commit there is nothing to answer with, so that the first one is waited for.
@@ -121,8 +122,9 @@ fn build_cache(
     // Another build may have finished while this one waited for the lock.
     let (index, table) = match Corpus::open_without_logs(cache) {
         Some(last) => {
-            if Plan::new(&last.table, logs, options.results).is_idle() {
-                return Ok(last.with_logs(logs));
+            let plan = Plan::new(&last.table, logs, options.results);
+            if plan.is_idle() {
+                return Ok(last.with_rows(plan.listed));
             }
             let (index, mut table) = (last.index(), last.table);
             table.load_states(cache);
@@ -223,6 +225,8 @@ struct Task {
 /// modification time are those of the table: its file is not opened.
 #[derive(Debug, Default)]
 struct Plan {
+    /// The rows of the listed logs, in the order of the list; new ones have none.
+    listed: Vec<usize>,
     /// The rows of logs that are gone.
     gone: Vec<usize>,
     read: Vec<Task>,
@@ -245,6 +249,7 @@ impl Plan {
             if is_double {
                 continue;
             }
+            plan.listed.extend(row);
             let known = row.map(|row| &table.logs[row]);
             let with_results =
                 results == ReadResults::Now || known.map_or(have_all, |row| row.has_results);
@@ -269,7 +274,7 @@ impl Plan {
             // A log that is not listed stays as long as its file does, unless that is listed with
             // other sessions.
             let paths = paths.get_or_insert_with(|| logs.iter().map(|log| key_of(log).1).collect());
-            if paths.contains(log.path.as_slice()) || !log.path().exists() {
+            if paths.contains(log.path_bytes()) || !log.path().exists() {
                 plan.gone.push(row);
             }
         }
@@ -775,16 +780,12 @@ impl<'a> Indexer<'a> {
     /// Returns the row of a log that has been read.
     fn finish(&self, task: &Task, log: &LogFile, outcome: ReadOutcome) -> ReadLog {
         let head = &outcome.head;
-        let title = head.title.clone().or_else(|| {
-            let title = log.title.clone();
+        let title = head.title.as_deref().or_else(|| {
+            let title = log.title.as_deref();
             title.filter(|title| !log::is_placeholder(title))
         });
         let mut row = LogRow {
             agent: log.agent as u32,
-            path: log.path.as_os_str().as_encoded_bytes().to_vec(),
-            id: log.id.clone(),
-            cwd: head.cwd.clone(),
-            title,
             size: log.size,
             modified: log.modified,
             inode: outcome.inode,
@@ -798,7 +799,11 @@ impl<'a> Indexer<'a> {
             has_results: task.with_results,
             ..LogRow::default()
         };
-        row.set_facts(head, outcome.skipped, outcome.carry.as_ref());
+        row.describe(
+            (log, title),
+            (head, outcome.skipped),
+            outcome.carry.as_ref(),
+        );
         let note = outcome.skipped.over_limits();
         ReadLog {
             listed: task.listed,

@@ -22,6 +22,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, snippet};
+use crate::core::catalog::{last_activity, log_title};
 use crate::core::corpus::{Corpus, MessageAt, MessageFilter, Part, WantedWord, index_words};
 use crate::core::log::Role;
 use crate::core::parallel::on_all_cores;
@@ -154,6 +155,8 @@ pub enum MatchSpot {
     Title(usize),
     /// The index of the memory, and the line from 1.
     Line(usize, usize),
+    /// The title that the agent gave the session of the log with this index.
+    Session(usize),
     /// A line of a message: the message, and the byte offset of the line in its text.
     Message(MessageAt, u32),
 }
@@ -358,6 +361,7 @@ impl<'a> Search<'a> {
         };
         let filters = &self.request.query.filters;
         if filters.wants(SearchArea::Logs) {
+            self.search_session_titles(corpus, wanted);
             self.search_logs(corpus, Part::Words, wanted);
         }
         let is_last_hope =
@@ -371,36 +375,60 @@ impl<'a> Search<'a> {
     }
 
     fn search_memories(&mut self, wanted: &Wanted) {
-        let filters = &self.request.query.filters;
         for (number, memory_text) in self.sources.memories.texts.iter().enumerate() {
-            if !allows_memory(filters, memory_text) {
+            if !allows_memory(&self.request.query.filters, memory_text) {
                 continue;
             }
-            let mut take = |score: u32, spot: MatchSpot| {
-                let found = Match {
-                    closeness: self.closeness,
-                    score: score + CURATED,
-                    spot,
-                    line: None,
-                };
-                if self.closer.iter().all(|closer| closer.spot != spot) {
-                    self.found.total += 1;
-                    self.scored
-                        .push((found, (HitSource::Detail, Reverse(None), spot)));
-                }
-            };
             let title = &memory_text.memory.title;
             wanted.matcher.lines(title, &mut |_, score| {
-                take(score + TITLE, MatchSpot::Title(number));
+                let spot = MatchSpot::Title(number);
+                self.take(score + TITLE + CURATED, spot, (HitSource::Detail, None));
             });
             let text = &memory_text.text;
             wanted.matcher.lines(text, &mut |offset, score| {
+                if memory_text.is_left_out(offset) {
+                    return;
+                }
                 let before = &text.as_bytes()[..offset];
                 let line = memchr::memchr_iter(b'\n', before).count() + 1;
                 let is_heading = text[offset..].starts_with('#');
                 let score = score + if is_heading { HEADING } else { 0 };
-                take(score, MatchSpot::Line(number, line));
+                let spot = MatchSpot::Line(number, line);
+                self.take(score + CURATED, spot, (HitSource::Detail, None));
             });
+        }
+    }
+
+    /// Searches the titles that agents gave sessions. Without one, the first prompt is shown as the
+    /// title; it is found as a message.
+    fn search_session_titles(&mut self, corpus: &Corpus, wanted: &Wanted) {
+        let filters = &self.request.query.filters;
+        if !filters.roles.is_empty() {
+            return;
+        }
+        for (number, log) in corpus.logs().enumerate() {
+            let time = Some(last_activity(&log)).filter(|time| *time > 0);
+            let title = log.title().filter(|_| self.logs[number]);
+            if let Some(title) = title.filter(|_| filters.allows_time(time)) {
+                wanted.matcher.lines(title, &mut |_, score| {
+                    let spot = MatchSpot::Session(number);
+                    self.take(score + TITLE, spot, (HitSource::Messages, time));
+                });
+            }
+        }
+    }
+
+    /// Adds a match, unless the line was found closer.
+    fn take(&mut self, score: u32, spot: MatchSpot, (source, time): (HitSource, Option<i64>)) {
+        if self.closer.iter().all(|closer| closer.spot != spot) {
+            let found = Match {
+                closeness: self.closeness,
+                score,
+                spot,
+                line: None,
+            };
+            self.found.total += 1;
+            self.scored.push((found, (source, Reverse(time), spot)));
         }
     }
 
@@ -550,7 +578,7 @@ impl<'a> LineReader<'a> {
                 let text = &texts.get(memory_text)?.text;
                 text.lines().nth(line.checked_sub(1)?)
             }
-            MatchSpot::Message(..) => None,
+            MatchSpot::Session(_) | MatchSpot::Message(..) => None,
         }
     }
 }
@@ -608,6 +636,10 @@ impl Matches {
         match found.spot {
             MatchSpot::Title(memory_text) => memory(memory_text, 1),
             MatchSpot::Line(memory_text, line) => memory(memory_text, line),
+            MatchSpot::Session(log) => {
+                let log = sources.corpus?.log(log)?;
+                Some(sources.log(log, text(&log_title(&log))))
+            }
             MatchSpot::Message(at, offset) => {
                 let corpus = sources.corpus?;
                 corpus.message(at, |message| {

@@ -5,6 +5,7 @@ use super::{MemoryText, MemoryTexts};
 use crate::core::citation::{Citation, CitedPart};
 use crate::core::grip_comment::without_grips;
 use crate::core::layout::Layout;
+use crate::core::memory::FileKind;
 use crate::core::query::Query;
 
 /// The answer if no lesson matches.
@@ -46,7 +47,7 @@ pub fn lessons(memories: &MemoryTexts, query: &Query) -> Vec<Lesson> {
     for memory_text in memories
         .texts
         .iter()
-        .filter(|memory_text| memory_text.layout == Layout::Coder)
+        .filter(|text| text.layout == Layout::Coder && text.memory.kind == FileKind::Memory)
     {
         let readme = memories.readme_text(memory_text);
         for piece in pieces(memory_text, &readme) {

@@ -3,10 +3,9 @@
 //! The index gives the messages that have the rarest words of the query most often; lines of
 //! memories are searched as they are. These candidates are read with their neighbours and scored,
 //! see `score`. Those that have the whole query as a phrase go first. If there are few, the results
-//! of tools and words that only begin like those of the query count, too. A memory gives one hit, at
-//! its best line. Curated memories go before messages of equal score, and the first two hits are of
-//! both sources if both have any. The order does not depend on the limit, so that a longer list
-//! begins with a shorter one.
+//! of tools and words that only begin like those of the query count, too. Curated memories go before
+//! messages of equal score, and the first two hits are of both sources if both have any. The order
+//! does not depend on the limit, so that a longer list begins with a shorter one.
 
 mod phrase;
 #[cfg(test)]
@@ -253,7 +252,7 @@ impl<'a> Search<'a> {
             }
         }
         let mut all: Vec<HitCandidate> = found.by_home.concat();
-        self.sort(&mut all);
+        sort(&mut all);
         let mut all = without_copies(&all);
         let total = all.len().max(found.total);
         both_sources_first(&mut all);
@@ -286,7 +285,7 @@ impl<'a> Search<'a> {
             })
         });
         let mut best: Vec<HitCandidate> = best.collect();
-        self.sort(&mut best);
+        sort(&mut best);
         best.truncate(self.limit);
         let offset = |text: &str| {
             let places = found.needles.places(text);
@@ -537,30 +536,6 @@ impl<'a> Search<'a> {
         found.map_or("", |(_, span)| &memory_text.text[span])
     }
 
-    /// Sorts the candidates, best first. Of equal ones memories go first, then what is newer, then
-    /// by path and line.
-    fn sort(&self, candidates: &mut [HitCandidate]) {
-        let path = |candidate: &HitCandidate| match candidate.spot {
-            Spot::Line(number, _) => {
-                let text = &self.sources.memories.texts[number];
-                format!("{}/{}", text.store, text.memory.path).into_bytes()
-            }
-            Spot::Message(log, _) => {
-                let log = self.sources.corpus.and_then(|corpus| corpus.log(log));
-                log.map(|log| log.path_bytes().to_vec()).unwrap_or_default()
-            }
-        };
-        candidates.sort_by(|a, b| {
-            b.has_phrase
-                .cmp(&a.has_phrase)
-                .then(b.score.total_cmp(&a.score))
-                .then_with(|| a.source().cmp(&b.source()))
-                .then_with(|| b.time.cmp(&a.time))
-                .then_with(|| path(a).cmp(&path(b)))
-                .then_with(|| a.line.cmp(&b.line))
-        });
-    }
-
     fn to_hit(&self, candidate: &HitCandidate, offset: &dyn Fn(&str) -> usize) -> Option<Hit> {
         let shown = |text: &str| (snippet::around(text, offset(text)), candidate.score);
         match candidate.spot {
@@ -591,6 +566,20 @@ impl HitCandidate {
             Spot::Message(..) => HitSource::Messages,
         }
     }
+}
+
+/// Sorts the candidates, best first. Of equal ones memories go first, then what is newer, then what is
+/// listed first.
+fn sort(candidates: &mut [HitCandidate]) {
+    candidates.sort_by(|a, b| {
+        b.has_phrase
+            .cmp(&a.has_phrase)
+            .then(b.score.total_cmp(&a.score))
+            .then_with(|| a.source().cmp(&b.source()))
+            .then_with(|| b.time.cmp(&a.time))
+            .then_with(|| a.spot.home().cmp(&b.spot.home()))
+            .then_with(|| a.line.cmp(&b.line))
+    });
 }
 
 /// Scores the passages and returns the hits of each memory and log, best first.

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::{Hit, Sources, allowed_logs, allows_memory};
 use crate::core::catalog::{last_activity, log_title};
 use crate::core::corpus::Log;
+use crate::core::memory::FileKind;
 use crate::core::query::{Filters, SearchArea};
 
 /// What the filters of a query admit.
@@ -20,7 +21,8 @@ pub struct Recent {
 pub fn recent(sources: Sources<'_>, filters: &Filters, limit: usize) -> Recent {
     let mut found: Vec<(i64, RecentItem<'_>)> = Vec::new();
     for memory_text in &sources.memories.texts {
-        if allows_memory(filters, memory_text) {
+        let is_index = memory_text.memory.kind == FileKind::Index;
+        if !is_index && allows_memory(filters, memory_text) {
             found.push((memory_text.memory.modified, RecentItem::Memory(memory_text)));
         }
     }

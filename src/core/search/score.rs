@@ -87,11 +87,14 @@ impl Rarity {
         self.each[word] * if is_exact { 1.0 } else { OTHER_FORM }
     }
 
-    /// Returns what each word of the query contributes to a passage by itself.
-    fn contributions(&self, passage: &Passage) -> Vec<f32> {
-        let counts = passage.counts.iter().enumerate();
-        let each = counts.map(|(word, count)| {
-            self.weight(word, count.is_exact) * saturation(count.times, passage.words)
+    /// Returns what each word of the query contributes to each passage by itself.
+    fn contributions(&self, run: &[Passage]) -> Vec<f32> {
+        let each = run.iter().flat_map(|passage| {
+            let counts = passage.counts.iter().enumerate();
+            counts.map(|(word, count)| match count.times {
+                0 => 0.0,
+                times => self.weight(word, count.is_exact) * saturation(times, passage.words),
+            })
         });
         each.collect()
     }
@@ -99,32 +102,30 @@ impl Rarity {
     /// Scores the passages of one log or memory: runs of passages that are neighbours. A passage
     /// without any word of the query has the score 0.
     pub(super) fn scores(&self, runs: &[&[Passage]]) -> Vec<Vec<f32>> {
-        let contributions: Vec<Vec<Vec<f32>>> = runs
-            .iter()
-            .map(|run| {
-                run.iter()
-                    .map(|passage| self.contributions(passage))
-                    .collect()
-            })
-            .collect();
+        let words = self.each.len();
+        let contributions: Vec<Vec<f32>> = runs.iter().map(|run| self.contributions(run)).collect();
         // The best contributions to the conversation of each day.
         let mut days: HashMap<Option<i64>, Vec<f32>> = HashMap::new();
         for (run, own) in runs.iter().zip(&contributions) {
-            for (passage, own) in run.iter().zip(own) {
+            for (passage, own) in run.iter().zip(own.chunks_exact(words)) {
                 let best = days.entry(day_of(passage.time));
-                keep_max(best.or_insert_with(|| vec![0.0; own.len()]), own, 1.0);
+                keep_max(best.or_insert_with(|| vec![0.0; words]), own, 1.0);
             }
         }
         let days: HashMap<Option<i64>, f32> = days
             .into_iter()
             .map(|(day, best)| (day, best.iter().sum()))
             .collect();
+        let mut best = Vec::with_capacity(words);
         let scored = runs.iter().zip(&contributions).map(|(run, own)| {
+            let own: Vec<&[f32]> = own.chunks_exact(words).collect();
             let scored = (0..run.len()).map(|at| {
                 if run[at].counts.iter().all(|count| count.times == 0) {
                     return 0.0;
                 }
-                let best = with_neighbours(run, own, at);
+                best.clear();
+                best.extend_from_slice(own[at]);
+                add_neighbours(&mut best, (run, &own), at);
                 let conversation = days.get(&day_of(run[at].time)).copied().unwrap_or(0.0);
                 best.iter().sum::<f32>() * self.coverage(&best) + CONVERSATION * conversation
             });
@@ -159,9 +160,8 @@ pub(super) fn saturation(times: u32, words: u32) -> f32 {
     times * (SATURATION + 1.0) / (times + dampening)
 }
 
-/// Returns the best contributions to a passage, from itself and its neighbours.
-fn with_neighbours(run: &[Passage], own: &[Vec<f32>], at: usize) -> Vec<f32> {
-    let mut best = own[at].clone();
+/// Adds what neighbours contribute to a passage, where that is more than its own.
+fn add_neighbours(best: &mut [f32], (run, own): (&[Passage], &[&[f32]]), at: usize) {
     let are_apart = |from: usize, to: usize| {
         let times = run[from].time.zip(run[to].time);
         times.is_some_and(|(from, to)| (to - from).abs() > PAUSE)
@@ -173,16 +173,15 @@ fn with_neighbours(run: &[Passage], own: &[Vec<f32>], at: usize) -> Vec<f32> {
         if are_apart(from, from + 1) {
             break;
         }
-        keep_max(&mut best, &own[from], *share);
+        keep_max(best, own[from], *share);
     }
     for (step, share) in FROM_AFTER.iter().enumerate() {
         let from = at + step + 1;
         if from >= run.len() || are_apart(from - 1, from) {
             break;
         }
-        keep_max(&mut best, &own[from], *share);
+        keep_max(best, own[from], *share);
     }
-    best
 }
 
 /// Keeps the higher of each two contributions; the others count by a share.

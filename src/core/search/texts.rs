@@ -1,4 +1,4 @@
-//! The memories of the stores with their text, as [`Store::read_all`] reads them now.
+//! The memories and the index files of the stores with their text, as they are on the disk now.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -11,30 +11,20 @@ use crate::core::header::lines;
 use crate::core::header::meta::Meta;
 use crate::core::layout::Layout;
 use crate::core::layout::coder::README;
+use crate::core::layout::index::INDEX;
 use crate::core::layout::listing::{Bullet, bullets, without_bullets};
 use crate::core::link::resolve_target;
 use crate::core::memory::{FileKind, Memory};
 use crate::core::sandbox::FoundFile;
 use crate::core::store::Store;
 
-/// The memories of some stores.
+/// The memories and index files of some stores.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryTexts {
     /// The files, store by store, each store's sorted by path.
     pub texts: Vec<MemoryText>,
     /// The names and roots of the stores.
     stores: Vec<(String, PathBuf)>,
-    /// The tables of contents of the coder's folders.
-    contents: Vec<ReadmeText>,
-}
-
-/// The text of the README of a coder's folder.
-#[derive(Debug, Clone)]
-struct ReadmeText {
-    store: String,
-    /// The README's path.
-    file: String,
-    text: String,
 }
 
 /// A memory file with its text.
@@ -50,8 +40,9 @@ pub struct MemoryText {
     pub text: String,
     /// The range of the header: the frontmatter or the META comment.
     head: Range<usize>,
-    /// The ranges of the comments that hold grips.
-    grips: Vec<Range<usize>>,
+    /// The ranges that are not searched: comments that hold grips, and lines of an index that only
+    /// repeat what a memory says of itself.
+    left_out: Vec<Range<usize>>,
 }
 
 impl MemoryTexts {
@@ -86,10 +77,9 @@ impl MemoryTexts {
                 read_memory_text(store, memory, text)
             })?;
             let mut texts: Vec<MemoryText> = read.into_iter().flatten().collect();
+            let indexes = index_texts(store, &texts);
+            texts.extend(indexes);
             texts.sort_by(|a, b| a.memory.path.cmp(&b.memory.path));
-            if store.layout() == Layout::Coder {
-                memories.contents.extend(contents(store, &texts));
-            }
             memories.texts.extend(texts);
         }
         Ok(memories)
@@ -103,12 +93,12 @@ impl MemoryTexts {
         let mut is_near = true;
         while let Some((folder, _)) = path.rsplit_once('/') {
             let file = format!("{folder}/{README}");
-            let mut known = self.contents.iter();
+            let mut known = self.texts.iter();
             if let Some(page) =
-                known.find(|page| page.store == memory_text.store && page.file == file)
+                known.find(|page| page.store == memory_text.store && page.memory.path == file)
             {
                 let is_about = |bullet: &Bullet| {
-                    resolve_target(&page.file, &bullet.target).is_some_and(|target| {
+                    resolve_target(&file, &bullet.target).is_some_and(|target| {
                         target
                             .strip_suffix(README)
                             .unwrap_or(&target)
@@ -153,12 +143,16 @@ impl MemoryText {
             .enumerate()
             .filter(|(_, line)| {
                 let is_in_head = self.head.contains(&line.span.start);
-                let is_in_grip = |grip: &Range<usize>| grip.contains(&line.span.start);
                 line.text.contains(char::is_alphanumeric)
                     && !(is_in_head && is_plain_field(line.text))
-                    && !self.grips.iter().any(is_in_grip)
+                    && !self.is_left_out(line.span.start)
             })
             .map(|(at, line)| (at + 1, line.span))
+    }
+
+    /// Returns whether the line at this offset is not searched.
+    pub(super) fn is_left_out(&self, offset: usize) -> bool {
+        self.left_out.iter().any(|range| range.contains(&offset))
     }
 
     /// Returns whether an agent has this file in its context anyway, so that recalling it
@@ -197,26 +191,49 @@ fn head_of(text: &str) -> Range<usize> {
     }
 }
 
-/// Reads the READMEs of the folders of these files, where they exist.
-fn contents(store: &Store, texts: &[MemoryText]) -> Vec<ReadmeText> {
-    let mut folders: BTreeSet<&str> = BTreeSet::new();
-    for memory_text in texts {
-        let mut path = memory_text.memory.path.as_str();
-        while let Some((folder, _)) = path.rsplit_once('/') {
-            folders.insert(folder);
-            path = folder;
+/// Reads the index files: `MEMORY.md`, or the READMEs of the folders of the coder's lessons.
+fn index_texts(store: &Store, texts: &[MemoryText]) -> Vec<MemoryText> {
+    let files: BTreeSet<String> = match store.layout() {
+        Layout::Index => BTreeSet::from([INDEX.to_owned()]),
+        Layout::Coder => {
+            let paths = texts.iter().map(|text| Path::new(&text.memory.path));
+            let folders = paths.flat_map(|path| path.ancestors().skip(1));
+            let named =
+                folders.filter_map(|folder| folder.to_str().filter(|name| !name.is_empty()));
+            named.map(|folder| format!("{folder}/{README}")).collect()
         }
-    }
-    let read = folders.into_iter().filter_map(|folder| {
-        let file = format!("{folder}/{README}");
-        let bytes = store.root().read(&file).ok()??;
-        Some(ReadmeText {
-            store: store.name().to_owned(),
-            file,
-            text: String::from_utf8_lossy(&bytes).into_owned(),
-        })
+        _ => BTreeSet::new(),
+    };
+    let read = files.iter().filter_map(|path| {
+        let file = store.root().find_file(path)?;
+        let bytes = store.root().read(path).ok()??;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let mut memory = store.rules().read(path, &text);
+        (memory.size, memory.modified) = (file.size, file.modified);
+        let mut index = read_memory_text(store, memory, text)?;
+        index.left_out.extend(repeated_lines(&index, texts));
+        Some(index)
     });
     read.collect()
+}
+
+/// Returns the lines of an index that say nothing more about a memory than its own text.
+fn repeated_lines(index: &MemoryText, texts: &[MemoryText]) -> Vec<Range<usize>> {
+    let by_path: HashMap<&str, &MemoryText> = texts
+        .iter()
+        .map(|text| (text.memory.path.as_str(), text))
+        .collect();
+    let is_repeated = |bullet: &Bullet| {
+        let target = resolve_target(&index.memory.path, &bullet.target);
+        let memory = target.and_then(|target| by_path.get(target.as_str()));
+        memory.is_some_and(|memory| {
+            let hook = bullet.hook(&index.text);
+            memory.text.contains(hook) || memory.memory.summary == hook
+        })
+    };
+    let bullets = bullets(&index.text).into_iter();
+    let repeated = bullets.filter(is_repeated);
+    repeated.map(|bullet| bullet.line).collect()
 }
 
 /// Returns the text to search; `None` for logs, which are in the corpus, and unreadable files.
@@ -228,7 +245,7 @@ fn read_memory_text(store: &Store, memory: Memory, text: String) -> Option<Memor
         layout: store.layout(),
         memory,
         head: head_of(&text),
-        grips: grip_comments(&text),
+        left_out: grip_comments(&text),
         text,
     })
 }
@@ -236,6 +253,7 @@ fn read_memory_text(store: &Store, memory: Memory, text: String) -> Option<Memor
 #[cfg(test)]
 mod tests {
     use super::super::fixture::TestHome;
+    use super::*;
 
     #[test]
     fn lines_of_structure_are_not_searched() {
@@ -263,5 +281,28 @@ mod tests {
             ]
         );
         assert_eq!(shown[1], ["name: parser", "description: rewrite", "body"]);
+    }
+    #[test]
+    fn an_index_is_searched_except_for_lines_that_repeat_a_memory() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let write = |name: &str, text: &str| {
+            std::fs::write(temp.path().join(name), text).expect("written");
+        };
+        write(
+            "MEMORY.md",
+            "# Memory\n\n- [Deploy](deploy.md) — how we deploy\n\
+             - [Deploy](deploy.md) — staging lives on quokka17\n- [Gone](gone.md) — gone\n\n\
+             ## Facts\nStaging is slow.\n",
+        );
+        write(
+            "deploy.md",
+            "---\nname: Deploy\ndescription: how we deploy\n---\n\nBy hand.\n",
+        );
+        let store = Store::open("s", temp.path(), None).expect("opens");
+        let memories = MemoryTexts::read([&store]).expect("readable");
+        let index = &memories.texts[0];
+        assert_eq!(index.memory.path, "MEMORY.md");
+        let lines: Vec<usize> = index.lines().map(|(line, _)| line).collect();
+        assert_eq!(lines, [1, 4, 5, 7, 8]);
     }
 }

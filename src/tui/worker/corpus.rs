@@ -54,6 +54,9 @@ impl CorpusWorker {
             Ok((scoped, logs)) if scoped.corpus.logs_without_results() > 0 => {
                 self.send(Event::LogsListed(Arc::new(logs)));
                 let corpus = Arc::new(scoped.corpus);
+                if let Some(worker) = &self.timeline_worker {
+                    worker.send(timeline::Job::Conversations(Arc::clone(&corpus)));
+                }
                 self.search_worker.send(search::Job::Logs(corpus));
                 read_logs(ReadResults::Now)
             }

@@ -34,6 +34,8 @@ const LONGEST: usize = 4_000;
 /// A message in its queue.
 #[derive(Debug)]
 pub(crate) enum Job {
+    /// The corpus while results of tools are still being read: enough to quote from.
+    Conversations(Arc<Corpus>),
     /// The current corpus.
     Logs(Arc<Corpus>),
     /// Summarize some of the logs that have changed.
@@ -49,6 +51,8 @@ pub(crate) struct TimelineWorker {
     leaving: Arc<AtomicBool>,
     timeline: Timeline,
     logs: Option<Arc<Corpus>>,
+    /// What is quoted from until all is read.
+    conversations: Option<Arc<Corpus>>,
     /// The logs that are to be summarized, the newest first.
     outdated: Vec<usize>,
     /// Whether the timeline is on the screen.
@@ -73,6 +77,7 @@ impl TimelineWorker {
             leaving,
             timeline: no_timeline,
             logs: None,
+            conversations: None,
             outdated: Vec::new(),
             is_shown: false,
             reported: (Instant::now(), Duration::ZERO),
@@ -84,6 +89,7 @@ impl TimelineWorker {
         let sessions = sessions_of(&corpus);
         (self.timeline, self.outdated) = self.timeline.cached(&corpus, |log| sessions[log]);
         self.logs = Some(corpus);
+        self.conversations = None;
         self.report();
         self.fill_on();
     }
@@ -172,7 +178,7 @@ impl TimelineWorker {
 
     /// Proposes a memory for grips and lines of logs.
     fn propose(&self, references: &[String]) {
-        let Some(corpus) = &self.logs else {
+        let Some(corpus) = self.logs.as_ref().or(self.conversations.as_ref()) else {
             return self.send(Event::Failed("the logs are not read yet".to_owned()));
         };
         let find_grip = |id: &str| self.timeline.grip(id);
@@ -208,6 +214,7 @@ impl Worker for TimelineWorker {
             return;
         }
         match job {
+            Job::Conversations(corpus) => self.conversations = Some(corpus),
             Job::Logs(corpus) => self.take_logs(corpus),
             Job::Fill => self.fill(),
             Job::Asked(TimelineJob::Show) => {

@@ -89,6 +89,7 @@ impl Matches {
         for found in &self.matches {
             let place = match (found.spot, found.line) {
                 (MatchSpot::Title(number) | MatchSpot::Line(number, _), _) => Place::Memory(number),
+                (MatchSpot::Session(log), _) => Place::Log(log),
                 (MatchSpot::Message(..), None) => continue,
                 (MatchSpot::Message(..), Some(line)) => match lines.meet(line, 0) {
                     Some((first, _)) => {
