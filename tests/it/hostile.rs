@@ -579,9 +579,10 @@ fn a_directory_that_claims_to_belong_to_another_project_gets_nothing_of_it() {
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
+    // It is the user's own, so that a search of everything may find it by its words.
     ground.home.file(
         &format!(".claude/projects/{slug}/memory/MEMORY.md"),
-        format!("# {SECRET}\n"),
+        format!("# {CANARY}\n"),
     );
     fs::remove_dir_all(ground.home.project().join(".git")).expect("removed");
     let pointer = format!("gitdir: {}/.git/worktrees/x\n", secret.display());
