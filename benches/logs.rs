@@ -12,8 +12,10 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-use tome::core::corpus::{BuildOptions, Corpus, MessageFilter, Part, ReadResults, WantedWord};
 use tome::core::log::{self, LogFile, LogLocations};
+use tome::core::search::index::{
+    BuildOptions, Corpus, MessageFilter, Part, ReadResults, WantedWord,
+};
 
 /// The word to search: a rare one, which some messages contain.
 const WORD: &str = "subgepagetion";

@@ -12,12 +12,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tome::core::change::Moment;
-use tome::core::history::History;
-use tome::core::layout::Layout;
+use tome::core::change::history::History;
+use tome::core::insight::review::observe;
 use tome::core::memory::Memory;
-use tome::core::review::observe;
-use tome::core::store::Store;
+use tome::core::memory::layout::Layout;
+use tome::core::memory::store::Store;
+use tome::core::text::time::Moment;
 
 const MEMORIES: usize = 10_000;
 const RUNS: usize = 9;

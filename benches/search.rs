@@ -17,10 +17,10 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-use tome::core::corpus::{BuildOptions, Corpus, ReadResults};
 use tome::core::log::{self, LogLocations};
-use tome::core::query::Query;
 use tome::core::search::find::{FindRequest, SearchCache, find};
+use tome::core::search::index::{BuildOptions, Corpus, ReadResults};
+use tome::core::search::query::Query;
 use tome::core::search::recall::{RecallRequest, Scope, recall};
 use tome::core::search::{MemoryTexts, Sources};
 

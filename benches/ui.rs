@@ -27,10 +27,10 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::TextArea;
-use tome::core::catalog::{LogCatalog, LogScope};
-use tome::core::change::Moment;
-use tome::core::corpus::{Corpus, Part};
 use tome::core::log::LogLocations;
+use tome::core::search::catalog::{LogCatalog, LogScope};
+use tome::core::search::index::{Corpus, Part};
+use tome::core::text::time::Moment;
 use tome::tui::measure::{HeadlessApp, HeadlessFinder};
 
 const MEMORIES: usize = 10_000;
@@ -266,7 +266,7 @@ fn finder_keys(data: &Path) -> Result<FinderKeys, Box<dyn std::error::Error>> {
         locations: LogLocations::of_home(&logs),
         kept: None,
         cache: cache.into(),
-        timeline: tome::core::config::TimelineSettings::default(),
+        timeline: tome::core::memory::config::TimelineSettings::default(),
         scope: LogScope::All,
     };
     let corpus = catalog.corpus(&catalog.files(), &())?;

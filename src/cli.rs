@@ -48,8 +48,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::core::Error;
-use crate::core::fault::hide_expected_panics;
-use crate::core::layout::Layout;
+use crate::core::disk::fault::hide_expected_panics;
+use crate::core::memory::layout::Layout;
 
 use args::{Args, Common, HookArgs, Verb};
 use print::Printer;

@@ -15,17 +15,19 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use crate::core::change::{ChangeContext, ChangeRequest, Moment, plan};
-use crate::core::header::{frontmatter::Frontmatter, label, meta, summary};
-use crate::core::layout::index::INDEX;
-use crate::core::layout::listing::{self, LinkDestination, ListItem};
-use crate::core::layout::{IndexUpdate, Layout as MemoryLayout};
+use crate::core::change::{ChangeContext, ChangeRequest, plan};
+use crate::core::insight::timeline::event::Event;
+use crate::core::insight::timeline::summarize::{SegmentWords, summarize};
 use crate::core::log::{Role, json};
-use crate::core::query::{Query, noon};
-use crate::core::store::Store;
-use crate::core::timeline::event::Event;
-use crate::core::timeline::summarize::{SegmentWords, summarize};
-use crate::core::{diff, display, hidden, link, log, secret, work};
+use crate::core::memory::layout::index::INDEX;
+use crate::core::memory::layout::listing::{self, LinkDestination, ListItem};
+use crate::core::memory::layout::{IndexUpdate, Layout as MemoryLayout};
+use crate::core::memory::store::Store;
+use crate::core::search::query::{Query, noon};
+use crate::core::text::header::frontmatter::Frontmatter;
+use crate::core::text::header::{label, meta, summary};
+use crate::core::text::time::Moment;
+use crate::core::text::{diff, display, hidden, link, secret, work};
 use crate::tui::highlight::{Highlighter, Language, Syntaxes};
 use crate::tui::theme::Theme;
 use crate::tui::widget::markdown::{RenderOptions, render};
@@ -215,7 +217,7 @@ impl Fixture {
 
 const FUNCTIONS: &[(&str, Run)] = &[
     ("masking", |text, _| drop(secret::mask(text))),
-    ("cleaning", |text, _| drop(log::clean(text))),
+    ("cleaning", |text, _| drop(crate::core::text::clean(text))),
     ("showing", |text, _| drop(display::escape_controls(text))),
     ("showing JSON", |text, _| drop(display::visible_json(text))),
     ("removing hidden characters", |text, _| {

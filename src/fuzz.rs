@@ -30,16 +30,18 @@ use target::{
     AGENT_SETTINGS, PAYLOADS, handle_hook, journal, logs, read_context, read_log, register,
 };
 
-use crate::core::citation::Citation;
-use crate::core::combine::Combination;
-use crate::core::config::Settings;
-use crate::core::curate::git::{Limits, ProjectHistory};
-use crate::core::header::{frontmatter::Frontmatter, label, meta, summary};
-use crate::core::history::History;
-use crate::core::layout::{Layout, listing};
-use crate::core::log::{self, json};
-use crate::core::query::{Query, noon};
-use crate::core::{diff, display, grip_comment, hidden, link, secret, timeline};
+use crate::core::change::combine::Combination;
+use crate::core::change::history::History;
+use crate::core::insight::curate::git::{Limits, ProjectHistory};
+use crate::core::insight::timeline;
+use crate::core::log::json;
+use crate::core::memory::citation::Citation;
+use crate::core::memory::config::Settings;
+use crate::core::memory::layout::{Layout, listing};
+use crate::core::search::query::{Query, noon};
+use crate::core::text::header::frontmatter::Frontmatter;
+use crate::core::text::header::{label, meta, summary};
+use crate::core::text::{diff, display, grip_comment, hidden, link, secret};
 use crate::tui::highlight::Syntaxes;
 use crate::tui::theme::{Terminal, Theme, ThemeFile};
 use crate::tui::widget::markdown::{RenderOptions, render};
@@ -355,8 +357,8 @@ targets! {
         assert_eq!(secret::mask(&masked), masked, "masked text has nothing to mask");
     });
     cleaning: [logs(), markdown()].concat(), |bytes, _| with_text(bytes, |text| {
-        let cleaned = log::clean(text);
-        assert_eq!(log::clean(&cleaned), cleaned, "cleaned text has nothing to clean");
+        let cleaned = crate::core::text::clean(text);
+        assert_eq!(crate::core::text::clean(&cleaned), cleaned, "cleaned text has nothing to clean");
         let shown = display::escape_controls(text);
         assert!(!shown.chars().any(|c| c.is_control() && c != '\n' && c != '\t'), "{shown:?}");
         let visible = hidden::without_hidden(text);

@@ -19,18 +19,20 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::core::change::Moment;
-use crate::core::config::HookSettings;
-use crate::core::discover::{events_root, session_events_root};
-use crate::core::history::{History, Lock};
-use crate::core::layout::Layout;
-use crate::core::layout::coder::GUIDES;
-use crate::core::layout::events::{self, CapturedEvent, Identity};
+use crate::core::change::events::{self, Identity};
+use crate::core::change::history::{History, Lock};
+use crate::core::disk::private;
 use crate::core::log::Agent;
 use crate::core::log::origin::{PLAN_REMINDER, WORK_REMINDER};
-use crate::core::secret::mask;
-use crate::core::store::Store;
-use crate::core::{Error, Result, private};
+use crate::core::memory::config::HookSettings;
+use crate::core::memory::discover::{events_root, session_events_root};
+use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::coder::GUIDES;
+use crate::core::memory::layout::events::{CapturedEvent, EVENTS};
+use crate::core::memory::store::Store;
+use crate::core::text::secret::mask;
+use crate::core::text::time::Moment;
+use crate::core::{Error, Result};
 
 pub use document::DocumentScanner;
 use payload::{Payload, Stage};
@@ -216,7 +218,7 @@ fn record(payload: &Payload, hook: &HookContext<'_>) -> Result<Option<Reminder>>
         return Ok(None);
     }
     if let Some(event) = &event {
-        let file = root.join(events::EVENTS);
+        let file = root.join(EVENTS);
         private::open_append(&file).map_err(|e| Error::io(&file, e))?;
         if let Some(answer) = late_answer(&mut turn, payload, hook) {
             let answer = CapturedEvent {

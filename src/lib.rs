@@ -75,13 +75,13 @@
 //! use tome::core::change::{
 //!     ChangeContext, ChangeRequest, Direction, Moment, plan, plan_and_commit, replay,
 //! };
-//! use tome::core::config::Settings;
-//! use tome::core::demo::unpack;
-//! use tome::core::discover::{DiscoveryScope, Environment, discover};
-//! use tome::core::history::{Author, History};
-//! use tome::core::layout::Fields;
-//! use tome::core::library::Library;
-//! use tome::core::query::Query;
+//! use crate::core::memory::config::Settings;
+//! use crate::core::memory::demo::unpack;
+//! use crate::core::memory::discover::{DiscoveryScope, Environment, discover};
+//! use crate::core::change::history::{Author, History};
+//! use crate::core::memory::layout::Fields;
+//! use crate::core::memory::library::Library;
+//! use crate::core::search::query::Query;
 //! use tome::core::search::recall::{RecallRequest, Scope, recall};
 //! use tome::core::search::{MemoryTexts, Sources};
 //!

@@ -30,12 +30,12 @@ use std::fmt;
 use std::io;
 
 use crate::core::Result;
-use crate::core::catalog::LogCatalog;
-use crate::core::change::Moment;
-use crate::core::history::History;
-use crate::core::layout::Layout;
+use crate::core::change::history::History;
 use crate::core::log::Agent;
-use crate::core::store::Store;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
+use crate::core::search::catalog::LogCatalog;
+use crate::core::text::time::Moment;
 
 /// What is served, and the history, logs and clock that the server uses.
 pub struct ServerSetup {

@@ -15,9 +15,9 @@ mod toml;
 
 use std::path::{Path, PathBuf};
 
-use crate::core::diff;
+use crate::core::disk::trust::TrustBoundary;
 use crate::core::log::Agent;
-use crate::core::trust::TrustBoundary;
+use crate::core::text::diff;
 use crate::core::{Error, Result};
 
 pub use plugin::plugin;

@@ -20,6 +20,7 @@ pub mod keys;
 mod layout;
 #[doc(hidden)]
 pub mod measure;
+mod model;
 mod overlay;
 mod pane;
 mod panics;
@@ -39,14 +40,15 @@ use jiff::tz::TimeZone;
 use theme::Theme;
 
 use crate::core::Result;
-use crate::core::catalog::LogCatalog;
-use crate::core::change::{Author, Moment};
-use crate::core::config::{CurateSettings, EditorKeys, Settings, Warning};
-use crate::core::context::{AgentContext, Draft, KnownAgent};
-use crate::core::discover::{DiscoveryScope, Environment, SearchedPlace};
-use crate::core::history::History;
-use crate::core::layout::Layout;
+use crate::core::change::Author;
+use crate::core::change::history::History;
+use crate::core::insight::context::{AgentContext, Draft, KnownAgent};
 use crate::core::log::Agent;
+use crate::core::memory::config::{CurateSettings, EditorKeys, Settings, Warning};
+use crate::core::memory::discover::{DiscoveryScope, Environment, SearchedPlace};
+use crate::core::memory::layout::Layout;
+use crate::core::search::catalog::LogCatalog;
+use crate::core::text::time::Moment;
 
 /// Returns the current time; the caller of [`run()`] supplies it.
 pub type Clock = fn() -> Moment;

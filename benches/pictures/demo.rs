@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tome::core::discover::claude_slug;
+use tome::core::memory::discover::claude_slug;
 
 use crate::Result;
 use crate::film::Frame;

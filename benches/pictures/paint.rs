@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use ab_glyph::{Font as _, FontVec, PxScale, ScaleFont as _, point};
 
-use crate::Result;
 use crate::font::{FontStyle, Fonts};
-use crate::shape;
+use crate::{Result, shape};
 
 /// The size of a cell in pixels, for screens with two pixels per point.
 const WIDTH: usize = 16;

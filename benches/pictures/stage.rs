@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-use tome::core::change::Moment;
-use tome::core::demo::{Demo, unpack};
+use tome::core::memory::demo::{Demo, unpack};
+use tome::core::text::time::Moment;
 
 use crate::Result;
 

@@ -18,8 +18,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
-use crate::core::layout::Layout;
-use crate::core::memory::Revision;
+use crate::core::disk::revision::Revision;
+use crate::core::memory::layout::Layout;
 
 pub use context::ContextArgs;
 pub use curate::{CurateArgs, CurateFormat};

@@ -9,9 +9,9 @@ use super::print::{Printer, print_error, print_note};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
+use crate::core::change::history::Record;
 use crate::core::change::{Change, CommittedChange, plan_and_commit};
-use crate::core::history::Record;
-use crate::core::layout::Layout;
+use crate::core::memory::layout::Layout;
 
 /// Plans a change of the stores at `roots` and shows or commits it.
 ///

@@ -10,13 +10,13 @@ use super::print::{Cell, Printer, TextStyle};
 use super::setup::{homes, program};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
-use crate::core::context::{
+use crate::core::insight::context::{
     AGENTS, AgentContext, CHARACTERS_PER_TOKEN, Draft, KnownAgent, Piece, PieceKind, Start, pieces,
 };
-use crate::core::display::format_size;
-use crate::core::hidden::without_hidden;
 use crate::core::log::Agent;
-use crate::core::store::Store;
+use crate::core::memory::store::Store;
+use crate::core::text::display::format_size;
+use crate::core::text::hidden::without_hidden;
 use crate::core::{self, Error};
 use crate::hook::start_context;
 use crate::setup::{SetupMode, SetupRequest, SetupScope, plan};

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use super::Failure;
 use super::args::{LogFilter, RoleArg};
 use super::world::World;
-use crate::core::catalog::{LogCatalog, LogScope, last_activity, read_corpus};
-use crate::core::corpus::{BuildProgress, Corpus, Log, Progress};
-use crate::core::discover::DiscoveryScope;
-use crate::core::layout::Layout;
 use crate::core::log::{Agent, LogFile, LogLocations, Role};
+use crate::core::memory::discover::DiscoveryScope;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
+use crate::core::search::catalog::{LogCatalog, LogScope, last_activity, read_corpus};
+use crate::core::search::index::{BuildProgress, Corpus, Log, Progress};
 use crate::core::search::{Sources, search};
-use crate::core::store::Store;
-use crate::core::time::{self, Edge};
+use crate::core::text::time::{self, Edge};
 
 /// The log files that were found, and the corpus of their text.
 pub(super) struct LogCorpus<'a> {

@@ -13,15 +13,15 @@ use super::print::{Cell, Printer, TextStyle, print_error, print_note};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::catalog::{LogCatalog, LogScope};
-use crate::core::curate::collect::{Sources, collect};
-use crate::core::curate::fix::plan_fixes;
-use crate::core::curate::logs::{SessionLogs, reads_logs};
-use crate::core::curate::run::{Request, findings};
-use crate::core::curate::waiver::{self, Waiver};
-use crate::core::curate::{Finding, RULES, Severity, check, rule};
+use crate::core::insight::curate::collect::{Sources, collect};
+use crate::core::insight::curate::fix::plan_fixes;
+use crate::core::insight::curate::logs::{SessionLogs, reads_logs};
+use crate::core::insight::curate::run::{Request, findings};
+use crate::core::insight::curate::waiver::{self, Waiver};
+use crate::core::insight::curate::{Finding, RULES, Severity, check, rule};
 use crate::core::log::LogFile;
-use crate::core::store::Store;
+use crate::core::memory::store::Store;
+use crate::core::search::catalog::{LogCatalog, LogScope};
 
 /// The program that reads git histories.
 const GIT: &str = "git";

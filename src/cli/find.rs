@@ -9,9 +9,9 @@ use super::recall::as_json;
 use super::select::say_no_store;
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
-use crate::core::query::{Query, QueryError};
 use crate::core::search::Hit;
 use crate::core::search::find::{Closeness, FindRequest, LineReader, SearchCache, find};
+use crate::core::search::query::{Query, QueryError};
 
 pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let text = args.query.join(" ");

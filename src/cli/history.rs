@@ -7,11 +7,11 @@ use super::change::{as_json, short_id};
 use super::print::{Cell, Printer, TextStyle, format_age, print_error};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
+use crate::core::change::history::{FileChange, History, PruneOptions, Pruned, Record, RunMode};
 use crate::core::change::{Edit, recorded_edits};
-use crate::core::citation::Citation;
-use crate::core::history::{FileChange, History, PruneOptions, Pruned, Record, RunMode};
-use crate::core::layout::format_size;
-use crate::core::time::parse_age;
+use crate::core::memory::citation::Citation;
+use crate::core::memory::layout::format_size;
+use crate::core::text::time::parse_age;
 
 pub(super) fn run(args: &HistoryArgs, world: &World, printer: &mut Printer) -> CommandResult {
     if args.prune {

@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use super::args::HookArgs;
 use super::world::World;
-use crate::core::config::expand;
-use crate::core::discover::{DiscoveryScope, Environment, discover};
-use crate::core::history::{Author, Origin};
-use crate::core::layout::Layout;
-use crate::core::layout::session::{NEW_OVERVIEW, OVERVIEW_FILE};
+use crate::core::change::history::{Author, Origin};
+use crate::core::disk::trust::real_path;
+use crate::core::insight::review::{Writer, count, observe_files, observe_store};
 use crate::core::log::Agent;
-use crate::core::review::{Writer, count, observe_files, observe_store};
-use crate::core::store::Store;
-use crate::core::trust::real_path;
+use crate::core::memory::config::expand;
+use crate::core::memory::discover::{DiscoveryScope, Environment, discover};
+use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::session::{NEW_OVERVIEW, OVERVIEW_FILE};
+use crate::core::memory::store::Store;
 use crate::hook::{DocumentScanner, HookContext, HookMemory, Written, answer, empty_reply};
 
 /// How long to wait for a lock, from the start of the program.

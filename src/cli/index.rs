@@ -8,9 +8,9 @@ use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
 use crate::core::change::{Change, ChangeContext, ChangeRequest, plan, plan_and_commit};
-use crate::core::layout::{IndexUpdate, Layout, index};
 use crate::core::memory::Memory;
-use crate::core::store::Store;
+use crate::core::memory::layout::{IndexUpdate, Layout, index};
+use crate::core::memory::store::Store;
 
 pub(super) fn run(args: &IndexArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let stores = world.memory_stores()?;

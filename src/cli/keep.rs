@@ -6,8 +6,8 @@ use super::args::KeepArgs;
 use super::print::Printer;
 use super::world::World;
 use super::{CommandResult, Outcome};
-use crate::core::keep::keep;
 use crate::core::log::LogFile;
+use crate::core::log::keep::keep;
 
 pub(super) fn run(args: &KeepArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let all = world.log_files()?;

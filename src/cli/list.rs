@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::print::{Cell, Printer, TextStyle, print_error};
 use super::world::World;
 use super::{CommandResult, Outcome};
-use crate::core::layout::format_size;
 use crate::core::memory::Memory;
-use crate::core::store::Store;
+use crate::core::memory::layout::format_size;
+use crate::core::memory::store::Store;
 
 pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
     let stores = world.stores_or(World::print_searched_places)?;

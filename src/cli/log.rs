@@ -9,13 +9,11 @@ use super::print::{Printer, TextStyle as Paint};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::corpus::LONGEST;
-use crate::core::display::format_size;
-use crate::core::log::{
-    Head, LogFile, Message, MessageKind, Origin, Role, Transcript, clean, read,
-};
-use crate::core::memory::one_line;
-use crate::core::secret::mask;
+use crate::core::log::{Head, LogFile, Message, MessageKind, Origin, Role, Transcript, read};
+use crate::core::search::index::LONGEST;
+use crate::core::text::display::format_size;
+use crate::core::text::secret::mask;
+use crate::core::text::{clean, one_line};
 
 impl World {
     /// Returns the log with this id, or the only one whose id starts with it.

@@ -11,15 +11,17 @@ use super::print::{Cell, Printer, TextStyle as Paint, format_age};
 use super::recall::as_json as hit_as_json;
 use super::world::World;
 use super::{CommandResult, Outcome};
-use crate::core::catalog::{Listing, last_activity, listings, log_title, logs_not_understood};
-use crate::core::corpus::{Corpus, Log, Part};
-use crate::core::display::safe;
-use crate::core::layout::format_size;
-use crate::core::library::Unlisted;
 use crate::core::log::Role;
-use crate::core::query::Query;
+use crate::core::memory::layout::format_size;
+use crate::core::memory::library::Unlisted;
+use crate::core::search::catalog::{
+    Listing, last_activity, listings, log_title, logs_not_understood,
+};
+use crate::core::search::index::{Corpus, Log, Part};
+use crate::core::search::query::Query;
 use crate::core::search::recall::{RecallRequest, Scope, SessionHit, sessions};
 use crate::core::search::{MemoryTexts, Sources};
+use crate::core::text::display::safe;
 
 pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let filter = world.parse_filter(&args.filter)?;

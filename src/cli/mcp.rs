@@ -8,12 +8,12 @@ use super::hook::is_subagents;
 use super::print::print_error;
 use super::world::{World, now};
 use super::{CommandResult, Failure, Outcome};
-use crate::core::catalog::LogCatalog;
-use crate::core::discover::first_store;
-use crate::core::layout::Layout;
+use crate::core::disk::trust::real_path;
 use crate::core::log::Agent;
-use crate::core::store::Store;
-use crate::core::trust::real_path;
+use crate::core::memory::discover::first_store;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
+use crate::core::search::catalog::LogCatalog;
 use crate::core::{Error, Result};
 use crate::mcp::{Access, LogProvider, ServedStore, ServerSetup, StorePurpose, serve};
 

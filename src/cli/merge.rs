@@ -11,9 +11,9 @@ use super::world::World;
 use super::write::{content, reject_part};
 use super::{CommandResult, Failure};
 use crate::core::change::{ChangeRequest, MemoryAt, MergeTexts, plan, plan_merge};
-use crate::core::citation::Citation;
-use crate::core::layout::Fields;
-use crate::core::store::Store;
+use crate::core::memory::citation::Citation;
+use crate::core::memory::layout::Fields;
+use crate::core::memory::store::Store;
 
 /// Merges memories: everything that any of them says is in the one that stays.
 pub(super) fn run(args: &MergeArgs, world: &World, printer: &mut Printer) -> CommandResult {

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::args::{ColorChoice, Common};
-use crate::core::config::{Color, Settings};
-use crate::core::display::visible_json;
-pub(super) use crate::core::display::{escape_controls, format_age};
-use crate::core::error::Conflict;
+use crate::core::disk::error::Conflict;
+use crate::core::memory::config::{Color, Settings};
+use crate::core::text::display::visible_json;
+pub(super) use crate::core::text::display::{escape_controls, format_age};
 
 /// Writes a verb's data to standard output.
 pub(super) struct Printer {

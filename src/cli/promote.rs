@@ -9,10 +9,10 @@ use super::world::World;
 use super::{CommandResult, Failure};
 use crate::core::Error;
 use crate::core::change::{ChangeContext, ChangeRequest, plan};
-use crate::core::layout::Layout;
-use crate::core::promote::{Proposal, grips_below, propose, quotes};
-use crate::core::store::Store;
-use crate::core::template::{self, NewWords, template};
+use crate::core::insight::promote::{Proposal, grips_below, propose, quotes};
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
+use crate::core::memory::template::{self, NewWords, template};
 
 pub(super) fn run(args: &PromoteArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let quoted = world.read_whole_corpus(|logs| {

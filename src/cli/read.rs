@@ -7,11 +7,11 @@ use super::print::Printer;
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::citation::{Citation, CitedPart};
-use crate::core::display::safe;
-use crate::core::format;
 use crate::core::log::Agent;
 use crate::core::memory::FileKind;
+use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::search::format;
+use crate::core::text::display::safe;
 
 pub(super) fn run(args: &ReadArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let Ok(cited) = args.reference.parse::<Citation>();

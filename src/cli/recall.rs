@@ -8,12 +8,11 @@ use super::print::Printer;
 use super::select::say_no_store;
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
-use crate::core::format;
-use crate::core::layout::Layout;
-use crate::core::query::Query;
+use crate::core::memory::layout::Layout;
 use crate::core::search::lesson::{self, Lesson};
+use crate::core::search::query::Query;
 use crate::core::search::recall::{RecallRequest, Scope, recall};
-use crate::core::search::{Hit, HitSource, MemoryTexts};
+use crate::core::search::{Hit, HitSource, MemoryTexts, format};
 
 pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let text = args.query.join(" ");

@@ -10,11 +10,11 @@ use super::print::{Cell, Printer, TextStyle, print_note};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::config::expand;
-use crate::core::discover::claude_memory_root;
-use crate::core::layout::Layout;
-use crate::core::rehome::{FormerHome, claude_home_of, former_homes, plan_rehome};
-use crate::core::store::Store;
+use crate::core::insight::rehome::{FormerHome, claude_home_of, former_homes, plan_rehome};
+use crate::core::memory::config::expand;
+use crate::core::memory::discover::claude_memory_root;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
 
 pub(super) fn run(args: &RehomeArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let Some(from) = &args.from else {

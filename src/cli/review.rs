@@ -10,13 +10,13 @@ use super::print::{Printer, TextStyle, print_note};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::display::format_ago;
-use crate::core::memory::Memory;
-use crate::core::review::{
+use crate::core::insight::review::{
     Item, Selection, accept, accepted_memories, annotate, attribute, observe, observe_store,
     plan_reverts, queue,
 };
-use crate::core::store::Store;
+use crate::core::memory::Memory;
+use crate::core::memory::store::Store;
+use crate::core::text::display::format_ago;
 
 pub(super) fn run(args: &ReviewArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let stores = world.stores()?;

@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 use super::Failure;
 use super::world::World;
 use crate::core::Error;
+use crate::core::change::events::collect;
 use crate::core::change::recover_interrupted;
-use crate::core::citation::Citation;
-use crate::core::config::expand;
-use crate::core::discover::{Discovered, FoundStore, discover, first_store, is_empty, is_first};
-use crate::core::layout::events::collect;
-use crate::core::layout::{Layout, Operation, instructions};
-use crate::core::sandbox::Root;
-use crate::core::store::Store;
-use crate::core::trust::real_path;
+use crate::core::disk::sandbox::Root;
+use crate::core::disk::trust::real_path;
+use crate::core::memory::citation::Citation;
+use crate::core::memory::config::expand;
+use crate::core::memory::discover::{
+    Discovered, FoundStore, discover, first_store, is_empty, is_first,
+};
+use crate::core::memory::layout::{Layout, Operation, instructions};
+use crate::core::memory::store::Store;
 
 impl World {
     /// Discovers stores from the current directory, after recovering interrupted changes.

@@ -11,8 +11,8 @@ use super::print::{Printer, print_error, print_note};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::discover::project_folders;
 use crate::core::log::Agent;
+use crate::core::memory::discover::project_folders;
 use crate::setup::{
     AGENTS, Plan, SettingsDirs, SetupMode, SetupRequest, SetupScope, carry_out, plan, plugin,
 };

@@ -9,8 +9,8 @@ use super::corpus::{LogCorpus, ParsedLogFilter};
 use super::print::{Cell, Printer, TextStyle};
 use super::world::World;
 use super::{CommandResult, Outcome};
-use crate::core::catalog::listings;
-use crate::core::corpus::{Corpus, Part};
+use crate::core::search::catalog::listings;
+use crate::core::search::index::{Corpus, Part};
 
 /// The counts of one agent in one project.
 #[derive(Debug, Clone, Copy, Default)]

@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 use super::print::{Cell, Printer, TextStyle, print_error};
 use super::world::World;
 use super::{CommandResult, Outcome};
-use crate::core::discover::{Discovered, FoundStore, SearchedPlace, first_store, searched_places};
-use crate::core::layout::Layout;
+use crate::core::memory::discover::{
+    Discovered, FoundStore, SearchedPlace, first_store, searched_places,
+};
+use crate::core::memory::layout::Layout;
 
 pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
     let mut found = world.discovered()?;

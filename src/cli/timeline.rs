@@ -8,16 +8,16 @@ use super::print::{Printer, TextStyle as Paint};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::display::safe_line;
-use crate::core::promote::grip_in_memories;
-use crate::core::search::MemoryTexts;
-use crate::core::time::{self, Edge};
-use crate::core::timeline::grip::{Grip, GripState};
-use crate::core::timeline::json::{event_json, grip_json, node_json};
-use crate::core::timeline::node::NodeId;
-use crate::core::timeline::{
+use crate::core::insight::promote::grip_in_memories;
+use crate::core::insight::timeline::grip::{Grip, GripState};
+use crate::core::insight::timeline::json::{event_json, grip_json, node_json};
+use crate::core::insight::timeline::node::NodeId;
+use crate::core::insight::timeline::{
     Node, Records, Timeline, directory, events_between, expand, log_named, sessions_of, summarizer,
 };
+use crate::core::search::MemoryTexts;
+use crate::core::text::display::safe_line;
+use crate::core::text::time::{self, Edge};
 
 impl World {
     /// Returns a timeline without logs, with the cache and the summarizer of the settings.

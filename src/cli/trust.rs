@@ -10,9 +10,9 @@ use super::print::{Printer, print_note};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::config::expand;
-use crate::core::foreign::{LARGEST_SETTINGS, read_text};
-use crate::core::trust::{Trust, real_path, with_trusted};
+use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
+use crate::core::disk::trust::{Trust, real_path, with_trusted};
+use crate::core::memory::config::expand;
 use crate::setup::{FileStep, replace};
 
 pub(super) fn run(args: &TrustArgs, world: &World, printer: &mut Printer) -> CommandResult {

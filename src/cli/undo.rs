@@ -9,8 +9,8 @@ use super::change::{ChangeOptions, carry_out};
 use super::print::{Printer, print_error};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
+use crate::core::change::history::Record;
 use crate::core::change::{self, Direction, replay};
-use crate::core::history::Record;
 
 pub(super) fn undo(args: &UndoArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let record = match &args.id {

@@ -5,7 +5,7 @@ use super::context::show;
 use super::print::Printer;
 use super::world::World;
 use super::{CommandResult, Failure};
-use crate::core::layout::View;
+use crate::core::memory::layout::View;
 
 pub(super) fn run(args: &ViewArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let view = match args.target {

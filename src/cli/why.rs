@@ -11,11 +11,13 @@ use super::print::{Printer, TextStyle, print_note};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::citation::CitedPart;
-use crate::core::display::{format_age, safe_line};
-use crate::core::history::Record;
+use crate::core::change::history::Record;
+use crate::core::insight::review::{
+    LineSource, Reason, calls_of_log, calls_touching, line_sources,
+};
 use crate::core::log::touch::FileUse;
-use crate::core::review::{LineSource, Reason, calls_of_log, calls_touching, line_sources};
+use crate::core::memory::citation::CitedPart;
+use crate::core::text::display::{format_age, safe_line};
 
 /// How many of the calls that wrote a whole file are shown.
 const MOST: usize = 10;

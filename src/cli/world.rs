@@ -12,14 +12,14 @@ use directories::{BaseDirs, ProjectDirs};
 use super::Failure;
 use super::args::Common;
 use crate::core::Error;
-use crate::core::change::{Author, Moment};
-use crate::core::config::{Settings, Warning};
-use crate::core::demo::{Demo, unpack};
-use crate::core::discover::{DiscoveryScope, Environment, project_folders};
-use crate::core::foreign::{LARGEST_SETTINGS, read_text};
-use crate::core::history::{History, Wait};
+use crate::core::change::Author;
+use crate::core::change::history::{History, Wait};
+use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::log::LogLocations;
-use crate::core::trust::allowed_by;
+use crate::core::memory::config::{Settings, Warning, allowed_by};
+use crate::core::memory::demo::{Demo, unpack};
+use crate::core::memory::discover::{DiscoveryScope, Environment, project_folders};
+use crate::core::text::time::Moment;
 
 /// The process environment, passed to the core as values.
 #[derive(Debug, Clone)]

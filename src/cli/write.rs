@@ -12,12 +12,12 @@ use super::print::Printer;
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
-use crate::core::change::{ChangeContext, ChangeRequest, plan, plan_move};
-use crate::core::citation::{Citation, CitedPart};
-use crate::core::layout::events::{self, CapturedEvent};
-use crate::core::layout::{Fields, Layout, Matching, Patch};
-use crate::core::memory::Revision;
-use crate::core::store::Store;
+use crate::core::change::{ChangeContext, ChangeRequest, events, plan, plan_move};
+use crate::core::disk::revision::Revision;
+use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::layout::events::CapturedEvent;
+use crate::core::memory::layout::{Fields, Layout, Matching, Patch};
+use crate::core::memory::store::Store;
 
 impl World {
     pub(super) fn change_context(&self, expected: Option<Revision>) -> ChangeContext {
@@ -100,7 +100,7 @@ fn append_event(
     printer: &mut Printer,
 ) -> CommandResult {
     let file = store.locate(path)?;
-    let act = crate::core::layout::Operation::Append;
+    let act = crate::core::memory::layout::Operation::Append;
     store.rules().allow(act, &file, store.root())?;
     let (event, identity) = event(args, world)?;
     if args.change.dry_run {

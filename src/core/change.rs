@@ -5,7 +5,10 @@
 //! files are still as the plan read them.
 
 mod apply;
+pub mod combine;
 mod commit;
+pub mod events;
+pub mod history;
 mod in_progress;
 mod lesson;
 mod merge;
@@ -18,14 +21,14 @@ mod transfer;
 
 use std::path::{Path, PathBuf};
 
-use super::Result;
-use super::diff;
-use super::history::{FileChange, History, Record};
-use super::layout::Layout;
-use super::memory::Revision;
-use super::sandbox::Attributes;
+use crate::core::Result;
+use crate::core::change::history::{FileChange, History, Record};
+use crate::core::disk::revision::Revision;
+use crate::core::disk::sandbox::Attributes;
+use crate::core::memory::layout::Layout;
+use crate::core::text::diff;
 
-pub use super::history::{Author, ChangeVerb, Direction};
+pub use crate::core::change::history::{Author, ChangeVerb, Direction};
 
 pub use apply::{CommittedChange, Reviewed, commit_reviewed, plan_and_commit};
 pub use commit::commit;
@@ -36,15 +39,6 @@ pub use planned::PlannedFiles;
 pub use recover::{interrupted, recover_interrupted};
 pub use replay::{RestoredFile, replay, restore};
 pub use transfer::{BrokenLinks, Transfer, plan_move, plan_moves};
-
-/// The current time, passed in by the caller.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moment {
-    /// The time in UTC.
-    pub time: jiff::Timestamp,
-    /// The date in the user's time zone.
-    pub today: jiff::civil::Date,
-}
 
 /// A planned change: every file with its bytes before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]

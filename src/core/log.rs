@@ -13,7 +13,6 @@ mod aider;
 mod antigravity;
 mod asked;
 mod claude;
-mod clean;
 mod cline;
 mod codex;
 mod content;
@@ -33,6 +32,7 @@ mod goose;
 mod head;
 mod hermes;
 pub mod json;
+pub mod keep;
 mod kimi;
 mod kiro;
 mod location;
@@ -56,9 +56,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::core::Result;
-use crate::core::parallel::on_all_cores;
+use crate::core::disk::parallel::on_all_cores;
 
-pub use clean::clean;
 pub use decode::{Decoder, read, read_each};
 pub use head::{Head, Skipped, TitleSource, is_placeholder};
 pub use location::LogLocations;
@@ -174,7 +173,7 @@ pub struct Message {
     pub origin: Origin,
     /// The time, in milliseconds since 1970 UTC.
     pub time: Option<i64>,
-    /// The decoded text, control characters included; see [`clean()`].
+    /// The decoded text, control characters included; see [`crate::core::text::clean()`].
     pub text: String,
     /// The record's own id; copies of a record in other logs share it.
     pub id: Option<String>,

@@ -1,71 +1,20 @@
-//! Plain values: a memory, its entries, the revision of a file.
+//! Memories: what one is, in which layouts and stores they are kept, and where those are found.
 
-use std::fmt;
+pub mod citation;
+pub mod config;
+pub mod demo;
+pub mod discover;
+pub mod layout;
+pub mod library;
+pub mod store;
+pub mod template;
+pub mod unsaved;
+
 use std::ops::Range;
-use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-/// The hash of a file's content: identifies the content that a caller read or a change expects.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Revision([u8; 32]);
-
-impl Revision {
-    /// The revision of `bytes`.
-    pub fn of(bytes: &[u8]) -> Self {
-        Self(*blake3::hash(bytes).as_bytes())
-    }
-
-    /// The hash itself.
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
-    /// The revision with this hash.
-    pub fn from_bytes(hash: [u8; 32]) -> Self {
-        Self(hash)
-    }
-}
-
-impl fmt::Display for Revision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
-    }
-}
-
-impl fmt::Debug for Revision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Revision({self})")
-    }
-}
-
-impl FromStr for Revision {
-    type Err = NotARevision;
-
-    fn from_str(text: &str) -> Result<Self, NotARevision> {
-        blake3::Hash::from_hex(text)
-            .map(|hash| Self(*hash.as_bytes()))
-            .map_err(|_| NotARevision)
-    }
-}
-
-/// A text that is not 64 hexadecimal digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a revision is 64 hexadecimal digits, as `tome read --json` prints it")]
-pub struct NotARevision;
-
-impl Serialize for Revision {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&blake3::Hash::from_bytes(self.0).to_hex())
-    }
-}
-
-impl<'de> Deserialize<'de> for Revision {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(from)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
+use crate::core::text::header::Entry;
 
 /// The role of a file in its layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -137,46 +86,6 @@ impl Memory {
     }
 }
 
-/// One of several entries in a file: an episode or a lesson.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Entry {
-    /// The title as written.
-    pub title: String,
-    /// The one-line summary or description.
-    pub summary: String,
-    /// The first text of the body, if the format separates it.
-    pub content: String,
-    /// The date as written.
-    pub date: Option<String>,
-    /// Tags without `#`.
-    pub tags: Vec<String>,
-    /// The line of the title, from 1.
-    pub line: usize,
-    /// The range of the whole entry in the file's text.
-    pub span: Range<usize>,
-}
-
-impl Entry {
-    /// The fragment after `#` in a reference to this entry.
-    pub fn slug(&self) -> String {
-        slug(&self.title)
-    }
-}
-
-/// A title as used in a reference: lower case, words joined by `-`.
-pub fn slug(title: &str) -> String {
-    let mut slug = String::with_capacity(title.len());
-    for c in title.chars() {
-        if c.is_alphanumeric() {
-            slug.extend(c.to_lowercase());
-        } else if !slug.is_empty() && !slug.ends_with('-') {
-            slug.push('-');
-        }
-    }
-    slug.truncate(slug.trim_end_matches('-').len());
-    slug
-}
-
 /// The name of a file without folders and without its last extension.
 pub fn stem(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -186,37 +95,9 @@ pub fn stem(path: &str) -> &str {
     }
 }
 
-/// The text on one line: newlines and tabs become spaces, both ends are trimmed.
-pub fn one_line(text: &str) -> String {
-    text.split(['\n', '\r', '\t'])
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_slug_keeps_letters_and_digits_of_any_script() {
-        for (title, expected) in [
-            ("Logger stdout leak fix", "logger-stdout-leak-fix"),
-            ("  C++ / Rust: FFI!  ", "c-rust-ffi"),
-            ("버전 형식 2", "버전-형식-2"),
-            ("***", ""),
-        ] {
-            assert_eq!(slug(title), expected);
-        }
-    }
-
-    #[test]
-    fn a_revision_reads_back_what_it_writes() {
-        let revision = Revision::of(b"abc");
-        assert_eq!(revision.to_string().parse(), Ok(revision));
-        assert_eq!("zz".parse::<Revision>(), Err(NotARevision));
-    }
 
     #[test]
     fn the_stem_of_a_dot_file_is_its_name() {

@@ -5,13 +5,17 @@
 //! searched in the [`Corpus`], which keeps itself up to date. There is no other index.
 
 mod beginning;
+pub mod catalog;
 mod current;
 pub mod find;
 #[cfg(test)]
 pub(in crate::core) mod fixture;
+pub mod format;
+pub mod index;
 pub mod lesson;
 mod nearness;
 mod needle;
+pub mod query;
 pub mod recall;
 mod recent;
 mod score;
@@ -20,13 +24,13 @@ mod texts;
 
 use std::path::PathBuf;
 
-use crate::core::catalog::{last_activity, log_title};
-use crate::core::citation::{Citation, CitedPart};
-use crate::core::corpus::{Corpus, CorpusMessage, Log};
-use crate::core::display::safe;
-use crate::core::layout::session::MESSAGES;
 use crate::core::log::{Agent, Role};
-use crate::core::query::{Filters, SearchArea};
+use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::layout::session::MESSAGES;
+use crate::core::search::catalog::{last_activity, log_title};
+use crate::core::search::index::{Corpus, CorpusMessage, Log};
+use crate::core::search::query::{Filters, SearchArea};
+use crate::core::text::display::safe;
 
 pub use current::{SearchOutcome, Searched, search};
 pub use recent::{Recent, recent};

@@ -1,14 +1,29 @@
-//! Words of a text: their positions, folding and stems.
+//! Pure text: words with their positions, folding and stems here, and in the modules below headers,
+//! links, differences, secrets and what is safe to show.
 //!
 //! Everything that compares words uses this module, so that the terms which the corpus stored
 //! for a log are those that a search looks up later. A word is a run of letters and digits; a
 //! character of a script without spaces is a word of its own.
+
+mod clean;
+pub mod diff;
+pub mod display;
+pub mod grip_comment;
+pub mod header;
+pub mod hidden;
+pub mod link;
+pub mod secret;
+pub mod time;
+pub mod toml_text;
+pub(crate) mod work;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use rust_stemmers::{Algorithm, Stemmer};
+
+pub use clean::clean;
 
 /// A word and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -507,6 +522,15 @@ impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }
+}
+
+/// The text on one line: newlines and tabs become spaces, both ends are trimmed.
+pub fn one_line(text: &str) -> String {
+    text.split(['\n', '\r', '\t'])
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]

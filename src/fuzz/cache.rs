@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Scene;
-use crate::core::catalog::{LogCatalog, LogScope};
-use crate::core::config::TimelineSettings;
 use crate::core::log::LogLocations;
-use crate::core::query::{Query, noon};
+use crate::core::memory::config::TimelineSettings;
+use crate::core::search::catalog::{LogCatalog, LogScope};
+use crate::core::search::query::{Query, noon};
 use crate::core::search::recall::{RecallRequest, RecallResult, Scope, recall};
 use crate::core::search::search;
 

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use super::target::moment;
 use super::{Scene, texts};
 use crate::core::Result;
-use crate::core::catalog::{LogCatalog, LogScope};
-use crate::core::config::TimelineSettings;
-use crate::core::history::History;
-use crate::core::layout::Layout;
+use crate::core::change::history::History;
 use crate::core::log::LogLocations;
-use crate::core::store::Store;
+use crate::core::memory::config::TimelineSettings;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
+use crate::core::search::catalog::{LogCatalog, LogScope};
 use crate::mcp::{self, Access, LogProvider, ServedStore, ServerSetup, StorePurpose};
 
 /// The files of the stores, and one outside of them.

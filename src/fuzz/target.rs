@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::{Scene, sample, texts};
-use crate::core::change::Moment;
-use crate::core::config::HookSettings;
-use crate::core::context::{self, fixture::pieces_in};
-use crate::core::history::History;
+use crate::core::change::history::History;
+use crate::core::insight::context;
+use crate::core::insight::context::fixture::pieces_in;
 use crate::core::log::{self, Agent, LogFile, LogStart, ReadMode};
+use crate::core::memory::config::HookSettings;
+use crate::core::text::time::Moment;
 use crate::hook::{HookContext, HookMemory, Written, answer};
 use crate::setup::{SettingsDirs, SetupMode, SetupRequest, SetupScope};
 

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::payload::{Payload, Stage};
-use crate::core::hidden::without_hidden;
 use crate::core::log::Agent;
+use crate::core::text::hidden::without_hidden;
 
 /// The reply that changes nothing.
 pub(super) fn empty_reply(agent: Option<Agent>) -> String {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::core::foreign::open_regular;
+use crate::core::disk::foreign::open_regular;
 
 /// How much of the beginning is read: the first line names the program that started the session.
 const HEAD: u64 = 4 << 10;

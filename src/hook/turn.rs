@@ -8,10 +8,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::payload::{Payload, Stage};
-use crate::core::foreign::{LARGEST_SETTINGS, read_capped};
+use crate::core::disk::foreign::{LARGEST_SETTINGS, read_capped};
+use crate::core::disk::private;
+use crate::core::disk::revision::Revision;
 use crate::core::log::Agent;
-use crate::core::memory::Revision;
-use crate::core::{Error, Result, private};
+use crate::core::{Error, Result};
 
 /// The reminder to give to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The answer of a tool: texts of limited length, or a failure with a helpful message.
 
 use crate::core::Error;
-use crate::core::layout::Layout;
-use crate::core::memory::Revision;
+use crate::core::disk::revision::Revision;
+use crate::core::memory::layout::Layout;
 
 /// The maximum number of characters of an answer; `offset` continues it.
 pub(super) const MOST: usize = 50_000;

@@ -12,13 +12,14 @@ use super::table::{FILE_ARGUMENTS, STORE, Served, Tool};
 use super::{ServerSetup, StorePurpose};
 use crate::core::Result;
 use crate::core::change::{
-    Author, Change, ChangeContext, ChangeRequest, CommittedChange, Moment, plan, plan_and_commit,
+    Author, Change, ChangeContext, ChangeRequest, CommittedChange, plan, plan_and_commit,
 };
-use crate::core::citation::Citation;
-use crate::core::layout::Layout;
+use crate::core::disk::revision::Revision;
 use crate::core::log::Agent;
-use crate::core::memory::Revision;
-use crate::core::store::Store;
+use crate::core::memory::citation::Citation;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
+use crate::core::text::time::Moment;
 
 /// One call of a tool.
 pub(super) struct Call<'a> {

@@ -4,13 +4,12 @@ use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{EXPECTED, Field, FieldType, OFFSET, Tool, ToolEffect};
 use crate::core::change::ChangeRequest;
-use crate::core::citation::{Citation, CitedPart};
-use crate::core::format;
-use crate::core::layout::coder::{self, SimilarLesson};
-use crate::core::layout::{Fields, Layout};
-use crate::core::memory::slug;
-use crate::core::query::Query;
-use crate::core::search::{MemoryTexts, lesson};
+use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::layout::coder::{self, SimilarLesson};
+use crate::core::memory::layout::{Fields, Layout};
+use crate::core::search::query::Query;
+use crate::core::search::{MemoryTexts, format, lesson};
+use crate::core::text::header::slug;
 
 /// The decisions for a lesson that is similar to others.
 const DECISIONS: [&str; 4] = ["create", "merge", "update", "generalize"];

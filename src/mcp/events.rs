@@ -7,11 +7,11 @@ use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{Field, FieldType, Tool, ToolEffect};
 use super::timeline;
-use crate::core::display::safe;
-use crate::core::layout::Layout;
-use crate::core::layout::events::{TimeSpan, events_between};
-use crate::core::store::Store;
-use crate::core::time::{self, Edge};
+use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::events::{TimeSpan, events_between};
+use crate::core::memory::store::Store;
+use crate::core::text::display::safe;
+use crate::core::text::time::{self, Edge};
 
 pub(super) const TOOL: Tool = Tool {
     name: "get_events",

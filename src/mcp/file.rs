@@ -7,7 +7,7 @@ use super::answer::{Failure, ToolResult};
 use super::call::Call;
 use super::table::{EXPECTED, EXPECTED_EXPLAINED, Field, FieldType, Tool, ToolEffect};
 use crate::core::change::ChangeRequest;
-use crate::core::layout::{Fields, Layout, Matching, Patch};
+use crate::core::memory::layout::{Fields, Layout, Matching, Patch};
 
 const FILE: Field = Field::file("");
 

@@ -9,10 +9,10 @@ use super::call::Call;
 use super::file::refuse_deleting;
 use super::table::{ALL, EXPECTED, Field, FieldType, Tool, ToolEffect};
 use crate::core::change::{ChangeContext, ChangeRequest, plan};
-use crate::core::display::safe;
-use crate::core::layout::{Layout, Matching, Patch, events, session};
 use crate::core::memory::FileKind;
-use crate::core::store::{Document, Store};
+use crate::core::memory::layout::{Layout, Matching, Patch, events, session};
+use crate::core::memory::store::{Document, Store};
+use crate::core::text::display::safe;
 
 /// The path under which clients see the store.
 const ROOT: &str = "/memories";

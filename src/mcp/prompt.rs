@@ -2,9 +2,9 @@
 
 use super::ServerSetup;
 use super::call::names;
-use crate::core::layout::Layout;
-use crate::core::layout::coder::GUIDES;
-use crate::core::store::Store;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::coder::GUIDES;
+use crate::core::memory::store::Store;
 
 /// A prompt that a user can choose in the client.
 pub(super) struct Prompt {

@@ -5,14 +5,15 @@ use serde_json::{Value, json};
 use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{ALL, Field, FieldType, OFFSET, REVISION, Tool, ToolEffect};
-use crate::core::citation::{Citation, CitedPart};
-use crate::core::display::safe;
-use crate::core::format;
-use crate::core::layout::{Layout, View};
+use crate::core::disk::revision::Revision;
+use crate::core::insight::review::{observe, observe_store};
 use crate::core::log::Agent;
-use crate::core::memory::{FileKind, Memory, Revision};
-use crate::core::review::{observe, observe_store};
-use crate::core::store::Store;
+use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::layout::{Layout, View};
+use crate::core::memory::store::Store;
+use crate::core::memory::{FileKind, Memory};
+use crate::core::search::format;
+use crate::core::text::display::safe;
 
 /// The maximum number of memories of one answer.
 const MOST_LISTED: usize = 200;

@@ -6,13 +6,11 @@ use std::time::{Duration, Instant};
 use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{ALL, Field, FieldType, OFFSET, Tool, ToolEffect};
-use crate::core::catalog;
-use crate::core::corpus::{BuildProgress, Corpus, Progress};
-use crate::core::display::safe;
-use crate::core::format;
-use crate::core::query::Query;
+use crate::core::search::index::{BuildProgress, Corpus, Progress};
+use crate::core::search::query::Query;
 use crate::core::search::recall::{DEFAULT_LIMIT, RecallRequest, Scope, recall};
-use crate::core::search::{HitSource, SearchOutcome, search};
+use crate::core::search::{HitSource, SearchOutcome, catalog, format, search};
+use crate::core::text::display::safe;
 
 pub(super) const TOOL: Tool = Tool {
     name: "recall_memory",

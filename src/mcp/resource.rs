@@ -3,10 +3,10 @@
 
 use super::ServerSetup;
 use super::answer::{MOST, quotation};
-use crate::core::display::safe;
-use crate::core::layout::{Layout, coder, index, session};
 use crate::core::memory::FileKind;
-use crate::core::store::Store;
+use crate::core::memory::layout::{Layout, coder, index, session};
+use crate::core::memory::store::Store;
+use crate::core::text::display::safe;
 use crate::core::{Error, Result};
 
 /// A resource in the list.

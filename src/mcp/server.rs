@@ -28,10 +28,10 @@ use self::transport::CheckedTransport;
 use super::call::ClientIdentity;
 use super::subscription::{ChangedPaths, concerns};
 use super::{ServerSetup, prompt, resource};
-use crate::core::allocator::share_pools;
-use crate::core::hidden::without_hidden;
+use crate::core::disk::allocator::share_pools;
 use crate::core::log::Agent;
-use crate::core::memory::one_line;
+use crate::core::text::hidden::without_hidden;
+use crate::core::text::one_line;
 
 /// Serves on standard input and output until the client closes them.
 pub(super) fn serve(setup: ServerSetup) -> io::Result<()> {

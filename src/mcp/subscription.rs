@@ -7,8 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast::{self, Receiver, Sender};
 
 use super::{ServerSetup, resource};
-use crate::core::library::WatchDepth;
-use crate::core::watch::{DirectoryWatcher, WatchEvent};
+use crate::core::disk::watch::{DirectoryWatcher, WatchDepth, WatchEvent};
 use crate::core::{Error, Result};
 
 /// How many reports of changes wait for a slow client.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::answer::ToolResult;
 use super::call::Call;
 use super::{Access, coder, events, file, memory, read, recall, timeline};
-use crate::core::layout::Layout;
+use crate::core::memory::layout::Layout;
 
 /// The definition of a tool.
 pub(super) struct Tool {

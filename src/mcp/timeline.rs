@@ -10,17 +10,17 @@ use super::call::Call;
 use super::events::truncate_text;
 use super::recall::{Deadline, READING_LIMIT};
 use super::table::{Field, FieldType, Tool, ToolEffect};
-use crate::core::catalog::{ScopedCorpus, read_corpus};
-use crate::core::corpus::{Corpus, Progress as _, ReadResults};
-use crate::core::layout::Layout;
-use crate::core::layout::events::TimeSpan;
-use crate::core::promote::grip_in_memories;
-use crate::core::search::MemoryTexts;
-use crate::core::timeline::json::{event_json, grip_json, node_json};
-use crate::core::timeline::node::NodeId;
-use crate::core::timeline::{
+use crate::core::insight::promote::grip_in_memories;
+use crate::core::insight::timeline::json::{event_json, grip_json, node_json};
+use crate::core::insight::timeline::node::NodeId;
+use crate::core::insight::timeline::{
     Node, Timeline, directory, events_between, expand, sessions_of, summarizer,
 };
+use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::events::TimeSpan;
+use crate::core::search::MemoryTexts;
+use crate::core::search::catalog::{ScopedCorpus, read_corpus};
+use crate::core::search::index::{Corpus, Progress as _, ReadResults};
 
 /// The layout that has these tools where one store is served.
 const LAYOUTS: &[Layout] = &[Layout::Events];

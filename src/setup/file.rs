@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::FileStep;
-use crate::core::foreign::{LARGEST_SETTINGS, LARGEST_WHOLE, read_capped, read_text};
-use crate::core::memory::Revision;
-use crate::core::{Error, Result, private};
+use crate::core::disk::foreign::{LARGEST_SETTINGS, LARGEST_WHOLE, read_capped, read_text};
+use crate::core::disk::private;
+use crate::core::disk::revision::Revision;
+use crate::core::{Error, Result};
 
 /// The text of a file; `None` if it does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<String>> {

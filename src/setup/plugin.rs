@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use super::plan::{EVENTS, group, handler};
 use super::{FileStep, file, quoted, quoted_for_powershell};
 use crate::core::Result;
-use crate::core::layout::coder::GUIDES;
 use crate::core::log::Agent;
+use crate::core::memory::layout::coder::GUIDES;
 
 /// The steps that create a Claude Code plugin in `folder`; files that are up to date are left out.
 pub fn plugin(folder: &Path, program: &str) -> Result<Vec<FileStep>> {

@@ -2,7 +2,7 @@
 
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
-use crate::core::toml_text;
+use crate::core::text::toml_text;
 
 /// `text` with a server of this name; `None` if it is already there.
 pub(super) fn with_server(text: &str, name: &str, command: &str) -> Result<Option<String>, String> {

@@ -13,7 +13,6 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::tz::TimeZone;
 use ratatui::crossterm::event::{Event as Input, KeyEvent, KeyEventKind};
 use ratatui::layout::Size;
 
@@ -29,16 +28,16 @@ use super::overlay::palette::Palette;
 use super::overlay::reader::TextDialog;
 use super::pane::browse::BrowsePane;
 use super::pane::find::FindPane;
-use super::pane::{Handled, Pane, PaneContext, Step, Toast};
+use super::pane::{Handled, Pane, Step, Toast};
 use super::panics::PanicReport;
 use super::theme::Theme;
 use super::worker::UNSAVED_THREAD;
 use super::{Exit, Pick};
-use crate::core::config::{EditorKeys, Warning};
-use crate::core::context::KnownAgent;
-use crate::core::discover::{DiscoveryScope, SearchedPlace};
-use crate::core::library::{Library, LogGroup};
-use crate::core::unsaved::Unsaved;
+use crate::core::memory::config::Warning;
+use crate::core::memory::discover::{DiscoveryScope, SearchedPlace};
+use crate::core::memory::library::{Library, LogGroup};
+use crate::core::memory::unsaved::Unsaved;
+use crate::tui::model::{PaneContext, UserContext};
 
 /// The state of the UI.
 #[derive(Debug)]
@@ -79,20 +78,6 @@ pub(crate) struct App {
     toasts: u64,
     /// The number of the newest plan request.
     generation: u64,
-}
-
-/// What the app knows about the user.
-#[derive(Debug, Clone)]
-pub(crate) struct UserContext {
-    /// A short name for the current scope, displayed in the title line.
-    pub(crate) title: String,
-    pub(crate) zone: TimeZone,
-    /// The key bindings of the editor.
-    pub(crate) editor_keys: EditorKeys,
-    /// Which stores and logs are shown; `None` if the caller listed the stores.
-    pub(crate) scope: Option<DiscoveryScope>,
-    /// The agents of which is known what they load.
-    pub(crate) agents: Vec<KnownAgent>,
 }
 
 /// How the screen is divided until a pane requests another arrangement.

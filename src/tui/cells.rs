@@ -7,8 +7,8 @@ use ratatui::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-pub use crate::core::display::visible_char;
-use crate::core::work;
+pub use crate::core::text::display::visible_char;
+use crate::core::text::work;
 
 /// The distance between tab stops, in columns.
 pub const TAB: usize = 4;

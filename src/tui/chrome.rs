@@ -12,8 +12,8 @@ use unicode_width::UnicodeWidthChar as _;
 use super::action::Action;
 use super::cells::{self, escape_line};
 use super::keymap::{KeyContext, Keymap};
-use super::pane::PaneContext;
 use super::theme::{Role, Theme};
+use crate::tui::model::PaneContext;
 
 /// Whether a pane gets the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Exit;
-use super::overlay::combine::MergedAway;
-use crate::core::catalog::LogScope;
 use crate::core::change::{BrokenLinks, Change, ChangeRequest};
-use crate::core::context::{AgentContext, Draft};
-use crate::core::curate::Finding;
-use crate::core::discover::DiscoveryScope;
+use crate::core::insight::context::{AgentContext, Draft};
+use crate::core::insight::curate::Finding;
 use crate::core::log::{Agent, LogFile, Resume};
-use crate::core::store::StoreId;
-use crate::core::unsaved::Unsaved;
+use crate::core::memory::discover::DiscoveryScope;
+use crate::core::memory::store::StoreId;
+use crate::core::memory::unsaved::Unsaved;
+use crate::core::search::catalog::LogScope;
+use crate::tui::model::MergedAway;
 
 /// Something to do outside of the app, by the worker that does it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,29 +8,28 @@ use ratatui::crossterm::event::Event as Input;
 
 use super::action::Action;
 use super::effect::{Request, ReviewJob, SaveKind, Target, WaiveJob, WhyJob};
-use super::overlay::combine::MergeTask;
 use super::pane::browse::tree::Key;
 use super::panics::PanicReport;
 use super::widget::editor::EditorState;
 use super::widget::emphasis::MarkedWords;
-use super::worker::search::FindResults;
 use crate::core::Error;
+use crate::core::change::history::{Author, Origin, Record};
 use crate::core::change::{Change, Edit};
-use crate::core::context::AgentContext;
-use crate::core::corpus::BuildProgress;
-use crate::core::curate::Finding;
-use crate::core::curate::waiver::Waiver;
-use crate::core::history::{Author, Origin, Record};
-use crate::core::library::{Library, LogGroup};
+use crate::core::insight::context::AgentContext;
+use crate::core::insight::curate::Finding;
+use crate::core::insight::curate::waiver::Waiver;
+use crate::core::insight::promote::Proposal;
+use crate::core::insight::review::{Item, LineSource};
+use crate::core::insight::timeline::Node;
+use crate::core::insight::timeline::grip::{Grip, GripState};
+use crate::core::insight::timeline::node::NodeId;
+use crate::core::insight::timeline::outline::Outline;
 use crate::core::log::{Agent, LogFile, Role, Transcript};
-use crate::core::promote::Proposal;
-use crate::core::review::{Item, LineSource};
-use crate::core::store::{Document, StoreId};
-use crate::core::timeline::Node;
-use crate::core::timeline::grip::{Grip, GripState};
-use crate::core::timeline::node::NodeId;
-use crate::core::timeline::outline::Outline;
-use crate::core::unsaved::Unsaved;
+use crate::core::memory::library::{Library, LogGroup};
+use crate::core::memory::store::{Document, StoreId};
+use crate::core::memory::unsaved::Unsaved;
+use crate::core::search::index::BuildProgress;
+use crate::tui::model::{FindResults, MergeTask};
 
 /// An event, handled by [`super::app::App::update`].
 #[derive(Debug)]

@@ -18,7 +18,7 @@ pub(crate) use inline::address;
 use markdown::LineState;
 
 use super::theme::Role;
-use crate::core::work;
+use crate::core::text::work;
 
 /// Lines longer than this many bytes are not highlighted.
 pub const LONGEST: usize = 10_000;

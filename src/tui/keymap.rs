@@ -17,8 +17,8 @@ use serde::de::IntoDeserializer as _;
 use toml::Spanned;
 
 use super::action::Action;
-use crate::core::config::{FileWarnings, Warning};
-use crate::core::toml_text;
+use crate::core::memory::config::{FileWarnings, Warning};
+use crate::core::text::toml_text;
 
 pub(crate) use editor::{editor_hints, own_keys};
 pub use table::markdown;

@@ -13,16 +13,17 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::Size;
 
-use super::app::{App, UserContext};
+use super::app::App;
 use super::effect::{Effect, LibraryJob, Target};
 use super::event::Event;
 use super::keymap::Keymap;
 use super::theme::Theme;
-use crate::core::config::EditorKeys;
-use crate::core::discover::{Discovered, FoundStore};
-use crate::core::library::Library;
-use crate::core::store::Store;
+use crate::core::memory::config::EditorKeys;
+use crate::core::memory::discover::{Discovered, FoundStore};
+use crate::core::memory::library::Library;
+use crate::core::memory::store::Store;
 use crate::core::{Error, Result};
+use crate::tui::model::UserContext;
 
 pub use finder::{HeadlessFinder, KeyTimes};
 
@@ -93,7 +94,7 @@ impl HeadlessApp {
         Ok(())
     }
 
-    fn read(&self, target: &Target) -> Result<crate::core::store::Document> {
+    fn read(&self, target: &Target) -> Result<crate::core::memory::store::Document> {
         match target {
             Target::File { store, path } => {
                 let snapshot = self.library.store_by_id(store);
@@ -111,7 +112,7 @@ fn measured_app() -> App {
         title: "measured".to_owned(),
         zone: TimeZone::UTC,
         editor_keys: EditorKeys::Readline,
-        scope: Some(crate::core::discover::DiscoveryScope::Project),
+        scope: Some(crate::core::memory::discover::DiscoveryScope::Project),
         agents: Vec::new(),
     };
     App::new(Theme::default(), Keymap::new(), user)

@@ -17,44 +17,20 @@ pub(crate) mod queue;
 pub(crate) mod timeline;
 pub(crate) mod why;
 
-use std::sync::Arc;
-
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Rect;
 
 use super::action::Action;
-use super::app::UserContext;
 use super::chrome::Hint;
 use super::effect::{Effect, Request, UndoDirection, WriteJob};
 use super::event::Event;
-use super::highlight::Syntaxes;
-use super::keymap::{KeyContext, Keymap};
-use super::layout::{Areas, Arrangement};
-use super::theme::Theme;
-use crate::core::layout::Layout;
-use crate::core::library::Library;
-use crate::core::store::StoreId;
-use crate::core::unsaved::Unsaved;
-
-/// What a pane can read.
-#[derive(Clone, Copy)]
-pub(crate) struct PaneContext<'a> {
-    pub(crate) library: &'a Arc<Library>,
-    pub(crate) areas: &'a Areas,
-    pub(crate) theme: &'a Theme,
-    pub(crate) keymap: &'a Keymap,
-    pub(crate) syntaxes: &'a Arc<Syntaxes>,
-    pub(crate) user: &'a UserContext,
-    /// The queries of this run, oldest first.
-    pub(crate) queries: &'a [String],
-    /// How much of the logs has been read, in percent; `None` when no reading is in progress.
-    pub(crate) reading: Option<u64>,
-    /// Whether this pane is on top: no dialog covers it.
-    pub(crate) is_top: bool,
-    /// The time in milliseconds since 1970.
-    pub(crate) now: i64,
-}
+use super::keymap::KeyContext;
+use super::layout::Arrangement;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::StoreId;
+use crate::core::memory::unsaved::Unsaved;
+use crate::tui::model::PaneContext;
 
 /// What the app is to do after an action, a key or an event.
 #[derive(Debug)]

@@ -2,11 +2,9 @@
 
 use std::fmt;
 use std::panic::PanicHookInfo;
-use std::sync::mpsc::Sender;
 
 use super::Clock;
-use super::event::Event;
-use crate::core::fault::FaultLog;
+use crate::core::disk::fault::FaultLog;
 
 /// The description of a panic.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,11 +66,11 @@ impl fmt::Display for PanicReport {
     }
 }
 
-/// Returns a handler for panics of threads other than the UI's: it logs them and sends an event.
+/// Returns a handler for panics of threads other than the UI's: it logs them and reports them.
 pub(crate) fn reporter(
     log: FaultLog,
     clock: Clock,
-    events: Sender<Event>,
+    tell: impl Fn(PanicReport) + Send + Sync + 'static,
 ) -> impl Fn(&PanicHookInfo<'_>) + Send + Sync + 'static {
     move |info| {
         let mut report = PanicReport::of(info);
@@ -82,8 +80,7 @@ pub(crate) fn reporter(
         if log.add(&line).is_ok() {
             report.log = Some(log.path().display().to_string());
         }
-        // The receiver is gone when the program is about to end.
-        drop(events.send(Event::Panicked(report)));
+        tell(report);
     }
 }
 
@@ -93,7 +90,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::core::change::Moment;
+    use crate::core::text::time::Moment;
 
     fn epoch() -> Moment {
         Moment {
@@ -108,7 +105,7 @@ mod tests {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let (events, told) = mpsc::channel();
         let log = FaultLog::new(&temp.path().join("data/errors.log"));
-        let report = reporter(log, epoch, events);
+        let report = reporter(log, epoch, move |report| drop(events.send(report)));
         // Panics of concurrent tests go to the previous hook.
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| match std::thread::current().name() {
@@ -118,7 +115,7 @@ mod tests {
         let thread = std::thread::Builder::new().name(THREAD.to_owned());
         let thread = thread.spawn(|| panic!("index {} is out of range", 7));
         assert!(thread.expect("starts").join().is_err());
-        let Ok(Event::Panicked(report)) = told.try_recv() else {
+        let Ok(report) = told.try_recv() else {
             panic!("nothing was told");
         };
         let text = report.to_string();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::Event as Input;
 
-use super::app::{App, UserContext};
+use super::app::App;
 use super::effect::{Effect, LibraryJob, TerminalJob, TranscriptJob};
 use super::event::Event;
 use super::keymap::Keymap;
@@ -15,9 +15,10 @@ use super::reader::InputReader;
 use super::terminal::{self, Screen};
 use super::worker::{WorkerContext, Workers};
 use super::{ClipboardCommand, Clock, Exit, Failure, Setup, StoreSource, clipboard, panics};
-use crate::core::allocator::share_pools;
-use crate::core::fault::FaultLog;
-use crate::core::unsaved::EditorCopy;
+use crate::core::disk::allocator::share_pools;
+use crate::core::disk::fault::FaultLog;
+use crate::core::memory::unsaved::EditorCopy;
+use crate::tui::model::UserContext;
 
 /// How long a toast is visible.
 const TOAST: Duration = Duration::from_secs(6);
@@ -51,7 +52,10 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
     };
     let workers = Workers::start(outside, &events)?;
     let faults = FaultLog::new(&setup.faults);
-    let screen = Screen::open(panics::reporter(faults, setup.clock, events.clone()))?;
+    let panicked = events.clone();
+    // The receiver is gone when the program is about to end.
+    let report_panic = move |report| drop(panicked.send(Event::Panicked(report)));
+    let screen = Screen::open(panics::reporter(faults, setup.clock, report_panic))?;
     terminal::listen(events.clone())?;
     let given = UserContext {
         title: setup.title,

@@ -32,7 +32,7 @@ use signal_hook::iterator::Signals;
 use super::app::App;
 use super::event::Event;
 use super::theme::Background;
-use crate::core::fault::is_panic_expected;
+use crate::core::disk::fault::is_panic_expected;
 use crate::core::log::Resume;
 
 /// The terminal in raw mode on the alternate screen; dropping it restores the terminal.

@@ -10,8 +10,8 @@ use std::path::Path;
 use ratatui::style::Style;
 use toml::de::{DeTable, DeValue};
 
-use crate::core::config::{FileWarnings, Warning};
-use crate::core::toml_text;
+use crate::core::memory::config::{FileWarnings, Warning};
+use crate::core::text::toml_text;
 
 /// The default theme file, which documents every role.
 pub const DOCUMENTED: &str = include_str!("../../assets/theme.toml");

@@ -48,13 +48,13 @@ use super::effect::{
 };
 use super::event::{Changes, Event, ReviewCounts};
 use super::{Clock, ContextSource, CurateSetup, StoreSource};
-use crate::core::catalog::LogCatalog;
 use crate::core::change::Author;
-use crate::core::history::History;
-use crate::core::library::Library;
-use crate::core::timeline::{Timeline, directory, summarizer};
-use crate::core::unsaved::UnsavedStore;
-use crate::core::watch::{DirectoryWatcher, WatchEvent};
+use crate::core::change::history::History;
+use crate::core::disk::watch::{DirectoryWatcher, WatchEvent};
+use crate::core::insight::timeline::{Timeline, directory, summarizer};
+use crate::core::memory::library::Library;
+use crate::core::memory::unsaved::UnsavedStore;
+use crate::core::search::catalog::LogCatalog;
 
 pub(crate) use unsaved::THREAD as UNSAVED_THREAD;
 

@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tome::core::change::history::History;
 use tome::core::change::{
-    Author, Change, ChangeContext, ChangeRequest, Direction, Moment, plan, plan_and_commit,
-    plan_move, replay, restore,
+    Author, Change, ChangeContext, ChangeRequest, Direction, plan, plan_and_commit, plan_move,
+    replay, restore,
 };
-use tome::core::citation::Citation;
-use tome::core::history::History;
-use tome::core::layout::{Fields, IndexUpdate, Layout, Matching, Patch};
-use tome::core::store::Store;
+use tome::core::memory::citation::Citation;
+use tome::core::memory::layout::{Fields, IndexUpdate, Layout, Matching, Patch};
+use tome::core::memory::store::Store;
+use tome::core::text::time::Moment;
 use tome::core::{Error, Result};
 
 use crate::support::{copy, directory_in_memory, recover_all, report, tree};

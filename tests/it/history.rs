@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use tome::core::change::{Author, ChangeContext, ChangeRequest, Moment, commit, plan};
-use tome::core::history::History;
-use tome::core::layout::{Layout, Matching, Patch};
-use tome::core::memory::Revision;
-use tome::core::store::Store;
+use tome::core::change::history::History;
+use tome::core::change::{Author, ChangeContext, ChangeRequest, commit, plan};
+use tome::core::disk::revision::Revision;
+use tome::core::memory::layout::{Layout, Matching, Patch};
+use tome::core::memory::store::Store;
+use tome::core::text::time::Moment;
 
 use crate::support::{Home, copy, tree};
 

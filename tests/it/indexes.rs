@@ -6,12 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 
-use tome::core::change::{
-    Author, ChangeContext, ChangeRequest, Direction, Moment, commit, plan, replay,
-};
-use tome::core::history::History;
-use tome::core::layout::{Fields, IndexUpdate, Layout, Matching, Patch, View, index};
-use tome::core::store::Store;
+use tome::core::change::history::History;
+use tome::core::change::{Author, ChangeContext, ChangeRequest, Direction, commit, plan, replay};
+use tome::core::memory::layout::{Fields, IndexUpdate, Layout, Matching, Patch, View, index};
+use tome::core::memory::store::Store;
+use tome::core::text::time::Moment;
 
 use crate::support::{Home, today};
 
@@ -210,7 +209,7 @@ fn words_that_a_person_gave_a_line_of_a_generated_index_stay() {
     let with_c = format!("{reworded}\n## Project\n- [The c.md](c.md) - c\n");
     assert_eq!(bench.read("MEMORY.md"), with_c);
     bench.make(&ChangeRequest::Index(
-        tome::core::layout::IndexUpdate::Repair,
+        tome::core::memory::layout::IndexUpdate::Repair,
     ));
     assert_eq!(bench.read("MEMORY.md"), with_c);
     bench.make(&ChangeRequest::Rename {

@@ -8,12 +8,11 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use tome::core::Error;
-use tome::core::change::{
-    Author, ChangeContext, ChangeRequest, Direction, Moment, commit, plan, replay,
-};
-use tome::core::history::History;
-use tome::core::layout::{Fields, Layout, Matching, Patch};
-use tome::core::store::Store;
+use tome::core::change::history::History;
+use tome::core::change::{Author, ChangeContext, ChangeRequest, Direction, commit, plan, replay};
+use tome::core::memory::layout::{Fields, Layout, Matching, Patch};
+use tome::core::memory::store::Store;
+use tome::core::text::time::Moment;
 
 use crate::support::tree;
 

@@ -305,38 +305,86 @@ fn doors_do_not_know_each_other() {
     }
 }
 
-/// Modules of the core that may import each other: a layout defines how its stores are read,
-/// changed and recorded, in terms of the other modules.
-const ABOUT_EACH_OTHER: [(&str, &str); 3] = [
-    ("change", "layout"),
-    ("history", "layout"),
-    ("layout", "store"),
+/// The rooms of the core, each of which uses only those before it.
+const ROOMS: [&str; 7] = [
+    "text", "disk", "log", "memory", "change", "search", "insight",
 ];
 
 #[test]
-fn rooms_of_the_core_do_not_import_each_other() {
-    let mut imports: BTreeMap<(String, String), String> = BTreeMap::new();
+fn rooms_of_the_core_use_only_those_before_them() {
+    let place = |room: &str| {
+        let found = ROOMS.iter().position(|known| *known == room);
+        found.unwrap_or_else(|| panic!("no rule for the room {room}"))
+    };
     for source in shipped().filter(|source| source.is_in("core")) {
         let Some(room) = source.module.get(1) else {
             continue;
         };
         for path in source.named() {
-            if let [core, other, ..] = path.as_slice()
+            if let [core, other, _, ..] = path.as_slice()
                 && core == "core"
-                && other != room
             {
-                let how = format!("{} names {}", source.name(), path.join("::"));
-                imports.insert((room.clone(), other.clone()), how);
+                let is_before = place(other) <= place(room);
+                assert!(is_before, "{} names {}", source.name(), path.join("::"));
             }
         }
     }
-    for ((one, other), how) in &imports {
-        let is_allowed = ABOUT_EACH_OTHER.contains(&(one, other));
-        let back = imports.get(&(other.clone(), one.clone()));
-        if let Some(back) = back.filter(|_| one < other && !is_allowed) {
-            panic!("{one} and {other} import each other: {how}, {back}");
+}
+
+#[test]
+fn files_of_different_folders_do_not_import_each_other_in_a_circle() {
+    let sources: Vec<Source> = shipped().collect();
+    let number_of: BTreeMap<&[String], usize> = sources
+        .iter()
+        .map(|source| source.module.as_slice())
+        .zip(0..)
+        .collect();
+    let imports: Vec<BTreeSet<usize>> = sources
+        .iter()
+        .map(|source| {
+            let named = source.named();
+            let files = named.iter().filter_map(|path| {
+                let mut files = (1..=path.len()).rev().map(|length| &path[..length]);
+                files.find(|file| number_of.contains_key(file))
+            });
+            // A file and those below it are one module.
+            let others = files.filter(|file| {
+                !source.module.starts_with(file) && !file.starts_with(&source.module)
+            });
+            others.map(|file| number_of[file]).collect()
+        })
+        .collect();
+    for (start, source) in sources.iter().enumerate() {
+        let folder = source.path.parent();
+        for way in circles_through(start, &imports) {
+            let is_in_one_folder = way.iter().all(|at| sources[*at].path.parent() == folder);
+            let names: Vec<String> = way.iter().map(|at| sources[*at].name()).collect();
+            assert!(is_in_one_folder, "a circle: {}", names.join(", "));
         }
     }
+}
+
+/// For each file that this one imports, the shortest way back, if there is one.
+fn circles_through(start: usize, imports: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
+    let ways = imports[start].iter().filter_map(|first| {
+        let mut ways: Vec<Vec<usize>> = vec![vec![start, *first]];
+        let mut met: BTreeSet<usize> = BTreeSet::from([*first]);
+        let mut next = 0;
+        while let Some(way) = ways.get(next).cloned() {
+            let last = way[way.len() - 1];
+            if imports[last].contains(&start) {
+                return Some(way);
+            }
+            for further in &imports[last] {
+                if met.insert(*further) {
+                    ways.push([&way[..], &[*further]].concat());
+                }
+            }
+            next += 1;
+        }
+        None
+    });
+    ways.collect()
 }
 
 /// The module that speaks the protocol.
@@ -366,7 +414,7 @@ fn only_the_change_pipeline_writes_memory_files() {
         "core/change/commit.rs",
         "core/change/in_progress.rs",
         "core/change/recover.rs",
-        "core/sandbox/write.rs",
+        "core/disk/sandbox/write.rs",
     ];
     for source in shipped().filter(|source| !homes.contains(&source.name().as_str())) {
         uses_none_of(
@@ -385,13 +433,13 @@ fn only_the_change_pipeline_writes_memory_files() {
 
 #[test]
 fn what_tome_keeps_for_itself_is_made_in_one_place() {
-    // `core::private` creates files that are accessible to the owner alone.
+    // `core::disk::private` creates files that are accessible to the owner alone.
     let rooms = [
-        "core/history",
-        "core/corpus",
-        "core/unsaved",
-        "core/keep",
-        "core/fault",
+        "core/change/history",
+        "core/search/index",
+        "core/memory/unsaved",
+        "core/log/keep",
+        "core/disk/fault",
         "hook",
     ];
     for source in shipped() {
@@ -416,12 +464,12 @@ fn files_are_opened_in_one_place() {
     // These check that a file is regular, and do not wait for a pipe. The demo opens only the files
     // that it has just written.
     let owners = [
-        "core/demo.rs",
-        "core/foreign.rs",
-        "core/private.rs",
-        "core/sandbox.rs",
-        "core/sandbox/lines.rs",
-        "core/sandbox/write.rs",
+        "core/memory/demo.rs",
+        "core/disk/foreign.rs",
+        "core/disk/private.rs",
+        "core/disk/sandbox.rs",
+        "core/disk/sandbox/lines.rs",
+        "core/disk/sandbox/write.rs",
     ];
     let is_owner = |source: &Source| owners.contains(&source.name().as_str());
     for source in shipped().filter(|source| source.is_in("core") && !is_owner(source)) {
@@ -443,10 +491,10 @@ fn files_are_opened_in_one_place() {
             uses_none_of(&source, &["Connection::"]);
         }
         // Maps need a guard against files that shrink.
-        if source.name() != "core/corpus/directory.rs" {
+        if source.name() != "core/search/index/directory.rs" {
             uses_none_of(&source, &["Mmap"]);
             // The other one has a single call, of a setting.
-            if source.name() != "core/allocator.rs" {
+            if source.name() != "core/disk/allocator.rs" {
                 uses_none_of(&source, &["unsafe "]);
             }
         }

@@ -96,8 +96,8 @@ fn nul_never_reaches_the_file_system() {
     // No argument can contain a NUL, so the core is called directly.
     let home = Home::new();
     home.file("project/.memory/MEMORY.md", "# Memory\n");
-    let store =
-        tome::core::store::Store::open("m", &home.project().join(".memory"), None).expect("opens");
+    let store = tome::core::memory::store::Store::open("m", &home.project().join(".memory"), None)
+        .expect("opens");
     let error = store.read("a\0b.md").expect_err("refused");
     assert_eq!(error.to_string(), "Path escapes memory directory: a\0b.md");
 }

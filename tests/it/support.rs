@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::time::Duration;
 
+use tome::core::change::history::History;
 use tome::core::change::recover_interrupted;
-use tome::core::history::History;
 
 /// The user `nobody`.
 const NOBODY: u32 = 65_534;

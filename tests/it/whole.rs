@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
+use tome::core::change::history::{History, Observer};
 use tome::core::change::{
-    Author, Change, ChangeContext, ChangeRequest, Direction, Moment, interrupted, plan,
-    plan_and_commit, replay,
+    Author, Change, ChangeContext, ChangeRequest, Direction, interrupted, plan, plan_and_commit,
+    replay,
 };
-use tome::core::history::{History, Observer};
-use tome::core::layout::{Layout, Matching, Patch};
-use tome::core::store::Store;
+use tome::core::memory::layout::{Layout, Matching, Patch};
+use tome::core::memory::store::Store;
+use tome::core::text::time::Moment;
 use tome::core::{Error, Result};
 
 use crate::support::{Home, recover_all, tree};
@@ -522,7 +523,7 @@ fn indexed() -> (TestStore, impl Fn() -> Result<Change>) {
     let request = ChangeRequest::Write {
         path: "b.md".to_owned(),
         content: "text of b\n".to_owned(),
-        fields: tome::core::layout::Fields {
+        fields: tome::core::memory::layout::Fields {
             description: Some("of b".to_owned()),
             category: Some("user".to_owned()),
             ..Default::default()

@@ -2,7 +2,7 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use crate::core::timeline::node::Level;
+use crate::core::insight::timeline::node::Level;
 
 #[derive(Debug, ClapArgs)]
 pub struct TocArgs {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::core::curate::{Finding, RULES};
-use crate::core::store::Store;
+use crate::core::insight::curate::{Finding, RULES};
+use crate::core::memory::store::Store;
 
 /// The log with every finding. Paths below `project` are relative to it.
 pub(super) fn log(stores: &[Store], findings: &[Finding], project: Option<&Path>) -> Value {

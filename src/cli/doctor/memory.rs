@@ -6,11 +6,11 @@ use super::super::index::{named, unseen_in_words};
 use super::super::world::World;
 use super::Report;
 use crate::core::change::{ChangeContext, ChangeRequest, plan};
-use crate::core::config::expand;
-use crate::core::curate::check_store;
-use crate::core::discover::{Discovered, FoundStore, Problem};
-use crate::core::layout::{IndexUpdate, Layout, index};
-use crate::core::store::Store;
+use crate::core::insight::curate::check_store;
+use crate::core::memory::config::expand;
+use crate::core::memory::discover::{Discovered, FoundStore, Problem};
+use crate::core::memory::layout::{IndexUpdate, Layout, index};
+use crate::core::memory::store::Store;
 
 /// Returns the stores to check: with `--store` only those, by name or path.
 pub(super) fn chosen(world: &World, mut found: Discovered) -> Discovered {

@@ -6,8 +6,8 @@ use super::super::Failure;
 use super::super::print::{Cell, Printer, TextStyle, format_age};
 use super::super::world::World;
 use super::{AgentRow, Registered, Report};
-use crate::core::checkup::{CacheState, Folder, FolderState};
-use crate::core::layout::format_size;
+use crate::core::insight::checkup::{CacheState, Folder, FolderState};
+use crate::core::memory::layout::format_size;
 
 /// The version, as `tome --version` prints it.
 const VERSION: &str = env!("TOME_VERSION");

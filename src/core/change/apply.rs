@@ -7,8 +7,9 @@ use std::path::Path;
 
 use super::commit::commit_locked;
 use super::recover::recover_interrupted_locked;
-use super::{Author, Change, Edit, Moment};
-use crate::core::history::{History, Lock, Record};
+use super::{Author, Change, Edit};
+use crate::core::change::history::{History, Lock, Record};
+use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
 
 /// How often a change is planned when other programs' writes conflict with it.

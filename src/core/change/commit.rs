@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 
 use super::in_progress::{CommitInProgress, at, open_roots};
 use super::recover::{abandon, recover_interrupted_locked, supersede};
-use super::{Author, Change, ChangeVerb, Edit, Moment};
-use crate::core::diff;
-use crate::core::error::Conflict;
-use crate::core::history::{FileChange, History, Record, Tombstone};
-use crate::core::memory::Revision;
-use crate::core::sandbox::{Attributes, Displaced, Root};
+use super::{Author, Change, ChangeVerb, Edit};
+use crate::core::change::history::{FileChange, History, Record, Tombstone};
+use crate::core::disk::error::Conflict;
+use crate::core::disk::revision::Revision;
+use crate::core::disk::sandbox::{Attributes, Displaced, Root};
+use crate::core::text::diff;
+use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
 
 /// Commits `change` under the stores' locks, if the files still have the revisions that it expects.

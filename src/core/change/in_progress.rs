@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::{Author, ChangeVerb};
-use crate::core::history::{FileChange, History, Record};
-use crate::core::memory::Revision;
-use crate::core::sandbox::{Attributes, Root};
+use crate::core::change::history::{FileChange, History, Record};
+use crate::core::disk::revision::Revision;
+use crate::core::disk::sandbox::{Attributes, Root};
 use crate::core::{Error, Result};
 
 /// A change that is being committed.

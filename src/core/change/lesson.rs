@@ -2,11 +2,13 @@
 
 use super::PlannedFiles;
 use super::plan::{Planner, Principle};
-use crate::core::citation::{Citation, CitedPart};
-use crate::core::header::label::{EntryAddition, entries, extend_entry};
-use crate::core::layout::{Fields, Operation, WriteInput};
-use crate::core::link::relative_target;
-use crate::core::memory::{Entry, one_line, stem};
+use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::layout::{Fields, FileView as _, Operation, WriteInput};
+use crate::core::memory::stem;
+use crate::core::text::header::Entry;
+use crate::core::text::header::label::{EntryAddition, entries, extend_entry};
+use crate::core::text::link::relative_target;
+use crate::core::text::one_line;
 use crate::core::{Error, Result};
 
 /// A lesson with its file and the file's text.

@@ -5,13 +5,15 @@ use std::collections::HashSet;
 
 use super::plan::{ChangeContext, Planner};
 use super::transfer::between;
-use super::{Change, ChangeVerb, Moment, PlannedFiles};
-use crate::core::combine::Combination;
-use crate::core::header::replaced;
-use crate::core::layout::{Fields, Layout, Operation, WriteInput};
-use crate::core::link::{self, Link, LinkSyntax};
-use crate::core::memory::{Memory, Revision, stem};
-use crate::core::store::Store;
+use super::{Change, ChangeVerb, PlannedFiles};
+use crate::core::change::combine::Combination;
+use crate::core::disk::revision::Revision;
+use crate::core::memory::layout::{Fields, FileView as _, Layout, Operation, WriteInput};
+use crate::core::memory::store::Store;
+use crate::core::memory::{Memory, stem};
+use crate::core::text::header::replaced;
+use crate::core::text::link::{self, Link, LinkSyntax};
+use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
 
 /// A memory and the store that it is in.

@@ -1,8 +1,8 @@
 //! Finds links that would be dead once memories are deleted.
 
-use crate::core::link::{self, LinkSyntax};
+use crate::core::memory::store::Store;
 use crate::core::memory::{Memory, stem};
-use crate::core::store::Store;
+use crate::core::text::link::{self, LinkSyntax};
 use crate::core::{Error, Result};
 
 /// The memories, other than those at `paths`, that link to one of `paths`; each once.
@@ -50,7 +50,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::core::layout::Layout;
+    use crate::core::memory::layout::Layout;
 
     #[test]
     fn a_memory_is_linked_to_by_its_name_or_by_that_of_its_file() {

@@ -1,13 +1,17 @@
 //! From a request to a change: plans the content of each file.
 
-use super::{Change, ChangeVerb, Moment, PlannedFiles};
-use crate::core::citation::Citation;
-use crate::core::error::Conflict;
-use crate::core::header::replaced;
-use crate::core::layout::{Fields, IndexUpdate, Layout, Matching, Operation, Patch, WriteInput};
-use crate::core::link::{self, Link, LinkSyntax};
-use crate::core::memory::{Revision, stem};
-use crate::core::store::Store;
+use super::{Change, ChangeVerb, PlannedFiles};
+use crate::core::disk::error::Conflict;
+use crate::core::disk::revision::Revision;
+use crate::core::memory::citation::Citation;
+use crate::core::memory::layout::{
+    Fields, FileView as _, IndexUpdate, Layout, Matching, Operation, Patch, WriteInput,
+};
+use crate::core::memory::stem;
+use crate::core::memory::store::Store;
+use crate::core::text::header::replaced;
+use crate::core::text::link::{self, Link, LinkSyntax};
+use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
 
 /// A requested change to a store.

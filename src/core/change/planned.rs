@@ -3,11 +3,12 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Change, ChangeVerb, Edit, Moment};
-use crate::core::layout::TouchedFile;
+use super::{Change, ChangeVerb, Edit};
+use crate::core::disk::sandbox::Attributes;
+use crate::core::memory::layout::{FileView, TouchedFile};
+use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory};
-use crate::core::sandbox::Attributes;
-use crate::core::store::Store;
+use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
 
 /// A store overlaid with planned edits; nothing is written.
@@ -57,11 +58,6 @@ impl<'a> PlannedFiles<'a> {
         Ok(bytes)
     }
 
-    /// The time of the plan.
-    pub fn moment(&self) -> &Moment {
-        self.moment
-    }
-
     /// The bytes of a file, planned edits included.
     pub fn bytes(&self, file: &str) -> Result<Option<Vec<u8>>> {
         match self.slots.get(file) {
@@ -70,50 +66,9 @@ impl<'a> PlannedFiles<'a> {
         }
     }
 
-    /// The text of a file, planned edits included; an error if it is not UTF-8.
-    pub fn text(&self, file: &str) -> Result<Option<String>> {
-        let file = self.store.root().resolve(file)?;
-        let bytes = self.bytes(&file)?;
-        let text = bytes.map(|bytes| self.store.decoded(&file, bytes));
-        text.transpose()
-    }
-
-    /// Whether the file exists, planned edits included.
-    pub fn contains(&self, file: &str) -> bool {
-        match self.slots.get(file) {
-            Some(slot) => slot.after.is_some(),
-            None => self.store.root().has(file),
-        }
-    }
-
-    /// When a file on disk was last changed, in milliseconds since 1970.
-    pub fn modified(&self, file: &str) -> Option<i64> {
-        self.store
-            .root()
-            .find_file(file)
-            .map(|found| found.modified)
-    }
-
-    /// The name on disk of a file that the plan renames.
-    pub fn renamed_from(&self, file: &str) -> Option<&str> {
-        let mut renamed = self.renamed.iter();
-        let (from, _) = renamed.find(|(_, to)| to == file)?;
-        Some(from)
-    }
-
     /// Sets the content of a file; `None` removes it.
     pub fn set(&mut self, file: &str, after: Option<Vec<u8>>) -> Result<()> {
         self.set_file(file, after, false)
-    }
-
-    /// Sets the content of a generated file, such as an index.
-    pub fn set_derived(&mut self, file: &str, text: String) -> Result<()> {
-        self.set_file(file, Some(text.into_bytes()), true)
-    }
-
-    /// Removes a generated file.
-    pub fn remove_derived(&mut self, file: &str) -> Result<()> {
-        self.set_file(file, None, true)
     }
 
     fn set_file(&mut self, file: &str, after: Option<Vec<u8>>, derived: bool) -> Result<()> {
@@ -149,49 +104,6 @@ impl<'a> PlannedFiles<'a> {
         if let Some(slot) = self.slots.get_mut(file) {
             slot.attributes = attributes;
         }
-    }
-
-    /// The memories as they are on disk.
-    pub fn memories_before(&self) -> Result<&[Memory]> {
-        if self.before.get().is_none() {
-            let listed = self.store.list()?;
-            // The cell is empty: it is not shared with other threads.
-            drop(self.before.set(listed));
-        }
-        Ok(self.before.get().map_or(&[], Vec::as_slice))
-    }
-
-    /// The memories, planned edits included.
-    pub fn memories_after(&self) -> Result<Vec<Memory>> {
-        let rules = self.store.rules();
-        let mut memories = self.memories_before()?.to_vec();
-        for (file, slot) in self.slots.iter().filter(|(_, slot)| !slot.derived) {
-            let reference = rules.reference_of(file);
-            memories.retain(|memory| memory.path != reference);
-            let is_memory = rules.kind(file) != FileKind::Index;
-            if let Some(bytes) = slot.after.as_ref().filter(|_| is_memory) {
-                memories.push(rules.read(file, &String::from_utf8_lossy(bytes)));
-            }
-        }
-        memories.sort_by_cached_key(|memory| {
-            let file = rules.file_of(&memory.path);
-            (rules.rank(&file), file)
-        });
-        Ok(memories)
-    }
-
-    /// One memory as it is on disk.
-    pub fn memory_before(&self, file: &str) -> Result<Memory> {
-        let bytes = match self.slots.get(file) {
-            Some(slot) => slot.before.clone(),
-            None => self.on_disk(file)?,
-        };
-        self.read(file, bytes)
-    }
-
-    /// One memory, planned edits included.
-    pub fn memory_after(&self, file: &str) -> Result<Memory> {
-        self.read(file, self.bytes(file)?)
     }
 
     fn read(&self, file: &str, bytes: Option<Vec<u8>>) -> Result<Memory> {
@@ -271,5 +183,85 @@ impl<'a> PlannedFiles<'a> {
             edits: self.into_edits(),
             of: None,
         }
+    }
+}
+
+impl FileView for PlannedFiles<'_> {
+    fn moment(&self) -> &Moment {
+        self.moment
+    }
+
+    fn text(&self, file: &str) -> Result<Option<String>> {
+        let file = self.store.root().resolve(file)?;
+        let bytes = self.bytes(&file)?;
+        let text = bytes.map(|bytes| self.store.decoded(&file, bytes));
+        text.transpose()
+    }
+
+    fn contains(&self, file: &str) -> bool {
+        match self.slots.get(file) {
+            Some(slot) => slot.after.is_some(),
+            None => self.store.root().has(file),
+        }
+    }
+
+    fn modified(&self, file: &str) -> Option<i64> {
+        self.store
+            .root()
+            .find_file(file)
+            .map(|found| found.modified)
+    }
+
+    fn renamed_from(&self, file: &str) -> Option<&str> {
+        let mut renamed = self.renamed.iter();
+        let (from, _) = renamed.find(|(_, to)| to == file)?;
+        Some(from)
+    }
+
+    fn set_derived(&mut self, file: &str, text: String) -> Result<()> {
+        self.set_file(file, Some(text.into_bytes()), true)
+    }
+
+    fn remove_derived(&mut self, file: &str) -> Result<()> {
+        self.set_file(file, None, true)
+    }
+
+    fn memories_before(&self) -> Result<&[Memory]> {
+        if self.before.get().is_none() {
+            let listed = self.store.list()?;
+            // The cell is empty: it is not shared with other threads.
+            drop(self.before.set(listed));
+        }
+        Ok(self.before.get().map_or(&[], Vec::as_slice))
+    }
+
+    fn memories_after(&self) -> Result<Vec<Memory>> {
+        let rules = self.store.rules();
+        let mut memories = self.memories_before()?.to_vec();
+        for (file, slot) in self.slots.iter().filter(|(_, slot)| !slot.derived) {
+            let reference = rules.reference_of(file);
+            memories.retain(|memory| memory.path != reference);
+            let is_memory = rules.kind(file) != FileKind::Index;
+            if let Some(bytes) = slot.after.as_ref().filter(|_| is_memory) {
+                memories.push(rules.read(file, &String::from_utf8_lossy(bytes)));
+            }
+        }
+        memories.sort_by_cached_key(|memory| {
+            let file = rules.file_of(&memory.path);
+            (rules.rank(&file), file)
+        });
+        Ok(memories)
+    }
+
+    fn memory_before(&self, file: &str) -> Result<Memory> {
+        let bytes = match self.slots.get(file) {
+            Some(slot) => slot.before.clone(),
+            None => self.on_disk(file)?,
+        };
+        self.read(file, bytes)
+    }
+
+    fn memory_after(&self, file: &str) -> Result<Memory> {
+        self.read(file, self.bytes(file)?)
     }
 }

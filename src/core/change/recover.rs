@@ -9,9 +9,9 @@ use std::path::Path;
 use super::Change;
 use super::in_progress::{CommitInProgress, open_roots};
 use crate::core::Result;
-use crate::core::history::{FileChange, History, Record, Unfinished};
-use crate::core::memory::Revision;
-use crate::core::sandbox::Attributes;
+use crate::core::change::history::{FileChange, History, Record, Unfinished};
+use crate::core::disk::revision::Revision;
+use crate::core::disk::sandbox::Attributes;
 
 /// Rolls back or cleans up after processes that died while changing one of the stores at `roots`.
 /// Stores whose lock is held are skipped. Every change is tried; the error is that of the first

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use super::{Change, ChangeVerb, Direction, Edit, Moment, PlannedFiles};
-use crate::core::diff;
-use crate::core::error::Conflict;
-use crate::core::history::{FileChange, History, Record};
-use crate::core::memory::Revision;
-use crate::core::sandbox::Root;
-use crate::core::store::Store;
+use super::{Change, ChangeVerb, Direction, Edit, PlannedFiles};
+use crate::core::change::history::{FileChange, History, Record};
+use crate::core::disk::error::Conflict;
+use crate::core::disk::revision::Revision;
+use crate::core::disk::sandbox::Root;
+use crate::core::memory::store::Store;
+use crate::core::text::diff;
+use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
 
 /// Plans undoing or redoing `record`. A file that is as the change left it gets its other version

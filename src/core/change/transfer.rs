@@ -2,11 +2,11 @@
 
 use super::plan::{ChangeContext, Planner};
 use super::{Change, ChangeVerb, PlannedFiles};
-use crate::core::header::replaced;
-use crate::core::layout::{Fields, Layout, Operation, WriteInput, index};
-use crate::core::link::{self, Link, LinkSyntax};
+use crate::core::memory::layout::{Fields, FileView as _, Layout, Operation, WriteInput, index};
 use crate::core::memory::stem;
-use crate::core::store::Store;
+use crate::core::memory::store::Store;
+use crate::core::text::header::replaced;
+use crate::core::text::link::{self, Link, LinkSyntax};
 use crate::core::{Error, Result};
 
 /// What becomes of the links between a moved memory and the store that it leaves.
@@ -284,8 +284,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::super::Moment;
     use super::*;
+    use crate::core::text::time::Moment;
 
     fn store(at: &Path, name: &str, files: &[(&str, &str)]) -> Store {
         let root = at.join(name);

@@ -17,7 +17,7 @@ use super::sink::{Carry, RecordStamp, Sink};
 use super::{
     Agent, Format, Head, LogFile, LogLocations, LogStart, Message, Origin, Resume, Role, location,
 };
-use crate::core::foreign::{LONGEST_RECORD, Line, next_line};
+use crate::core::disk::foreign::{LONGEST_RECORD, Line, next_line};
 use crate::core::{Error, Result};
 
 pub(super) const FORMAT: Format = Format {

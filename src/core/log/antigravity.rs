@@ -10,11 +10,12 @@
 use std::path::{Path, PathBuf};
 
 use super::asked::take_asked;
-use super::content;
 use super::decode::{Decode, Recognized};
 use super::json::{self, Object, Raw};
 use super::sink::{RecordStamp, Sink};
-use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Role, location, no_resume};
+use super::{
+    Agent, Format, Head, LogFile, LogLocations, Origin, Role, content, location, no_resume,
+};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Antigravity,

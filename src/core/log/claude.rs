@@ -13,7 +13,7 @@ use super::{
     Agent, Format, Head, LogFile, LogLocations, Message, MessageKind, Origin, Resume, Role,
     TitleSource, fork, location, option, origin,
 };
-use crate::core::parallel::on_all_cores;
+use crate::core::disk::parallel::on_all_cores;
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::ClaudeCode,

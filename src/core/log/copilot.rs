@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::content;
 use super::decode::{Decode, Recognized};
 use super::json::{Object, Raw};
 use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{
-    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, location, option,
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, content,
+    location, option,
 };
 
 pub(super) const FORMAT: Format = Format {

@@ -10,11 +10,12 @@ mod replay;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::content;
 use super::decode::Decode;
 use super::json::{self, JsonItem, Object, Raw};
 use super::sink::{RecordStamp, Sink, ToolUse};
-use super::{Agent, Format, LogFile, LogLocations, Origin, Role, TitleSource, location, no_resume};
+use super::{
+    Agent, Format, LogFile, LogLocations, Origin, Role, TitleSource, content, location, no_resume,
+};
 use crate::core::Result;
 
 pub(super) const FORMAT: Format = Format {

@@ -12,7 +12,7 @@ use super::sink::{Carry, Sink, name_early_results};
 use super::{
     Agent, Head, LogFile, MOST_MESSAGES, Message, ReadWhole, Skipped, Transcript, location,
 };
-use crate::core::foreign::{LONGEST_RECORD, Line, next_line};
+use crate::core::disk::foreign::{LONGEST_RECORD, Line, next_line};
 use crate::core::{Error, Result};
 
 /// How an agent's logs become messages.

@@ -8,15 +8,14 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::content;
 use super::decode::Decode;
 use super::json::{self, Object, Raw};
 use super::sink::{Carry, RecordStamp, Sink, ToolUse};
 use super::{
     Agent, Format, Head, LogFile, LogLocations, Message, Origin, Resume, Role, Skipped,
-    TitleSource, location, option,
+    TitleSource, content, location, option,
 };
-use crate::core::foreign::{LARGEST_WHOLE, LONGEST_RECORD, Line, next_line};
+use crate::core::disk::foreign::{LARGEST_WHOLE, LONGEST_RECORD, Line, next_line};
 use crate::core::{Error, Result};
 
 pub(super) const FORMAT: Format = Format {

@@ -8,12 +8,13 @@ use std::path::PathBuf;
 
 use rusqlite::Row;
 
-use super::content;
 use super::database::{self, text, time, value};
 use super::decode::Decode;
 use super::json::{self, Object, Raw};
 use super::sink::{RecordStamp, Sink, ToolUse};
-use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource};
+use super::{
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, content,
+};
 use crate::core::Result;
 
 pub(super) const FORMAT: Format = Format {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::foreign::LONGEST_RECORD;
+use crate::core::disk::foreign::LONGEST_RECORD;
 
 /// Where a title comes from, in ascending order of priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]

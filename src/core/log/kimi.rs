@@ -9,11 +9,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::content;
 use super::decode::{Decode, Recognized};
 use super::json::{self, JsonItem, Object, Raw};
 use super::sink::{RecordStamp, Sink, TextSource, ToolUse};
-use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, location};
+use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, content, location};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Kimi,

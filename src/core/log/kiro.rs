@@ -11,12 +11,12 @@ mod conversation;
 
 use std::path::{Path, PathBuf};
 
-use super::content;
-use super::database;
 use super::decode::{Decode, Recognized};
 use super::json::{self, Object, Raw};
 use super::sink::{RecordStamp, Sink, ToolUse};
-use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, location};
+use super::{
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, content, database, location,
+};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Kiro,

@@ -10,8 +10,8 @@ use std::time::UNIX_EPOCH;
 use memchr::memrchr;
 
 use super::{Agent, LogFile, LogStart, antigravity, fork};
-use crate::core::foreign::{LARGEST_LOG, LARGEST_WHOLE, open_capped, read_capped};
-use crate::core::trust::TrustBoundary;
+use crate::core::disk::foreign::{LARGEST_LOG, LARGEST_WHOLE, open_capped, read_capped};
+use crate::core::disk::trust::TrustBoundary;
 use crate::core::{Error, Result};
 
 /// The directories to search; the caller sets them from home, environment and settings.

@@ -9,8 +9,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::decode::Decode;
-use super::json;
-use super::{Agent, Format, LogFile, LogLocations, location, no_resume, session};
+use super::{Agent, Format, LogFile, LogLocations, json, location, no_resume, session};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Openclaw,

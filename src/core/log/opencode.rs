@@ -10,12 +10,12 @@ mod tree;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::content;
 use super::decode::Decode;
 use super::json::Object;
 use super::sink::{Carry, RecordStamp, Sink, ToolUse};
 use super::{
-    Agent, Format, Head, LogFile, LogLocations, Message, Origin, Resume, Role, fork, option,
+    Agent, Format, Head, LogFile, LogLocations, Message, Origin, Resume, Role, content, fork,
+    option,
 };
 use crate::core::Result;
 

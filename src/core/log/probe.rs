@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use super::decode::Decoder;
 use super::{Agent, LogFile, LogLocations, Skipped, location, opencode, read_each};
 use crate::core::Result;
-use crate::core::foreign::{LONGEST_RECORD, Line, next_line};
+use crate::core::disk::foreign::{LONGEST_RECORD, Line, next_line};
 
 /// A log or a database that is there and not understood.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,12 +5,12 @@
 
 use std::path::PathBuf;
 
-use super::content;
 use super::decode::{Decode, Recognized};
 use super::json::{Object, Raw};
 use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{
-    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, location,
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, content,
+    location,
 };
 
 pub(super) const FORMAT: Format = Format {

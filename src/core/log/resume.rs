@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::core::hidden::is_hidden;
+use crate::core::text::hidden::is_hidden;
 
 /// The agent's own command that continues a session.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,11 +6,10 @@
 
 use std::path::PathBuf;
 
-use super::content;
 use super::decode::{Decode, Recognized};
 use super::json::{self, Object, Raw};
 use super::sink::{RecordStamp, Sink, ToolUse};
-use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, location};
+use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, content, location};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Vibe,

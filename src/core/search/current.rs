@@ -2,10 +2,10 @@
 
 use super::{MemoryTexts, Sources};
 use crate::core::Result;
-use crate::core::catalog::{LogCatalog, ScopedCorpus, read_corpus};
-use crate::core::corpus::{Corpus, Progress, ReadResults};
 use crate::core::log::LogFile;
-use crate::core::store::Store;
+use crate::core::memory::store::Store;
+use crate::core::search::catalog::{LogCatalog, ScopedCorpus, read_corpus};
+use crate::core::search::index::{Corpus, Progress, ReadResults};
 
 /// The result of a search, with what could not be read.
 #[derive(Debug)]
@@ -93,9 +93,9 @@ fn search_with_logs<T>(
 mod tests {
     use super::super::fixture::{TestHome, conversation};
     use super::*;
-    use crate::core::catalog::LogScope;
     use crate::core::log::LogLocations;
-    use crate::core::query::{Query, noon};
+    use crate::core::search::catalog::LogScope;
+    use crate::core::search::query::{Query, noon};
     use crate::core::search::recall::{RecallRequest, Scope, recall};
 
     fn catalog(home: &TestHome) -> LogCatalog {
@@ -107,7 +107,7 @@ mod tests {
             kept: None,
             cache: home.path("cache"),
             scope: LogScope::All,
-            timeline: crate::core::config::TimelineSettings::default(),
+            timeline: crate::core::memory::config::TimelineSettings::default(),
         }
     }
 

@@ -22,11 +22,11 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, snippet};
-use crate::core::catalog::{last_activity, log_title};
-use crate::core::corpus::{Corpus, MessageAt, MessageFilter, Part, WantedWord, index_words};
+use crate::core::disk::parallel::on_all_cores;
 use crate::core::log::Role;
-use crate::core::parallel::on_all_cores;
-use crate::core::query::{Atom, MatchMode, Polarity, Query, SearchArea};
+use crate::core::search::catalog::{last_activity, log_title};
+use crate::core::search::index::{Corpus, MessageAt, MessageFilter, Part, WantedWord, index_words};
+use crate::core::search::query::{Atom, MatchMode, Polarity, Query, SearchArea};
 use crate::core::text::clip;
 
 use group::LogLine;
@@ -694,7 +694,7 @@ mod tests {
 
     use super::super::fixture::{TestHome, conversation};
     use super::*;
-    use crate::core::query::noon;
+    use crate::core::search::query::noon;
 
     fn query(text: &str) -> Query {
         Query::parse(text, &noon()).expect("a query")

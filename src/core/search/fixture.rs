@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use super::MemoryTexts;
-use crate::core::corpus::{BuildOptions, Corpus, ReadResults};
-use crate::core::layout::Layout;
 use crate::core::log::{self, LogFile, LogLocations};
-use crate::core::store::Store;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
+use crate::core::search::index::{BuildOptions, Corpus, ReadResults};
 
 /// The notes are of the first session; each conversation is a session of its own.
 pub(in crate::core) struct TestHome {

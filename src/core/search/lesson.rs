@@ -2,11 +2,11 @@
 
 use super::needle::Needles;
 use super::{MemoryText, MemoryTexts};
-use crate::core::citation::{Citation, CitedPart};
-use crate::core::grip_comment::without_grips;
-use crate::core::layout::Layout;
 use crate::core::memory::FileKind;
-use crate::core::query::Query;
+use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::layout::Layout;
+use crate::core::search::query::Query;
+use crate::core::text::grip_comment::without_grips;
 
 /// The answer if no lesson matches.
 pub const NONE: &str = "No universal patterns matched your query in coder memory.";

@@ -44,7 +44,7 @@ fn distance(text: &str, from: usize, to: usize) -> Option<usize> {
 mod tests {
     use super::super::needle::Needles;
     use super::*;
-    use crate::core::query::{Query, noon};
+    use crate::core::search::query::{Query, noon};
 
     fn near(query: &str, text: &str) -> f32 {
         let needles = Needles::of(&Query::of_prose(query, &noon()));

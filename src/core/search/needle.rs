@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::beginning::{Beginnings, beginnings_of};
-use crate::core::corpus::{WantedForms, index_words};
-use crate::core::query::{MatchMode, Query};
+use crate::core::search::index::{WantedForms, index_words};
+use crate::core::search::query::{MatchMode, Query};
 use crate::core::text::{self, Stems, Term, Word, fold, is_common, stem, word_at, words};
 
 /// The maximum number of words of a query that are searched.
@@ -274,7 +274,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::core::query::noon;
+    use crate::core::search::query::noon;
 
     fn needles(query: &str) -> Needles {
         Needles::of(&Query::of_prose(query, &noon()))

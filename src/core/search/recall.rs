@@ -20,12 +20,12 @@ use super::score::{
     session_scores,
 };
 use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, snippet};
-use crate::core::corpus::{
+use crate::core::disk::parallel::on_all_cores;
+use crate::core::log::{MessageKind, Origin, Role};
+use crate::core::search::index::{
     Corpus, FoundForms, MessageAt, MessageFilter, Part, RankRequest, WantedWord,
 };
-use crate::core::log::{MessageKind, Origin, Role};
-use crate::core::parallel::on_all_cores;
-use crate::core::query::{Filters, Query, SearchArea};
+use crate::core::search::query::{Filters, Query, SearchArea};
 use crate::core::text::{is_question, words};
 
 use phrase::Phrase;
@@ -686,7 +686,7 @@ mod tests {
 
     use super::super::fixture::{TestHome, conversation};
     use super::*;
-    use crate::core::query::noon;
+    use crate::core::search::query::noon;
 
     fn request(home: &TestHome, query: &str, (scope, limit): (Scope, usize)) -> RecallResult {
         let (memories, corpus) = (home.memories(), home.corpus());

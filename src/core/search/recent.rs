@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 
 use super::{Hit, Sources, allowed_logs, allows_memory};
-use crate::core::catalog::{last_activity, log_title};
-use crate::core::corpus::Log;
 use crate::core::memory::FileKind;
-use crate::core::query::{Filters, SearchArea};
+use crate::core::search::catalog::{last_activity, log_title};
+use crate::core::search::index::Log;
+use crate::core::search::query::{Filters, SearchArea};
 
 /// What the filters of a query admit.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl RecentItem<'_> {
 mod tests {
     use super::super::fixture::{TestHome, conversation};
     use super::*;
-    use crate::core::query::{Query, noon};
+    use crate::core::search::query::{Query, noon};
 
     #[test]
     fn the_newest_comes_first_and_filters_count() {

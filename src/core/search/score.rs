@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 
 use super::needle::NeedleMatch;
-use crate::core::corpus::WordCount;
+use crate::core::search::index::WordCount;
 
 /// How soon repetitions of a word stop adding to the score (BM25's k1).
 const SATURATION: f32 = 0.6;

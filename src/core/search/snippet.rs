@@ -1,7 +1,6 @@
 //! One line of a text around a match.
 
-use crate::core::text::clip;
-use crate::core::work;
+use crate::core::text::{clip, work};
 
 /// The maximum number of characters of a snippet, dots included.
 pub(super) const LONGEST: usize = 300;

@@ -5,18 +5,18 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::core::Result;
-use crate::core::grip_comment::grip_comments;
-use crate::core::header::frontmatter::Frontmatter;
-use crate::core::header::lines;
-use crate::core::header::meta::Meta;
-use crate::core::layout::Layout;
-use crate::core::layout::coder::README;
-use crate::core::layout::index::INDEX;
-use crate::core::layout::listing::{Bullet, bullets, without_bullets};
-use crate::core::link::resolve_target;
+use crate::core::disk::sandbox::FoundFile;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::coder::README;
+use crate::core::memory::layout::index::INDEX;
+use crate::core::memory::layout::listing::{Bullet, bullets, without_bullets};
+use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory};
-use crate::core::sandbox::FoundFile;
-use crate::core::store::Store;
+use crate::core::text::grip_comment::grip_comments;
+use crate::core::text::header::frontmatter::Frontmatter;
+use crate::core::text::header::lines;
+use crate::core::text::header::meta::Meta;
+use crate::core::text::link::resolve_target;
 
 /// The memories and index files of some stores.
 #[derive(Debug, Clone, Default)]

@@ -15,9 +15,9 @@ use super::super::call::{Call, ClientIdentity, names};
 use super::super::subscription::Subscriptions;
 use super::super::table::{Served, Tool, ToolEffect};
 use super::super::{Access, ServedStore, ServerSetup, StorePurpose, prompt, recall, resource};
-use crate::core::hidden::without_hidden;
-use crate::core::layout::Layout;
-use crate::core::store::Store;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
+use crate::core::text::hidden::without_hidden;
 
 /// How many resources one page lists.
 const PAGE: usize = 200;

@@ -26,23 +26,24 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::Event as Input;
 use ratatui::layout::Size;
 
-use super::{App, UserContext};
-use crate::core::change::{ChangeContext, ChangeRequest, Moment, plan};
-use crate::core::config::EditorKeys;
-use crate::core::library::Library;
-use crate::core::memory::Revision;
-use crate::core::store::{Document, StoreId};
-use crate::tui::Exit;
-use crate::tui::dump;
+use super::App;
+use crate::core::change::{ChangeContext, ChangeRequest, plan};
+use crate::core::disk::revision::Revision;
+use crate::core::memory::config::EditorKeys;
+use crate::core::memory::library::Library;
+use crate::core::memory::store::{Document, StoreId};
+use crate::core::text::time::Moment;
 use crate::tui::effect::{
     Effect, LibraryJob, NewMemory, Request, Target, TerminalJob, UndoDirection, WriteJob,
 };
 use crate::tui::event::Event;
 use crate::tui::keymap::{KeyContext, Keymap};
 use crate::tui::keys::keys;
+use crate::tui::model::UserContext;
 use crate::tui::pane::browse::fixture;
 use crate::tui::theme::{Background, ColorDepth, Terminal as Facts, Theme};
 use crate::tui::worker::context::editable_piece;
+use crate::tui::{Exit, dump};
 
 /// An app with a library on disk; reads are performed at once, nothing is written.
 struct TestApp {
@@ -70,7 +71,7 @@ impl TestApp {
                 title: "shop".to_owned(),
                 zone: TimeZone::UTC,
                 editor_keys: EditorKeys::Readline,
-                scope: Some(crate::core::discover::DiscoveryScope::Project),
+                scope: Some(crate::core::memory::discover::DiscoveryScope::Project),
                 agents: context::agents(),
             },
         );

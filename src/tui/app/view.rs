@@ -6,12 +6,13 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::App;
-use crate::core::discover::DiscoveryScope;
+use crate::core::memory::discover::DiscoveryScope;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, cut, escape_line};
 use crate::tui::chrome::{Hint, count, two_ends};
 use crate::tui::keymap::{KeyContext, editor_hints};
-use crate::tui::pane::{PaneContext, Tone};
+use crate::tui::model::PaneContext;
+use crate::tui::pane::Tone;
 use crate::tui::theme::Role;
 
 impl App {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
 use super::Paint;
-use crate::core::work;
+use crate::core::text::work;
 use crate::tui::theme::Role;
 
 /// The grammars of every language, loaded once and shared.

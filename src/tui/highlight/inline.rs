@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Paint;
-use crate::core::work;
+use crate::core::text::work;
 use crate::tui::theme::Role;
 
 /// What is still open at the end of a line.

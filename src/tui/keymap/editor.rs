@@ -1,6 +1,6 @@
 //! The editor's own keys, which no keymap file rebinds, for the help.
 
-use crate::core::config::EditorKeys;
+use crate::core::memory::config::EditorKeys;
 
 /// A heading, and keys with what they do.
 pub(crate) type KeyGroup = (&'static str, &'static [(&'static str, &'static str)]);

@@ -13,13 +13,13 @@ use ratatui::crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers}
 use ratatui::layout::Size;
 
 use super::measured_app;
-use crate::core::catalog::LogCatalog;
 use crate::core::change::Author;
-use crate::core::config::CurateSettings;
-use crate::core::context::{AgentContext, Draft, KnownAgent};
-use crate::core::discover::Environment;
-use crate::core::history::History;
+use crate::core::change::history::History;
+use crate::core::insight::context::{AgentContext, Draft, KnownAgent};
 use crate::core::log::Agent;
+use crate::core::memory::config::CurateSettings;
+use crate::core::memory::discover::Environment;
+use crate::core::search::catalog::LogCatalog;
 use crate::core::search::find::SearchState;
 use crate::core::{Error, Result};
 use crate::tui::app::App;
@@ -234,9 +234,9 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::core::catalog::LogScope;
-    use crate::core::change::Moment;
     use crate::core::log::LogLocations;
+    use crate::core::search::catalog::LogScope;
+    use crate::core::text::time::Moment;
 
     #[test]
     fn a_key_is_answered_by_the_workers_of_the_program() {
@@ -250,7 +250,7 @@ mod tests {
             kept: None,
             cache: home.path().join("cache"),
             scope: LogScope::All,
-            timeline: crate::core::config::TimelineSettings::default(),
+            timeline: crate::core::memory::config::TimelineSettings::default(),
         };
         let clock: Clock = || Moment {
             time: jiff::Timestamp::UNIX_EPOCH,

@@ -6,8 +6,8 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Span;
 use ratatui::widgets::Clear;
 
+use crate::core::insight::timeline::node::NodeId;
 use crate::core::log::LogFile;
-use crate::core::timeline::node::NodeId;
 use crate::tui::action::Action;
 use crate::tui::cells::escape_line;
 use crate::tui::chrome::{dialog, two_ends};
@@ -15,7 +15,8 @@ use crate::tui::effect::Request;
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
-use crate::tui::pane::{Handled, Pane, PaneContext, Step};
+use crate::tui::model::PaneContext;
+use crate::tui::pane::{Handled, Pane, Step};
 use crate::tui::theme::Role;
 use crate::tui::widget::list::{Cursor, Move};
 

@@ -6,40 +6,16 @@ use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
 
 use super::merge::{MergePlaces, undecided};
-use crate::core::change::MergeTexts;
-use crate::core::combine::{Combination, Take};
-use crate::core::memory::{Revision, stem};
-use crate::core::store::StoreId;
-use crate::core::unsaved::Unsaved;
+use crate::core::change::combine::{Combination, Take};
+use crate::core::memory::stem;
+use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::effect::SaveKind;
 use crate::tui::keymap::KeyContext;
+use crate::tui::model::{MergeTask, PaneContext};
 use crate::tui::pane::editor::EditorPane;
-use crate::tui::pane::{Handled, Pane, PaneContext, Step};
+use crate::tui::pane::{Handled, Pane, Step};
 use crate::tui::widget::merge::{Choice, Merge as Widget};
-
-/// Memories that are to become one, and their texts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MergeTask {
-    /// The memory that stays.
-    pub(crate) into: (StoreId, String),
-    pub(crate) others: Vec<(StoreId, String)>,
-    pub(crate) texts: MergeTexts,
-}
-
-/// A memory that goes when the merged text is saved, as it was read.
-pub(crate) type MergedAway = (StoreId, String, Revision);
-
-impl MergeTask {
-    /// The other memories with the revisions that were read.
-    fn merged_away(&self) -> Vec<MergedAway> {
-        let revisions = self.texts.revisions.iter();
-        let others = self.others.iter().zip(revisions);
-        others
-            .map(|((store, path), revision)| (store.clone(), path.clone(), *revision))
-            .collect()
-    }
-}
 
 /// Combines the texts, one memory after the other.
 #[derive(Debug)]

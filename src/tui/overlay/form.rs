@@ -9,18 +9,19 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
-use crate::core::layout::Layout;
-use crate::core::library::{Library, StoreSnapshot};
-use crate::core::promote::Proposal;
-use crate::core::store::StoreId;
-use crate::core::template;
+use crate::core::insight::promote::Proposal;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::library::{Library, StoreSnapshot};
+use crate::core::memory::store::StoreId;
+use crate::core::memory::template;
 use crate::tui::action::Action;
 use crate::tui::cells::escape_line;
 use crate::tui::chrome::{dialog, fit_end};
 use crate::tui::effect::{Effect, LibraryJob, NewMemory};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
-use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
+use crate::tui::model::PaneContext;
+use crate::tui::pane::{Handled, Pane, Step, Toast};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::Input;
 

@@ -6,13 +6,14 @@ use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKin
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use crate::core::config::EditorKeys;
+use crate::core::memory::config::EditorKeys;
 use crate::tui::action::Action;
 use crate::tui::cells;
 use crate::tui::chrome::{dialog, draw_scrolled};
 use crate::tui::keymap::{KeyContext, Keymap, own_keys};
 use crate::tui::layout::centred;
-use crate::tui::pane::{Handled, Pane, PaneContext, Step};
+use crate::tui::model::PaneContext;
+use crate::tui::pane::{Handled, Pane, Step};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::input::{Input, InputOutcome};
 

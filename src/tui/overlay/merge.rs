@@ -6,13 +6,14 @@ use ratatui::crossterm::event::{MouseEvent, MouseEventKind};
 use ratatui::layout::Rect;
 use ratatui::widgets::Clear;
 
-use crate::core::unsaved::Unsaved;
+use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::dialog;
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{centred, reading_area};
-use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
+use crate::tui::model::PaneContext;
+use crate::tui::pane::{Handled, Pane, Step, Toast};
 use crate::tui::widget::merge::{Choice, Merge as Widget};
 
 /// The places where texts differ, each of which is decided about, in a dialog.

@@ -7,15 +7,16 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
-use crate::core::curate::Finding;
-use crate::core::store::StoreId;
+use crate::core::insight::curate::Finding;
+use crate::core::memory::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::cells::{cut, escape_line};
 use crate::tui::chrome::{dialog, fit_end};
 use crate::tui::effect::{Effect, LibraryJob, NewMemory, ReviewJob, WaiveJob, WriteJob};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
-use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
+use crate::tui::model::PaneContext;
+use crate::tui::pane::{Handled, Pane, Step, Toast};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::Input;
 

@@ -7,9 +7,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
 use crate::core::change::ChangeRequest;
-use crate::core::store::StoreId;
-use crate::core::template::{renamed_path, with_title};
-use crate::core::unsaved::Unsaved;
+use crate::core::memory::store::StoreId;
+use crate::core::memory::template::{renamed_path, with_title};
+use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{dialog, fit_end};
@@ -17,7 +17,8 @@ use crate::tui::effect::Request;
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
-use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
+use crate::tui::model::PaneContext;
+use crate::tui::pane::{Handled, Pane, Step, Toast};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::Input;
 

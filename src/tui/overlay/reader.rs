@@ -11,7 +11,8 @@ use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{dialog, draw_scrolled};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::reading_area;
-use crate::tui::pane::{Handled, Pane, PaneContext, Step};
+use crate::tui::model::PaneContext;
+use crate::tui::pane::{Handled, Pane, Step};
 
 /// A text with a title.
 #[derive(Debug)]

@@ -5,16 +5,17 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
-use crate::core::display::format_age;
-use crate::core::unsaved::Unsaved;
+use crate::core::memory::unsaved::Unsaved;
+use crate::core::text::display::format_age;
 use crate::tui::action::Action;
 use crate::tui::chrome::{dialog, fit_end};
 use crate::tui::effect::{Effect, SaveKind, UnsavedJob};
 use crate::tui::event::{Event, LeftText};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
+use crate::tui::model::PaneContext;
 use crate::tui::pane::editor::EditorPane;
-use crate::tui::pane::{Handled, Pane, PaneContext, Step, Toast};
+use crate::tui::pane::{Handled, Pane, Step, Toast};
 use crate::tui::theme::Role;
 
 #[derive(Debug)]

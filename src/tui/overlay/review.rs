@@ -13,7 +13,8 @@ use crate::tui::chrome::{Hint, count, dialog_with};
 use crate::tui::effect::{Effect, Request, WriteJob};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
-use crate::tui::pane::{Handled, Pane, PaneContext, Step};
+use crate::tui::model::PaneContext;
+use crate::tui::pane::{Handled, Pane, Step};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
 

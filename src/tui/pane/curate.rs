@@ -18,14 +18,15 @@ use self::decide::names_another;
 use self::rows::{FindingList, Located, Row, RowKey, Shown};
 use self::visit::Visit;
 use super::list_text::{ListWithText, list_height};
-use super::{Handled, Pane, PaneContext, Step, Toast};
-use crate::core::library::{Library, StoreSnapshot};
+use super::{Handled, Pane, Step, Toast};
+use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
 use crate::tui::effect::{CurateJob, Effect, UndoDirection};
 use crate::tui::event::{CurateStep, Event};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
+use crate::tui::model::PaneContext;
 use crate::tui::widget::list::{Cursor, Move};
 
 /// The list of findings, and the evidence of the selected one.

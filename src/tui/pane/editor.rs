@@ -18,12 +18,12 @@ use ratatui::text::Span;
 use self::check::{Check, check};
 use self::meter::ContextMeter;
 use super::why::WhyPane;
-use super::{Handled, Pane, PaneContext, Step, Toast};
-use crate::core::context::AgentContext;
-use crate::core::layout::Layout;
-use crate::core::store::StoreId;
-use crate::core::trust::real_path;
-use crate::core::unsaved::Unsaved;
+use super::{Handled, Pane, Step, Toast};
+use crate::core::disk::trust::real_path;
+use crate::core::insight::context::AgentContext;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::StoreId;
+use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::cells::{cut, escape_line};
 use crate::tui::chrome::{count, two_ends};
@@ -31,6 +31,7 @@ use crate::tui::effect::{Effect, Request, SaveKind, TerminalJob, UnsavedJob};
 use crate::tui::event::{Event, LeftText};
 use crate::tui::highlight::Language;
 use crate::tui::keymap::KeyContext;
+use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
 use crate::tui::widget::editor::{
     Caret, Editor as Widget, EditorOutcome, EditorState, TextPosition as At,

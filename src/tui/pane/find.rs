@@ -15,9 +15,9 @@ use ratatui::layout::Position;
 
 use super::log::{OpenAt, resume};
 use super::preview::{Preview, PreviewContent, PreviewRequest as Text};
-use super::{Handled, Pane, PaneContext, Step, Toast};
-use crate::core::citation::CitedPart;
-use crate::core::library::LogSummary;
+use super::{Handled, Pane, Step, Toast};
+use crate::core::memory::citation::CitedPart;
+use crate::core::memory::library::LogSummary;
 use crate::core::search::HitSource;
 use crate::core::search::find::SearchState;
 use crate::tui::Exit;
@@ -26,10 +26,10 @@ use crate::tui::effect::{Effect, Requester, SearchJob, Target, TerminalJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility, inside};
+use crate::tui::model::{HitRow, PaneContext};
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::input::InputOutcome;
 use crate::tui::widget::list::{Cursor, Move};
-use crate::tui::worker::search::HitRow;
 use answer::Answer;
 use input::QueryInput;
 

@@ -4,9 +4,10 @@
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Margin, Position, Rect};
 
-use super::{PaneContext, Step};
+use super::Step;
 use crate::tui::action::Action;
 use crate::tui::layout::inside;
+use crate::tui::model::PaneContext;
 use crate::tui::widget::list::{Cursor, Move};
 
 /// The lines that a step of the wheel scrolls.

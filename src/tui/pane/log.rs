@@ -14,18 +14,20 @@ use ratatui::layout::{Margin, Position, Rect};
 use ratatui::text::{Line, Span};
 
 use self::find::LogSearch;
-use super::{Handled, Pane, PaneContext, Step, Toast};
-use crate::core::citation::CitedPart;
-use crate::core::display::format_size;
-use crate::core::library::LogSummary;
-use crate::core::log::{Head, LogFile, Resume, Transcript};
-use crate::core::timeline::Node;
+use super::{Handled, Pane, Step, Toast};
+use crate::core::insight::timeline::Node;
+use crate::core::log::{Agent, Head, LogFile, Resume, Transcript};
+use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::library::{Library, LogSummary};
+
+use crate::core::text::display::format_size;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, count, short_path};
 use crate::tui::effect::{Effect, Requester, TerminalJob, TimelineJob, TranscriptJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
+use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
 use crate::tui::widget::conversation::{Conversation, ConversationInfo, Layer, Viewport};
 use crate::tui::widget::emphasis::MarkedWords;
@@ -485,4 +487,24 @@ impl Pane for LogPane {
 /// Whether two files are the same log, even if it has grown.
 pub(crate) fn is_same_log(one: &LogFile, other: &LogFile) -> bool {
     one.path == other.path && one.id == other.id
+}
+
+/// Returns the log that a citation such as `claude-code:ID#L5` refers to, and the position.
+pub(crate) fn cited_log<'a>(
+    library: &'a Library,
+    target: &str,
+) -> Option<(&'a LogSummary, OpenAt)> {
+    let Ok(citation) = target.parse::<Citation>();
+    let agent = Agent::named(citation.store.as_deref()?)?;
+    let mut logs = library.logs.iter().flat_map(|log_group| &log_group.logs);
+    let log = logs.find(|log| log.file.agent == agent && log.file.id == citation.path)?;
+    let line = match citation.part {
+        CitedPart::Lines(lines) => Some(*lines.start() as u64),
+        _ => None,
+    };
+    let start = OpenAt {
+        line,
+        ..OpenAt::default()
+    };
+    Some((log, start))
 }

@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use super::browse::tree::Key;
 use super::log::{self, OpenAt};
-use crate::core::citation::{Citation, CitedPart};
-use crate::core::library::{Library, LogSummary, StoreSnapshot};
 use crate::core::log::{LogFile, Transcript};
-use crate::core::store::{Document, StoreId};
+use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::library::{Library, LogSummary, StoreSnapshot};
+use crate::core::memory::store::{Document, StoreId};
 use crate::tui::action::Action;
 use crate::tui::effect::{Effect, LibraryJob, Requester, Target, TranscriptJob};
 use crate::tui::event::Event;
-use crate::tui::pane::PaneContext;
+use crate::tui::model::PaneContext;
 use crate::tui::widget::conversation::{Conversation, ConversationInfo, Viewport};
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::list::Move;
@@ -425,15 +425,15 @@ fn link_destination_from(
     stores.extend(from.and_then(|(store, _)| library.store_by_id(store)));
     stores.extend(&library.stores);
     let relative =
-        from.and_then(|(_, file)| crate::core::link::resolve_target(file, &citation.path));
+        from.and_then(|(_, file)| crate::core::text::link::resolve_target(file, &citation.path));
     // A link may lead to a file of another store.
     let outside = from
         .filter(|_| relative.is_none())
         .and_then(|(store, file)| {
             let file = store.root().join(store.layout().rules().file_of(file));
-            crate::core::link::resolve_path(&file, &citation.path)
+            crate::core::text::link::resolve_path(&file, &citation.path)
         });
-    let slug = crate::core::memory::slug(&citation.path);
+    let slug = crate::core::text::header::slug(&citation.path);
     for snapshot in stores {
         let place = |path: &str| {
             let store = &snapshot.store;
@@ -448,7 +448,8 @@ fn link_destination_from(
                 || memory.title == citation.path
                 || crate::core::memory::stem(&memory.path) == citation.path
                 || (!slug.is_empty()
-                    && crate::core::memory::slug(crate::core::memory::stem(&memory.path)) == slug)
+                    && crate::core::text::header::slug(crate::core::memory::stem(&memory.path))
+                        == slug)
         });
         if let Some(memory) = found {
             let entry = match &citation.part {

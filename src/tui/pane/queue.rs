@@ -13,16 +13,17 @@ use ratatui::layout::Position;
 
 use self::rows::{Entry, Queue, Row, RowKey};
 use super::list_text::{ListWithText, list_height};
-use super::{Handled, Pane, PaneContext, Step, latest};
-use crate::core::library::Library;
-use crate::core::review::{Item, ItemChange};
-use crate::core::store::StoreId;
+use super::{Handled, Pane, Step, latest};
+use crate::core::insight::review::{Item, ItemChange};
+use crate::core::memory::library::Library;
+use crate::core::memory::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob, Request, UndoDirection};
 use crate::tui::event::{Attribution, Event};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
+use crate::tui::model::PaneContext;
 use crate::tui::widget::list::{Cursor, Move};
 
 /// The list of files, and the difference of the selected one.

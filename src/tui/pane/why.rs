@@ -8,13 +8,12 @@ use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Margin, Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::browse::follow::cited_log;
-use super::log::{LogPane, copy_to_clipboard};
-use super::{Handled, Pane, PaneContext, Step, Toast};
-use crate::core::display::{format_age, format_ago};
-use crate::core::history::Record;
-use crate::core::review::{LineSource, Reason};
-use crate::core::store::StoreId;
+use super::log::{LogPane, cited_log, copy_to_clipboard};
+use super::{Handled, Pane, Step, Toast};
+use crate::core::change::history::Record;
+use crate::core::insight::review::{LineSource, Reason};
+use crate::core::memory::store::StoreId;
+use crate::core::text::display::{format_age, format_ago};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, title_span, two_ends};
@@ -22,6 +21,7 @@ use crate::tui::effect::{Effect, WhyJob};
 use crate::tui::event::{Event, ExplainedText};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
+use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
 use crate::tui::widget::list::{Cursor, Move};
 

@@ -20,10 +20,9 @@ use ratatui::text::Line;
 use super::emphasis::MarkedWords;
 use super::list::Move;
 use super::markdown::RenderOptions;
-use crate::core::display::format_size;
-use crate::core::display::safe;
 use crate::core::log::turn::{Speaker, TurnItem, turns};
 use crate::core::log::{Agent, Message, Transcript};
+use crate::core::text::display::{format_size, safe};
 use crate::tui::theme::Role;
 use piece::Piece;
 

@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use crate::core::change::{Change, Edit};
-use crate::core::diff;
+use crate::core::text::diff;
 use crate::tui::cells;
 use crate::tui::chrome::short_path;
 use crate::tui::theme::{Role, Theme};
@@ -360,7 +360,7 @@ mod tests {
 
     use super::*;
     use crate::core::change::ChangeVerb;
-    use crate::core::layout::Layout;
+    use crate::core::memory::layout::Layout;
     use crate::tui::dump;
     use crate::tui::theme::{Background, ColorDepth, Terminal};
 
@@ -373,7 +373,7 @@ mod tests {
             after: after.map(|text| text.as_bytes().to_vec()),
             derived: path == "MEMORY.md",
             emptied: Vec::new(),
-            attributes: crate::core::sandbox::Attributes::default(),
+            attributes: crate::core::disk::sandbox::Attributes::default(),
         }
     }
 

@@ -30,7 +30,7 @@ use self::buffer::{Buffer, EditKind, EditStamp};
 use self::prompt::EditorPrompt;
 use self::screen::EditorScreen;
 use self::search::Start;
-use crate::core::config::EditorKeys;
+use crate::core::memory::config::EditorKeys;
 use crate::tui::highlight::{Highlighter, Language, Syntaxes};
 
 /// The result of a key or a click.

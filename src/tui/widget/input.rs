@@ -11,7 +11,7 @@ use ratatui_textarea::{CursorMove, TextArea};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::readline::{self, Command, Motion};
-use crate::core::memory::one_line;
+use crate::core::text::one_line;
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 

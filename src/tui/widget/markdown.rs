@@ -25,9 +25,9 @@ pub use plain::plain_line;
 
 use self::flow::{Piece, wrap};
 use self::table::Table;
-use crate::core::display::format_size;
-use crate::core::link::LinkSyntax;
-use crate::core::work;
+use crate::core::text::display::format_size;
+use crate::core::text::link::LinkSyntax;
+use crate::core::text::work;
 use crate::tui::cells;
 use crate::tui::highlight::{Syntaxes, address};
 use crate::tui::theme::{Role, Theme};

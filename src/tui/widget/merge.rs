@@ -13,7 +13,7 @@ use ratatui::widgets::Widget;
 pub use hunks::{ChangedBy, Choice, Hunk, MergePart, parts};
 
 use super::diff::words;
-use crate::core::combine::CombinedPart;
+use crate::core::change::combine::CombinedPart;
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::core::context::{Piece, PieceKind};
-use crate::core::layout::{Layout, index, instructions};
-use crate::core::library::Library;
-use crate::core::store::Store;
-use crate::core::trust::real_path;
-use crate::core::unsaved::Unsaved;
+use crate::core::disk::trust::real_path;
+use crate::core::insight::context::{Piece, PieceKind};
+use crate::core::memory::layout::{Layout, index, instructions};
+use crate::core::memory::library::Library;
+use crate::core::memory::store::Store;
+use crate::core::memory::unsaved::Unsaved;
 
 /// Returns the file of a piece as an editable text, or why tome does not edit it.
 pub(crate) fn editable_piece(library: &Library, piece: &Piece) -> Result<Unsaved, String> {

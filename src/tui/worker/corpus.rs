@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use super::thread::{JobSender, Worker};
 use super::{search, tell_unwatched, timeline, why};
-use crate::core::catalog::{LogCatalog, ScopedCorpus, log_summaries, read_corpus};
-use crate::core::corpus::{BuildProgress, Progress, ReadResults};
-use crate::core::library::{Library, WatchDepth};
+use crate::core::disk::watch::{DirectoryWatcher, WatchDepth};
 use crate::core::log::LogFile;
-use crate::core::watch::DirectoryWatcher;
+use crate::core::memory::library::Library;
+use crate::core::search::catalog::{LogCatalog, ScopedCorpus, log_summaries, read_corpus};
+use crate::core::search::index::{BuildProgress, Progress, ReadResults};
 use crate::tui::effect::LogsJob;
 use crate::tui::event::Event;
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use crate::core::history::{History, Wait};
+use crate::core::change::history::{History, Wait};
 use crate::tui::event::Event;
 
 /// The time limit. It can be long because only the writer waits.

@@ -3,24 +3,25 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::core::change::history::History;
 use crate::core::change::{
     self, BrokenLinks, Change, ChangeContext, ChangeRequest, ChangeVerb, Direction, MergeTexts,
-    Moment, RestoredFile, Transfer, plan, plan_moves, replay,
+    RestoredFile, Transfer, plan, plan_moves, replay,
 };
-use crate::core::curate::fix::plan_fixes;
-use crate::core::error::Conflict;
-use crate::core::history::History;
-use crate::core::layout::Fields;
-use crate::core::library::Library;
-use crate::core::memory::Revision;
-use crate::core::review::{Selection, plan_reverts};
-use crate::core::sandbox::Root;
-use crate::core::store::{Store, StoreId};
-use crate::core::template::{NewWords, template};
-use crate::core::unsaved::Unsaved;
+use crate::core::disk::error::Conflict;
+use crate::core::disk::revision::Revision;
+use crate::core::disk::sandbox::Root;
+use crate::core::insight::curate::fix::plan_fixes;
+use crate::core::insight::review::{Selection, plan_reverts};
+use crate::core::memory::layout::Fields;
+use crate::core::memory::library::Library;
+use crate::core::memory::store::{Store, StoreId};
+use crate::core::memory::template::{NewWords, template};
+use crate::core::memory::unsaved::Unsaved;
+use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
 use crate::tui::effect::{NewMemory, Request, UndoDirection};
-use crate::tui::overlay::combine::{MergeTask, MergedAway};
+use crate::tui::model::{MergeTask, MergedAway};
 
 /// Plans changes to the stores of a library.
 pub(super) struct Planner<'a> {
@@ -342,8 +343,7 @@ fn name_taken_error(path: &str) -> Error {
 
 /// Returns the path of a memory in another store: unchanged if the layout is the same.
 fn path_in_store(from: &Store, to: &Store, path: &str) -> String {
-    use crate::core::memory::stem;
-    use crate::core::template;
+    use crate::core::memory::{stem, template};
     if from.layout() == to.layout() {
         return path.to_owned();
     }

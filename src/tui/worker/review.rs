@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use super::writer::Writer;
 use crate::core::Result;
-use crate::core::change::Moment;
-use crate::core::library::{Library, StoreSnapshot};
-use crate::core::review::{
+use crate::core::insight::review::{
     Observed, Selection, accept, accepted_memories, annotate, count, observe,
 };
-use crate::core::store::StoreId;
+use crate::core::memory::library::{Library, StoreSnapshot};
+use crate::core::memory::store::StoreId;
+use crate::core::text::time::Moment;
 use crate::tui::effect::ReviewJob;
 use crate::tui::event::{Event, ReviewCounts};
 

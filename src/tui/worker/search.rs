@@ -12,20 +12,20 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 
 use super::thread::Worker;
-use crate::core::corpus::Corpus;
-use crate::core::library::Library;
+use crate::core::disk::parallel::with_on_all_cores;
 use crate::core::log::Role;
-use crate::core::parallel::with_on_all_cores;
-use crate::core::query::{Query, QueryError};
+use crate::core::memory::library::Library;
 use crate::core::search::find::{
     Closeness, FindRequest, LineReader, Marker, Match, MatchGroup, MatchSpot, Matches, SearchCache,
-    SearchState, SearchWatcher, Term, find,
+    SearchState, SearchWatcher, find,
 };
+use crate::core::search::index::Corpus;
+use crate::core::search::query::Query;
 use crate::core::search::{Hit, HitSource, MemoryTexts, Recent, Sources, recent};
-use crate::core::store::StoreId;
 use crate::tui::Clock;
 use crate::tui::effect::SearchJob;
 use crate::tui::event::{Changes, Event};
+use crate::tui::model::{FindResults, HitRow};
 use crate::tui::widget::markdown::plain_line;
 
 /// The maximum number of rows in a result, and of further lines of one row.
@@ -48,44 +48,6 @@ pub(crate) enum Job {
     Logs(Arc<Corpus>),
     /// Run a search.
     Find(SearchJob),
-}
-
-/// The results of a search.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct FindResults {
-    pub(crate) rows: Vec<HitRow>,
-    /// The number of matching lines, including those not in `rows`.
-    pub(crate) total: usize,
-    /// Whether the query has no words: everything that its filters allow is listed, newest first.
-    pub(crate) is_newest_first: bool,
-    pub(crate) progress: SearchState,
-    /// The error in the query, if it has one.
-    pub(crate) wrong: Option<QueryError>,
-    /// The texts that the rows of each closeness match, to be marked where a row is opened.
-    pub(crate) terms: Vec<(Closeness, Vec<Term>)>,
-}
-
-/// A hit, prepared for display.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct HitRow {
-    pub(crate) hit: Hit,
-    /// The store of a memory, by id because names of stores can change; `None` for a hit in a
-    /// log.
-    pub(crate) store: Option<StoreId>,
-    /// The text of the hit as it is displayed, without Markdown marks.
-    pub(crate) text: String,
-    /// How closely the hit matches.
-    pub(crate) closeness: Closeness,
-    /// The other matching lines of the same memory or session, best first.
-    pub(crate) others: Vec<HitRow>,
-    /// How many other lines match, including those not in `others`.
-    pub(crate) more: usize,
-    /// How many other sessions have a copy of this line.
-    pub(crate) copies: usize,
-    /// The indices of the characters of the title that match.
-    pub(crate) title_letters: Vec<u32>,
-    /// The indices of the characters of `text` that match.
-    pub(crate) letters: Vec<u32>,
 }
 
 /// Searches the memories and the corpus.

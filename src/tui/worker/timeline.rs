@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use super::thread::{JobSender, Worker};
 use crate::core::Error;
-use crate::core::corpus::Corpus;
-use crate::core::display::safe;
+use crate::core::insight::promote::{propose, quotes};
+use crate::core::insight::timeline::event::Event as LogEvent;
+use crate::core::insight::timeline::outline::Outline;
+use crate::core::insight::timeline::{Timeline, expand, sessions_of};
 use crate::core::log::Agent;
-use crate::core::promote::{propose, quotes};
-use crate::core::timeline::event::Event as LogEvent;
-use crate::core::timeline::outline::Outline;
-use crate::core::timeline::{Timeline, expand, sessions_of};
+use crate::core::search::index::Corpus;
+use crate::core::text::display::safe;
 use crate::tui::effect::TimelineJob;
 use crate::tui::event::{Changes, Event, GripMessage, GripText};
 

@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 
 use super::thread::Worker;
 use crate::core::Result;
-use crate::core::unsaved::{Unsaved, UnsavedStore};
+use crate::core::memory::unsaved::{Unsaved, UnsavedStore};
 use crate::tui::effect::UnsavedJob;
 use crate::tui::event::Event;
 
@@ -83,7 +83,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::core::layout::Layout;
+    use crate::core::memory::layout::Layout;
 
     fn report_of(dir: &Path) -> String {
         let (events, told) = mpsc::channel();

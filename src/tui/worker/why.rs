@@ -6,10 +6,10 @@ use std::sync::mpsc::Sender;
 
 use super::thread::Worker;
 use crate::core::Result;
-use crate::core::corpus::Corpus;
-use crate::core::history::History;
-use crate::core::review::{Item, attribute, line_sources};
-use crate::core::store::{Store, StoreId};
+use crate::core::change::history::History;
+use crate::core::insight::review::{Item, attribute, line_sources};
+use crate::core::memory::store::{Store, StoreId};
+use crate::core::search::index::Corpus;
 use crate::tui::Clock;
 use crate::tui::effect::WhyJob;
 use crate::tui::event::{Attribution, Event, ExplainedText};
@@ -137,11 +137,11 @@ mod tests {
     use std::sync::mpsc::{self, Receiver};
 
     use super::*;
-    use crate::core::catalog::{LogCatalog, LogScope};
-    use crate::core::change::Moment;
-    use crate::core::layout::Layout;
+    use crate::core::insight::review::{LineSource, observe_store, queue};
     use crate::core::log::LogLocations;
-    use crate::core::review::{LineSource, observe_store, queue};
+    use crate::core::memory::layout::Layout;
+    use crate::core::search::catalog::{LogCatalog, LogScope};
+    use crate::core::text::time::Moment;
 
     fn moment() -> Moment {
         Moment {
@@ -203,7 +203,7 @@ mod tests {
                 locations: LogLocations::of_home(self.temp.path()),
                 kept: None,
                 cache: self.temp.path().join("cache"),
-                timeline: crate::core::config::TimelineSettings::default(),
+                timeline: crate::core::memory::config::TimelineSettings::default(),
                 scope: LogScope::All,
             };
             Arc::new(catalog.corpus(&catalog.files(), &()).expect("reads"))

@@ -11,13 +11,13 @@ use super::lock::LockWait;
 use super::plan::Planner;
 use super::thread::{JobSender, Worker};
 use crate::core::Result;
+use crate::core::change::history::{History, Record};
 use crate::core::change::{
     Author, Change, Reviewed, commit_reviewed, interrupted, plan_and_commit, recover_interrupted,
 };
-use crate::core::curate::waiver::{self, Waiver};
-use crate::core::history::{History, Record};
-use crate::core::library::Library;
-use crate::core::watch::Expected;
+use crate::core::disk::watch::Expected;
+use crate::core::insight::curate::waiver::{self, Waiver};
+use crate::core::memory::library::Library;
 use crate::tui::Clock;
 use crate::tui::effect::{LibraryJob, Request, WaiveJob, WriteJob};
 use crate::tui::event::{Event, ReviewCounts};
@@ -163,7 +163,7 @@ impl Writer {
         match result {
             Ok(Some(record)) => {
                 if let Some(expected) = &self.expected {
-                    expected.add(&record);
+                    expected.add(record.written());
                 }
                 for root in record.roots() {
                     if !self.changed_roots.iter().any(|known| known == root) {
@@ -234,11 +234,12 @@ mod tests {
 
     use super::*;
     use crate::core::Error;
-    use crate::core::change::{ChangeVerb, Moment};
-    use crate::core::layout::Layout;
-    use crate::core::library::StoreSnapshot;
-    use crate::core::review::{Item, queue};
-    use crate::core::unsaved::Unsaved;
+    use crate::core::change::ChangeVerb;
+    use crate::core::insight::review::{Item, queue};
+    use crate::core::memory::layout::Layout;
+    use crate::core::memory::library::StoreSnapshot;
+    use crate::core::memory::unsaved::Unsaved;
+    use crate::core::text::time::Moment;
     use crate::tui::effect::{ReviewJob, UndoDirection};
     use crate::tui::pane::browse::fixture;
     use crate::tui::worker::thread::Queue;

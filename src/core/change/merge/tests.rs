@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::*;
+use crate::core::change::history::History;
 use crate::core::change::{Author, Direction, plan_and_commit, replay};
-use crate::core::curate::tests::broken_links;
-use crate::core::history::History;
+use crate::core::insight::curate::tests::broken_links;
 
 fn context() -> ChangeContext {
     ChangeContext {
@@ -57,7 +57,7 @@ fn merge_all(into: MemoryAt<'_>, others: &[MemoryAt<'_>]) -> Result<Change> {
     plan_merge(into, &seen, &texts.text(&texts.union()), &context())
 }
 
-fn commit(at: &Path, change: Change) -> (History, crate::core::history::Record) {
+fn commit(at: &Path, change: Change) -> (History, crate::core::change::history::Record) {
     let history = History::open(&at.join("history"));
     let author = Author {
         who: "you".to_owned(),
@@ -77,7 +77,7 @@ fn commit(at: &Path, change: Change) -> (History, crate::core::history::Record) 
     (history, record)
 }
 
-fn undo(history: &History, record: &crate::core::history::Record) {
+fn undo(history: &History, record: &crate::core::change::history::Record) {
     let author = Author {
         who: "you".to_owned(),
         door: "test".to_owned(),

@@ -3,7 +3,7 @@
 use memchr::memchr;
 
 use super::Broken;
-use crate::core::work;
+use crate::core::text::work;
 
 /// The number of 8-byte words that are searched without `memchr`.
 const NEAR: usize = 8;

@@ -19,7 +19,7 @@ use super::super::{
     Agent, LogFile, LogLocations, LogStart, Message, TitleSource, fork, json, location,
 };
 use super::generation2;
-use crate::core::foreign::{LARGEST_LOG, open_capped};
+use crate::core::disk::foreign::{LARGEST_LOG, open_capped};
 use crate::core::{Error, Result};
 
 /// Returns the databases in the data directories (one per release channel) and in other places.

@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
 use super::{Match, MatchSpot, Matches};
-use crate::core::corpus::CorpusMessage;
 use crate::core::log::Role;
+use crate::core::search::index::CorpusMessage;
 use crate::core::text::{NumberMap, NumberSet};
 
 /// The matching lines of one memory or session.

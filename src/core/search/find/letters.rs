@@ -6,7 +6,7 @@ use nucleo::pattern::{Atom as Pattern, AtomKind, CaseMatching, Normalization};
 use nucleo::{Config, Matcher, Utf32Str};
 
 use super::{SHOWN, wanted};
-use crate::core::query::{Atom, Case, MatchMode, Polarity, Query};
+use crate::core::search::query::{Atom, Case, MatchMode, Polarity, Query};
 use crate::core::text::clip;
 
 thread_local! {
@@ -95,7 +95,7 @@ fn pattern(atom: &Atom) -> Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::query::noon;
+    use crate::core::search::query::noon;
 
     fn score(query: &str, line: &str) -> Option<u32> {
         LetterMatcher::new(&Query::parse(query, &noon()).expect("a query")).score(line)

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use crate::core::corpus::{Part, Spelling, WantedWord};
-use crate::core::query::{Atom, MatchMode, Polarity};
 use crate::core::search::Sources;
+use crate::core::search::index::{Part, Spelling, WantedWord};
+use crate::core::search::query::{Atom, MatchMode, Polarity};
 use crate::core::text::{fold, words};
 
 /// The words that are searched.

@@ -8,7 +8,7 @@ use memchr::{memchr, memrchr};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::{SHOWN, slip};
-use crate::core::query::{Atom, Case, MatchMode, Polarity, Query};
+use crate::core::search::query::{Atom, Case, MatchMode, Polarity, Query};
 use crate::core::text::{clip, fold};
 
 /// A word or phrase of a query, and the texts that are accepted for it.

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use regex::bytes::Regex;
 
 use super::super::needle::{NeedleMatch, Needles, literal};
-use crate::core::query::Query;
+use crate::core::search::query::Query;
 
 /// All words of a query as one phrase.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::core::query::noon;
+    use crate::core::search::query::noon;
 
     proptest! {
         #[test]

@@ -3,7 +3,7 @@
 
 use super::super::fixture::TestHome;
 use super::*;
-use crate::core::query::noon;
+use crate::core::search::query::noon;
 
 /// What was said in each session, a message a line. Many words are in several of them.
 const SESSIONS: [&str; 12] = [

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use super::TestApp;
-use crate::core::config::Settings;
-use crate::core::context::{AgentContext, Draft, KnownAgent, Start, pieces};
-use crate::core::discover::Environment;
+use crate::core::insight::context::{AgentContext, Draft, KnownAgent, Start, pieces};
 use crate::core::log::Agent;
+use crate::core::memory::config::Settings;
+use crate::core::memory::discover::Environment;
 use crate::tui::effect::{Effect, LibraryJob, Request, UndoDirection, WriteJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;

@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 use super::{TestApp, moment};
 use crate::core::Error;
+use crate::core::change::history::{History, Record};
 use crate::core::change::{Author, Change, plan_and_commit, recorded_edits};
-use crate::core::config::CurateSettings;
-use crate::core::curate::collect::{Sources, collect};
-use crate::core::curate::fix::plan_fixes;
-use crate::core::curate::waiver::{self, Waiver};
-use crate::core::curate::{Finding, check_each};
-use crate::core::discover::Environment;
-use crate::core::history::{History, Record};
-use crate::core::store::{Store, StoreId};
+use crate::core::insight::curate::collect::{Sources, collect};
+use crate::core::insight::curate::fix::plan_fixes;
+use crate::core::insight::curate::waiver::{self, Waiver};
+use crate::core::insight::curate::{Finding, check_each};
+use crate::core::memory::config::CurateSettings;
+use crate::core::memory::discover::Environment;
+use crate::core::memory::store::{Store, StoreId};
 use crate::tui::effect::{
     CurateJob, Effect, LibraryJob, Request, UndoDirection, WaiveJob, WriteJob,
 };

@@ -9,9 +9,9 @@ use jiff::tz::TimeZone;
 use ratatui::crossterm::event::Event as Input;
 
 use super::{TestApp, moment};
-use crate::core::catalog::{LogCatalog, LogScope, log_summaries};
-use crate::core::library::Library;
 use crate::core::log::{LogLocations, Resume, read};
+use crate::core::memory::library::Library;
+use crate::core::search::catalog::{LogCatalog, LogScope, log_summaries};
 use crate::tui::effect::{
     Effect, LibraryJob, Request, SearchJob, TerminalJob, TranscriptJob, UnsavedJob,
 };
@@ -74,7 +74,7 @@ impl TestUi {
             kept: None,
             cache: self.ui.home.path().join("cache"),
             scope: LogScope::All,
-            timeline: crate::core::config::TimelineSettings::default(),
+            timeline: crate::core::memory::config::TimelineSettings::default(),
         };
         let files = catalog.files();
         let corpus = catalog.corpus(&files, &()).expect("reads");

@@ -4,14 +4,14 @@ use std::fs;
 use std::sync::Arc;
 
 use super::finding::TestUi;
-use crate::core::corpus::BuildProgress;
 use crate::core::log::Agent;
 use crate::core::search::find::SearchState;
+use crate::core::search::index::BuildProgress;
 use crate::tui::effect::{Effect, SearchJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
+use crate::tui::model::FindResults;
 use crate::tui::theme::Background;
-use crate::tui::worker::search::FindResults;
 
 /// Writes another log of the project.
 fn write_log(ui: &mut TestUi, name: &str, lines: &[(&str, &str)]) {

@@ -3,11 +3,11 @@
 use ratatui::crossterm::event::{Event as Input, KeyModifiers, MouseEvent, MouseEventKind};
 
 use super::{AUTH, TestApp};
+use crate::core::change::history::Record;
 use crate::core::change::{Author, ChangeRequest, ChangeVerb};
-use crate::core::config::Warning;
-use crate::core::discover::DiscoveryScope;
-use crate::core::error::Conflict;
-use crate::core::history::Record;
+use crate::core::disk::error::Conflict;
+use crate::core::memory::config::Warning;
+use crate::core::memory::discover::DiscoveryScope;
 use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
@@ -41,7 +41,7 @@ fn the_scope_is_switched_and_said() {
     assert!(ui.text().contains("tome   everything"), "{}", ui.text());
     assert_eq!(ui.press("A"), wanted(DiscoveryScope::Project));
     assert!(ui.text().contains("tome   shop"), "{}", ui.text());
-    let empty = std::sync::Arc::new(crate::core::library::Library::default());
+    let empty = std::sync::Arc::new(crate::core::memory::library::Library::default());
     ui.tell(Event::Indexed(empty));
     ui.tell(Event::ToastExpired);
     assert!(ui.text().contains("A shows everything"), "{}", ui.text());

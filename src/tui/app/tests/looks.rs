@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::review::Reviewing;
 use super::{AUTH, TestApp, moment};
+use crate::core::change::history::History;
 use crate::core::change::{Author, ChangeContext, ChangeRequest, commit, plan, recorded_edits};
-use crate::core::error::Conflict;
-use crate::core::history::History;
-use crate::core::unsaved::Unsaved;
+use crate::core::disk::error::Conflict;
+use crate::core::memory::unsaved::Unsaved;
 use crate::tui::effect::{Effect, LibraryJob, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::theme::Background;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{AUTH, TestApp, moment};
+use crate::core::change::history::History;
 use crate::core::change::{Author, Direction, commit, replay};
-use crate::core::history::History;
 use crate::tui::effect::{Effect, Request, UndoDirection, WriteJob};
 use crate::tui::event::{Event, NewMemoryText};
 

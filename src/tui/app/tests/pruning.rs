@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use super::{AUTH, TestApp};
+use crate::core::change::history::{FileChange, Record};
 use crate::core::change::{Author, BrokenLinks, Change, ChangeVerb, Edit};
-use crate::core::history::{FileChange, Record};
-use crate::core::layout::Layout;
-use crate::core::memory::Revision;
-use crate::core::sandbox::Attributes;
+use crate::core::disk::revision::Revision;
+use crate::core::disk::sandbox::Attributes;
+use crate::core::memory::layout::Layout;
 use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;

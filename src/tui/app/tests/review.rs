@@ -4,13 +4,14 @@ use std::fs;
 use std::sync::Arc;
 
 use super::TestApp;
-use crate::core::change::{Author, Change, Moment};
-use crate::core::history::{History, Origin};
-use crate::core::library::{Library, LogSummary};
-use crate::core::review::{
+use crate::core::change::history::{History, Origin};
+use crate::core::change::{Author, Change};
+use crate::core::insight::review::{
     Selection, Writer, accept, annotate, observe_files, observe_store, plan_reverts, queue,
 };
-use crate::core::store::Store;
+use crate::core::memory::library::{Library, LogSummary};
+use crate::core::memory::store::Store;
+use crate::core::text::time::Moment;
 use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, WriteJob};
 use crate::tui::event::{Event, ReviewCounts};
 use crate::tui::keymap::KeyContext;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::TestApp;
-use crate::core::library::Library;
+use crate::core::insight::timeline::event::Event as Said;
+use crate::core::insight::timeline::grip::GripState;
+use crate::core::insight::timeline::outline::Outline;
+use crate::core::insight::timeline::record::{LogRecord, Source};
+use crate::core::insight::timeline::summarize::Offline;
+use crate::core::insight::timeline::{Node, Timeline};
 use crate::core::log::{Agent, Message, MessageKind, Origin, Role, Transcript};
-use crate::core::timeline::event::Event as Said;
-use crate::core::timeline::grip::GripState;
-use crate::core::timeline::outline::Outline;
-use crate::core::timeline::record::{LogRecord, Source};
-use crate::core::timeline::summarize::Offline;
-use crate::core::timeline::{Node, Timeline};
+use crate::core::memory::library::Library;
 use crate::tui::effect::{Effect, Requester, TimelineJob, TranscriptJob};
 use crate::tui::event::{Event, GripMessage, GripText};
 use crate::tui::keymap::KeyContext;

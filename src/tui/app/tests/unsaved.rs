@@ -3,8 +3,8 @@
 use ratatui::crossterm::event::Event as Input;
 
 use super::{AUTH, TestApp, moment};
+use crate::core::change::history::History;
 use crate::core::change::{Author, commit};
-use crate::core::history::History;
 use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, UnsavedJob, WriteJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
@@ -87,10 +87,9 @@ fn unsaved_text_is_offered() {
         .root()
         .path()
         .to_owned();
-    ui.tell(Event::Abandoned(vec![crate::core::unsaved::Unsaved {
-        root,
-        ..text
-    }]));
+    ui.tell(Event::Abandoned(vec![
+        crate::core::memory::unsaved::Unsaved { root, ..text },
+    ]));
     ui.press("<esc>");
     assert!(ui.row("▌").contains("Auth Refactor"));
     assert!(ui.text().contains("1 unsaved"));

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::finding::TestUi;
 use super::review::Reviewing;
-use crate::core::history::{Author, Origin};
+use crate::core::change::history::{Author, Origin};
+use crate::core::insight::review::{LineSource, Reason};
 use crate::core::log::touch::FileUse;
-use crate::core::review::{LineSource, Reason};
 use crate::tui::effect::{Effect, WhyJob};
 use crate::tui::event::{Attribution, Event, ExplainedText};
 use crate::tui::keymap::KeyContext;

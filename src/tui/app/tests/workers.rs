@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{AUTH, TestApp};
-use crate::core::discover::{Discovered, FoundStore};
-use crate::core::library::Library;
-use crate::core::store::Store;
+use crate::core::memory::discover::{Discovered, FoundStore};
+use crate::core::memory::library::Library;
+use crate::core::memory::store::Store;
 use crate::tui::effect::{Effect, LibraryJob, LogsJob, Request, UnsavedJob, WriteJob};
 use crate::tui::event::{Changes, Event};
 use crate::tui::keymap::KeyContext;

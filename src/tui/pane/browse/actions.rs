@@ -6,16 +6,17 @@ use std::path::Path;
 use super::BrowsePane;
 use super::tree::Key;
 use crate::core::change::BrokenLinks;
-use crate::core::citation::{Citation, CitedPart};
-use crate::core::layout::{Layout, index};
-use crate::core::library::{Library, LogSummary, StoreSnapshot};
-use crate::core::store::{Document, StoreId};
-use crate::core::unsaved::Unsaved;
+use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::layout::{Layout, index};
+use crate::core::memory::library::{Library, LogSummary, StoreSnapshot};
+use crate::core::memory::store::{Document, StoreId};
+use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob, Request, Target, TerminalJob, UndoDirection};
 use crate::tui::event::LeftText;
 use crate::tui::layout::Focus;
+use crate::tui::model::PaneContext;
 use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
 use crate::tui::overlay::form::NewMemoryForm;
 use crate::tui::overlay::prompt::{NamePrompt, Purpose};
@@ -27,7 +28,7 @@ use crate::tui::pane::history::HistoryPane;
 use crate::tui::pane::log::{copy_resume, copy_to_clipboard, resume};
 use crate::tui::pane::queue::QueuePane;
 use crate::tui::pane::timeline::TimelinePane;
-use crate::tui::pane::{PaneContext, Step, Toast, latest};
+use crate::tui::pane::{Step, Toast, latest};
 
 impl BrowsePane {
     /// Runs an action that is the same in the tree and the preview.

@@ -11,7 +11,7 @@ use crate::tui::cells::cut;
 use crate::tui::chrome::{KeyFocus, bordered};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::MEASURE;
-use crate::tui::pane::PaneContext;
+use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
 
 /// The width of the first column.

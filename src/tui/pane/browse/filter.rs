@@ -2,7 +2,8 @@
 
 use super::BrowsePane;
 use super::tree::{Node, TreeRow};
-use crate::tui::pane::{PaneContext, Step};
+use crate::tui::model::PaneContext;
+use crate::tui::pane::Step;
 use crate::tui::widget::input::{Input, InputOutcome};
 
 impl BrowsePane {

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use crate::core::discover::{Discovered, FoundStore};
-use crate::core::layout::Layout;
-use crate::core::library::{Library, LogSummary};
 use crate::core::log::{Agent, LogFile, LogStart};
-use crate::core::store::Store;
+use crate::core::memory::discover::{Discovered, FoundStore};
+use crate::core::memory::layout::Layout;
+use crate::core::memory::library::{Library, LogSummary};
+use crate::core::memory::store::Store;
 
 const FILES: &[(&str, &str)] = &[
     (

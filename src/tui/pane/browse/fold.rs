@@ -2,7 +2,8 @@
 
 use super::BrowsePane;
 use super::tree::{Fold, Key, Tree};
-use crate::tui::pane::{PaneContext, Step};
+use crate::tui::model::PaneContext;
+use crate::tui::pane::Step;
 
 /// How deep rows can be folded into each other: sessions, agents, projects, logs, subagents.
 const DEEPEST: usize = 6;

@@ -2,13 +2,12 @@
 
 use super::BrowsePane;
 use super::tree::Node;
-use crate::core::citation::{Citation, CitedPart};
-use crate::core::library::{Library, LogSummary};
-use crate::core::log::Agent;
-use crate::tui::pane::log::{LogPane, OpenAt, copy_to_clipboard};
+use crate::core::memory::library::LogSummary;
+use crate::tui::model::PaneContext;
+use crate::tui::pane::log::{LogPane, OpenAt, cited_log, copy_to_clipboard};
 use crate::tui::pane::preview::link_destination;
 use crate::tui::pane::why::WhyPane;
-use crate::tui::pane::{PaneContext, Step, Toast};
+use crate::tui::pane::{Step, Toast};
 use crate::tui::widget::list::Move;
 
 impl BrowsePane {
@@ -86,24 +85,4 @@ impl BrowsePane {
         }
         steps.unwrap_or_default()
     }
-}
-
-/// Returns the log that a citation such as `claude-code:ID#L5` refers to, and the position.
-pub(crate) fn cited_log<'a>(
-    library: &'a Library,
-    target: &str,
-) -> Option<(&'a LogSummary, OpenAt)> {
-    let Ok(citation) = target.parse::<Citation>();
-    let agent = Agent::named(citation.store.as_deref()?)?;
-    let mut logs = library.logs.iter().flat_map(|log_group| &log_group.logs);
-    let log = logs.find(|log| log.file.agent == agent && log.file.id == citation.path)?;
-    let line = match citation.part {
-        CitedPart::Lines(lines) => Some(*lines.start() as u64),
-        _ => None,
-    };
-    let start = OpenAt {
-        line,
-        ..OpenAt::default()
-    };
-    Some((log, start))
 }

@@ -6,13 +6,14 @@ use std::ops::RangeInclusive;
 
 use super::BrowsePane;
 use super::tree::{Key, Node, TreeRow, group_of, matches_filter};
-use crate::core::layout::Layout;
-use crate::core::library::StoreSnapshot;
-use crate::core::store::StoreId;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::library::StoreSnapshot;
+use crate::core::memory::store::StoreId;
 use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob};
+use crate::tui::model::PaneContext;
 use crate::tui::overlay::note::{NotePrompt, NotePurpose};
-use crate::tui::pane::{PaneContext, Step, Toast, can_merge};
+use crate::tui::pane::{Step, Toast, can_merge};
 use crate::tui::widget::list::Move;
 
 impl BrowsePane {

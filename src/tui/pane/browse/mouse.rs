@@ -5,7 +5,8 @@ use ratatui::layout::Position;
 
 use super::BrowsePane;
 use crate::tui::layout::{Focus, inside};
-use crate::tui::pane::{PaneContext, Step};
+use crate::tui::model::PaneContext;
+use crate::tui::pane::Step;
 
 impl BrowsePane {
     /// Handles a mouse event.

@@ -3,7 +3,7 @@
 use super::BrowsePane;
 use super::tree::Key;
 use crate::core::change::ChangeRequest;
-use crate::core::layout::IndexUpdate;
+use crate::core::memory::layout::IndexUpdate;
 use crate::tui::action::Action;
 use crate::tui::effect::Request;
 use crate::tui::layout::Focus;

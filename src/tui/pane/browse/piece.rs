@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use super::BrowsePane;
-use crate::core::context::AgentContext;
-use crate::core::unsaved::Unsaved;
+use crate::core::insight::context::AgentContext;
+use crate::core::memory::unsaved::Unsaved;
+use crate::tui::model::PaneContext;
+use crate::tui::pane::Step;
 use crate::tui::pane::editor::EditorPane;
-use crate::tui::pane::{PaneContext, Step};
 
 impl BrowsePane {
     /// Opens the editor with the file of a piece.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::tree::{Key, Tree, TreeRow};
 use super::{BrowsePane, actions};
-use crate::core::history::{FileChange, Record};
-use crate::core::library::Library;
-use crate::core::store::StoreId;
-use crate::tui::pane::{PaneContext, Step};
+use crate::core::change::history::{FileChange, Record};
+use crate::core::memory::library::Library;
+use crate::core::memory::store::StoreId;
+use crate::tui::model::PaneContext;
+use crate::tui::pane::Step;
 
 /// How many neighbours are looked for on each side of a row that is gone.
 const NEAR: usize = 50;

@@ -8,10 +8,10 @@ mod sessions;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-use crate::core::layout::{Layout, index};
-use crate::core::library::{Library, StoreSnapshot};
+use crate::core::memory::layout::{Layout, index};
+use crate::core::memory::library::{Library, StoreSnapshot};
+use crate::core::memory::store::StoreId;
 use crate::core::memory::{FileKind, Memory};
-use crate::core::store::StoreId;
 
 /// What a row represents, as indices into the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::BrowsePane;
 use super::list::RowCursor;
 use crate::tui::chrome::{KeyFocus, bordered, title_span};
 use crate::tui::layout::{Focus, inside};
-use crate::tui::pane::PaneContext;
+use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
 
 impl BrowsePane {

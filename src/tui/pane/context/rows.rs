@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::core::context::AgentContext;
+use crate::core::insight::context::AgentContext;
 
 /// A row, with the number of its piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

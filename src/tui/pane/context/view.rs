@@ -7,12 +7,12 @@ use ratatui::text::{Line, Span};
 
 use super::ContextPane;
 use super::rows::Row;
-use crate::core::context::{AgentContext, CHARACTERS_PER_TOKEN, Piece, PieceKind};
-use crate::core::display::format_size;
+use crate::core::insight::context::{AgentContext, CHARACTERS_PER_TOKEN, Piece, PieceKind};
+use crate::core::text::display::format_size;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, draw_note, fit_end, title_span, two_ends};
 use crate::tui::layout::{Focus, inside};
-use crate::tui::pane::PaneContext;
+use crate::tui::model::PaneContext;
 use crate::tui::pane::list_text::text_area;
 use crate::tui::theme::Role;
 use crate::tui::widget::meter::Meter;

@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::CuratePane;
 use super::rows::Located;
 use super::visit::waive;
-use super::{CuratePane, PaneContext};
-use crate::core::citation::Citation;
-use crate::core::curate::Finding;
-use crate::core::library::Library;
-use crate::core::store::StoreId;
+use crate::core::insight::curate::Finding;
+use crate::core::memory::citation::Citation;
+use crate::core::memory::library::Library;
+use crate::core::memory::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::effect::{Effect, LibraryJob, Request, Target};
 use crate::tui::event::Event;
+use crate::tui::model::PaneContext;
 use crate::tui::overlay::note::{NotePrompt, NotePurpose};
 use crate::tui::pane::browse::tree::Key;
 use crate::tui::pane::{Step, Toast, can_merge};

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::core::curate::waiver::Waiver;
-use crate::core::curate::{Finding, RULES};
-use crate::core::library::{Library, StoreSnapshot};
-use crate::core::store::StoreId;
+use crate::core::insight::curate::waiver::Waiver;
+use crate::core::insight::curate::{Finding, RULES};
+use crate::core::memory::library::{Library, StoreSnapshot};
+use crate::core::memory::store::StoreId;
 
 /// A finding and the store that it is about; `None` if it is about no store.
 #[derive(Debug, Clone)]

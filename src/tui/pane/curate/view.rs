@@ -8,15 +8,15 @@ use ratatui::text::{Line, Span};
 use super::CuratePane;
 use super::decide::names_another;
 use super::rows::{Located, Row};
-use crate::core::curate::{Evidence, Severity, rule};
-use crate::core::display::format_ago;
+use crate::core::insight::curate::{Evidence, Severity, rule};
 use crate::core::memory::stem;
+use crate::core::text::display::format_ago;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, count, draw_note, title_span, two_ends};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
-use crate::tui::pane::PaneContext;
+use crate::tui::model::PaneContext;
 use crate::tui::pane::list_text::text_area;
 use crate::tui::theme::{Role, Theme};
 

@@ -3,9 +3,9 @@
 
 use crate::core::Result;
 use crate::core::change::Edit;
-use crate::core::context::tokens;
-use crate::core::curate::Finding;
-use crate::core::history::Record;
+use crate::core::change::history::Record;
+use crate::core::insight::context::tokens;
+use crate::core::insight::curate::Finding;
 use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob, Request, UndoDirection, WaiveJob, WriteJob};
 use crate::tui::pane::{Step, latest};

@@ -1,7 +1,7 @@
 //! The check of a memory's header while its text is edited.
 
-use crate::core::layout::{Layout, index};
 use crate::core::memory::Memory;
+use crate::core::memory::layout::{Layout, index};
 
 /// The length in characters from which a description is too long for an agent's index.
 const LONG_DESCRIPTION: usize = 160;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::core::context::{AgentContext, Draft, Piece};
-use crate::core::trust::real_path;
+use crate::core::disk::trust::real_path;
+use crate::core::insight::context::{AgentContext, Draft, Piece};
 use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob};
 use crate::tui::pane::Step;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::FindPane;
 use crate::core::search::find::SearchState;
-use crate::tui::pane::{Handled, Pane as _, PaneContext, Step};
-use crate::tui::worker::search::{FindResults, HitRow};
+use crate::tui::model::{FindResults, HitRow, PaneContext};
+use crate::tui::pane::{Handled, Pane as _, Step};
 
 /// Results, and what they answer.
 #[derive(Debug)]

@@ -5,11 +5,11 @@ use crate::tui::Exit;
 use crate::tui::action::Action;
 use crate::tui::effect::{Effect, TerminalJob, TimelineJob};
 use crate::tui::event::Event;
+use crate::tui::model::{HitRow, PaneContext};
 use crate::tui::pane::browse::tree::Key;
 use crate::tui::pane::log::{LogPane, copy_to_clipboard};
-use crate::tui::pane::{PaneContext, Step, Toast};
+use crate::tui::pane::{Step, Toast};
 use crate::tui::widget::list::Move;
-use crate::tui::worker::search::HitRow;
 
 impl FindPane {
     pub(super) fn key_of(row: &HitRow) -> Option<Key> {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
-use crate::core::library::Library;
-use crate::core::query::Filter;
-use crate::core::query::complete::{Completion, complete};
+use crate::core::memory::library::Library;
+use crate::core::search::query::Filter;
+use crate::core::search::query::complete::{Completion, complete};
 use crate::tui::widget::input::{Input, InputOutcome};
 
 /// The input and the filters beside it.

@@ -10,16 +10,15 @@ use ratatui::widgets::{Clear, Paragraph, Wrap};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::FindPane;
-use crate::core::display::format_age;
 use crate::core::log::{Agent, Role as Who};
 use crate::core::search::HitSource;
 use crate::core::search::find::{Closeness, SearchState};
+use crate::core::text::display::format_age;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, title_span, two_ends};
 use crate::tui::layout::inside;
-use crate::tui::pane::PaneContext;
+use crate::tui::model::{HitRow, PaneContext};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::worker::search::HitRow;
 
 /// The prompt before the input.
 const PROMPT: &str = " find ❯ ";

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::core::change::ChangeVerb;
-use crate::core::history::{FileChange, Record};
-use crate::core::layout::Layout;
-use crate::core::store::StoreId;
+use crate::core::change::history::{FileChange, Record};
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::StoreId;
 
 /// Whether the effect of a change is still there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,7 +147,7 @@ fn earlier_place(record: &Record, place: &Place) -> Option<Place> {
 mod tests {
     use super::*;
     use crate::core::change::Author;
-    use crate::core::memory::Revision;
+    use crate::core::disk::revision::Revision;
 
     fn record(
         id: &str,

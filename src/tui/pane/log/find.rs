@@ -1,7 +1,8 @@
 //! Finding words in a log: at every letter the nearest place is shown, with its number.
 
 use super::LogPane;
-use crate::tui::pane::{PaneContext, Step, Toast};
+use crate::tui::model::PaneContext;
+use crate::tui::pane::{Step, Toast};
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::Move;

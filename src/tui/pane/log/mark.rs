@@ -1,7 +1,7 @@
 //! The message under the cursor, or the marked lines: cited, and promoted to a memory.
 
 use super::{LogPane, copy_to_clipboard};
-use crate::core::citation::{Citation, CitedPart};
+use crate::core::memory::citation::{Citation, CitedPart};
 use crate::tui::effect::{Effect, TimelineJob};
 use crate::tui::pane::Step;
 

@@ -1,8 +1,9 @@
 //! From the call that started a subagent to the subagent's own log.
 
 use super::{LogPane, OpenAt};
-use crate::core::library::{Library, LogSummary};
-use crate::tui::pane::{PaneContext, Step, Toast};
+use crate::core::memory::library::{Library, LogSummary};
+use crate::tui::model::PaneContext;
+use crate::tui::pane::{Step, Toast};
 
 impl LogPane {
     /// Opens the log of the subagent that the call under the cursor started.

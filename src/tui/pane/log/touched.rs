@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::LogPane;
-use crate::core::library::Library;
+use crate::core::insight::review::file_below;
 use crate::core::log::touch::{FileUse, file_touches};
 use crate::core::log::{MessageKind, Transcript};
-use crate::core::review::file_below;
+use crate::core::memory::library::Library;
 use crate::tui::chrome::count;
+use crate::tui::model::PaneContext;
 use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
-use crate::tui::pane::{PaneContext, Step, Toast};
+use crate::tui::pane::{Step, Toast};
 
 /// The width of their list.
 const WIDTH: u16 = 76;

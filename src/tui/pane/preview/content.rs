@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use super::PreviewRequest;
-use crate::core::citation::CitedPart;
-use crate::core::display::{format_age, format_size};
-use crate::core::header::frontmatter::Frontmatter;
-use crate::core::layout::{Layout, index};
-use crate::core::library::{Budget, Library, LogSummary};
+use crate::core::memory::citation::CitedPart;
+use crate::core::memory::layout::{Layout, index};
+use crate::core::memory::library::{Budget, Library, LogSummary};
+use crate::core::memory::store::{Document, StoreId};
 use crate::core::memory::{FileKind, Memory};
-use crate::core::store::{Document, StoreId};
+use crate::core::text::display::{format_age, format_size};
+use crate::core::text::header::frontmatter::Frontmatter;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
 use crate::tui::effect::Target;
 use crate::tui::keymap::KeyContext;
-use crate::tui::pane::PaneContext;
+use crate::tui::model::PaneContext;
 
 /// A text with its title and facts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

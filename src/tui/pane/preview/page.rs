@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::{PreviewContent, PreviewMode};
 use crate::tui::cells::{self, escape_line};
 use crate::tui::highlight::{Highlighter, Language, PaintedRoles};
-use crate::tui::pane::PaneContext;
+use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::markdown::{RenderOptions, Rendered, beginning, render};

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::{Preview, PreviewMode};
 use crate::tui::cells::{cut, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, title_span};
-use crate::tui::pane::PaneContext;
+use crate::tui::model::PaneContext;
 use crate::tui::theme::{Role, Theme};
 
 impl Preview {

@@ -5,19 +5,19 @@ use std::path::Path;
 
 use super::QueuePane;
 use super::rows::Entry;
-use crate::core::library::Library;
-use crate::core::review::{ItemChange, ReviewHunk};
-use crate::core::store::StoreId;
+use crate::core::insight::review::{ItemChange, ReviewHunk};
+use crate::core::memory::library::Library;
+use crate::core::memory::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, Target, WriteJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
+use crate::tui::model::PaneContext;
 use crate::tui::overlay::note::{NotePrompt, NotePurpose};
-use crate::tui::pane::browse::follow::cited_log;
 use crate::tui::pane::browse::tree::Key;
-use crate::tui::pane::log::LogPane;
+use crate::tui::pane::log::{LogPane, cited_log};
 use crate::tui::pane::why::WhyPane;
-use crate::tui::pane::{PaneContext, Step, Toast};
+use crate::tui::pane::{Step, Toast};
 
 impl QueuePane {
     /// Accepts these ids. They leave the list at once, so that the next key is about the next one.

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::core::review::{Item, ItemChange};
-use crate::core::store::StoreId;
+use crate::core::insight::review::{Item, ItemChange};
+use crate::core::memory::store::StoreId;
 use crate::tui::event::Attribution;
 
 /// A file that waits, as one author left it.

@@ -8,12 +8,12 @@ use ratatui::text::{Line, Span};
 
 use super::QueuePane;
 use super::rows::{Entry, Row};
-use crate::core::display::{format_age, format_ago};
-use crate::core::review::ItemChange;
+use crate::core::insight::review::ItemChange;
+use crate::core::text::display::{format_age, format_ago};
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, count, draw_note, title_span, two_ends};
 use crate::tui::layout::{Focus, inside};
-use crate::tui::pane::PaneContext;
+use crate::tui::model::PaneContext;
 use crate::tui::pane::list_text::{ListWithText as _, text_area};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::hunks::Hunks;

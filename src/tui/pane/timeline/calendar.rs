@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::core::timeline::outline::Outline;
+use crate::core::insight::timeline::outline::Outline;
 use crate::tui::theme::{Role, Theme};
 
 /// The names of the days, and their width with the blank behind them.
@@ -146,7 +146,7 @@ impl<'a> Shading<'a> {
     }
 
     fn shade(&self, day: Date, theme: &Theme) -> (&'static str, Style) {
-        let id = crate::core::timeline::node::NodeId::Day(day);
+        let id = crate::core::insight::timeline::node::NodeId::Day(day);
         let number = self.outline.activity(&id).segments;
         if number == 0 {
             return ("·", theme.style(Role::Rule));

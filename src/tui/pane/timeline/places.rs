@@ -2,8 +2,8 @@
 
 use jiff::civil::Date;
 
-use crate::core::timeline::node::NodeId;
-use crate::core::timeline::outline::Outline;
+use crate::core::insight::timeline::node::NodeId;
+use crate::core::insight::timeline::outline::Outline;
 use crate::tui::chrome::count;
 use crate::tui::overlay::chooser::{Choice, ChooserOption};
 

@@ -6,11 +6,11 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::TimelinePane;
+use crate::core::insight::timeline::grip::GripState;
+use crate::core::insight::timeline::node::{Level, NodeId};
+use crate::core::insight::timeline::outline::Outline;
+use crate::core::insight::timeline::{Bullet, Node};
 use crate::core::log::Role as Sender;
-use crate::core::timeline::grip::GripState;
-use crate::core::timeline::node::{Level, NodeId};
-use crate::core::timeline::outline::Outline;
-use crate::core::timeline::{Bullet, Node};
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{count, two_ends};
 use crate::tui::event::{GripMessage, GripText};

@@ -6,13 +6,13 @@ use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::text::{Line, Span};
 
 use super::{Part, TimelinePane, calendar};
-use crate::core::timeline::node::NodeId;
+use crate::core::insight::timeline::node::NodeId;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, draw_note, fit_end, title_span};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
-use crate::tui::pane::PaneContext;
+use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
 
 /// The least width for both parts side by side.

@@ -6,9 +6,10 @@ use jiff::civil::Date;
 
 use super::rows::Entry;
 use super::{Part, TimelinePane, ask, places, view};
-use crate::core::timeline::node::NodeId;
+use crate::core::insight::timeline::node::NodeId;
 use crate::tui::effect::TimelineJob;
-use crate::tui::pane::{PaneContext, Step, Toast};
+use crate::tui::model::PaneContext;
+use crate::tui::pane::{Step, Toast};
 use crate::tui::widget::list::Move;
 
 impl TimelinePane {

@@ -3,8 +3,8 @@
 use ratatui::text::{Line, Span};
 
 use super::{Conversation, LaidOutPiece};
-use crate::core::display::{format_size, safe_line};
 use crate::core::log::turn::{Speaker, TurnItem};
+use crate::core::text::display::{format_size, safe_line};
 use crate::tui::cells;
 use crate::tui::chrome::fit_end;
 use crate::tui::theme::Role;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ratatui::text::Line;
 
 use super::{DiffRow, Sign, digits, emphasise, row};
-use crate::core::review::ReviewHunk;
+use crate::core::insight::review::ReviewHunk;
 use crate::tui::theme::Theme;
 
 /// The rows of each hunk.

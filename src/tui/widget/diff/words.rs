@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::core::diff::{Replacement, replacements};
+use crate::core::text::diff::{Replacement, replacements};
 
 /// Byte ranges of a line.
 type Ranges = Vec<Range<usize>>;

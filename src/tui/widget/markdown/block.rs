@@ -3,7 +3,7 @@
 use ratatui::text::Span;
 
 use super::{Block, Prefix, Writer};
-use crate::core::work;
+use crate::core::text::work;
 use crate::tui::cells;
 use crate::tui::highlight::{LONGEST, PaintedRoles};
 use crate::tui::theme::Role;

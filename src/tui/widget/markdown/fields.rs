@@ -5,8 +5,8 @@ use ratatui::text::{Line, Span};
 
 use super::flow::{Piece, wrap};
 use super::{RenderOptions, Rendered};
-use crate::core::display::{format_age, format_size};
 use crate::core::memory::Memory;
+use crate::core::text::display::{format_age, format_size};
 use crate::tui::cells;
 use crate::tui::theme::Role;
 

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::core::work;
+use crate::core::text::work;
 use crate::tui::cells;
 
 /// A run of text in one style.

@@ -6,7 +6,7 @@ use pulldown_cmark::Alignment;
 use ratatui::text::Span;
 
 use super::flow::{self, Piece, PiecePart, wrap};
-use crate::core::work;
+use crate::core::text::work;
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::core::combine::{Block, CombinedPart};
-use crate::core::diff::{Replacement, line_replacements};
+use crate::core::change::combine::{Block, CombinedPart};
+use crate::core::text::diff::{Replacement, line_replacements};
 
 /// The chosen version of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Fold, Node, TreeBuilder, contains};
-use crate::core::library::{LogGroup, LogSummary};
+use crate::core::memory::library::{LogGroup, LogSummary};
 
 impl TreeBuilder<'_> {
     pub(super) fn sessions(&mut self) {

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use super::words;
 use crate::tui::widget::editor::buffer::TextPosition;
-use crate::tui::widget::editor::motion;
-use crate::tui::widget::editor::{Editor, EditorMode, EditorOutcome};
+use crate::tui::widget::editor::{Editor, EditorMode, EditorOutcome, motion};
 
 /// Whether the delimiters, or the blanks beside a word, belong to the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,96 @@
+//! The history: a journal of changes, every version of every file that they touched, and the
+//! changes that were in progress when a process died.
+//!
+//! It is stored in tome's data directory: `journal.jsonl` has a line for each committed change;
+//! `versions/` has the versions in packs, found by their hashes; `pending/` has the intents of
+//! changes in progress; `locks/` has a lock file for each store. Old histories keep each version
+//! as a plain file in `blobs/`.
+
+mod health;
+mod journal;
+mod lock;
+mod pending;
+mod prune;
+mod record;
+mod versions;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use crate::core::disk::private;
+use crate::core::{Error, Result};
+use lock::LockPolicy;
+use versions::Packs;
+
+pub use health::{Damage, Health};
+pub use lock::{Holder, Lock, Wait, WaitObserver};
+pub use pending::Unfinished;
+pub use prune::{PruneOptions, Pruned, RunMode};
+pub use record::{
+    Author, ChangeVerb, Direction, FileChange, Origin, PrunedTombstone, Record, Tombstone,
+};
+
+pub(in crate::core) use crate::core::disk::private::write_whole;
+pub(in crate::core) use journal::JournalPosition;
+
+/// The history in tome's data directory. Clones share the cache of its packs.
+#[derive(Clone)]
+pub struct History {
+    dir: PathBuf,
+    observer: Option<Observer>,
+    patience: LockPolicy,
+    packs: Arc<Mutex<Packs>>,
+}
+
+/// Called at each step of a commit; an error that it returns makes the step fail.
+pub type Observer = Arc<dyn Fn(&str) -> io::Result<()> + Send + Sync>;
+
+impl std::fmt::Debug for History {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("History")
+            .field("dir", &self.dir)
+            .finish_non_exhaustive()
+    }
+}
+
+impl History {
+    /// The history in `dir`, which is created by the first change.
+    pub fn open(dir: &Path) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            observer: None,
+            patience: LockPolicy::default(),
+            packs: Arc::default(),
+        }
+    }
+
+    /// As [`History::open`], calling `observer` at every step.
+    pub fn with_observer(dir: &Path, observer: Observer) -> Self {
+        Self {
+            observer: Some(observer),
+            ..Self::open(dir)
+        }
+    }
+
+    pub(in crate::core) fn step(&self, what: &str) -> io::Result<()> {
+        self.observer
+            .as_ref()
+            .map_or(Ok(()), |observer| observer(what))
+    }
+
+    /// The directory of the history.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Returns a folder of the history, and creates it if it is missing.
+    pub(in crate::core) fn folder(&self, name: &str) -> Result<PathBuf> {
+        let dir = self.dir.join(name);
+        // The folders are private because versions of private memories are stored in them.
+        for path in [&self.dir, &dir] {
+            private::create_dir(path).map_err(|e| Error::io(path, e))?;
+        }
+        Ok(dir)
+    }
+}

@@ -1,0 +1,614 @@
+//! The journal: a line for each committed change, and what follows from it for undo and redo.
+//!
+//! A journal starts with a line that gives the schema of its lines; old journals have none and
+//! follow the same schema. A line that summarises pruned changes keeps their tombstones.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use memchr::memmem;
+use serde::{Deserialize, Serialize};
+
+use super::{ChangeVerb, Direction, History, PrunedTombstone, Record};
+use crate::core::disk::foreign::{
+    self, LARGEST_LOG, LARGEST_WHOLE, next_line, open_capped, open_regular,
+};
+use crate::core::disk::private;
+use crate::core::disk::revision::Revision;
+use crate::core::disk::sandbox::missing_newline;
+use crate::core::{Error, Result};
+
+/// The schema of the lines written here.
+pub(super) const SCHEMA: u32 = 1;
+
+/// The first line of a journal.
+#[derive(Debug, Serialize, Deserialize)]
+struct Schema {
+    schema: u32,
+}
+
+/// The line that replaces pruned changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Summary {
+    /// How many changes were pruned.
+    pub(super) pruned: usize,
+    /// What they deleted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) tombstones: Vec<PrunedTombstone>,
+}
+
+/// A place in the journal between two lines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::core) struct JournalPosition {
+    offset: u64,
+    /// A hash of the bytes before it, which tells whether the journal was replaced.
+    check: u64,
+}
+
+impl JournalPosition {
+    /// How many bytes before the position are hashed.
+    const CHECKED: u64 = 256;
+
+    /// The position at this offset of the journal.
+    fn at(file: &mut File, offset: u64) -> io::Result<Self> {
+        let length = offset.min(Self::CHECKED);
+        let mut before = Vec::new();
+        file.seek(SeekFrom::Start(offset - length))?;
+        file.take(length).read_to_end(&mut before)?;
+        let hash = blake3::hash(&before);
+        let (check, _) = hash
+            .as_bytes()
+            .split_first_chunk()
+            .expect("a hash has 32 bytes");
+        Ok(Self {
+            offset,
+            check: u64::from_le_bytes(*check),
+        })
+    }
+
+    /// Whether this is still a position of the journal.
+    fn is_in(self, file: &mut File) -> io::Result<bool> {
+        Ok(self.offset <= file.metadata()?.len() && Self::at(file, self.offset)? == self)
+    }
+}
+
+/// A line of a journal.
+#[derive(Debug)]
+pub(super) enum Line {
+    Schema,
+    Change(Box<Record>),
+    Summary(Summary),
+    Empty,
+    /// It cannot be parsed; a crash or another program broke it.
+    Broken,
+    /// It is longer than [`LARGEST_WHOLE`] and was not read.
+    TooLong,
+}
+
+impl Line {
+    fn read(bytes: &[u8]) -> Self {
+        if bytes.trim_ascii().is_empty() {
+            return Self::Empty;
+        }
+        if let Ok(record) = serde_json::from_slice(bytes) {
+            return Self::Change(Box::new(record));
+        }
+        if let Ok(summary) = serde_json::from_slice(bytes) {
+            return Self::Summary(summary);
+        }
+        match serde_json::from_slice::<Schema>(bytes) {
+            Ok(_) => Self::Schema,
+            Err(_) => Self::Broken,
+        }
+    }
+}
+
+impl History {
+    /// Appends a change to the journal and flushes it.
+    pub(in crate::core) fn record(&self, record: &Record) -> Result<()> {
+        self.record_all(std::slice::from_ref(record))
+    }
+
+    /// Appends changes to the journal and flushes them together.
+    pub(in crate::core) fn record_all(&self, records: &[Record]) -> Result<()> {
+        let path = self.journal_path();
+        let _lock = self.lock_own("journal")?;
+        self.check_schema()?;
+        let mut line = Vec::new();
+        for record in records {
+            line.extend(encode(record, &path)?);
+            line.push(b'\n');
+        }
+        let written = private::open_append(&path).and_then(|mut file| {
+            let is_new = file.metadata()?.len() == 0;
+            if is_new {
+                line.splice(..0, first_line());
+            }
+            // After a crash the last line may be cut off: this one must not be joined to it.
+            let end = missing_newline(&mut file)?;
+            file.write_all(end.as_bytes())?;
+            file.write_all(&line)?;
+            file.sync_all()?;
+            match is_new {
+                true => private::flush_dir(&self.dir),
+                false => Ok(()),
+            }
+        });
+        written.map_err(|e| Error::io(&path, e))
+    }
+
+    /// Returns an error if the journal has the schema of a later version of tome.
+    pub(super) fn check_schema(&self) -> Result<()> {
+        /// An upper bound for the length of a schema line.
+        const MOST: u64 = 4096;
+        let path = self.journal_path();
+        let mut start = Vec::new();
+        let file = match open_regular(&path) {
+            Ok(file) => file,
+            Err(Error::NotFound { .. }) => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        let read = file.take(MOST).read_to_end(&mut start);
+        read.map_err(|e| Error::io(&path, e))?;
+        let line = start.split(|byte| *byte == b'\n').next();
+        match serde_json::from_slice::<Schema>(line.unwrap_or_default()) {
+            Ok(Schema { schema }) if schema > SCHEMA => Err(Error::refused(
+                path.display().to_string(),
+                format!(
+                    "a later tome wrote this journal (schema {schema}); update tome to change memories here"
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn journal_path(&self) -> PathBuf {
+        self.dir.join("journal.jsonl")
+    }
+
+    /// Calls `show` with every line of the journal and its bytes, which one that is too long lacks.
+    pub(super) fn each_line(&self, mut show: impl FnMut(Line, Vec<u8>)) -> Result<()> {
+        let path = self.journal_path();
+        let mut reader = match open_capped(&path, LARGEST_LOG) {
+            Ok(file) => BufReader::new(file),
+            Err(Error::NotFound { .. }) => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        let mut line = Vec::new();
+        loop {
+            let read = next_line(&mut reader, &mut line, LARGEST_WHOLE as usize);
+            match read.map_err(|e| Error::io(&path, e))? {
+                foreign::Line::None => return Ok(()),
+                foreign::Line::TooLong => show(Line::TooLong, Vec::new()),
+                foreign::Line::Whole => {
+                    let bytes = line.strip_suffix(b"\n").unwrap_or(&line);
+                    show(Line::read(bytes), bytes.to_vec());
+                }
+            }
+        }
+    }
+
+    /// Every change, oldest first; lines that cannot be read are skipped.
+    pub fn records(&self) -> Result<Vec<Record>> {
+        let mut records = Vec::new();
+        self.each_line(|line, _| {
+            if let Line::Change(record) = line {
+                records.push(*record);
+            }
+        })?;
+        Ok(records)
+    }
+
+    /// The changes after `position`, oldest first, and the position after them. If the journal was
+    /// replaced since, as pruning does, all changes are returned.
+    pub(in crate::core) fn records_since(
+        &self,
+        position: JournalPosition,
+    ) -> Result<(Vec<Record>, JournalPosition)> {
+        let path = self.journal_path();
+        let mut file = match open_capped(&path, LARGEST_LOG) {
+            Ok(file) => file,
+            Err(Error::NotFound { .. }) => return Ok(Default::default()),
+            Err(e) => return Err(e),
+        };
+        let read = position.is_in(&mut file).and_then(|is_in| {
+            let start = if is_in { position.offset } else { 0 };
+            let mut bytes = Vec::new();
+            file.seek(SeekFrom::Start(start))?;
+            file.read_to_end(&mut bytes)?;
+            // A line without its end is still being written.
+            let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
+            bytes.truncate(end);
+            let after = JournalPosition::at(&mut file, start + end as u64)?;
+            Ok((bytes, after))
+        });
+        let (bytes, after) = read.map_err(|e| Error::io(&path, e))?;
+        let records = bytes.split(|byte| *byte == b'\n').map(Line::read);
+        let records = records.filter_map(|line| match line {
+            Line::Change(record) => Some(*record),
+            _ => None,
+        });
+        Ok((records.collect(), after))
+    }
+
+    /// The deleted memories, oldest first, those of pruned changes included.
+    pub fn graves(&self) -> Result<Vec<PrunedTombstone>> {
+        let mut graves = Vec::new();
+        self.each_line(|line, _| match line {
+            Line::Change(record) => graves.extend(record.graves()),
+            Line::Summary(summary) => graves.extend(summary.tombstones),
+            _ => {}
+        })?;
+        Ok(graves)
+    }
+
+    /// The version that the last recorded change of a file left, if it is near the end of the
+    /// journal. It is the base of an edit that was made outside tome since.
+    pub fn last_version(&self, root: &Path, path: &str) -> Option<Revision> {
+        /// How many bytes at the end of the journal are read.
+        const END: u64 = 1 << 18;
+        let mut file = open_regular(&self.journal_path()).ok()?;
+        let length = file.metadata().ok()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(END)))
+            .ok()?;
+        let mut end = Vec::new();
+        file.read_to_end(&mut end).ok()?;
+        let lines = end.rsplit(|byte| *byte == b'\n');
+        let named = lines.filter(|line| memmem::find(line, path.as_bytes()).is_some());
+        let records = named.filter_map(|line| serde_json::from_slice::<Record>(line).ok());
+        let mut changing = records.filter(|record| record.verb != ChangeVerb::Accept);
+        changing.find_map(|record| {
+            let mut files = record.files.into_iter();
+            let file = files.find(|file| file.root == root && file.path == path)?;
+            file.after.or(file.before)
+        })
+    }
+
+    /// The change with this id, or with the only id that starts or ends with it.
+    pub fn find(&self, id: &str) -> Result<Record> {
+        let wanted = id.to_ascii_uppercase();
+        let mut found: Vec<Record> = self
+            .records()?
+            .into_iter()
+            .filter(|r| r.id.starts_with(&wanted) || r.id.ends_with(&wanted))
+            .collect();
+        match (found.pop(), found.is_empty()) {
+            (Some(record), true) if wanted.len() >= 4 => Ok(record),
+            (Some(_), _) => Err(Error::refused(
+                id,
+                "more than one change could be meant; give more of its id",
+            )),
+            (None, _) => Err(Error::not_found(format!("change {id}"))),
+        }
+    }
+
+    /// How to undo `record`: the original change and a direction. Undoing an undo is a redo.
+    pub fn reversal(&self, record: Record) -> Result<(Record, Direction)> {
+        let (mut record, mut direction) = (record, Direction::Back);
+        if record.of.is_none() {
+            return Ok((record, direction));
+        }
+        let all = self.records()?;
+        let mut seen = HashSet::from([record.id.clone()]);
+        while let (ChangeVerb::Undo | ChangeVerb::Redo, Some(of)) =
+            (record.verb, record.of.as_deref())
+        {
+            if record.verb == ChangeVerb::Undo {
+                direction = direction.opposite();
+            }
+            if !seen.insert(of.to_owned()) {
+                return Err(Error::refused(
+                    self.journal_path().display().to_string(),
+                    format!(
+                        "change {of} takes itself back, so nobody knows what it did; restore a version with `tome restore`"
+                    ),
+                ));
+            }
+            let original = all.iter().find(|record| record.id == of);
+            let original = original.cloned();
+            record = original.ok_or_else(|| Error::not_found(format!("change {of}")))?;
+        }
+        Ok((record, direction))
+    }
+
+    /// The last change of `roots` that was not undone.
+    pub fn undoable(&self, roots: &[&Path]) -> Result<Option<Record>> {
+        Ok(self.stacks(roots)?.0.pop())
+    }
+
+    /// The last change of `roots` that was undone, unless other changes were made since.
+    pub fn redoable(&self, roots: &[&Path]) -> Result<Option<Record>> {
+        Ok(self.stacks(roots)?.1.pop())
+    }
+
+    /// The changes of `roots` that are in effect, and those that were undone.
+    fn stacks(&self, roots: &[&Path]) -> Result<(Vec<Record>, Vec<Record>)> {
+        let (mut done, mut undone): (Vec<Record>, Vec<Record>) = (Vec::new(), Vec::new());
+        let take = |list: &mut Vec<Record>, id: Option<&str>| {
+            let at = list
+                .iter()
+                .position(|record| Some(record.id.as_str()) == id)?;
+            Some(list.remove(at))
+        };
+        let all = self.records()?;
+        for record in all.iter().filter(|record| record.touches(roots)) {
+            let of = record.of.as_deref();
+            match record.verb {
+                ChangeVerb::Undo => undone.extend(take(&mut done, of)),
+                ChangeVerb::Redo => {
+                    // It may have been undone before other changes were made.
+                    drop(take(&mut undone, of));
+                    let original = all.iter().find(|record| Some(record.id.as_str()) == of);
+                    if done.iter().all(|record| Some(record.id.as_str()) != of) {
+                        done.extend(original.cloned());
+                    }
+                }
+                // What another program wrote directly is undone only by its id: without one, undo
+                // is about the last thing that was done with tome.
+                _ if record.author.is_outside() => {}
+                _ => {
+                    undone.clear();
+                    done.push(record.clone());
+                }
+            }
+        }
+        Ok((done, undone))
+    }
+}
+
+/// The first line of a new journal.
+pub(super) fn first_line() -> Vec<u8> {
+    format!("{{\"schema\":{SCHEMA}}}\n").into_bytes()
+}
+
+pub(super) fn encode(record: &Record, path: &Path) -> Result<Vec<u8>> {
+    serde_json::to_vec(record).map_err(|e| Error::io(path, e.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::core::change::history::{Author, FileChange};
+    use crate::core::memory::layout::Layout;
+
+    fn record(id: &str, verb: ChangeVerb, of: Option<&str>) -> Record {
+        Record {
+            id: id.to_owned(),
+            time: 0,
+            author: Author {
+                who: "you".to_owned(),
+                door: "test".to_owned(),
+            },
+            verb,
+            message: String::new(),
+            of: of.map(str::to_owned),
+            files: vec![FileChange {
+                root: PathBuf::from("/r"),
+                layout: Layout::Index,
+                path: "a.md".to_owned(),
+                before: None,
+                after: None,
+                derived: false,
+                folders: Vec::new(),
+                emptied: Vec::new(),
+                modified: None,
+                mode: None,
+                added: 0,
+                removed: 0,
+            }],
+            origin: None,
+            tombstones: Vec::new(),
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_journal_that_cannot_be_opened_is_not_taken_for_an_empty_one() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        assert_eq!(history.records().expect("none yet"), []);
+        let path = history.journal_path();
+        std::os::unix::fs::symlink(&path, &path).expect("a link to itself");
+        let error = history.records().expect_err("no journal").to_string();
+        assert!(error.contains("journal.jsonl"), "{error}");
+    }
+
+    #[test]
+    fn undo_and_redo_walk_the_stack() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        let roots = [Path::new("/r")];
+        let top = |history: &History| {
+            let id = |r: Option<Record>| r.map(|r| r.id).unwrap_or_default();
+            (
+                id(history.undoable(&roots).expect("reads")),
+                id(history.redoable(&roots).expect("reads")),
+            )
+        };
+        let steps: &[(&str, ChangeVerb, Option<&str>, &str, &str)] = &[
+            ("AAA1", ChangeVerb::Write, None, "AAA1", ""),
+            ("BBB1", ChangeVerb::Patch, None, "BBB1", ""),
+            ("CCC1", ChangeVerb::Undo, Some("BBB1"), "AAA1", "BBB1"),
+            ("DDD1", ChangeVerb::Undo, Some("AAA1"), "", "AAA1"),
+            ("EEE1", ChangeVerb::Redo, Some("AAA1"), "AAA1", "BBB1"),
+            ("FFF1", ChangeVerb::Write, None, "FFF1", ""),
+        ];
+        for (id, verb, of, undo, redo) in steps {
+            history.record(&record(id, *verb, *of)).expect("records");
+            assert_eq!(
+                top(&history),
+                ((*undo).to_owned(), (*redo).to_owned()),
+                "{id}"
+            );
+        }
+        assert_eq!(
+            history.undoable(&[Path::new("/other")]).expect("reads"),
+            None
+        );
+    }
+
+    #[test]
+    fn the_last_version_of_a_file_is_found_at_the_end_of_the_journal() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        assert_eq!(history.last_version(Path::new("/r"), "a.md"), None);
+        for number in 0..2000u32 {
+            let mut made = record(&format!("ID{number}"), ChangeVerb::Write, None);
+            made.files[0].path = format!("{}.md", number % 2);
+            made.files[0].after = Some(Revision::of(&number.to_le_bytes()));
+            let path = history.journal_path();
+            let line = encode(&made, &path).expect("encodes");
+            let mut file = private::open_append(&path).expect("opens");
+            file.write_all(&[&line[..], b"\n"].concat())
+                .expect("writes");
+        }
+        let last = |path: &str| history.last_version(Path::new("/r"), path);
+        assert_eq!(last("1.md"), Some(Revision::of(&1999u32.to_le_bytes())));
+        assert_eq!(last("0.md"), Some(Revision::of(&1998u32.to_le_bytes())));
+        assert_eq!(last("2.md"), None);
+        assert_eq!(history.last_version(Path::new("/other"), "1.md"), None);
+    }
+
+    #[test]
+    fn a_broken_line_hides_itself_alone() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        history
+            .record(&record("AAA1", ChangeVerb::Write, None))
+            .expect("records");
+        let journal = temp.path().join("journal.jsonl");
+        let mut bytes = fs::read(&journal).expect("reads");
+        bytes.extend(b"{\"id\":\"torn");
+        fs::write(&journal, bytes).expect("writes");
+        history
+            .record(&record("BBB1", ChangeVerb::Write, None))
+            .expect("records");
+        let ids: Vec<String> = history
+            .records()
+            .expect("reads")
+            .into_iter()
+            .map(|r| r.id)
+            .collect();
+        assert_eq!(ids, ["AAA1", "BBB1"]);
+    }
+
+    #[test]
+    fn changes_that_take_each_other_back_are_told_and_not_followed_for_ever() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        for (id, of) in [("AAA1", "BBB1"), ("BBB1", "AAA1"), ("CCC1", "CCC1")] {
+            history
+                .record(&record(id, ChangeVerb::Undo, Some(of)))
+                .expect("records");
+        }
+        for id in ["AAA1", "BBB1", "CCC1"] {
+            let start = history.find(id).expect("found");
+            let error = history.reversal(start).expect_err("a loop");
+            assert!(error.to_string().contains("takes itself back"), "{error}");
+        }
+        let roots = [Path::new("/r")];
+        assert_eq!(history.undoable(&roots).expect("reads"), None);
+        assert_eq!(history.redoable(&roots).expect("reads"), None);
+    }
+
+    #[test]
+    fn a_journal_of_a_later_schema_is_read_and_never_written() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        let old = record("AAA1", ChangeVerb::Write, None);
+        history.record(&old).expect("records");
+        let journal = temp.path().join("journal.jsonl");
+        let text = fs::read_to_string(&journal).expect("reads");
+        assert!(text.starts_with("{\"schema\":1}\n"), "{text}");
+        let later = text.replace("\"schema\":1", "\"schema\":2,\"more\":[]");
+        fs::write(&journal, &later).expect("writes");
+        assert_eq!(
+            history.records().expect("reads"),
+            std::slice::from_ref(&old)
+        );
+        for refused in [
+            history.record(&old).map(drop),
+            history.record_intent(&old),
+            history.keep(b"x").map(drop),
+        ] {
+            let error = refused.expect_err("refused");
+            assert!(error.to_string().contains("later tome"), "{error}");
+        }
+        assert_eq!(fs::read_to_string(&journal).expect("reads"), later);
+        assert!(!temp.path().join("versions").exists());
+    }
+
+    #[test]
+    fn a_journal_without_a_schema_is_read_and_added_to() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let line = r#"{"id":"AAA1","time":5,"who":"you","door":"cli","verb":"write","message":"m","files":[{"root":"/r","layout":"index","path":"a.md","before":null,"after":null,"added":1,"removed":0}]}"#;
+        fs::write(temp.path().join("journal.jsonl"), format!("{line}\n")).expect("writes");
+        let history = History::open(temp.path());
+        history
+            .record(&record("BBB1", ChangeVerb::Write, None))
+            .expect("records");
+        let ids = history.records().expect("reads").into_iter().map(|r| r.id);
+        assert_eq!(ids.collect::<Vec<_>>(), ["AAA1", "BBB1"]);
+        assert_eq!(history.broken_lines().expect("reads"), 0);
+    }
+
+    #[test]
+    fn broken_lines_are_counted_and_pass_nothing_on() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        history
+            .record(&record("AAA1", ChangeVerb::Write, None))
+            .expect("records");
+        let journal = temp.path().join("journal.jsonl");
+        let text = fs::read_to_string(&journal).expect("reads");
+        fs::write(&journal, format!("{text}{{broken\n\n{{\"id\":3\n")).expect("writes");
+        assert_eq!(history.broken_lines().expect("reads"), 2);
+        let health = history.health().expect("looks");
+        assert_eq!((health.changes, health.broken_lines), (1, 2));
+        assert_eq!(health.oldest, Some(0));
+    }
+
+    #[test]
+    fn a_journal_that_cannot_be_read_is_an_error() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        assert!(history.records().expect("none yet").is_empty());
+        fs::create_dir(temp.path().join("journal.jsonl")).expect("a folder");
+        let error = history.records().expect_err("no file");
+        assert!(error.to_string().contains("journal.jsonl"), "{error}");
+    }
+
+    #[test]
+    fn a_record_is_read_back_as_it_was_written() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        let mut made = record("AAA1", ChangeVerb::Write, None);
+        for file in &mut made.files {
+            (file.added, file.removed) = (3, 2);
+            (file.mode, file.modified) = (Some(0o600), Some(5));
+        }
+        assert!(!made.files.is_empty());
+        history.record(&made).expect("records");
+        assert_eq!(history.records().expect("reads"), [made]);
+    }
+
+    #[test]
+    fn a_change_is_found_by_part_of_its_id() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        for id in ["01AAAA", "01BBBB"] {
+            history
+                .record(&record(id, ChangeVerb::Write, None))
+                .expect("records");
+        }
+        assert_eq!(history.find("aaaa").expect("found").id, "01AAAA");
+        assert!(matches!(history.find("01"), Err(Error::Refused { .. })));
+        // The next change may have it, too.
+        assert!(matches!(history.find("AAA"), Err(Error::Refused { .. })));
+        assert!(matches!(history.find("zzzz"), Err(Error::NotFound { .. })));
+    }
+}

@@ -1,0 +1,519 @@
+//! Claude Code: `CLAUDE.md` files of the machine, the user and every folder above the working
+//! directory, with their imports; rules; the memory index; the memories of subagents.
+//!
+//! Verified against Claude Code 2.1.325.
+
+mod markdown;
+mod memory;
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::glob::expression;
+use super::{Found, Piece, PieceKind, Source, Start, decoded, trimmed, without_dots};
+use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
+use crate::core::disk::trust::real_path;
+use crate::core::memory::config::expand;
+use crate::core::memory::discover::linked_to;
+use crate::core::text::header::frontmatter::Frontmatter;
+
+/// The size of the largest file that is loaded.
+const LARGEST: usize = 4 << 20;
+
+/// How many files can lead to an import, the first one included.
+const DEEPEST: usize = 5;
+
+/// Endings of files that are loaded; a name without an ending is loaded, too.
+const ENDINGS: &str = ".md .txt .text .json .yaml .yml .toml .xml .csv .html .htm .css .scss .sass \
+    .less .js .ts .tsx .jsx .mjs .cjs .mts .cts .py .pyi .pyw .rb .erb .rake .go .rs .java .kt .kts \
+    .scala .c .cpp .cc .cxx .h .hpp .hxx .cs .swift .sh .bash .zsh .fish .ps1 .bat .cmd .env .ini \
+    .cfg .conf .config .properties .sql .graphql .gql .proto .vue .svelte .astro .ejs .hbs .pug \
+    .jade .php .pl .pm .lua .r .dart .ex .exs .erl .hrl .clj .cljs .cljc .edn .hs .lhs .elm .ml \
+    .mli .f .f90 .f95 .for .cmake .make .makefile .gradle .sbt .rst .adoc .asciidoc .org .tex \
+    .latex .lock .log .diff .patch";
+
+/// Whose instructions a file belongs to; its imports belong to the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Managed,
+    User,
+    Project,
+    Local,
+}
+
+impl Scope {
+    fn kind(self) -> PieceKind {
+        match self {
+            Self::Managed => PieceKind::Managed,
+            Self::User => PieceKind::User,
+            Self::Project => PieceKind::Project,
+            Self::Local => PieceKind::Local,
+        }
+    }
+
+    /// Returns whose content the files of a folder are.
+    fn source_in(self, folder: &Path, start: &Start<'_>) -> Source {
+        match self {
+            Self::Managed | Self::User => Source::Own,
+            Self::Project | Self::Local => start.source_in(folder),
+        }
+    }
+
+    /// Returns whose content an import is.
+    fn source_of_imports(self) -> Source {
+        match self {
+            Self::Managed | Self::User => Source::Own,
+            Self::Project | Self::Local => Source::Project,
+        }
+    }
+}
+
+pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
+    let environment = start.environment;
+    let options = Options::read(start);
+    let mut walk = Walk {
+        start,
+        options: &options,
+        seen: HashSet::new(),
+        visited: HashSet::new(),
+        pieces: Vec::new(),
+    };
+    walk.instructions(&start.managed.join("CLAUDE.md"), Scope::Managed);
+    walk.rules(&start.managed.join(".claude/rules"), Scope::Managed);
+    walk.instructions(&environment.claude.join("CLAUDE.md"), Scope::User);
+    walk.rules(&environment.claude.join("rules"), Scope::User);
+    let linked = linked_to(start.cwd());
+    let mut folders: Vec<&Path> = start.cwd().ancestors().collect();
+    // The root of the file system is not looked into.
+    folders.pop();
+    for folder in folders.into_iter().rev() {
+        // A linked work tree inside the main one has its own copies of the main one's files.
+        let is_main = linked.as_deref().is_some_and(|main| {
+            folder.starts_with(main)
+                && start
+                    .git_root(start.cwd())
+                    .is_some_and(|root| root.starts_with(main) && !folder.starts_with(root))
+        });
+        if !is_main {
+            walk.instructions(&folder.join("CLAUDE.md"), Scope::Project);
+            walk.instructions(&folder.join(".claude/CLAUDE.md"), Scope::Project);
+            walk.rules(&folder.join(".claude/rules"), Scope::Project);
+        }
+        walk.instructions(&folder.join("CLAUDE.local.md"), Scope::Local);
+    }
+    let Walk {
+        mut pieces, seen, ..
+    } = walk;
+    if options.has_memory {
+        pieces.extend(memory::index(start, &seen));
+    }
+    pieces.extend(memory::of_subagents(start));
+    pieces
+}
+
+/// What Claude Code's settings say about instructions.
+struct Options {
+    /// Patterns of files that are left out.
+    excluded: Vec<Regex>,
+    /// Whether the user has allowed the project's imports from outside the working directory.
+    is_external_allowed: bool,
+    /// Whether the memory is loaded.
+    has_memory: bool,
+}
+
+impl Options {
+    fn read(start: &Start<'_>) -> Self {
+        let environment = start.environment;
+        let root = start.git_root(start.cwd()).unwrap_or(start.cwd());
+        let mut options = Self {
+            excluded: Vec::new(),
+            is_external_allowed: false,
+            has_memory: true,
+        };
+        for (file, source) in [
+            (environment.claude.join("settings.json"), Source::Own),
+            (root.join(".claude/settings.json"), Source::Project),
+            (root.join(".claude/settings.local.json"), Source::Project),
+        ] {
+            let Found::Content(bytes) = start.read(&file, source) else {
+                continue;
+            };
+            let settings: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+            if let Some(is_on) = settings["autoMemoryEnabled"].as_bool() {
+                options.has_memory = is_on;
+            }
+            let patterns = settings["claudeMdExcludes"]
+                .as_array()
+                .into_iter()
+                .flatten();
+            let patterns = patterns.filter_map(Value::as_str).filter_map(expression);
+            options.excluded.extend(patterns);
+        }
+        let own = environment.claude.join(".claude.json");
+        let state = [own, environment.home.join(".claude.json")]
+            .iter()
+            .find_map(|file| read_text(file, LARGEST_SETTINGS).ok().flatten());
+        let state: Value = state
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default();
+        options.is_external_allowed = [root, start.cwd()].iter().any(|folder| {
+            let project = &state["projects"][folder.to_string_lossy().as_ref()];
+            project["hasClaudeMdExternalIncludesApproved"] == Value::Bool(true)
+        });
+        options
+    }
+}
+
+/// Collects files in the order in which they are loaded.
+struct Walk<'a> {
+    start: &'a Start<'a>,
+    options: &'a Options,
+    /// Files that are loaded already, by name and by real path.
+    seen: HashSet<PathBuf>,
+    /// Folders of rules that have been read, since links can form circles.
+    visited: HashSet<PathBuf>,
+    pieces: Vec<Piece>,
+}
+
+impl Walk<'_> {
+    fn instructions(&mut self, file: &Path, scope: Scope) {
+        self.file(file, (scope, scope.kind()), 0);
+    }
+
+    /// Adds a file and its imports; `depth` imports lead to it.
+    fn file(&mut self, file: &Path, (scope, kind): (Scope, PieceKind), depth: usize) {
+        if depth >= DEEPEST || self.seen.contains(file) || self.is_excluded(file, scope) {
+            return;
+        }
+        let real = real_path(file);
+        if depth > 0 && !self.may_import(&real, scope) {
+            return;
+        }
+        let is_link = real != file;
+        if is_link && self.seen.contains(&real) {
+            return;
+        }
+        self.seen.insert(file.to_owned());
+        if !has_known_ending(file) {
+            return;
+        }
+        let source = match depth {
+            0 => scope.source_in(file.parent().unwrap_or(file), self.start),
+            _ => scope.source_of_imports(),
+        };
+        let bytes = match self.start.read(file, source) {
+            Found::Missing => return,
+            Found::Unread(why) => {
+                self.pieces.push(Piece::unsent(file, kind, 0, why));
+                return;
+            }
+            Found::Content(bytes) => bytes,
+        };
+        if is_link {
+            self.seen.insert(real.clone());
+        }
+        let size = bytes.len() as u64;
+        if bytes.len() > LARGEST {
+            let why = "larger than 4 MB, so nothing of it is loaded";
+            self.pieces.push(Piece::unsent(file, kind, size, why));
+            return;
+        }
+        let text = decoded(&bytes);
+        let (paths, body) = header(&text);
+        if let (PieceKind::Rule, Some(paths)) = (kind, paths) {
+            let why = format!("loaded when a file is read that matches {paths}");
+            let piece = Piece::unsent(file, kind, size, why).with_rest(body);
+            self.pieces.push(piece);
+            return;
+        }
+        let read = markdown::read(body);
+        if trimmed(&read.text).is_empty() {
+            return;
+        }
+        let sent = trimmed(&read.text).to_owned();
+        self.pieces
+            .push(Piece::whole(file.to_owned(), kind, size, sent));
+        let folder = real.parent().unwrap_or(&real).to_owned();
+        for name in read.imports {
+            let import = without_dots(&expand(&name, &self.start.environment.home, &folder));
+            if self.may_import(&import, scope) {
+                self.file(&import, (scope, PieceKind::Import), depth + 1);
+            }
+        }
+    }
+
+    /// Whether a path can be imported: files outside the working directory only by the user's own
+    /// instructions, or if the user has allowed it.
+    fn may_import(&self, path: &Path, scope: Scope) -> bool {
+        scope == Scope::User
+            || self.options.is_external_allowed
+            || path.starts_with(self.start.cwd())
+            || path.starts_with(real_path(self.start.cwd()))
+    }
+
+    fn is_excluded(&self, file: &Path, scope: Scope) -> bool {
+        let name = file.to_string_lossy();
+        let mut excluded = self.options.excluded.iter();
+        scope != Scope::Managed && excluded.any(|pattern| pattern.is_match(&name))
+    }
+
+    /// Adds the rules of a folder and of the folders in it.
+    fn rules(&mut self, folder: &Path, scope: Scope) {
+        let real = real_path(folder);
+        if !self.visited.insert(real.clone()) {
+            return;
+        }
+        let source = scope.source_in(folder, self.start);
+        if self.start.check(folder, source).is_err() {
+            return;
+        }
+        // Claude Code does not sort them.
+        let Ok(entries) = fs::read_dir(&real) else {
+            return;
+        };
+        for entry in entries.flatten() {
+            let path = real_path(&entry.path());
+            let is_outside = !path.starts_with(&real);
+            if is_outside && (source == Source::Above || !self.may_import(&path, scope)) {
+                continue;
+            }
+            if path.is_dir() {
+                self.rules(&path, scope);
+            } else if entry.file_name().to_string_lossy().ends_with(".md") {
+                self.file(&path, (scope, PieceKind::Rule), 0);
+            }
+        }
+    }
+}
+
+fn has_known_ending(file: &Path) -> bool {
+    let ending = file.extension().map(|ending| ending.to_string_lossy());
+    ending.is_none_or(|ending| {
+        let ending = format!(".{}", ending.to_lowercase());
+        ENDINGS.split_whitespace().any(|known| known == ending)
+    })
+}
+
+/// Splits a text into the `paths` of its frontmatter and the body. Paths that match every file
+/// are left out.
+fn header(text: &str) -> (Option<String>, &str) {
+    // The closing fence may be in the middle of a line.
+    static HEADER: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?s)^---\s*\n(.*?)---\s*\n?").ok());
+    let Some(found) = HEADER.as_ref().and_then(|header| header.find(text)) else {
+        return (None, text);
+    };
+    let body = &text[found.end()..];
+    let paths = Frontmatter::parse(text).and_then(|header| {
+        let written = header
+            .get("paths")?
+            .trim_start_matches('[')
+            .trim_end_matches(']');
+        let paths = written.split([',', '\n']).map(|path| {
+            let path = path.trim().trim_start_matches("- ");
+            path.trim_matches(['"', '\'']).to_owned()
+        });
+        let paths: Vec<String> = paths.filter(|path| !path.is_empty()).collect();
+        let is_all = |path: &String| path == "**" || path == "/**" || path == "**/**";
+        (!paths.iter().all(is_all)).then(|| paths.join(", "))
+    });
+    (paths, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::insight::context::fixture::Home;
+    use crate::core::log::Agent;
+    use crate::core::memory::discover::claude_slug;
+
+    fn check(files: &[(&str, &str)], cwd: &str, expected: &[&str]) {
+        assert_eq!(Home::with(files).told(Agent::ClaudeCode, cwd), expected);
+    }
+
+    #[test]
+    fn the_machine_comes_first_then_the_user_then_every_folder_from_above() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                ("managed/CLAUDE.md", "managed\n"),
+                ("managed/.claude/rules/m.md", "managed rule"),
+                (".claude/CLAUDE.md", "user\n"),
+                (".claude/rules/u.md", "user's rule"),
+                ("CLAUDE.md", "above"),
+                ("shop/CLAUDE.md", "root\r\nline\r\n"),
+                ("shop/.claude/CLAUDE.md", "root's other"),
+                ("shop/.claude/rules/r.md", "rule"),
+                ("shop/CLAUDE.local.md", "local"),
+                ("shop/AGENTS.md", "not loaded"),
+                ("shop/a/CLAUDE.md", " \n"),
+                ("shop/a/b/CLAUDE.md", "below"),
+            ],
+            "shop/a",
+            &[
+                "managed managed/CLAUDE.md: \"managed\"",
+                "rule managed/.claude/rules/m.md: \"managed rule\"",
+                "user .claude/CLAUDE.md: \"user\"",
+                "rule .claude/rules/u.md: \"user's rule\"",
+                "project CLAUDE.md: \"above\"",
+                "project shop/CLAUDE.md: \"root\\r\\nline\"",
+                "project shop/.claude/CLAUDE.md: \"root's other\"",
+                "rule shop/.claude/rules/r.md: \"rule\"",
+                "local shop/CLAUDE.local.md: \"local\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn an_import_follows_its_file_and_the_project_imports_only_from_the_working_directory() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                (".claude/CLAUDE.md", "user @~/home.md"),
+                ("home.md", "home"),
+                (
+                    "shop/CLAUDE.md",
+                    "root @docs/x.md @a/y.md @a/y.png @~/home.md",
+                ),
+                ("shop/docs/x.md", "outside the working directory"),
+                ("shop/a/y.md", "y @z.md"),
+                ("shop/a/y.png", "an image"),
+                ("shop/a/z.md", "z @y.md"),
+            ],
+            "shop/a",
+            &[
+                "user .claude/CLAUDE.md: \"user @~/home.md\"",
+                "import home.md: \"home\"",
+                "project shop/CLAUDE.md: \"root @docs/x.md @a/y.md @a/y.png @~/home.md\"",
+                "import shop/a/y.md: \"y @z.md\"",
+                "import shop/a/z.md: \"z @y.md\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn imports_end_after_four() {
+        let mut files: Vec<(String, String)> = (1..8)
+            .map(|n| (format!("shop/{n}.md"), format!("@{}.md", n + 1)))
+            .collect();
+        files.push(("shop/CLAUDE.md".to_owned(), "@1.md".to_owned()));
+        let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (&**a, &**b)).collect();
+        let pieces = Home::with(&files).pieces(Agent::ClaudeCode, "shop");
+        assert_eq!(pieces.len(), 5);
+    }
+
+    #[test]
+    fn imports_from_outside_that_the_user_allowed_stay_within_the_border_of_the_project() {
+        let home = Home::with(&[
+            ("shop/.git/HEAD", ""),
+            ("shop/CLAUDE.md", "@docs/x.md @../secret.md"),
+            ("shop/docs/x.md", "x"),
+            ("secret.md", "secret"),
+            ("shop/a/keep", ""),
+        ]);
+        let root = home.path().join("shop").display().to_string();
+        let state = format!(
+            r#"{{"projects": {{"{root}": {{"hasClaudeMdExternalIncludesApproved": true}}}}}}"#
+        );
+        fs::write(home.path().join(".claude.json"), state).expect("written");
+        let told = home.told(Agent::ClaudeCode, "shop/a");
+        assert_eq!(told[1], "import shop/docs/x.md: \"x\"");
+        assert!(
+            told[2].starts_with("import secret.md: \"\" [not shown: leads to"),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn a_header_is_left_out_and_a_rule_for_some_files_waits_for_them() {
+        check(
+            &[
+                ("shop/CLAUDE.md", "---\nowner: kim\n---\nbody\n"),
+                (
+                    "shop/.claude/rules/some.md",
+                    "---\npaths: src/**, lib/**\n---\nsome",
+                ),
+            ],
+            "shop",
+            &[
+                "project shop/CLAUDE.md: \"body\"",
+                "rule shop/.claude/rules/some.md: \"\" [loaded when a file is read that matches src/**, lib/**]",
+            ],
+        );
+        for all in ["paths: \"**\"", "paths:\n  - \"**\"", "owner: kim"] {
+            let rule = format!("---\n{all}\n---\nrule");
+            let home = Home::with(&[("shop/.claude/rules/all.md", &rule)]);
+            let told = home.told(Agent::ClaudeCode, "shop");
+            assert_eq!(told, ["rule shop/.claude/rules/all.md: \"rule\""], "{all}");
+        }
+    }
+
+    #[test]
+    fn settings_leave_files_and_the_memory_out() {
+        let home = |settings: &str| {
+            let home = Home::with(&[
+                ("shop/.git/HEAD", ""),
+                ("shop/CLAUDE.md", "root"),
+                ("shop/a/CLAUDE.md", "a"),
+                (".claude/settings.json", settings),
+            ]);
+            let slug = claude_slug(&home.path().join("shop"));
+            let memory = home
+                .path()
+                .join(".claude/projects")
+                .join(slug)
+                .join("memory");
+            fs::create_dir_all(&memory).expect("folders");
+            fs::write(memory.join("MEMORY.md"), "---\nx: y\n---\n- index\r\n").expect("written");
+            let told = home.told(Agent::ClaudeCode, "shop/a").into_iter();
+            let texts = told.map(|line| line.split(": ").nth(1).unwrap_or_default().to_owned());
+            texts.collect::<Vec<String>>()
+        };
+        assert_eq!(home("{}"), ["\"root\"", "\"a\"", "\"- index\""]);
+        assert_eq!(
+            home(r#"{"claudeMdExcludes": ["**/a/CLAUDE.md"]}"#),
+            ["\"root\"", "\"- index\""]
+        );
+        assert_eq!(
+            home(r#"{"autoMemoryEnabled": false}"#),
+            ["\"root\"", "\"a\""]
+        );
+    }
+
+    #[test]
+    fn the_memory_of_a_subagent_waits_for_the_subagent() {
+        check(
+            &[("shop/.claude/agent-memory/judge/MEMORY.md", "- a")],
+            "shop",
+            &[
+                "subagent-memory shop/.claude/agent-memory/judge/MEMORY.md: \"\" [loaded when the subagent judge starts]",
+            ],
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_loaded_once_and_one_that_leads_outside_is_not_read() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                ("secret.md", "secret"),
+                ("shop/AGENTS.md", "agents"),
+                ("shop/CLAUDE.md", "-> AGENTS.md"),
+                ("shop/a/CLAUDE.md", "see @../AGENTS.md"),
+                ("shop/a/CLAUDE.local.md", "-> ../../secret.md"),
+            ],
+            "shop/a",
+            &[
+                "project shop/CLAUDE.md: \"agents\"",
+                "project shop/a/CLAUDE.md: \"see @../AGENTS.md\"",
+                "local shop/a/CLAUDE.local.md: \"\" [not shown: leads to ~/secret.md, outside the project; tome trust ~/secret.md allows it]",
+            ],
+        );
+    }
+}

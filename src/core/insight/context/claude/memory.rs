@@ -1,0 +1,196 @@
+//! Claude Code's memory index, cut where it is cut, and the memories of subagents.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::super::{Found, Limit, Piece, PieceKind, Source, Start, counted, decoded, trimmed};
+use super::{LARGEST, header, markdown};
+use crate::core::memory::discover::claude_memory_root;
+use crate::core::memory::layout::index::BUDGET_LINES;
+
+const INDEX: &str = "MEMORY.md";
+
+/// The limit in UTF-16 units.
+const MOST_UNITS: usize = 25_000;
+
+/// Returns the piece of the memory index.
+pub(super) fn index(start: &Start<'_>, seen: &HashSet<PathBuf>) -> Option<Piece> {
+    let root = claude_memory_root(start.environment, start.settings)?;
+    let file = root.join(INDEX);
+    if seen.contains(&file) {
+        return None;
+    }
+    let kind = PieceKind::Memory;
+    match start.read(&file, Source::Own) {
+        Found::Missing => None,
+        Found::Unread(why) => Some(Piece::unsent(&file, kind, 0, why)),
+        Found::Content(bytes) if bytes.len() > LARGEST => None,
+        Found::Content(bytes) => {
+            let text = decoded(&bytes);
+            let text = markdown::read(header(&text).1).text;
+            let whole = trimmed(&text);
+            let (text, cut) = truncated(whole);
+            let rest = whole[text.len()..].trim_start_matches('\n').to_owned();
+            let text = trimmed(&plain(text)).to_owned();
+            let size = bytes.len() as u64;
+            (!text.is_empty()).then(|| Piece {
+                cut,
+                rest,
+                limit: Some(limit(whole)),
+                ..Piece::whole(file, kind, size, text)
+            })
+        }
+    }
+}
+
+/// Returns the limit of an index that is the nearest, and how much of it is used.
+fn limit(text: &str) -> Limit {
+    let lines = Limit {
+        used: text.split('\n').count(),
+        most: BUDGET_LINES,
+        unit: "lines",
+    };
+    let units = Limit {
+        used: text.encode_utf16().count(),
+        most: MOST_UNITS,
+        unit: "characters",
+    };
+    match units.percent() > lines.percent() {
+        true => units,
+        false => lines,
+    }
+}
+
+/// Cuts an index after the last line that is within both limits.
+fn truncated(text: &str) -> (&str, Option<String>) {
+    let lines = text.split('\n').count();
+    let units = |text: &str| text.encode_utf16().count();
+    if lines <= BUDGET_LINES && units(text) <= MOST_UNITS {
+        return (text, None);
+    }
+    let mut end = text
+        .match_indices('\n')
+        .nth(BUDGET_LINES - 1)
+        .map_or(text.len(), |(at, _)| at);
+    if units(&text[..end]) > MOST_UNITS {
+        let mut length = 0;
+        let within = text.char_indices().find(|(_, c)| {
+            length += c.len_utf16();
+            length > MOST_UNITS
+        });
+        let most = within.map_or(text.len(), |(at, _)| at);
+        // A line break right after the limit is still found.
+        let searched = match text[most..].starts_with('\n') {
+            true => most + 1,
+            false => most,
+        };
+        end = text[..searched]
+            .rfind('\n')
+            .filter(|at| *at > 0)
+            .unwrap_or(most);
+    }
+    let rest = &text[end..];
+    let left = rest.strip_prefix('\n').unwrap_or(rest).split('\n').count();
+    let cut = match text[..end].contains('\n') || lines > 1 {
+        true => format!("the last {} of {lines}", counted(left, "line")),
+        false => format!("{} of its only line", counted(text.len() - end, "byte")),
+    };
+    (&text[..end], Some(cut))
+}
+
+/// Removes characters that Claude Code removes from the index: control characters and characters
+/// that are not visible.
+fn plain(text: &str) -> String {
+    static HIDDEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"[\p{Cf}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\p{Cc}--[\t\n\u{200c}\u{200d}\u{fe0e}\u{fe0f}]]").ok()
+    });
+    let text = text
+        .replace("\r\n", "\n")
+        .replace(['\r', '\u{2028}', '\u{2029}'], "\n");
+    match HIDDEN.as_ref() {
+        Some(hidden) => hidden.replace_all(&text, "").into_owned(),
+        None => text,
+    }
+}
+
+/// Returns the memories of subagents, which are loaded when the subagent starts.
+pub(super) fn of_subagents(start: &Start<'_>) -> Vec<Piece> {
+    let root = start.git_root(start.cwd()).unwrap_or(start.cwd());
+    let folders = [
+        (start.environment.claude.join("agent-memory"), Source::Own),
+        (root.join(".claude/agent-memory"), Source::Project),
+        (root.join(".claude/agent-memory-local"), Source::Project),
+    ];
+    let mut pieces = Vec::new();
+    for (folder, source) in folders {
+        let Ok(agents) = fs::read_dir(&folder) else {
+            continue;
+        };
+        let mut agents: Vec<PathBuf> = agents.flatten().map(|entry| entry.path()).collect();
+        agents.sort();
+        pieces.extend(
+            agents
+                .iter()
+                .filter_map(|agent| of_subagent(start, agent, source)),
+        );
+    }
+    pieces
+}
+
+fn of_subagent(start: &Start<'_>, agent: &Path, source: Source) -> Option<Piece> {
+    let file = agent.join(INDEX);
+    let kind = PieceKind::SubagentMemory;
+    match start.read(&file, source) {
+        Found::Missing => None,
+        Found::Unread(why) => Some(Piece::unsent(&file, kind, 0, why)),
+        Found::Content(bytes) => {
+            let name = agent.file_name()?.to_string_lossy();
+            let why = format!("loaded when the subagent {name} starts");
+            let piece = Piece::unsent(&file, kind, bytes.len() as u64, why);
+            Some(piece.with_rest(decoded(&bytes)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_is_cut_after_two_hundred_lines_or_before_twenty_five_thousand_characters() {
+        let lines = |count: usize| -> String {
+            let all: Vec<String> = (1..=count).map(|n| format!("line {n}")).collect();
+            all.join("\n")
+        };
+        let long = lines(203);
+        let (text, cut) = truncated(&long);
+        assert!(text.ends_with("\nline 200"), "{text}");
+        assert_eq!(cut.as_deref(), Some("the last 3 lines of 203"));
+        assert_eq!(truncated(&lines(200)).1, None);
+        // Two units of UTF-16 each, and a line break after every 100.
+        let wide = vec!["🦓".repeat(50); 260].join("\n");
+        let (text, cut) = truncated(&wide);
+        assert_eq!(text.lines().count(), 200);
+        assert!(cut.is_some());
+        let wide = vec!["🦓".repeat(100); 150].join("\n");
+        let (text, cut) = truncated(&wide);
+        assert_eq!(text.encode_utf16().count(), 124 * 201 - 1);
+        assert_eq!(cut.as_deref(), Some("the last 26 lines of 150"));
+        let one = "x".repeat(30_000);
+        let (text, cut) = truncated(&one);
+        assert_eq!(text.len(), 25_000);
+        assert_eq!(cut.as_deref(), Some("5000 bytes of its only line"));
+    }
+
+    #[test]
+    fn control_and_hidden_characters_of_an_index_are_removed() {
+        assert_eq!(
+            plain("a\r\nb\u{200b}c\u{200d}d\u{7}\te\n"),
+            "a\nbc\u{200d}d\te\n"
+        );
+    }
+}

@@ -1,0 +1,321 @@
+//! Codex: the summary of its memories, `AGENTS.md` of the user, and one file of each folder from
+//! the git root down to the working directory.
+//!
+//! Verified against Codex 0.166.0.
+
+use std::path::Path;
+
+use super::{Found, Limit, Piece, PieceKind, Source, Start, counted};
+use crate::core::text::toml_text;
+
+/// The names that are looked for in each folder; the first one is used.
+const NAMES: [&str; 2] = ["AGENTS.override.md", "AGENTS.md"];
+
+/// How many bytes of the project's files are loaded.
+const MOST_BYTES: usize = 32 << 10;
+
+/// How many bytes of the summary of memories are loaded, at most.
+const MOST_MEMORY: usize = 10_000;
+
+/// The first line of a summary of memories.
+const MEMORY_VERSION: &str = "v1";
+
+pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
+    let home = &start.environment.codex;
+    let options = Options::read(start);
+    let mut pieces = match options.has_memory {
+        true => memory(start),
+        false => Vec::new(),
+    };
+    pieces.extend(NAMES.iter().find_map(|name| user(start, &home.join(name))));
+    let mut left = options.most_bytes;
+    for folder in options.folders(start) {
+        let names = NAMES
+            .into_iter()
+            .chain(options.names.iter().map(String::as_str));
+        let file = names
+            .map(|name| folder.join(name))
+            .find(|file| file.is_file());
+        if let Some(file) = file.filter(|_| options.most_bytes > 0) {
+            pieces.extend(project(start, &file, (&mut left, options.most_bytes)));
+        }
+    }
+    pieces
+}
+
+/// The parts of Codex's settings that matter here.
+struct Options {
+    has_memory: bool,
+    most_bytes: usize,
+    /// Further names of instruction files.
+    names: Vec<String>,
+    /// The names that mark the root of a project.
+    markers: Vec<String>,
+}
+
+impl Options {
+    fn read(start: &Start<'_>) -> Self {
+        let file = start.environment.codex.join("config.toml");
+        let text = match start.read(&file, Source::Own) {
+            Found::Content(bytes) => String::from_utf8(bytes).unwrap_or_default(),
+            _ => String::new(),
+        };
+        let table: toml::Table = toml_text::typed(&text).unwrap_or_default();
+        let strings = |key: &str| -> Option<Vec<String>> {
+            let list = table.get(key)?.as_array()?;
+            let strings = list.iter().filter_map(toml::Value::as_str);
+            Some(
+                strings
+                    .filter(|name| !name.is_empty())
+                    .map(str::to_owned)
+                    .collect(),
+            )
+        };
+        let switch =
+            |section: &str, key: &str| -> Option<bool> { table.get(section)?.get(key)?.as_bool() };
+        Self {
+            has_memory: switch("features", "memories").unwrap_or(false)
+                && switch("memories", "use_memories").unwrap_or(true),
+            most_bytes: table
+                .get("project_doc_max_bytes")
+                .and_then(toml::Value::as_integer)
+                .and_then(|most| usize::try_from(most).ok())
+                .unwrap_or(MOST_BYTES),
+            names: strings("project_doc_fallback_filenames").unwrap_or_default(),
+            markers: strings("project_root_markers").unwrap_or_else(|| vec![".git".to_owned()]),
+        }
+    }
+
+    /// Returns the folders from the project's root down to the working directory.
+    fn folders<'s>(&self, start: &'s Start<'_>) -> Vec<&'s Path> {
+        let cwd = start.cwd();
+        let is_root = |folder: &&Path| {
+            let mut markers = self.markers.iter();
+            markers.any(|marker| folder.join(marker).exists())
+        };
+        let root = cwd.ancestors().find(is_root).unwrap_or(cwd);
+        let mut folders: Vec<&Path> = cwd
+            .ancestors()
+            .take_while(|folder| folder.starts_with(root))
+            .collect();
+        folders.reverse();
+        folders
+    }
+}
+
+/// Returns the pieces of the summary of memories: its start and, if it is long, its end.
+fn memory(start: &Start<'_>) -> Vec<Piece> {
+    let file = start.environment.codex.join("memories/memory_summary.md");
+    let bytes = match start.read(&file, Source::Own) {
+        Found::Missing => return Vec::new(),
+        Found::Unread(why) => return vec![Piece::unsent(&file, PieceKind::Memory, 0, why)],
+        Found::Content(bytes) => bytes,
+    };
+    let size = bytes.len() as u64;
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim();
+    if text.lines().next() != Some(MEMORY_VERSION) {
+        let why = format!("not loaded: its first line is not {MEMORY_VERSION}");
+        let piece = Piece::unsent(&file, PieceKind::Memory, size, why);
+        return vec![piece.with_rest(text)];
+    }
+    let piece = |text: &str, bytes: u64| {
+        Piece::whole(file.clone(), PieceKind::Memory, bytes, text.to_owned())
+    };
+    let limit = Limit {
+        used: text.len(),
+        most: MOST_MEMORY,
+        unit: "bytes",
+    };
+    let first = |text: &str| Piece {
+        limit: Some(limit),
+        ..piece(text, size)
+    };
+    if text.len() <= MOST_MEMORY {
+        return vec![first(text)];
+    }
+    let mut head = MOST_MEMORY / 2;
+    while !text.is_char_boundary(head) {
+        head -= 1;
+    }
+    let mut tail = text.len() - MOST_MEMORY / 2;
+    while !text.is_char_boundary(tail) {
+        tail += 1;
+    }
+    let cut = format!("{} in the middle", counted(tail - head, "byte"));
+    vec![
+        Piece {
+            cut: Some(cut),
+            rest: text[head..tail].to_owned(),
+            ..first(&text[..head])
+        },
+        piece(&text[tail..], 0),
+    ]
+}
+
+fn user(start: &Start<'_>, file: &Path) -> Option<Piece> {
+    let kind = PieceKind::User;
+    match start.read(file, Source::Own) {
+        Found::Missing => None,
+        Found::Unread(why) => Some(Piece::unsent(file, kind, 0, why)),
+        Found::Content(bytes) => {
+            let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+            let size = bytes.len() as u64;
+            (!text.is_empty()).then(|| Piece::whole(file.to_owned(), kind, size, text))
+        }
+    }
+}
+
+/// Returns the piece of one of the project's files, of which at most `left` bytes are loaded; all
+/// of them share the limit `most`.
+fn project(start: &Start<'_>, file: &Path, (left, most): (&mut usize, usize)) -> Option<Piece> {
+    let kind = PieceKind::Project;
+    let bytes = match start.read(file, Source::Project) {
+        Found::Missing => return None,
+        Found::Unread(why) => return Some(Piece::unsent(file, kind, 0, why)),
+        Found::Content(bytes) => bytes,
+    };
+    let loaded = &bytes[..bytes.len().min(*left)];
+    let over = bytes.len() - loaded.len();
+    let cut = (over > 0).then(|| {
+        format!(
+            "the last {}: the project's files are loaded up to a limit",
+            counted(over, "byte")
+        )
+    });
+    let text = String::from_utf8_lossy(loaded).into_owned();
+    let piece = Piece {
+        cut,
+        rest: String::from_utf8_lossy(&bytes[loaded.len()..]).into_owned(),
+        limit: Some(Limit {
+            used: most - *left + bytes.len(),
+            most,
+            unit: "bytes",
+        }),
+        ..Piece::whole(file.to_owned(), kind, bytes.len() as u64, String::new())
+    };
+    if text.trim().is_empty() {
+        let is_blank = bytes.iter().all(u8::is_ascii_whitespace);
+        return (!is_blank).then_some(piece);
+    }
+    *left -= loaded.len();
+    Some(Piece { text, ..piece })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::core::insight::context::fixture::Home;
+    use crate::core::log::Agent;
+
+    fn check(files: &[(&str, &str)], cwd: &str, expected: &[&str]) {
+        assert_eq!(Home::with(files).told(Agent::Codex, cwd), expected);
+    }
+
+    #[test]
+    fn the_users_file_is_trimmed_and_the_projects_files_are_not() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                (".codex/AGENTS.md", "\n user \n\n"),
+                ("AGENTS.md", "above"),
+                ("shop/AGENTS.md", "root\r\n\r\n"),
+                ("shop/a/AGENTS.md", "hidden by the other"),
+                ("shop/a/AGENTS.override.md", "a @x.md\n"),
+                ("shop/a/x.md", "not imported"),
+                ("shop/a/b/AGENTS.md", " \n"),
+            ],
+            "shop/a/b",
+            &[
+                "user .codex/AGENTS.md: \"user\"",
+                "project shop/AGENTS.md: \"root\\r\\n\\r\\n\"",
+                "project shop/a/AGENTS.override.md: \"a @x.md\\n\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn an_empty_override_of_the_user_is_passed_over_and_without_git_one_folder_counts() {
+        check(
+            &[
+                (".codex/AGENTS.override.md", " "),
+                (".codex/AGENTS.md", "user"),
+                ("shop/AGENTS.md", "above"),
+                ("shop/a/AGENTS.md", "here"),
+            ],
+            "shop/a",
+            &[
+                "user .codex/AGENTS.md: \"user\"",
+                "project shop/a/AGENTS.md: \"here\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn the_projects_files_share_a_limit_in_bytes() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                (
+                    ".codex/config.toml",
+                    "project_doc_max_bytes = 7\nproject_doc_fallback_filenames = [\"NOTES.md\"]\n",
+                ),
+                ("shop/NOTES.md", "12345"),
+                ("shop/a/AGENTS.md", "1é2"),
+                ("shop/a/b/AGENTS.md", "left out"),
+            ],
+            "shop/a/b",
+            &[
+                "project shop/NOTES.md: \"12345\"",
+                "project shop/a/AGENTS.md: \"1\u{fffd}\" [the last 2 bytes: the project's files are loaded up to a limit]",
+                "project shop/a/b/AGENTS.md: \"\" [the last 8 bytes: the project's files are loaded up to a limit]",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_long_summary_of_memories_loses_its_middle() {
+        let summary = format!("v1\n{}end\n", "é".repeat(6_000));
+        let files = [
+            (".codex/config.toml", "[features]\nmemories = true\n"),
+            (".codex/memories/memory_summary.md", &summary),
+            ("shop/AGENTS.md", "project"),
+        ];
+        let pieces = Home::with(&files).pieces(Agent::Codex, "shop");
+        let lengths: Vec<usize> = pieces.iter().map(|piece| piece.text.len()).collect();
+        assert_eq!(lengths, [4_999, 4_999, 7]);
+        assert_eq!(pieces[0].cut.as_deref(), Some("2008 bytes in the middle"));
+        assert!(pieces[1].text.ends_with("éend"));
+        // Without the feature, nothing of it is loaded.
+        assert_eq!(
+            Home::with(&files[1..]).pieces(Agent::Codex, "shop").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_summary_of_another_version_is_not_loaded() {
+        check(
+            &[
+                (".codex/config.toml", "[features]\nmemories = true\n"),
+                (".codex/memories/memory_summary.md", "v2\ntext"),
+            ],
+            "",
+            &[
+                "memory .codex/memories/memory_summary.md: \"\" [not loaded: its first line is not v1]",
+            ],
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_out_of_the_project_is_named_and_not_read() {
+        let home = Home::with(&[
+            ("shop/.git/HEAD", ""),
+            ("secret.md", "secret"),
+            ("shop/AGENTS.md", "-> ../secret.md"),
+        ]);
+        let told = home.told(Agent::Codex, "shop");
+        assert_eq!(told.len(), 1);
+        assert!(told[0].starts_with("project shop/AGENTS.md: \"\" [not shown: leads to ~/secret.md, outside the project; tome trust"), "{told:?}");
+    }
+}

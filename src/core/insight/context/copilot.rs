@@ -1,0 +1,379 @@
+//! Copilot CLI: instructions of the user, the git root, the working directory and the folders
+//! between; then rules. Imports are put in where they are mentioned.
+//!
+//! Verified against Copilot CLI 1.0.102.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use pulldown_cmark::{Event, Options, Parser, Tag};
+use walkdir::WalkDir;
+
+use super::glob::MOST_ENTRIES;
+use super::{Found, Piece, PieceKind, Source, Start, is_inside};
+use crate::core::disk::trust::real_path;
+use crate::core::text::header::frontmatter::Frontmatter;
+
+const GITHUB: &str = ".github/copilot-instructions.md";
+
+/// Instruction files of other agents, which are loaded, too.
+const OTHERS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
+
+/// How many imports can lead to a file.
+const DEEPEST: usize = 8;
+
+pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
+    let cwd = start.cwd();
+    let folders = start.folders_down();
+    let root = folders.first().copied().unwrap_or(cwd);
+    let mut files = vec![(
+        start.copilot.join("copilot-instructions.md"),
+        PieceKind::User,
+    )];
+    let mut add = |file: PathBuf| files.push((file, PieceKind::Project));
+    add(root.join(GITHUB));
+    if cwd != root {
+        add(cwd.join(GITHUB));
+    }
+    OTHERS.iter().for_each(|name| add(root.join(name)));
+    if cwd != root {
+        OTHERS.iter().for_each(|name| add(cwd.join(name)));
+        // Then the folders between, the nearest first.
+        for folder in folders[1..folders.len() - 1].iter().rev() {
+            add(folder.join(GITHUB));
+            OTHERS.iter().for_each(|name| add(folder.join(name)));
+        }
+    }
+    let mut sent: HashMap<Vec<u8>, PathBuf> = HashMap::new();
+    let mut pieces = Vec::new();
+    for (file, kind) in files {
+        pieces.extend(instructions(start, &file, (kind, root), &mut sent));
+    }
+    let mut rules = rules_in(&start.copilot.join("instructions"), ".instructions.md");
+    let own = rules.len();
+    for folder in [root, cwd]
+        .into_iter()
+        .take(if cwd == root { 1 } else { 2 })
+    {
+        rules.extend(rules_in(
+            &folder.join(".github/instructions"),
+            ".instructions.md",
+        ));
+        rules.extend(rules_in(&folder.join(".claude/rules"), ".md"));
+    }
+    let mut later = Vec::new();
+    for (at, file) in rules.iter().enumerate() {
+        let source = if at < own {
+            Source::Own
+        } else {
+            Source::Project
+        };
+        if let Some(piece) = rule(start, file, source) {
+            // Rules for some files are listed after the others.
+            match piece.cut {
+                Some(_) => later.push(piece),
+                None => pieces.push(piece),
+            }
+        }
+    }
+    pieces.extend(later);
+    pieces
+}
+
+/// Returns the files below a folder whose names end in `ending`, sorted.
+fn rules_in(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let walk = WalkDir::new(folder).sort_by_file_name();
+    let entries = walk.into_iter().take(MOST_ENTRIES).flatten();
+    let files = entries.map(walkdir::DirEntry::into_path);
+    let is_rule = |file: &PathBuf| {
+        let name = file.file_name().map(|name| name.to_string_lossy());
+        name.is_some_and(|name| name.ends_with(ending)) && file.is_file()
+    };
+    files.filter(is_rule).collect()
+}
+
+fn rule(start: &Start<'_>, file: &Path, source: Source) -> Option<Piece> {
+    let kind = PieceKind::Rule;
+    let (text, bytes) = match read(start, file, source)? {
+        Ok(read) => read,
+        Err(why) => return Some(Piece::unsent(file, kind, 0, why)),
+    };
+    let header = Frontmatter::parse(&text);
+    let header = header.as_ref();
+    let written = header.and_then(|header| header.get("applyTo").or_else(|| header.get("paths")));
+    let is_all = |paths: &str| matches!(paths, "**" | "**/*" | "*" | "");
+    if let Some(paths) = written.filter(|paths| !is_all(paths)) {
+        let why = format!("named, to be read for files that match {paths}");
+        return Some(Piece::unsent(file, kind, bytes, why).with_rest(text));
+    }
+    Some(Piece::whole(file.to_owned(), kind, bytes, text))
+}
+
+/// Reads a text without its byte order mark, and its size; a reason if it is not read.
+fn read(start: &Start<'_>, file: &Path, source: Source) -> Option<Result<(String, u64), String>> {
+    match start.read(file, source) {
+        Found::Missing => None,
+        Found::Unread(why) => Some(Err(why)),
+        Found::Content(bytes) => {
+            let size = bytes.len() as u64;
+            let text =
+                String::from_utf8(bytes).map_err(|_| "not loaded: it is not UTF-8".to_owned());
+            Some(text.map(|text| {
+                let text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
+                (text, size)
+            }))
+        }
+    }
+}
+
+/// Returns the pieces of a file and of its imports. The same text is sent once.
+fn instructions(
+    start: &Start<'_>,
+    file: &Path,
+    (kind, root): (PieceKind, &Path),
+    sent: &mut HashMap<Vec<u8>, PathBuf>,
+) -> Vec<Piece> {
+    let (source, root) = match kind {
+        PieceKind::User => (Source::Own, file.parent().unwrap_or(file)),
+        _ => (Source::Project, root),
+    };
+    let (text, bytes) = match read(start, file, source) {
+        None => return Vec::new(),
+        Some(Ok(read)) => read,
+        Some(Err(why)) => return vec![Piece::unsent(file, kind, 0, why)],
+    };
+    if let Some(other) = sent.get(text.as_bytes()) {
+        let why = format!("the same text as {}, which is sent", other.display());
+        return vec![Piece::unsent(file, kind, bytes, why).with_rest(text)];
+    }
+    sent.insert(text.clone().into_bytes(), file.to_owned());
+    let first = Piece::whole(file.to_owned(), kind, bytes, String::new());
+    if file.file_name().is_some_and(|name| name == "GEMINI.md") {
+        // Its mentions of files are not imports here.
+        return vec![Piece { text, ..first }];
+    }
+    let mut importer = Importer {
+        start,
+        source,
+        root: real_path(root),
+        loaded: vec![real_path(file)],
+        pieces: Vec::new(),
+    };
+    importer.read(first, &text, 0);
+    importer.pieces
+}
+
+/// Puts imports in where they are mentioned.
+struct Importer<'a> {
+    start: &'a Start<'a>,
+    source: Source,
+    /// The folder that imports may not leave.
+    root: PathBuf,
+    /// The real paths of files that are in the text already.
+    loaded: Vec<PathBuf>,
+    pieces: Vec<Piece>,
+}
+
+impl Importer<'_> {
+    /// Adds the text of a file to which `depth` imports lead.
+    fn read(&mut self, mut piece: Piece, text: &str, depth: usize) {
+        // Imports have their real path here; the names in a link are relative to the link.
+        let folder = piece.path.parent().unwrap_or(&piece.path).to_owned();
+        let mut copied = 0;
+        let found = match depth < DEEPEST {
+            true => mentions(text),
+            false => Vec::new(),
+        };
+        for mention in found {
+            let file = real_path(&folder.join(&text[mention.start + 1..mention.end]));
+            if !file.starts_with(&self.root) || !file.is_file() {
+                continue;
+            }
+            piece.text.push_str(&text[copied..mention.end]);
+            copied = mention.end;
+            let tag = format!(
+                "\n\n<imported_custom_instruction source=\"{}\"",
+                file.display()
+            );
+            piece.text.push_str(&tag);
+            if self.loaded.contains(&file) {
+                piece.text.push_str(" skipped=\"already-loaded\" />");
+                continue;
+            }
+            let (imported, bytes) = match read(self.start, &file, self.source) {
+                Some(Ok(read)) => read,
+                other => {
+                    let why = other.and_then(Result::err).unwrap_or_default();
+                    piece.text.truncate(piece.text.len() - tag.len());
+                    self.pieces
+                        .push(Piece::unsent(&file, PieceKind::Import, 0, why));
+                    continue;
+                }
+            };
+            self.loaded.push(file.clone());
+            piece.text.push_str(">\n");
+            let (path, kind) = (piece.path.clone(), piece.kind);
+            self.pieces.push(piece);
+            let import = Piece::whole(file, PieceKind::Import, bytes, String::new());
+            self.read(import, imported.trim_end(), depth + 1);
+            let end = "\n</imported_custom_instruction>".to_owned();
+            piece = Piece::whole(path, kind, 0, end);
+        }
+        piece.text.push_str(&text[copied..]);
+        self.pieces.push(piece);
+    }
+}
+
+/// Returns where a text mentions `@path` outside of code.
+fn mentions(text: &str) -> Vec<Range<usize>> {
+    let code = code(text);
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices('@') {
+        let before = text[..at].chars().next_back();
+        let is_start = before.is_none_or(|c| c.is_whitespace() || "(\"'".contains(c));
+        if !is_start || is_inside(at, &code) {
+            continue;
+        }
+        let rest = &text[at + 1..];
+        let is_end = |c: char| c.is_whitespace() || "()[]{}<>\"'`*,;".contains(c);
+        let name = &rest[..rest.find(is_end).unwrap_or(rest.len())];
+        let name = name.trim_end_matches(['.', ':', '!', '?']);
+        if !name.is_empty() {
+            found.push(at..at + 1 + name.len());
+        }
+    }
+    found
+}
+
+/// Returns the code blocks and code spans of a text, sorted.
+fn code(text: &str) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
+        match event {
+            Event::Code(_) | Event::Start(Tag::CodeBlock(_)) => spans.push(range),
+            _ => {}
+        }
+    }
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::core::insight::context::fixture::Home;
+    use crate::core::log::Agent;
+
+    fn check(files: &[(&str, &str)], cwd: &str, expected: &[&str]) {
+        assert_eq!(Home::with(files).told(Agent::Copilot, cwd), expected);
+    }
+
+    #[test]
+    fn the_root_comes_before_the_working_directory_and_that_before_the_folders_between() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                (".copilot/copilot-instructions.md", "user\n"),
+                ("AGENTS.md", "above"),
+                ("shop/AGENTS.md", "root"),
+                ("shop/CLAUDE.md", "root claude"),
+                ("shop/.github/copilot-instructions.md", "root github"),
+                ("shop/a/AGENTS.md", "a"),
+                ("shop/a/b/AGENTS.md", "b"),
+                ("shop/a/b/.github/copilot-instructions.md", "b github"),
+                ("shop/a/b/c/GEMINI.md", "c gemini"),
+                ("shop/a/b/c/.github/copilot-instructions.md", "c github"),
+            ],
+            "shop/a/b/c",
+            &[
+                "user .copilot/copilot-instructions.md: \"user\\n\"",
+                "project shop/.github/copilot-instructions.md: \"root github\"",
+                "project shop/a/b/c/.github/copilot-instructions.md: \"c github\"",
+                "project shop/AGENTS.md: \"root\"",
+                "project shop/CLAUDE.md: \"root claude\"",
+                "project shop/a/b/c/GEMINI.md: \"c gemini\"",
+                "project shop/a/b/.github/copilot-instructions.md: \"b github\"",
+                "project shop/a/b/AGENTS.md: \"b\"",
+                "project shop/a/AGENTS.md: \"a\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn an_import_stands_where_it_is_mentioned_and_its_second_mention_is_marked() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                ("out.md", "secret"),
+                (
+                    "shop/AGENTS.md",
+                    "(@d/x.md) `@d/x.md` @../out.md @d/x.md, @d\n",
+                ),
+                ("shop/d/x.md", "x\n\n"),
+                ("shop/GEMINI.md", "@d/x.md"),
+            ],
+            "shop",
+            &[
+                "project shop/AGENTS.md: \"(@d/x.md\\n\\n<imported_custom_instruction source=\\\"~/shop/d/x.md\\\">\\n\"",
+                "import shop/d/x.md: \"x\"",
+                "project shop/AGENTS.md: \"\\n</imported_custom_instruction>) `@d/x.md` @../out.md @d/x.md\\n\\n<imported_custom_instruction source=\\\"~/shop/d/x.md\\\" skipped=\\\"already-loaded\\\" />, @d\\n\"",
+                "project shop/GEMINI.md: \"@d/x.md\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn imports_end_after_eight() {
+        let mut files: Vec<(String, String)> = (1..11)
+            .map(|n| (format!("shop/{n}.md"), format!("@{}.md", n + 1)))
+            .collect();
+        files.push(("shop/AGENTS.md".to_owned(), "@1.md".to_owned()));
+        let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (&**a, &**b)).collect();
+        let pieces = Home::with(&files).pieces(Agent::Copilot, "shop");
+        let deepest = pieces.iter().find(|piece| piece.path.ends_with("8.md"));
+        assert_eq!(deepest.expect("loaded").text, "@9.md");
+        assert!(!pieces.iter().any(|piece| piece.path.ends_with("9.md")));
+    }
+
+    #[test]
+    fn the_same_text_is_sent_once_and_a_byte_order_mark_is_not() {
+        check(
+            &[
+                ("shop/AGENTS.md", "\u{feff}same\r\n"),
+                ("shop/CLAUDE.md", "same\r\n"),
+                ("shop/GEMINI.md", ""),
+            ],
+            "shop",
+            &[
+                "project shop/AGENTS.md: \"same\\r\\n\"",
+                "project shop/CLAUDE.md: \"\" [the same text as ~/shop/AGENTS.md, which is sent]",
+                "project shop/GEMINI.md: \"\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_rule_for_some_files_is_named_and_one_for_all_is_sent() {
+        check(
+            &[
+                (
+                    "shop/.github/instructions/b.instructions.md",
+                    "---\napplyTo: \"src/**\"\n---\nb",
+                ),
+                (
+                    "shop/.github/instructions/c.instructions.md",
+                    "---\napplyTo: \"**\"\n---\nc",
+                ),
+                ("shop/.github/instructions/d.md", "no rule"),
+                ("shop/.claude/rules/r.md", "r"),
+                (".copilot/instructions/u.instructions.md", "u"),
+            ],
+            "shop",
+            &[
+                "rule .copilot/instructions/u.instructions.md: \"u\"",
+                "rule shop/.github/instructions/c.instructions.md: \"---\\napplyTo: \\\"**\\\"\\n---\\nc\"",
+                "rule shop/.claude/rules/r.md: \"r\"",
+                "rule shop/.github/instructions/b.instructions.md: \"\" [named, to be read for files that match src/**]",
+            ],
+        );
+    }
+}

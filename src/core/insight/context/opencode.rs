@@ -1,0 +1,220 @@
+//! OpenCode: `AGENTS.md` of the user or of Claude Code, `AGENTS.md` of each folder from the
+//! working directory up to the git root, and the files that the settings name.
+//!
+//! Verified against OpenCode 1.18.33. Instructions at web addresses are not fetched.
+
+use std::path::{Path, PathBuf};
+
+use jsonc_parser::{JsonValue, ParseOptions, parse_to_value};
+
+use super::glob::files;
+use super::{Found, Piece, PieceKind, Source, Start, decoded};
+use crate::core::memory::config::expand;
+
+/// The names of instruction files; those of the first name that is found are loaded.
+const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "CONTEXT.md"];
+
+pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
+    let folders = folders_up(start);
+    let mut found: Vec<(PathBuf, PieceKind, Source)> = Vec::new();
+    let mut add = |file: PathBuf, kind: PieceKind, source: Source| {
+        if !found.iter().any(|(known, ..)| *known == file) {
+            found.push((file, kind, source));
+        }
+    };
+    let home = &start.environment.home;
+    let own = [
+        start.opencode.join("AGENTS.md"),
+        home.join(".claude/CLAUDE.md"),
+    ];
+    if let Some(file) = own.into_iter().find(|file| file.exists()) {
+        add(file, PieceKind::User, Source::Own);
+    }
+    let named = |name: &str| -> Vec<PathBuf> {
+        let files = folders.iter().map(|folder| folder.join(name));
+        files.filter(|file| file.exists()).collect()
+    };
+    let first = NAMES
+        .iter()
+        .map(|name| named(name))
+        .find(|files| !files.is_empty());
+    for file in first.into_iter().flatten() {
+        let source = start.source_in(file.parent().unwrap_or(&file));
+        add(file, PieceKind::Project, source);
+    }
+    for (pattern, source) in patterns(start, &folders) {
+        if pattern.starts_with("http://") || pattern.starts_with("https://") {
+            continue;
+        }
+        let expanded = expand(&pattern, home, Path::new(""));
+        if expanded.is_absolute() {
+            let folder = expanded.parent().unwrap_or(&expanded);
+            let name = expanded.file_name().unwrap_or_default().to_string_lossy();
+            for file in files(folder, &name) {
+                add(file, PieceKind::Rule, source);
+            }
+        } else {
+            for folder in &folders {
+                for file in files(folder, &pattern) {
+                    add(file, PieceKind::Rule, source);
+                }
+            }
+        }
+    }
+    let pieces = found.into_iter();
+    pieces
+        .filter_map(|(file, kind, source)| piece(start, file, (kind, source)))
+        .collect()
+}
+
+/// Returns the working directory and the folders above it up to the git root; all of them if
+/// there is none.
+fn folders_up<'s>(start: &'s Start<'_>) -> Vec<&'s Path> {
+    let cwd = start.cwd();
+    let root = start.git_root(cwd).unwrap_or(Path::new("/"));
+    let folders = cwd.ancestors();
+    folders
+        .take_while(|folder| folder.starts_with(root))
+        .collect()
+}
+
+/// Returns the patterns of files in OpenCode's settings: the user's first, then those of the
+/// project from its root down.
+fn patterns(start: &Start<'_>, folders: &[&Path]) -> Vec<(String, Source)> {
+    const NAMES: [&str; 3] = ["config.json", "opencode.json", "opencode.jsonc"];
+    let own = NAMES
+        .iter()
+        .map(|name| (start.opencode.join(name), Source::Own));
+    let project = folders.iter().rev().flat_map(|folder| {
+        let files = ["opencode.json", "opencode.jsonc"].map(|name| folder.join(name));
+        files.map(|file| (file, start.source_in(folder)))
+    });
+    let hidden = folders.iter().rev().flat_map(|folder| {
+        let names = [".opencode/opencode.json", ".opencode/opencode.jsonc"];
+        names.map(|name| (folder.join(name), start.source_in(folder)))
+    });
+    let mut patterns: Vec<(String, Source)> = Vec::new();
+    for (file, source) in own.chain(project).chain(hidden) {
+        let Found::Content(bytes) = start.read(&file, source) else {
+            continue;
+        };
+        let text = decoded(&bytes);
+        let settings = parse_to_value(&text, &ParseOptions::default())
+            .ok()
+            .flatten();
+        let Some(JsonValue::Object(settings)) = settings else {
+            continue;
+        };
+        let listed = settings.get_array("instructions");
+        for pattern in listed.into_iter().flat_map(|list| list.iter()) {
+            if let JsonValue::String(pattern) = pattern
+                && !patterns.iter().any(|(known, _)| known == pattern)
+            {
+                patterns.push((pattern.to_string(), source));
+            }
+        }
+    }
+    patterns
+}
+
+fn piece(start: &Start<'_>, path: PathBuf, (kind, source): (PieceKind, Source)) -> Option<Piece> {
+    match start.read(&path, source) {
+        Found::Missing => None,
+        Found::Unread(why) => Some(Piece::unsent(&path, kind, 0, why)),
+        Found::Content(bytes) => {
+            let text = decoded(&bytes);
+            let size = bytes.len() as u64;
+            (!text.is_empty()).then(|| Piece::whole(path, kind, size, text))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::core::insight::context::fixture::Home;
+    use crate::core::log::Agent;
+
+    fn check(files: &[(&str, &str)], cwd: &str, expected: &[&str]) {
+        assert_eq!(Home::with(files).told(Agent::Opencode, cwd), expected);
+    }
+
+    #[test]
+    fn the_nearest_file_comes_first_and_only_one_name_counts() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                (".config/opencode/AGENTS.md", "user"),
+                (".claude/CLAUDE.md", "not loaded beside the other"),
+                ("AGENTS.md", "above"),
+                ("shop/AGENTS.md", "root @x.md\r\n"),
+                ("shop/x.md", "not imported"),
+                ("shop/CLAUDE.md", "another name"),
+                ("shop/a/AGENTS.md", "a"),
+                ("shop/a/b/AGENTS.md", ""),
+            ],
+            "shop/a/b",
+            &[
+                "user .config/opencode/AGENTS.md: \"user\"",
+                "project shop/a/AGENTS.md: \"a\"",
+                "project shop/AGENTS.md: \"root @x.md\\r\\n\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn claude_codes_files_stand_in_for_missing_ones() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                (".claude/CLAUDE.md", "user"),
+                ("shop/CLAUDE.md", "\u{feff}root"),
+                ("shop/a/CONTEXT.md", "not loaded beside the other"),
+            ],
+            "shop/a",
+            &[
+                "user .claude/CLAUDE.md: \"user\"",
+                "project shop/CLAUDE.md: \"root\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn without_git_every_folder_above_counts() {
+        check(
+            &[("AGENTS.md", "above"), ("shop/a/AGENTS.md", "here")],
+            "shop/a",
+            &[
+                "project shop/a/AGENTS.md: \"here\"",
+                "project AGENTS.md: \"above\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn files_that_the_settings_name_come_last_and_a_project_may_not_lead_outside() {
+        check(
+            &[
+                ("shop/.git/HEAD", ""),
+                (
+                    ".config/opencode/opencode.jsonc",
+                    "{ // mine\n \"instructions\": [\"~/mine.md\", \"https://example.com/a.md\"], }",
+                ),
+                (
+                    "shop/opencode.json",
+                    r#"{"instructions": ["docs/*.md", "~/secret.md"]}"#,
+                ),
+                ("mine.md", "mine"),
+                ("secret.md", "secret"),
+                ("shop/docs/d.md", "docs"),
+                ("shop/a/docs/e.md", "nearer"),
+            ],
+            "shop/a",
+            &[
+                "rule mine.md: \"mine\"",
+                "rule shop/a/docs/e.md: \"nearer\"",
+                "rule shop/docs/d.md: \"docs\"",
+                "rule secret.md: \"\" [not shown: leads to ~/secret.md, outside the project; tome trust ~/secret.md allows it]",
+            ],
+        );
+    }
+}

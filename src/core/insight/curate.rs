@@ -1,0 +1,496 @@
+//! Findings: what in the memories of some stores is stale, doubled, dead or dangerous, with the
+//! evidence that proves it and, where one is certain, a fix.
+//!
+//! Each rule is a file with one function from a [`Collection`] to findings. [`RULES`] lists them.
+//! Rules read only; [`fix::plan_fixes`] turns the fixes of findings into a change.
+
+pub mod collect;
+mod conflict_copy;
+mod contradiction;
+mod count;
+mod dead_name;
+mod dead_path;
+mod description;
+mod disk_use;
+mod document;
+mod duplicate;
+mod empty;
+mod empty_session;
+pub mod fix;
+pub mod git;
+mod header;
+mod hidden_text;
+mod index_bullet;
+mod index_cut;
+mod index_dangling;
+mod index_line;
+mod index_orphan;
+mod index_outdated;
+mod link;
+pub mod logs;
+mod name;
+mod orders;
+mod origin;
+mod passage;
+mod past;
+mod probe;
+pub mod returned;
+pub mod run;
+mod secret_text;
+mod soft_limit;
+mod superseded;
+mod supersession;
+mod swept;
+#[cfg(test)]
+pub(crate) mod tests;
+mod type_field;
+mod unused;
+pub mod waiver;
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::Result;
+use crate::core::change::history::PrunedTombstone;
+use crate::core::disk::revision::Revision;
+use crate::core::memory::Memory;
+use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::config::CurateSettings;
+use crate::core::memory::layout::{Layout, index};
+use crate::core::memory::store::Store;
+pub use document::Document;
+use fix::Fix;
+use git::ProjectHistory;
+use logs::SessionLogs;
+use passage::Pieces;
+use probe::Probes;
+use waiver::Waiver;
+
+/// How much a finding matters. The names are those of SARIF levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// Should be corrected.
+    Warning,
+    /// Harms every session until it is corrected.
+    Error,
+}
+
+impl Severity {
+    /// Returns the name used in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One piece of what proves a finding.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The words: a line of a memory, a commit's subject, or an explanation.
+    pub text: String,
+    /// The file, in a store or in the project.
+    pub path: Option<String>,
+    /// The line, from 1.
+    pub line: Option<usize>,
+    /// The commit, abbreviated, with its date.
+    pub commit: Option<String>,
+    /// The citation that opens it.
+    pub citation: Option<String>,
+}
+
+impl Evidence {
+    /// Evidence that is only words.
+    fn words(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+
+    /// A line of a memory, from 1.
+    fn line(store: &CuratedStore<'_>, document: &Document, line: usize) -> Self {
+        let citation = Citation {
+            store: Some(store.store.name().to_owned()),
+            path: document.memory.path.clone(),
+            part: CitedPart::Lines(line..=line),
+        };
+        Self {
+            text: document.line_text(line).trim().to_owned(),
+            path: Some(document.memory.path.clone()),
+            line: Some(line),
+            commit: None,
+            citation: Some(citation.to_string()),
+        }
+    }
+
+    /// A path of the project and the commit in which it went.
+    fn commit(path: &str, commit: &git::Commit) -> Self {
+        Self {
+            text: commit.subject.clone(),
+            path: Some(path.to_owned()),
+            line: None,
+            commit: Some(commit.to_string()),
+            citation: None,
+        }
+    }
+}
+
+/// Something to curate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Identifies the finding as long as rule, memory and subject are the same.
+    pub id: String,
+    /// The id of the rule.
+    pub rule: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The number of the store in the collection; `None` for a finding about logs.
+    pub store: Option<usize>,
+    /// The memory's reference; for a finding about logs, the name of their agent.
+    pub path: String,
+    /// The line that it is about, from 1.
+    pub line: Option<usize>,
+    /// The token, path or other memory that it is about.
+    pub subject: String,
+    /// What is wrong, in a sentence.
+    pub message: String,
+    /// What proves it.
+    pub evidence: Vec<Evidence>,
+    /// A change that corrects it.
+    pub fix: Option<Fix>,
+    /// Why a person has waived it, if so.
+    #[serde(skip)]
+    pub waived: Option<Waiver>,
+}
+
+impl Finding {
+    /// A hash of the evidence: a waiver holds only as long as it is the same.
+    pub fn evidence_hash(&self) -> String {
+        let mut all = String::new();
+        for piece in &self.evidence {
+            // Line numbers shift with edits elsewhere in the file.
+            all.push_str(&piece.text);
+            all.push('\0');
+            all.push_str(piece.commit.as_deref().unwrap_or_default());
+            all.push('\0');
+        }
+        Revision::of(all.as_bytes()).to_string()[..16].to_owned()
+    }
+}
+
+/// A store whose memories are checked.
+#[derive(Debug)]
+pub struct CuratedStore<'a> {
+    /// The store.
+    pub store: &'a Store,
+    /// Its memories, and last its index if that is a file with text of its own.
+    pub documents: Vec<Document>,
+    /// The git history of the project that the memories are about.
+    pub project: Option<Arc<ProjectHistory>>,
+    /// The directory of that project, with or without git.
+    pub project_root: Option<PathBuf>,
+}
+
+impl<'a> CuratedStore<'a> {
+    /// Reads every memory of a store.
+    pub fn read(store: &'a Store) -> Result<Self> {
+        let make = |memory: Memory, text: String| Document::new(memory, text);
+        let mut documents = store.read_all(|_| None, make)?;
+        if store.layout() == Layout::Index
+            && let Ok(Some(text)) = store.text(index::INDEX)
+        {
+            let mut memory = store.rules().read(index::INDEX, &text);
+            memory.modified = store
+                .root()
+                .find_file(index::INDEX)
+                .map_or(0, |f| f.modified);
+            documents.push(Document::new(memory, text));
+        }
+        Ok(Self {
+            documents,
+            ..Self::empty(store)
+        })
+    }
+
+    /// A store of which nothing could be read.
+    fn empty(store: &'a Store) -> Self {
+        Self {
+            store,
+            documents: Vec::new(),
+            project: None,
+            project_root: None,
+        }
+    }
+
+    /// The memories, without the index.
+    pub fn memories(&self) -> impl Iterator<Item = &Document> {
+        self.documents
+            .iter()
+            .filter(|document| !document.is_index())
+    }
+
+    /// The index of an index store.
+    pub fn index(&self) -> Option<&Document> {
+        self.documents.iter().find(|document| document.is_index())
+    }
+}
+
+/// What the rules read.
+#[derive(Debug)]
+pub struct Collection<'a> {
+    /// The stores.
+    pub stores: Vec<CuratedStore<'a>>,
+    /// The memories that were deleted earlier.
+    pub graves: Vec<PrunedTombstone>,
+    /// The date in the user's time zone.
+    pub today: jiff::civil::Date,
+    /// The limits.
+    pub settings: CurateSettings,
+    /// What the logs of sessions say; `None` where they are not read.
+    pub logs: Option<SessionLogs>,
+    /// The files of the projects that the rules looked at.
+    probes: Probes,
+    /// What the memories share, computed for the first rule that asks.
+    pieces: OnceCell<Pieces>,
+}
+
+impl<'a> Collection<'a> {
+    /// The memories of some stores, to be checked at a date.
+    pub fn new(
+        stores: Vec<CuratedStore<'a>>,
+        graves: Vec<PrunedTombstone>,
+        today: jiff::civil::Date,
+        settings: CurateSettings,
+    ) -> Self {
+        Self {
+            stores,
+            graves,
+            today,
+            settings,
+            logs: None,
+            probes: Probes::default(),
+            pieces: OnceCell::new(),
+        }
+    }
+
+    /// Adds what the logs of sessions say.
+    pub fn with_logs(mut self, logs: Option<SessionLogs>) -> Self {
+        self.logs = logs;
+        self
+    }
+
+    /// Adds what the memories share.
+    fn with_pieces(self, pieces: Option<Pieces>) -> Self {
+        let pieces = pieces.map_or_else(OnceCell::new, OnceCell::from);
+        Self { pieces, ..self }
+    }
+
+    fn pieces(&self) -> &Pieces {
+        self.pieces.get_or_init(|| Pieces::of(&self.stores))
+    }
+}
+
+/// A rule.
+pub struct Rule {
+    /// The id, as used with `--rule` and in the settings.
+    pub id: &'static str,
+    /// How much its findings matter.
+    pub severity: Severity,
+    /// What it finds, in a few words.
+    pub about: &'static str,
+    check: fn(&Collection<'_>, &mut Report<'_>),
+}
+
+/// Every rule, in the order in which findings of the same severity are listed.
+pub static RULES: &[Rule] = &[
+    secret_text::RULE,
+    orders::RULE,
+    hidden_text::RULE,
+    index_cut::RULE,
+    header::RULE,
+    dead_path::RULE,
+    superseded::RULE,
+    duplicate::RULE,
+    contradiction::RULE,
+    returned::RULE,
+    unused::RULE,
+    origin::RULE,
+    swept::RULE,
+    conflict_copy::RULE,
+    index_dangling::RULE,
+    index_orphan::RULE,
+    index_bullet::RULE,
+    index_outdated::RULE,
+    index_line::RULE,
+    link::RULE,
+    name::RULE,
+    empty::RULE,
+    type_field::RULE,
+    description::RULE,
+    soft_limit::RULE,
+    empty_session::RULE,
+    disk_use::RULE,
+];
+
+/// Returns the rule with this id.
+pub fn rule(id: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.id == id)
+}
+
+/// Whether a rule runs: one of those asked for, or any that is not off.
+fn is_chosen(rule: &str, settings: &CurateSettings, only: &[String]) -> bool {
+    match only {
+        [] => !settings.off.iter().any(|id| id == rule),
+        ids => ids.iter().any(|id| id == rule),
+    }
+}
+
+/// Collects the findings of one rule.
+struct Report<'r> {
+    rule: &'r Rule,
+    stores: &'r [CuratedStore<'r>],
+    findings: Vec<Finding>,
+    ids: HashSet<String>,
+}
+
+/// What a rule says about one memory; the rest of a finding follows from it.
+struct Found {
+    line: Option<usize>,
+    subject: String,
+    message: String,
+    evidence: Vec<Evidence>,
+    fix: Option<Fix>,
+}
+
+impl Report<'_> {
+    /// Adds a finding about a memory of the store with this number. The same subject is reported
+    /// once for a memory.
+    fn add(&mut self, store: usize, path: &str, found: Found) {
+        self.push(Some(store), path, found);
+    }
+
+    /// Adds a finding about the logs of an agent.
+    fn add_logs(&mut self, agent: &str, found: Found) {
+        self.push(None, agent, found);
+    }
+
+    fn push(&mut self, store: Option<usize>, path: &str, found: Found) {
+        let root = store.map(|store| self.stores[store].store.root().path());
+        let key = format!(
+            "{}\0{}\0{path}\0{}",
+            self.rule.id,
+            root.unwrap_or(Path::new("")).display(),
+            found.subject
+        );
+        let id = Revision::of(key.as_bytes()).to_string()[..10].to_owned();
+        if !self.ids.insert(id.clone()) {
+            return;
+        }
+        self.findings.push(Finding {
+            id,
+            rule: self.rule.id,
+            severity: self.rule.severity,
+            store,
+            path: path.to_owned(),
+            line: found.line,
+            subject: found.subject,
+            message: found.message,
+            evidence: found.evidence,
+            fix: found.fix,
+            waived: None,
+        });
+    }
+}
+
+/// Runs the rules with these ids, or all that are not off, and returns what they find, worst first.
+pub fn check(collection: &Collection<'_>, only: &[String]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    check_each(collection, only, |found| {
+        findings.extend(found);
+        ControlFlow::Continue(())
+    });
+    // Stable: within a severity the order of the rules stays.
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    findings
+}
+
+/// What some rules find in one store, without a project, a history and logs.
+pub fn check_store(store: &Store, only: &[&str], today: jiff::civil::Date) -> Result<Vec<Finding>> {
+    let stores = vec![CuratedStore::read(store)?];
+    let only: Vec<String> = only.iter().map(|id| (*id).to_owned()).collect();
+    let collection = Collection::new(stores, Vec::new(), today, CurateSettings::default());
+    Ok(check(&collection, &only))
+}
+
+/// Runs the same rules one after the other and passes what each finds to `each`, until that breaks.
+pub fn check_each(
+    collection: &Collection<'_>,
+    only: &[String],
+    mut each: impl FnMut(Vec<Finding>) -> ControlFlow<()>,
+) {
+    let mut texts = TextRevisions::default();
+    for rule in chosen(collection, only) {
+        let mut report = Report {
+            rule,
+            stores: &collection.stores,
+            findings: Vec::new(),
+            ids: HashSet::new(),
+        };
+        (rule.check)(collection, &mut report);
+        let mut findings = report.findings;
+        for finding in &mut findings {
+            texts.note(collection, finding);
+        }
+        if each(findings).is_break() {
+            return;
+        }
+    }
+}
+
+/// The rules with these ids, or all that are not off.
+pub fn chosen<'a>(
+    collection: &'a Collection<'_>,
+    only: &'a [String],
+) -> impl Iterator<Item = &'static Rule> + 'a {
+    let settings = &collection.settings;
+    RULES
+        .iter()
+        .filter(|rule| is_chosen(rule.id, settings, only))
+}
+
+/// The revisions of the texts that fixes are about, each computed once.
+#[derive(Default)]
+struct TextRevisions<'a> {
+    /// The texts of each store, by their paths.
+    texts: HashMap<usize, HashMap<&'a str, &'a str>>,
+}
+
+impl<'a> TextRevisions<'a> {
+    /// Notes in the fix of a finding which text it was made for.
+    fn note(&mut self, collection: &'a Collection<'_>, finding: &mut Finding) {
+        let (Some(fix), Some(store)) = (&mut finding.fix, finding.store) else {
+            return;
+        };
+        let texts = self.texts.entry(store).or_insert_with(|| {
+            let documents = collection.stores[store].documents.iter();
+            documents
+                .filter(|document| !document.is_replaced())
+                .map(|document| (document.memory.path.as_str(), document.text.as_str()))
+                .collect()
+        });
+        if !fix.note_revision(|path| Some(Revision::of(texts.get(path)?.as_bytes()))) {
+            finding.fix = None;
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Memories without a body.
+
+use super::{Collection, Evidence, Found, Report, Rule, Severity};
+use crate::core::memory::layout::Layout;
+
+pub(super) const RULE: Rule = Rule {
+    id: "empty",
+    severity: Severity::Warning,
+    about: "a memory without a body",
+    check,
+};
+
+fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
+    for (number, store) in collection.stores.iter().enumerate() {
+        if matches!(store.store.layout(), Layout::Events | Layout::Instructions) {
+            continue;
+        }
+        for document in store.memories() {
+            let memory = &document.memory;
+            let is_text = |line: &&str| {
+                let line = line.trim();
+                !line.is_empty() && !line.starts_with('#') && !line.starts_with("<!--")
+            };
+            let is_empty = !document.body().lines().any(|line| is_text(&line));
+            if memory.problem.is_some() || !is_empty || !memory.entries.is_empty() {
+                continue;
+            }
+            let line = document.line_at(memory.body.start.min(document.text.len()));
+            let found = Found {
+                line: Some(line),
+                subject: memory.path.clone(),
+                message: "has no text below its header".to_owned(),
+                evidence: vec![Evidence::words(format!("{} bytes", memory.size))],
+                fix: None,
+            };
+            report.add(number, &memory.path, found);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The fixes of findings, as one planned change.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::Finding;
+use crate::core::change::{Change, ChangeVerb, PlannedFiles};
+use crate::core::disk::revision::Revision;
+use crate::core::memory::layout::index::INDEX;
+use crate::core::memory::layout::{FileView as _, IndexUpdate, Layout};
+use crate::core::memory::store::Store;
+use crate::core::text::header::replaced;
+use crate::core::text::time::Moment;
+use crate::core::{Error, Result};
+
+/// How a finding can be corrected without a decision of a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fix {
+    /// What it does, in a few words.
+    pub words: String,
+    kind: FixKind,
+}
+
+/// Replacements in one text.
+type TextEdits = Vec<(Range<usize>, String)>;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum FixKind {
+    /// Replaces parts of the text of a memory, by their byte ranges in the text with this revision.
+    Replace {
+        path: String,
+        edits: TextEdits,
+        revision: Option<Revision>,
+    },
+    /// Removes a memory.
+    Delete { path: String },
+    /// Brings a generated index up to date.
+    Index,
+}
+
+impl Fix {
+    /// Replaces parts of the text of a memory.
+    pub(super) fn replace(path: &str, edits: TextEdits, words: String) -> Self {
+        let kind = FixKind::Replace {
+            path: path.to_owned(),
+            edits,
+            revision: None,
+        };
+        Self { words, kind }
+    }
+
+    /// Makes the text of a memory `after`, which differs from `before` in one place.
+    pub(super) fn rewrite(path: &str, (before, after): (&str, &str), words: String) -> Self {
+        let mut start = before
+            .bytes()
+            .zip(after.bytes())
+            .take_while(|(a, b)| a == b)
+            .count();
+        while !(before.is_char_boundary(start) && after.is_char_boundary(start)) {
+            start -= 1;
+        }
+        let rest = (before.len() - start).min(after.len() - start);
+        let ends = before.bytes().rev().zip(after.bytes().rev());
+        let mut end = ends.take(rest).take_while(|(a, b)| a == b).count();
+        while !(before.is_char_boundary(before.len() - end)
+            && after.is_char_boundary(after.len() - end))
+        {
+            end -= 1;
+        }
+        let with = after[start..after.len() - end].to_owned();
+        let range = start..before.len() - end;
+        let range = match with.is_empty() {
+            true => whole_lines(before, range),
+            false => range,
+        };
+        Self::replace(path, vec![(range, with)], words)
+    }
+
+    /// Removes a memory.
+    pub(super) fn delete(path: &str, words: String) -> Self {
+        let path = path.to_owned();
+        Self {
+            words,
+            kind: FixKind::Delete { path },
+        }
+    }
+
+    /// Brings a generated index up to date.
+    pub(super) fn index(words: String) -> Self {
+        Self {
+            words,
+            kind: FixKind::Index,
+        }
+    }
+
+    /// Notes the revision of the text whose ranges it has; whether there is such a text.
+    pub(super) fn note_revision(&mut self, revision_of: impl Fn(&str) -> Option<Revision>) -> bool {
+        let FixKind::Replace { path, revision, .. } = &mut self.kind else {
+            return true;
+        };
+        *revision = revision_of(path);
+        revision.is_some()
+    }
+}
+
+/// Plans the fixes of findings about several stores as one change.
+pub fn plan_fixes(stores: &[(&Store, Vec<&Finding>)], moment: &Moment) -> Result<Change> {
+    let mut all = Change {
+        verb: ChangeVerb::Index,
+        message: String::new(),
+        edits: Vec::new(),
+        of: None,
+    };
+    let (mut count, mut names) = (0, Vec::new());
+    for (store, findings) in stores {
+        let (change, fixed) = plan_store_fixes(store, findings, moment)?;
+        if change.verb == ChangeVerb::Edit {
+            all.verb = ChangeVerb::Edit;
+        }
+        all.edits.extend(change.edits);
+        count += fixed;
+        names.push(store.name());
+    }
+    all.edits.sort_by_key(|edit| edit.derived);
+    let things = if count == 1 { "finding" } else { "findings" };
+    all.message = format!("Fixed {count} {things} in {}", names.join(", "));
+    Ok(all)
+}
+
+/// Plans the fixes of the findings about one store; returns how many, too. A fix that overlaps an
+/// earlier one is left for the next run.
+fn plan_store_fixes(
+    store: &Store,
+    findings: &[&Finding],
+    moment: &Moment,
+) -> Result<(Change, usize)> {
+    let mut planned = PlannedFiles::new(store, moment);
+    let mut edits: Vec<PlannedText<'_>> = Vec::new();
+    let (mut deleted, mut index, mut count) = (Vec::new(), false, 0);
+    for fix in findings.iter().filter_map(|finding| finding.fix.as_ref()) {
+        match &fix.kind {
+            FixKind::Replace {
+                path,
+                edits: more,
+                revision,
+            } => {
+                let at = edits.iter().position(|known| known.path == path);
+                let at = at.unwrap_or_else(|| {
+                    edits.push(PlannedText {
+                        path,
+                        edits: Vec::new(),
+                        revision: *revision,
+                    });
+                    edits.len() - 1
+                });
+                let known = &mut edits[at].edits;
+                let overlaps =
+                    |new: &(Range<usize>, String)| known.iter().any(|(old, _)| meet(old, &new.0));
+                if more.iter().any(overlaps) {
+                    continue;
+                }
+                known.extend(more.iter().cloned());
+            }
+            FixKind::Delete { path } => deleted.push(path.as_str()),
+            FixKind::Index => index = true,
+        }
+        count += 1;
+    }
+    for PlannedText {
+        path,
+        mut edits,
+        revision,
+    } in edits
+    {
+        if deleted.contains(&path) {
+            continue;
+        }
+        let file = writable(store, path)?;
+        let text = planned.text(&file)?.unwrap_or_default();
+        // The ranges are those of the text that the rules read.
+        if Some(Revision::of(text.as_bytes())) != revision {
+            return Err(Error::refused(
+                path,
+                "the file was changed meanwhile; look for findings again",
+            ));
+        }
+        edits.sort_by_key(|(range, _)| range.start);
+        let text = replaced(&text, &edits);
+        planned.set(&file, Some(text.into_bytes()))?;
+    }
+    for path in &deleted {
+        let file = writable(store, path)?;
+        planned.set(&file, None)?;
+    }
+    if index {
+        let rules = store.rules();
+        rules.rebuild_index(&mut planned, IndexUpdate::Repair)?;
+    }
+    // Only a memory that goes changes what an index lists; a store without one gets none.
+    let has_index = store.layout() != Layout::Index || store.root().has(INDEX);
+    if !deleted.is_empty() && has_index {
+        planned.update_index()?;
+    }
+    let verb = match planned.touched().is_empty() {
+        true => ChangeVerb::Index,
+        false => ChangeVerb::Edit,
+    };
+    let mut change = planned.into_change(verb, String::new());
+    if index {
+        // The index itself is requested: an undo must restore its exact bytes.
+        change
+            .edits
+            .iter_mut()
+            .for_each(|edit| edit.derived = false);
+    }
+    Ok((change, count))
+}
+
+/// The replacements in one text.
+struct PlannedText<'f> {
+    path: &'f str,
+    edits: TextEdits,
+    revision: Option<Revision>,
+}
+
+/// The same removal from the start of a line on, if there is one: two lines that begin alike can be
+/// removed at different places with the same result, and removals of whole lines do not overlap.
+fn whole_lines(text: &str, removed: Range<usize>) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let mut range = removed.clone();
+    while range.start > 0 && bytes[range.start - 1] != b'\n' {
+        if bytes[range.start - 1] != bytes[range.end - 1] {
+            return removed;
+        }
+        range = range.start - 1..range.end - 1;
+    }
+    range
+}
+
+fn meet(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end || a.start == b.start
+}
+
+/// The file of a memory, if it may be written.
+fn writable(store: &Store, path: &str) -> Result<String> {
+    let file = store.locate(path)?;
+    store.root().writable(&file)?;
+    Ok(file)
+}

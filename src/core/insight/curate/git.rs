@@ -1,0 +1,503 @@
+//! The git history of a project: which files it has, and which it had, with the commit in which
+//! each went and the name that it has now.
+//!
+//! Git is read with the `git` program at a path that the caller gives, in a few calls. A project's
+//! own git settings can name programs to run; every setting that these calls would follow is
+//! switched off. What is read and held is bounded; the oldest commits are left out first.
+
+mod bounds;
+mod reader;
+pub mod removed;
+mod saved;
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+use crate::core::disk::trust::real_path;
+use crate::core::memory::discover::{Environment, claude_slug};
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
+pub use bounds::Cut;
+pub(crate) use bounds::Limits;
+use bounds::{Budget, PathEnds};
+use reader::LogReader;
+use removed::{LostDefinition, ProjectName};
+use saved::SavedLog;
+
+/// A commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// The abbreviated hash.
+    pub hash: String,
+    /// The date of the commit, `YYYY-MM-DD`.
+    pub date: String,
+    /// The first line of its message.
+    pub subject: String,
+}
+
+impl fmt::Display for Commit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.hash, self.date)
+    }
+}
+
+/// A path that the project had and has no longer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GonePath {
+    /// The path below the project's root.
+    pub path: String,
+    /// The number of the commit in which it went.
+    pub commit: usize,
+    /// The name that the same file has now, if it was renamed.
+    pub now: Option<String>,
+}
+
+/// What git knows about a project.
+#[derive(Debug)]
+pub struct ProjectHistory {
+    /// The root of the work tree.
+    pub root: PathBuf,
+    /// The program; `None` for a history that was not read from a repository.
+    git: Option<PathBuf>,
+    /// What was too much to be read.
+    cut: Option<Cut>,
+    commits: Vec<Commit>,
+    /// The tracked files.
+    live: PathEnds,
+    /// The folders of the tracked files.
+    live_folders: PathEnds,
+    /// The number of the commit that changed each tracked file last.
+    changed: HashMap<String, usize>,
+    /// The files that are gone, by their names without folders.
+    gone: HashMap<String, Vec<GonePath>>,
+    /// The folders of which no file is left, by their last names.
+    gone_folders: HashMap<String, Vec<GonePath>>,
+    /// The definitions that the newest commits removed, once they were looked for.
+    lost: OnceLock<HashMap<ProjectName, LostDefinition>>,
+}
+
+/// The settings that could run programs, wait for a person or write.
+const SAFE: [&str; 14] = [
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "core.quotePath=false",
+    "-c",
+    "diff.renameLimit=1000",
+    "-c",
+    "core.pager=cat",
+    "--no-pager",
+    "--no-optional-locks",
+];
+
+impl ProjectHistory {
+    /// Reads the history of the work tree at `root` with the program at `git`. `None` if there is
+    /// no such program, no repository or no commit. What `cache` has of it is not read again.
+    pub fn read(git: &Path, root: &Path, cache: Option<&Path>) -> Option<Self> {
+        Self::read_within(git, root, (cache, Limits::default()))
+    }
+
+    /// Reads a history with other limits.
+    fn read_within(
+        git: &Path,
+        root: &Path,
+        (cache, limits): (Option<&Path>, Limits),
+    ) -> Option<Self> {
+        let (head, _) = head_of(git, root)?;
+        let files = output(git, root, (&["ls-files", "-z"], limits.read))?;
+        let mut history = match files.is_whole {
+            true => {
+                let saved = SavedLog::at(cache, root, limits.read);
+                let log = saved.updated(git, root, &head)?;
+                let mut history = Self::parse(&files.text, &log.text, limits);
+                history.cut = history.cut.or((!log.is_whole).then_some(Cut::Log));
+                history
+            }
+            false => Self::unknown(Cut::Files),
+        };
+        history.root = root.to_owned();
+        history.git = Some(git.to_owned());
+        Some(history)
+    }
+
+    /// A history of which nothing is known.
+    fn unknown(cut: impl Into<Option<Cut>>) -> Self {
+        Self {
+            root: PathBuf::new(),
+            git: None,
+            cut: cut.into(),
+            commits: Vec::new(),
+            live: PathEnds::default(),
+            live_folders: PathEnds::default(),
+            changed: HashMap::new(),
+            gone: HashMap::new(),
+            gone_folders: HashMap::new(),
+            lost: OnceLock::new(),
+        }
+    }
+
+    /// Parses the lists of `git ls-files -z` and `git log -z --name-status` as far as the limits
+    /// allow.
+    pub(crate) fn parse(files: &str, log: &str, limits: Limits) -> Self {
+        let mut budget = Budget(limits.held);
+        let mut tracked: HashSet<&str> = HashSet::new();
+        let mut folders: HashSet<&str> = HashSet::new();
+        for path in files.split('\0').filter(|path| !path.is_empty()) {
+            let mut fits = !tracked.insert(path) || budget.hold(path.len());
+            for folder in folders_of(path) {
+                // The folders above a known one are known.
+                if !fits || !folders.insert(folder) {
+                    break;
+                }
+                fits = budget.hold(folder.len());
+            }
+            if !fits {
+                return Self::unknown(Cut::Files);
+            }
+        }
+        let mut history = Self::unknown(None);
+        history.live = PathEnds::new(tracked.iter().copied());
+        history.live_folders = PathEnds::new(folders.iter().copied());
+        let mut reader = LogReader::new((tracked, folders), budget);
+        if reader.read(log, &mut history).is_none() {
+            history.cut = Some(Cut::Log);
+        }
+        history
+    }
+
+    /// What of the history was too much to be read.
+    pub fn cut(&self) -> Option<Cut> {
+        self.cut
+    }
+
+    /// The commit with this number.
+    pub fn commit(&self, number: usize) -> &Commit {
+        &self.commits[number]
+    }
+
+    /// The commits, newest first.
+    pub fn commits(&self) -> &[Commit] {
+        &self.commits
+    }
+
+    /// Whether git tracks a file with this path.
+    pub fn tracks(&self, path: &str) -> bool {
+        self.live.contains(path)
+    }
+
+    /// The commit that changed a tracked file last.
+    pub fn changed(&self, path: &str) -> Option<&Commit> {
+        Some(&self.commits[*self.changed.get(path)?])
+    }
+
+    /// Whether a tracked file or folder has this path, or ends with it.
+    pub fn has(&self, path: &str) -> bool {
+        self.live.has_end(path)
+            || self.live_folders.contains(path)
+            || path.contains('/') && self.live_folders.has_end(path)
+    }
+
+    /// The newest path that the project had, has no longer, and that is or ends with `path`.
+    pub fn gone(&self, path: &str) -> Option<&GonePath> {
+        let files = self.gone.get(name_of(path)).into_iter().flatten();
+        let folders = self.gone_folders.get(name_of(path)).into_iter().flatten();
+        let folders = folders.filter(|_| path.contains('/'));
+        files
+            .chain(folders)
+            .filter(|gone| ends_with_path(&gone.path, path))
+            .min_by_key(|gone| gone.commit)
+    }
+}
+
+/// The folders of a project in which its memories are kept.
+const IN_PROJECT: [&str; 6] = [".memory", "memory", "data", ".claude", ".codex", ".ai"];
+
+/// The root of the project that the memories of a store are about: the one that contains the
+/// store, or the current one where the store is kept elsewhere for it. `None` where the memories
+/// are about no project, or about an unknown one.
+pub fn project_of(
+    store: &Store,
+    environment: &Environment,
+    here: Option<&Path>,
+) -> Option<PathBuf> {
+    let root = store.root().path();
+    for above in root.ancestors() {
+        if above == environment.home || !above.join(".git").exists() {
+            continue;
+        }
+        let below = root.strip_prefix(above).ok()?;
+        let first = below.components().next();
+        let is_in_place = first.is_none_or(|first| {
+            let first = first.as_os_str();
+            IN_PROJECT.iter().any(|place| first == *place)
+        });
+        if is_in_place || Some(above) == here {
+            return Some(above.to_owned());
+        }
+    }
+    let here = here?;
+    let is_below = |place: &Path| real_path(place) != here && root.starts_with(real_path(place));
+    if is_below(&environment.claude.join("projects")) {
+        let slugs = [claude_slug(here), claude_slug(&environment.cwd)];
+        let is_here = |part: &std::ffi::OsStr| slugs.iter().any(|slug| part == slug.as_str());
+        return root.iter().any(is_here).then(|| here.to_owned());
+    }
+    let is_general = store.layout() == Layout::Coder
+        || store.layout() == Layout::Instructions
+        || is_below(&environment.codex)
+        || is_below(&environment.claude)
+        || is_below(&environment.gemini);
+    (!is_general).then(|| here.to_owned())
+}
+
+/// Whether `path` is `end`, or ends with it after a `/`.
+fn ends_with_path(path: &str, end: &str) -> bool {
+    path.strip_suffix(end)
+        .is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}
+
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The folders above a path, innermost first.
+fn folders_of(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(path.rsplit_once('/'), |(folder, _)| folder.rsplit_once('/'))
+        .map(|(folder, _)| folder)
+}
+
+/// A call of git that runs no other program, asks nobody and writes nothing.
+fn command(git: &Path, root: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(git);
+    command
+        .arg("-C")
+        .arg(root)
+        .args(SAFE)
+        .args(args)
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
+/// What git printed, or the start of it.
+#[derive(Debug)]
+struct Output {
+    text: String,
+    is_whole: bool,
+}
+
+impl Output {
+    /// Leaves out what is beyond `most` bytes, and the last field if it is not complete.
+    fn cut_to(&mut self, most: usize) {
+        if self.text.len() > most {
+            self.is_whole = false;
+            let last = memchr::memrchr(0, &self.text.as_bytes()[..most]);
+            let end = last.map_or(0, |last| last + 1);
+            self.text.truncate(end);
+        }
+    }
+}
+
+/// The output of git, up to `most` bytes; `None` if it fails.
+fn output(git: &Path, root: &Path, (args, most): (&[&str], usize)) -> Option<Output> {
+    let mut git = spawn(git, root, args)?;
+    let mut bytes = Vec::new();
+    let mut start = git.stdout.take()?.take(most as u64 + 1);
+    let read = start.read_to_end(&mut bytes);
+    drop(start);
+    let is_whole = bytes.len() <= most;
+    let has_failed = match is_whole {
+        true => !git.wait().ok()?.success(),
+        false => {
+            end(git);
+            false
+        }
+    };
+    if has_failed || read.is_err() {
+        return None;
+    }
+    let text = String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    let mut output = Output { text, is_whole };
+    output.cut_to(most);
+    Some(output)
+}
+
+fn spawn(git: &Path, root: &Path, args: &[&str]) -> Option<Child> {
+    let mut command = command(git, root, args);
+    command.stdout(Stdio::piped()).spawn().ok()
+}
+
+/// Ends a git whose output was read, or of which enough was read.
+fn end(mut git: Child) {
+    drop(git.stdout.take());
+    // It may have ended already.
+    drop(git.kill());
+    drop(git.wait());
+}
+
+/// The whole output of git; `None` if it fails, or prints nothing or too much.
+pub(crate) fn run(git: &Path, root: &Path, args: &[&str]) -> Option<String> {
+    let output = output(git, root, (args, LARGEST_ANSWER))?;
+    (output.is_whole && !output.text.is_empty()).then_some(output.text)
+}
+
+/// The largest answer of git that is read whole: the hashes of 800,000 commits.
+const LARGEST_ANSWER: usize = 32 << 20;
+
+/// The commit of a work tree, and the file that lists what git tracks in it.
+pub(super) fn head_of(git: &Path, root: &Path) -> Option<(String, PathBuf)> {
+    let told = run(git, root, &["rev-parse", "HEAD", "--git-path", "index"])?;
+    let mut lines = told.lines();
+    let (head, index) = (lines.next()?, lines.next()?);
+    Some((head.to_owned(), root.join(index)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reader::MOST_OF_A_NAME;
+    use super::*;
+
+    #[test]
+    fn gone_paths_have_their_newest_commit_and_their_name_now() {
+        let log = "\u{1}c4\x002026-04-01\0again\0R090\0src/b.rs\0src/c.rs\0D\0lib/x.sh\0\
+            \u{1}c3\x002026-03-01\0back\0\nA\0lib/x.sh\0D\0live.md\0\
+            \u{1}c2\x002026-02-01\0rename\0\nR100\0a.rs\0src/b.rs\0D\0lib/x.sh\0\
+            \u{1}c1\x002026-01-01\0first\0\nA\0a.rs\0A\0lib/x.sh\0";
+        let history = ProjectHistory::parse("src/c.rs\0live.md\0", log, Limits::default());
+        let told = |path: &str| {
+            let gone = history.gone(path)?;
+            let hash = history.commit(gone.commit).hash.clone();
+            Some((hash, gone.now.clone()))
+        };
+        assert_eq!(told("lib/x.sh"), Some(("c4".into(), None)));
+        assert_eq!(told("x.sh"), Some(("c4".into(), None)));
+        assert_eq!(told("a.rs"), Some(("c2".into(), Some("src/c.rs".into()))));
+        assert_eq!(told("other/x.sh"), None);
+        assert_eq!(told("live.md"), None);
+        assert!(history.has("live.md") && history.has("c.rs") && history.has("src"));
+        assert!(!history.has("lib/x.sh"));
+        assert_eq!(history.commits().len(), 4);
+    }
+
+    /// The program, which the tests of a repository need.
+    fn program() -> PathBuf {
+        let path = std::env::var_os("PATH").expect("a path");
+        let mut all = std::env::split_paths(&path).map(|dir| dir.join("git"));
+        all.find(|git| git.is_file()).expect("git is installed")
+    }
+
+    /// A repository whose first commit adds `gone` paths, which the second removes, and whose third
+    /// adds `live` paths.
+    fn repository(git: &Path, gone: usize, live: usize) -> tempfile::TempDir {
+        use std::io::Write as _;
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = dir.path();
+        let init = command(git, root, &["init", "-q"]).status();
+        assert!(init.expect("git runs").success());
+        let mut import = command(git, root, &["fast-import", "--quiet"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("git runs");
+        let mut text = "blob\nmark :1\ndata 0\n".to_owned();
+        let mut commit = |time: usize, changes: &str| {
+            text.push_str(&format!(
+                "commit refs/heads/m\ncommitter k <k> {time} +0000\ndata 1\nm\n{changes}"
+            ));
+        };
+        let add = |name: &str, count: usize| -> String {
+            let paths = (0..count).map(|n| format!("M 100644 :1 {name}{n}/sub/{name}.txt\n"));
+            paths.collect()
+        };
+        commit(1, &add("old", gone));
+        commit(2, "deleteall\n");
+        commit(3, &add("new", live));
+        let mut input = import.stdin.take().expect("piped");
+        input.write_all(text.as_bytes()).expect("read");
+        drop(input);
+        assert!(import.wait().expect("ends").success());
+        for args in [
+            &["symbolic-ref", "HEAD", "refs/heads/m"][..],
+            &["read-tree", "HEAD"],
+        ] {
+            let done = command(git, root, args).status();
+            assert!(done.expect("git runs").success());
+        }
+        dir
+    }
+
+    /// The bytes of all paths and commits that are held.
+    fn held(history: &ProjectHistory) -> usize {
+        let live = history.live.iter().chain(history.live_folders.iter());
+        let gone = [&history.gone, &history.gone_folders];
+        let gone = gone
+            .into_iter()
+            .flatten()
+            .map(|(name, all)| name.len() + all.iter().map(|gone| gone.path.len()).sum::<usize>());
+        let changed = history.changed.keys().map(String::len);
+        let commits = history.commits.iter();
+        live.map(str::len).sum::<usize>()
+            + gone.chain(changed).sum::<usize>()
+            + commits
+                .map(|c| c.hash.len() + c.subject.len())
+                .sum::<usize>()
+    }
+
+    #[test]
+    fn a_history_of_any_size_is_read_and_held_up_to_the_limits() {
+        let git = program();
+        let limits = Limits {
+            read: 100_000,
+            held: 100_000,
+        };
+        let cache = tempfile::tempdir().expect("a temporary directory");
+        let read = |dir: &tempfile::TempDir, limits| {
+            let known = (Some(cache.path()), limits);
+            ProjectHistory::read_within(&git, dir.path(), known).expect("a history")
+        };
+        let saved = || {
+            let files = std::fs::read_dir(cache.path()).expect("listed").flatten();
+            files
+                .map(|file| file.metadata().expect("there").len())
+                .max()
+        };
+        let small = read(&repository(&git, 100, 10), limits);
+        assert_eq!(small.cut(), None);
+        assert!(small.gone("old99/sub/old.txt").is_some() && small.has("new9/sub/new.txt"));
+        for gone in [1000, 4000] {
+            let dir = repository(&git, gone, 10);
+            // The second time from the cache.
+            for _ in 0..2 {
+                let history = read(&dir, limits);
+                assert_eq!(history.cut(), Some(Cut::Log));
+                assert!(held(&history) <= limits.held, "{}", held(&history));
+                assert!(saved() <= Some(limits.read as u64 + 256), "{:?}", saved());
+                assert!(history.tracks("new9/sub/new.txt"));
+                assert!(history.gone("old0/sub/old.txt").is_some());
+                assert!(!history.gone.values().any(|all| all.len() > MOST_OF_A_NAME));
+            }
+            assert_eq!(read(&dir, Limits::default()).cut(), None);
+        }
+        // Nothing is gone for certain where the tracked files are not all known.
+        for (read_most, held_most) in [(limits.read, usize::MAX), (1 << 20, limits.held)] {
+            let limits = Limits {
+                read: read_most,
+                held: held_most,
+            };
+            let history = read(&repository(&git, 10, 8000), limits);
+            assert_eq!((history.cut(), held(&history)), (Some(Cut::Files), 0));
+        }
+    }
+}

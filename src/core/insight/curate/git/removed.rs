@@ -1,0 +1,498 @@
+//! Names that a project defined and no longer has: symbols, flags, scripts and targets.
+//!
+//! One pass over the changes of the newest commits tells which of the wanted names lost a
+//! definition; of these, those that no tracked file has any more are gone. The work is bounded by
+//! the number of commits and by the size of their changes, never by the number of names.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::{BufRead, BufReader, Read as _};
+use std::path::Path;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Commit, Cut, ProjectHistory, end, name_of, spawn};
+use crate::core::disk::foreign::{Line, next_line, read_text};
+
+/// How many of the newest commits are read for names.
+pub const NEWEST: usize = 1000;
+
+/// The largest output of git that is read, and the longest line.
+const LARGEST: u64 = 128 << 20;
+const LONGEST_LINE: usize = 4 << 10;
+
+/// The most names that are searched in the tracked files.
+const MOST_NAMES: usize = 256;
+
+/// How many files with scripts or targets are read, and how large they may be.
+const MOST_FILES: usize = 64;
+const LARGEST_FILE: u64 = 1 << 20;
+
+/// What a name is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NameKind {
+    /// A function, a type, a constant or a variable.
+    Symbol,
+    /// An option of a command, with its dashes.
+    Flag,
+    /// A script of a `package.json`.
+    Script,
+    /// A target of a Makefile.
+    Target,
+    /// A recipe of a justfile.
+    Recipe,
+}
+
+/// A name that a text uses.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProjectName {
+    /// What it is of.
+    pub kind: NameKind,
+    /// The name.
+    pub text: String,
+}
+
+/// The last definition of a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostDefinition {
+    /// How many commits are newer than the one that removed it.
+    pub age: usize,
+    /// The hash of that commit.
+    pub commit: String,
+    /// The file that had it.
+    pub path: String,
+    /// The line.
+    pub line: String,
+}
+
+impl ProjectHistory {
+    /// Which of the names the project defined and no longer has.
+    pub fn gone_names(
+        &self,
+        wanted: &BTreeSet<ProjectName>,
+    ) -> HashMap<ProjectName, LostDefinition> {
+        // Whether a name is still defined shows only in the tracked files.
+        if wanted.is_empty() || self.cut == Some(Cut::Files) {
+            return HashMap::new();
+        }
+        let read = || match &self.git {
+            Some(git) => lost_definitions(git, &self.root, wanted),
+            None => HashMap::new(),
+        };
+        let mut lost = self.lost.get_or_init(read).clone();
+        lost.retain(|name, _| wanted.contains(name));
+        self.without_scripts_that_are_there(&mut lost);
+        self.without_words_that_are_there(&mut lost);
+        lost
+    }
+
+    /// The commit that removed a definition.
+    pub fn commit_of(&self, lost: &LostDefinition) -> Option<&Commit> {
+        let mut commits = self.commits.iter();
+        commits.find(|commit| lost.commit.starts_with(&commit.hash))
+    }
+
+    /// Sets what [`lost_definitions`] told; it is not looked for again.
+    pub(in crate::core::insight::curate) fn set_lost(
+        &self,
+        lost: HashMap<ProjectName, LostDefinition>,
+    ) {
+        // What is known already is the same.
+        drop(self.lost.set(lost));
+    }
+
+    /// Removes the scripts, targets and recipes that a file of the project still defines.
+    fn without_scripts_that_are_there(&self, lost: &mut HashMap<ProjectName, LostDefinition>) {
+        if !lost.keys().any(|name| name.kind.is_script()) {
+            return;
+        }
+        let files = self.live.iter().filter(|path| {
+            [NameKind::Script, NameKind::Target, NameKind::Recipe]
+                .iter()
+                .any(|kind| kind.is_defined_in(path))
+        });
+        let mut files: Vec<&str> = files.collect();
+        files.sort_unstable();
+        if files.len() > MOST_FILES {
+            // What cannot be looked at is not reported.
+            lost.retain(|name, _| !name.kind.is_script());
+            return;
+        }
+        for path in files {
+            let text = read_text(&self.root.join(path), LARGEST_FILE);
+            let Ok(text) = text.map(Option::unwrap_or_default) else {
+                lost.retain(|name, _| !name.kind.is_script());
+                return;
+            };
+            for line in text.lines() {
+                each_definition(path, line, &mut |kind, word| {
+                    if kind.is_script() {
+                        lost.remove(&ProjectName {
+                            kind,
+                            text: word.to_owned(),
+                        });
+                    }
+                });
+            }
+        }
+    }
+
+    /// Removes the symbols and flags that a tracked file still has.
+    fn without_words_that_are_there(&self, lost: &mut HashMap<ProjectName, LostDefinition>) {
+        let mut names: Vec<(usize, ProjectName)> = lost
+            .iter()
+            .filter(|(name, _)| !name.kind.is_script())
+            .map(|(name, definition)| (definition.age, name.clone()))
+            .collect();
+        names.sort();
+        for (_, name) in names.drain(MOST_NAMES.min(names.len())..) {
+            lost.remove(&name);
+        }
+        if names.is_empty() {
+            return;
+        }
+        let words: Vec<String> = names
+            .iter()
+            .flat_map(|(_, name)| name.spellings())
+            .collect();
+        let mut args = vec![
+            "grep",
+            "-I",
+            "-F",
+            "-w",
+            "-o",
+            "-h",
+            "--no-color",
+            "--threads=2",
+        ];
+        for word in &words {
+            args.extend(["-e", word.as_str()]);
+        }
+        args.push("--");
+        args.push(".");
+        let without: Vec<String> = PROSE
+            .iter()
+            .map(|end| format!(":(exclude)*.{end}"))
+            .collect();
+        args.extend(without.iter().map(String::as_str));
+        let there = self.git.as_deref().and_then(|git| {
+            let mut git = spawn(git, &self.root, &args)?;
+            let output = git.stdout.take()?;
+            let mut reader = BufReader::new(output.take(LARGEST));
+            let mut there: BTreeSet<String> = BTreeSet::new();
+            let mut line = Vec::new();
+            while let Ok(Line::Whole | Line::TooLong) =
+                next_line(&mut reader, &mut line, LONGEST_LINE)
+            {
+                let word = String::from_utf8_lossy(&line);
+                if !there.contains(word.trim_end()) {
+                    there.insert(word.trim_end().to_owned());
+                }
+            }
+            let is_whole = reader.into_inner().limit() > 0;
+            end(git);
+            is_whole.then_some(there)
+        });
+        for (_, name) in names {
+            let is_there = there
+                .as_ref()
+                .is_none_or(|there| name.spellings().iter().any(|word| there.contains(word)));
+            if is_there {
+                lost.remove(&name);
+            }
+        }
+    }
+}
+
+/// The newest lost definition of each name in the newest commits of a project, whether it is
+/// defined elsewhere or not.
+pub(in crate::core::insight::curate) fn lost_definitions(
+    git: &Path,
+    root: &Path,
+    wanted: &BTreeSet<ProjectName>,
+) -> HashMap<ProjectName, LostDefinition> {
+    let newest = NEWEST.to_string();
+    let args = [
+        "log",
+        "-n",
+        &newest,
+        "-p",
+        "-U0",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        "--format=%x01%H",
+    ];
+    let read = || {
+        let mut git = spawn(git, root, &args)?;
+        let output = git.stdout.take()?;
+        let lost = parse(BufReader::new(output.take(LARGEST)), wanted);
+        end(git);
+        Some(lost)
+    };
+    match wanted.is_empty() {
+        true => HashMap::new(),
+        false => read().unwrap_or_default(),
+    }
+}
+
+impl NameKind {
+    fn is_script(self) -> bool {
+        matches!(self, Self::Script | Self::Target | Self::Recipe)
+    }
+
+    /// Whether a file defines names of this kind.
+    fn is_defined_in(self, path: &str) -> bool {
+        let name = name_of(path);
+        match self {
+            Self::Script => name == "package.json",
+            Self::Target => {
+                matches!(name, "Makefile" | "makefile" | "GNUmakefile") || name.ends_with(".mk")
+            }
+            Self::Recipe => {
+                matches!(name, "justfile" | "Justfile" | ".justfile") || name.ends_with(".just")
+            }
+            Self::Symbol | Self::Flag => is_source(path),
+        }
+    }
+}
+
+impl ProjectName {
+    /// How the name may be written where it is used.
+    fn spellings(&self) -> Vec<String> {
+        let bare = self.text.trim_start_matches('-');
+        match self.kind {
+            NameKind::Flag => vec![bare.to_owned(), bare.replace('-', "_"), camel(bare)],
+            _ => vec![self.text.clone()],
+        }
+    }
+}
+
+/// `dry-run` as `dryRun`.
+fn camel(name: &str) -> String {
+    let mut out = String::new();
+    for (number, part) in name.split('-').enumerate() {
+        let mut letters = part.chars();
+        match letters.next().filter(|_| number > 0) {
+            Some(first) => {
+                out.push(first.to_ascii_uppercase());
+                out.push_str(letters.as_str());
+            }
+            None => out.push_str(part),
+        }
+    }
+    out
+}
+
+/// The endings of files that tell about a project instead of being it.
+const PROSE: [&str; 10] = [
+    "md", "mdx", "txt", "rst", "adoc", "lock", "svg", "html", "log", "csv",
+];
+
+fn is_source(path: &str) -> bool {
+    let name = name_of(path);
+    let end = name.rsplit_once('.').map_or("", |(_, end)| end);
+    !PROSE.contains(&end) && !name.ends_with("-lock.json") && name != "CHANGELOG"
+}
+
+/// The lost definitions in the output of `git log -p -U0`, each by its newest commit.
+fn parse(
+    mut output: impl BufRead,
+    wanted: &BTreeSet<ProjectName>,
+) -> HashMap<ProjectName, LostDefinition> {
+    let mut lost = HashMap::new();
+    let mut line = Vec::new();
+    let mut commit: Option<(usize, String)> = None;
+    let mut path = String::new();
+    // How many lines of the change before the next header were removed and added.
+    let (mut removed, mut added) = (0_usize, 0_usize);
+    loop {
+        match next_line(&mut output, &mut line, LONGEST_LINE) {
+            Ok(Line::Whole) => {}
+            // A long line is generated text; it counts, and nothing of it is read.
+            Ok(Line::TooLong) => {
+                match removed {
+                    0 => added = added.saturating_sub(1),
+                    _ => removed -= 1,
+                }
+                continue;
+            }
+            Ok(Line::None) | Err(_) => break,
+        }
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim_end_matches(['\n', '\r']);
+        if removed > 0 && text.starts_with('-') {
+            removed -= 1;
+            each_definition(&path, &text[1..], &mut |kind, word| {
+                let name = ProjectName {
+                    kind,
+                    text: word.to_owned(),
+                };
+                if let Some((age, commit)) = &commit
+                    && wanted.contains(&name)
+                {
+                    lost.entry(name).or_insert_with(|| LostDefinition {
+                        age: *age,
+                        commit: commit.clone(),
+                        path: path.clone(),
+                        line: text[1..].trim().to_owned(),
+                    });
+                }
+            });
+        } else if added > 0 && text.starts_with('+') {
+            added -= 1;
+        } else if let Some(hash) = text.strip_prefix('\u{1}') {
+            let age = commit.map_or(0, |(age, _)| age + 1);
+            commit = Some((age, hash.to_owned()));
+        } else if let Some(from) = text.strip_prefix("--- ") {
+            path = from.strip_prefix("a/").unwrap_or_default().to_owned();
+        } else if let Some(numbers) = text.strip_prefix("@@ -") {
+            (removed, added) = lengths(numbers);
+        }
+    }
+    lost
+}
+
+/// The numbers of removed and added lines in the header of a change: `12,3 +14 @@`.
+fn lengths(header: &str) -> (usize, usize) {
+    let length = |part: Option<&str>| {
+        let part = part.unwrap_or_default();
+        match part.split_once(',') {
+            Some((_, length)) => length.parse().unwrap_or(0),
+            None => 1,
+        }
+    };
+    let mut parts = header.split(' ');
+    let removed = length(parts.next());
+    (removed, length(parts.next()))
+}
+
+/// The name that a definition gives, after a word that defines.
+static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"\b(?:fn|func|fun|function|def|class|struct|enum|trait|type|interface|const|let|var|val|static|mod|module|macro_rules!|define|record|protocol|object|union|void|int|bool|string|Task(?:<[^>]*>)?)\s+(?:mut\s+|const\s+|async\s+)?\(?(?:[*&]\s*\w+\s*\)\s*)?([A-Za-z_]\w{4,})",
+    )
+    .expect("a valid pattern")
+});
+
+/// A variable that is set, as in a shell script or a settings file.
+static SET: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"^\s*(?:export\s+|declare\s+(?:-\w+\s+)?|readonly\s+|local\s+|-?\s*["']?)?([A-Z][A-Z0-9]*_[A-Z0-9_]+)["']?\s*(?:=|:|\?=)"#)
+        .expect("a valid pattern")
+});
+
+/// An option as its parser is told of it.
+static FLAG: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?:add_argument|add_option|option|Option|arg|Arg|argument)\w*\(\s*(?:["']-\w["'],\s*)?["'](--[a-z][a-z0-9-]{2,})|(?:long|flag|flags|pflag|name)\w*\s*(?:=|\(|\.\w+\(\s*(?:&\w+,\s*)?)\s*["']([a-z][a-z0-9-]{2,})["']|^\s*(?:-\w\s*\|\s*)?(--[a-z][a-z0-9-]{2,})(?:\s*\|\s*-\w)?(?:=\*)?\)"#,
+    )
+    .expect("a valid pattern")
+});
+
+static SCRIPT: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"^\s*"([a-z][\w:.-]*)"\s*:\s*""#).expect("a valid pattern"));
+
+static TARGET: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^([A-Za-z][\w./-]*)\s*::?(?:[^=:]|$)").expect("a valid pattern"));
+
+static RECIPE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^@?([a-z][\w-]*)(?:\s+[^:]*)?:(?:[^=]|$)").expect("a valid pattern")
+});
+
+/// Calls `take` with each name that a line of a file defines.
+fn each_definition(path: &str, line: &str, take: &mut dyn FnMut(NameKind, &str)) {
+    for (kind, pattern) in [
+        (NameKind::Script, &*SCRIPT),
+        (NameKind::Target, &*TARGET),
+        (NameKind::Recipe, &*RECIPE),
+    ] {
+        if kind.is_defined_in(path)
+            && let Some(name) = pattern.captures(line).and_then(|parts| parts.get(1))
+        {
+            take(kind, name.as_str());
+        }
+    }
+    if !is_source(path) {
+        return;
+    }
+    for pattern in [&*DEFINED, &*SET] {
+        for parts in pattern.captures_iter(line) {
+            if let Some(name) = parts.get(1) {
+                take(NameKind::Symbol, name.as_str());
+            }
+        }
+    }
+    for parts in FLAG.captures_iter(line) {
+        if let Some(name) = parts.iter().skip(1).flatten().next() {
+            let bare = name.as_str().trim_start_matches('-');
+            take(NameKind::Flag, &format!("--{bare}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(all: &[(NameKind, &str)]) -> BTreeSet<ProjectName> {
+        let name = |(kind, text): &(NameKind, &str)| ProjectName {
+            kind: *kind,
+            text: (*text).to_owned(),
+        };
+        all.iter().map(name).collect()
+    }
+
+    #[test]
+    fn a_lost_definition_is_one_of_a_removed_line_and_the_newest_commit_counts() {
+        use NameKind::{Flag, Recipe, Script, Symbol, Target};
+        let log = "\u{1}c3\n\ndiff --git a/src/a.rs b/src/a.rs\n--- a/src/a.rs\n+++ b/src/a.rs\n\
+            @@ -3,2 +3 @@ fn x()\n-pub fn load_all(x: u8) {\n--- fn no_name() in a comment\n+fn kept_name() {}\n\
+            \u{1}c2\n\n--- a/Makefile\n+++ b/Makefile\n@@ -1 +0,0 @@\n-lint-all: a b\n\
+            --- a/package.json\n+++ b/package.json\n@@ -4 +3,0 @@\n-    \"build:web\": \"vite\",\n\
+            --- a/justfile\n+++ /dev/null\n@@ -1 +0,0 @@\n-ship target=\"x\": test\n\
+            --- a/run.sh\n+++ b/run.sh\n@@ -2,3 +0,0 @@\n-  --dry-run) dry=1;;\n-export APP_HOME=/x\n-git push --force-now\n\
+            --- a/README.md\n+++ b/README.md\n@@ -1 +0,0 @@\n-fn in_prose() {}\n\
+            \u{1}c1\n\n--- a/src/old.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-fn load_all() {}\n";
+        let wanted = names(&[
+            (Symbol, "load_all"),
+            (Symbol, "no_name"),
+            (Symbol, "kept_name"),
+            (Symbol, "in_prose"),
+            (Symbol, "APP_HOME"),
+            (Target, "lint-all"),
+            (Script, "build:web"),
+            (Recipe, "ship"),
+            (Flag, "--dry-run"),
+            (Flag, "--force-now"),
+        ]);
+        let lost = parse(log.as_bytes(), &wanted);
+        let mut told: Vec<String> = lost
+            .iter()
+            .map(|(name, lost)| format!("{} {} {}", name.text, lost.commit, lost.path))
+            .inspect(|_| assert!(lost.values().all(|lost| lost.age < 2)))
+            .collect();
+        told.sort();
+        assert_eq!(
+            told,
+            [
+                "--dry-run c2 run.sh",
+                "APP_HOME c2 run.sh",
+                "build:web c2 package.json",
+                "lint-all c2 Makefile",
+                "load_all c3 src/a.rs",
+                "no_name c3 src/a.rs",
+                "ship c2 justfile",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_flag_may_be_written_in_three_ways() {
+        let flag = names(&[(NameKind::Flag, "--dry-run-all")]);
+        let spellings: Vec<String> = flag.iter().flat_map(ProjectName::spellings).collect();
+        assert_eq!(spellings, ["dry-run-all", "dry_run_all", "dryRunAll"]);
+    }
+}

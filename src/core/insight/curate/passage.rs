@@ -1,0 +1,374 @@
+//! What two texts share: their words weighted by rarity, and the pairs of words that are rare in
+//! the whole collection. Used to find duplicates without comparing every text with every other.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use super::CuratedStore;
+use super::document::{Document, sentence};
+use crate::core::memory::layout::Layout;
+use crate::core::text::{fold, stem};
+
+/// A text that is compared: a memory, one of several entries of a file, or a section of an
+/// instruction file.
+#[derive(Debug)]
+pub(super) struct Piece {
+    /// The numbers of its store and of its document.
+    pub(super) store: usize,
+    pub(super) document: usize,
+    /// Its range in the document's text.
+    pub(super) range: Range<usize>,
+    pub(super) is_instruction: bool,
+    head: Vec<(u32, f64)>,
+    all: Vec<(u32, f64)>,
+    /// Every two words that follow each other, as one number, sorted.
+    pairs: Vec<u64>,
+}
+
+/// Two pieces and how much they have in common.
+#[derive(Debug)]
+pub(super) struct Likeness {
+    pub(super) a: usize,
+    pub(super) b: usize,
+    pub(super) score: f64,
+}
+
+/// The pieces of a collection, weighted, and which of them are alike.
+#[derive(Debug)]
+pub(super) struct Pieces {
+    pub(super) all: Vec<Piece>,
+    /// The pairs of pieces that share rare pairs of words, best first.
+    pub(super) alike: Vec<Likeness>,
+    /// In how many memories each rare pair of words occurs that two pieces share.
+    frequency: HashMap<u64, u32>,
+    size: f64,
+}
+
+/// A pair of words in more pieces than this says nothing about two of them.
+const RARE: u32 = 4;
+
+/// How many rare pairs of words two pieces must share to be compared.
+const ENOUGH: usize = 3;
+
+/// A small collection is weighted as one of this size.
+const SMALLEST: usize = 64;
+
+/// What one piece contributes: its words and its name and description.
+struct RawPiece {
+    store: usize,
+    document: usize,
+    range: Range<usize>,
+    is_instruction: bool,
+    words: Vec<u32>,
+    head: Vec<u32>,
+}
+
+impl Pieces {
+    pub(super) fn of(stores: &[CuratedStore<'_>]) -> Self {
+        let mut known: HashMap<String, u32> = HashMap::new();
+        let mut raw: Vec<RawPiece> = Vec::new();
+        for (store, curated) in stores.iter().enumerate() {
+            let layout = curated.store.layout();
+            if layout == Layout::Events {
+                continue;
+            }
+            for (number, document) in curated.documents.iter().enumerate() {
+                if document.is_index() {
+                    continue;
+                }
+                for range in ranges(document, layout) {
+                    let text = &document.text[range.clone()];
+                    let whole = range.len() == document.text.len();
+                    let memory = &document.memory;
+                    let head = match whole {
+                        true => format!("{} {}", memory.title, memory.summary),
+                        false => text.lines().next().unwrap_or_default().to_owned(),
+                    };
+                    let body = match whole {
+                        true => format!("{head} . {}", document.body()),
+                        false => text.to_owned(),
+                    };
+                    raw.push(RawPiece {
+                        store,
+                        document: number,
+                        range,
+                        is_instruction: layout == Layout::Instructions,
+                        words: terms(&body, &mut known),
+                        head: terms(&head, &mut known),
+                    });
+                }
+            }
+        }
+        Self::weighted(raw, known.len())
+    }
+
+    fn weighted(raw: Vec<RawPiece>, words: usize) -> Self {
+        // What is rare is rare among memories: instruction files are often copies of each other.
+        let mut in_pieces: Vec<u32> = vec![0; words];
+        let mut distinct: Vec<u32> = Vec::new();
+        for piece in raw.iter().filter(|piece| !piece.is_instruction) {
+            distinct.clone_from(&piece.words);
+            distinct.sort_unstable();
+            distinct.dedup();
+            for word in &distinct {
+                in_pieces[*word as usize] += 1;
+            }
+        }
+        let memories = raw.iter().filter(|piece| !piece.is_instruction).count();
+        let size = memories.max(SMALLEST) as f64;
+        let weigh = |mut words: Vec<u32>| {
+            words.sort_unstable();
+            let weight = |same: &[u32]| {
+                let word = same[0];
+                let rarity = (1.0 + size / f64::from(in_pieces[word as usize].max(1))).ln();
+                (word, (1.0 + (same.len() as f64).ln()) * rarity)
+            };
+            let mut weights: Vec<(u32, f64)> = words.chunk_by(|a, b| a == b).map(weight).collect();
+            let length: f64 = weights.iter().map(|(_, w)| w * w).sum::<f64>().sqrt();
+            weights.iter_mut().for_each(|(_, w)| *w /= length);
+            weights
+        };
+        let all = raw.into_iter().map(|raw| Piece {
+            store: raw.store,
+            document: raw.document,
+            range: raw.range,
+            is_instruction: raw.is_instruction,
+            pairs: pairs(&raw.words),
+            head: weigh(raw.head),
+            all: weigh(raw.words),
+        });
+        let mut pieces = Self {
+            all: all.collect(),
+            alike: Vec::new(),
+            frequency: HashMap::new(),
+            size,
+        };
+        pieces.alike = pieces.likenesses();
+        pieces
+    }
+
+    /// Finds the rare pairs of words that pieces share, and the pieces that share enough of them.
+    fn likenesses(&mut self) -> Vec<Likeness> {
+        let pieces = self.all.iter().enumerate();
+        let mut holders: Vec<(u64, usize)> = pieces
+            .flat_map(|(number, piece)| piece.pairs.iter().map(move |pair| (*pair, number)))
+            .collect();
+        holders.sort_unstable();
+        let mut shared: HashMap<(usize, usize), usize> = HashMap::new();
+        for same in holders.chunk_by(|a, b| a.0 == b.0) {
+            let is_memory = |(_, piece): &&(u64, usize)| !self.all[*piece].is_instruction;
+            let count = same.iter().filter(is_memory).count();
+            if same.len() < 2 || count == 0 || count > RARE as usize {
+                continue;
+            }
+            self.frequency.insert(same[0].0, count as u32);
+            for (at, (_, a)) in same.iter().enumerate() {
+                for (_, b) in &same[at + 1..] {
+                    *shared.entry((*a, *b)).or_default() += 1;
+                }
+            }
+        }
+        let mut found: Vec<Likeness> = shared
+            .into_iter()
+            .filter(|(_, count)| *count >= ENOUGH)
+            .map(|((a, b), _)| Likeness {
+                a,
+                b,
+                score: self.score(a, b),
+            })
+            .collect();
+        found.sort_by(|x, y| {
+            let score = y.score.total_cmp(&x.score);
+            score.then_with(|| (x.a, x.b).cmp(&(y.a, y.b)))
+        });
+        found
+    }
+
+    /// How alike two pieces are: 0 for nothing in common, above 1 for nearly the same.
+    fn score(&self, a: usize, b: usize) -> f64 {
+        let (a, b) = (&self.all[a], &self.all[b]);
+        let both = a
+            .pairs
+            .iter()
+            .filter(|pair| b.pairs.binary_search(pair).is_ok());
+        let rare = both.filter_map(|pair| {
+            let count = *self.frequency.get(pair)?;
+            Some((1.0 + self.size / f64::from(count)).ln())
+        });
+        let rare: f64 = rare.sum();
+        let lengths = (a.pairs.len() as f64 * b.pairs.len() as f64)
+            .sqrt()
+            .max(1.0);
+        let scale = REFERENCE.ln() / (1.0 + self.size).ln();
+        cosine(&a.all, &b.all) + 0.4 * cosine(&a.head, &b.head) + 0.5 * scale * rare / lengths
+    }
+}
+
+/// Every two words that follow each other, as one number, sorted, each once.
+fn pairs(words: &[u32]) -> Vec<u64> {
+    let pair = |two: &[u32]| u64::from(two[0]) << 32 | u64::from(two[1]);
+    let mut pairs: Vec<u64> = words.windows(2).map(pair).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// The size of collection for which the weights were chosen.
+const REFERENCE: f64 = 94.0;
+
+fn cosine(a: &[(u32, f64)], b: &[(u32, f64)]) -> f64 {
+    let (mut x, mut y, mut sum) = (0, 0, 0.0);
+    while x < a.len() && y < b.len() {
+        match a[x].0.cmp(&b[y].0) {
+            std::cmp::Ordering::Less => x += 1,
+            std::cmp::Ordering::Greater => y += 1,
+            std::cmp::Ordering::Equal => {
+                sum += a[x].1 * b[y].1;
+                x += 1;
+                y += 1;
+            }
+        }
+    }
+    sum
+}
+
+/// The parts of a document that are compared.
+fn ranges(document: &Document, layout: Layout) -> Vec<Range<usize>> {
+    let entries = &document.memory.entries;
+    if entries.len() > 1 {
+        return entries.iter().map(|entry| entry.span.clone()).collect();
+    }
+    if layout != Layout::Instructions {
+        return std::iter::once(0..document.text.len()).collect();
+    }
+    let heads = document
+        .text
+        .match_indices('\n')
+        .map(|(at, _)| at + 1)
+        .filter(|at| document.text[*at..].starts_with('#') && !document.is_code(*at));
+    let mut starts: Vec<usize> = std::iter::once(0).chain(heads).collect();
+    starts.push(document.text.len());
+    let sections = starts.windows(2).map(|two| two[0]..two[1]);
+    sections.filter(|range| range.len() > 80).collect()
+}
+
+/// The words of a text as numbers. A word that is joined by `-`, `_` or `.` counts as a whole and
+/// in its parts; of a script without spaces, every two characters are a word.
+fn terms(text: &str, known: &mut HashMap<String, u32>) -> Vec<u32> {
+    let mut found = Vec::new();
+    let mut add = |word: &str| {
+        let next = known.len() as u32;
+        let number = match known.get(word) {
+            Some(number) => *number,
+            None => {
+                known.insert(word.to_owned(), next);
+                next
+            }
+        };
+        found.push(number);
+    };
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
+    for run in text.split(|c: char| !is_part(c)) {
+        let run = run.trim_matches(['.', '-', '_']);
+        if run.is_empty() {
+            continue;
+        }
+        let run = fold(run);
+        if run.chars().any(is_spaceless) {
+            let letters: Vec<char> = run.chars().filter(|c| c.is_alphanumeric()).collect();
+            for two in letters.windows(2) {
+                add(&two.iter().collect::<String>());
+            }
+            continue;
+        }
+        if run.len() > 2 {
+            add(&stem(&run));
+        }
+        if run.contains(['_', '.', '-']) {
+            for part in run.split(['_', '.', '-']).filter(|part| part.len() > 2) {
+                add(&stem(part));
+            }
+        }
+    }
+    found
+}
+
+/// A character of a script that does not separate words by spaces.
+fn is_spaceless(c: char) -> bool {
+    matches!(c, '\u{e00}'..='\u{eff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
+}
+
+/// The sentences, one of each text, that share the most: where in each the line begins that shares
+/// the most with the other.
+pub(super) fn shared_passages(
+    (a, in_a): (&Document, &Range<usize>),
+    (b, in_b): (&Document, &Range<usize>),
+) -> Vec<(usize, usize)> {
+    let mut known = HashMap::new();
+    let sentences =
+        |document: &Document, range: &Range<usize>, known: &mut HashMap<String, u32>| {
+            let mut found: Vec<(Range<usize>, HashSet<u32>)> = Vec::new();
+            let mut at = range.start.max(document.memory.body.start.min(range.end));
+            while at < range.end && found.len() < MOST_SENTENCES {
+                let text = sentence(&document.text[..range.end], &(at..at));
+                let start = document.offset_of(text);
+                let end = (start + text.len()).max(at + 1);
+                let words: HashSet<u32> = terms(text, known).into_iter().collect();
+                if words.len() >= 5 {
+                    found.push((start..start + text.len(), words));
+                }
+                at = end;
+                while at < range.end && !document.text.is_char_boundary(at) {
+                    at += 1;
+                }
+            }
+            found
+        };
+    let of_a = sentences(a, in_a, &mut known);
+    let of_b = sentences(b, in_b, &mut known);
+    let mut best: Vec<(f64, usize, usize)> = Vec::new();
+    for (at_a, (_, words_a)) in of_a.iter().enumerate() {
+        for (at_b, (_, words_b)) in of_b.iter().enumerate() {
+            let shared = words_a.intersection(words_b).count() as f64;
+            let score = shared / (words_a.len() as f64 * words_b.len() as f64).sqrt();
+            if shared >= 4.0 && score > 0.3 {
+                best.push((score * shared.sqrt(), at_a, at_b));
+            }
+        }
+    }
+    best.sort_by(|x, y| y.0.total_cmp(&x.0));
+    let mut told: Vec<(usize, usize)> = Vec::new();
+    for (_, x, y) in best {
+        if told.len() < 3 && !told.iter().any(|(a, b)| *a == x || *b == y) {
+            told.push((x, y));
+        }
+    }
+    let lines = |(x, y): (usize, usize)| {
+        let ((in_a, words_a), (in_b, words_b)) = (&of_a[x], &of_b[y]);
+        let line_a = sharing_line((a, in_a), words_b, &mut known);
+        (line_a, sharing_line((b, in_b), words_a, &mut known))
+    };
+    told.into_iter().map(lines).collect()
+}
+
+/// Where the line of a sentence begins that has the most of these words; the first of several.
+fn sharing_line(
+    (document, sentence): (&Document, &Range<usize>),
+    words: &HashSet<u32>,
+    known: &mut HashMap<String, u32>,
+) -> usize {
+    let mut best = (0, sentence.start);
+    let mut start = sentence.start;
+    for line in document.text[sentence.clone()].split_inclusive('\n') {
+        let own: HashSet<u32> = terms(line, known).into_iter().collect();
+        let shared = own.intersection(words).count();
+        if shared > best.0 {
+            best = (shared, start);
+        }
+        start += line.len();
+    }
+    best.1
+}
+
+/// How many sentences of a text are compared.
+const MOST_SENTENCES: usize = 80;

@@ -1,0 +1,101 @@
+//! Memories that came back after they were deleted.
+
+use std::collections::HashSet;
+
+use super::document::Document;
+use super::fix::Fix;
+use super::{Collection, Evidence, Found, Report, Rule, Severity};
+use crate::core::Result;
+use crate::core::change::history::{History, PrunedTombstone};
+use crate::core::disk::revision::Revision;
+
+pub(super) const RULE: Rule = Rule {
+    id: "came-back",
+    severity: Severity::Warning,
+    about: "a memory that was deleted and is there again",
+    check,
+};
+
+/// The memories that were deleted and that nobody brought back with tome since.
+pub fn graves(history: &History) -> Result<Vec<PrunedTombstone>> {
+    let mut graves = history.graves()?;
+    if graves.is_empty() {
+        return Ok(graves);
+    }
+    for record in history.records()? {
+        if record.author.is_outside() {
+            continue;
+        }
+        for file in record.files.iter().filter(|file| file.after.is_some()) {
+            graves.retain(|grave| {
+                let is_same = Some(grave.tombstone.revision) == file.after
+                    || grave.tombstone.path == file.path;
+                let is_back = grave.root == file.root && is_same && grave.time < record.time;
+                !is_back
+            });
+        }
+    }
+    Ok(graves)
+}
+
+fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
+    for (number, store) in collection.stores.iter().enumerate() {
+        let root = store.store.root().path();
+        let graves: Vec<_> = collection
+            .graves
+            .iter()
+            .filter(|grave| grave.root == root)
+            .collect();
+        if graves.is_empty() {
+            continue;
+        }
+        for document in store.memories() {
+            let revision = Revision::of(document.text.as_bytes());
+            let same = graves
+                .iter()
+                .rfind(|grave| grave.tombstone.revision == revision);
+            let near = || graves.iter().rfind(|grave| is_like(document, grave));
+            let Some(grave) = same.or_else(near) else {
+                continue;
+            };
+            let date = jiff::Timestamp::from_millisecond(grave.time)
+                .map(|time| time.strftime("%Y-%m-%d").to_string())
+                .unwrap_or_default();
+            let path = &document.memory.path;
+            let found = Found {
+                line: None,
+                subject: grave.tombstone.path.clone(),
+                message: match same {
+                    Some(_) => format!("was deleted on {date} and is there again, unchanged"),
+                    None => format!("was deleted on {date} and is there again, in other words"),
+                },
+                evidence: vec![Evidence {
+                    text: format!("{} deleted on {date}", grave.tombstone.path),
+                    path: Some(grave.tombstone.path.clone()),
+                    ..Evidence::default()
+                }],
+                // What came back in other words may be wanted now.
+                fix: same.map(|_| Fix::delete(path, format!("deletes {path} again"))),
+            };
+            report.add(number, path, found);
+        }
+    }
+}
+
+/// Fewer words say nothing about a memory.
+const FEWEST_WORDS: usize = 8;
+
+/// Whether a memory has the name and nearly all the words of one that was deleted.
+fn is_like(document: &Document, grave: &PrunedTombstone) -> bool {
+    let (memory, gone) = (&document.memory, &grave.tombstone);
+    if memory.path != gone.path && memory.title != gone.name || gone.words.len() < FEWEST_WORDS {
+        return false;
+    }
+    let text = document.text.to_lowercase();
+    let words: HashSet<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
+    let shared = gone
+        .words
+        .iter()
+        .filter(|word| words.contains(word.as_str()));
+    shared.count() * 10 >= gone.words.len() * 9
+}

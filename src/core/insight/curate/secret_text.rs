@@ -1,0 +1,58 @@
+//! Secrets, and addresses with credentials. They are shown masked.
+
+use std::ops::Range;
+
+use super::{Collection, Evidence, Found, Report, Rule, Severity};
+use crate::core::text::secret;
+
+pub(super) const RULE: Rule = Rule {
+    id: "secret",
+    severity: Severity::Error,
+    about: "a password, key or token",
+    check,
+};
+
+fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
+    for (number, store) in collection.stores.iter().enumerate() {
+        for document in &store.documents {
+            let all = secret::find(&document.text).into_iter();
+            let real = all.filter(|found| !is_default(&document.text, &found.span));
+            for (count, found) in real.enumerate() {
+                let line = document.line_at(found.span.start);
+                let mut evidence = Evidence::line(store, document, line);
+                evidence.text = secret::mask(&evidence.text);
+                let message = format!(
+                    "holds a secret ({}); whatever reads the memory sees it. Take it out and \
+                     change it where it is used",
+                    found.rule
+                );
+                let said = Found {
+                    line: Some(line),
+                    subject: format!("{} {}", found.rule, count + 1),
+                    message,
+                    evidence: vec![evidence],
+                    fix: None,
+                };
+                report.add(number, &document.memory.path, said);
+            }
+        }
+    }
+}
+
+/// Whether a password in an address is the default of a server on this machine, which is no
+/// secret: the name of the user, or a word such as `guest`.
+fn is_default(text: &str, span: &Range<usize>) -> bool {
+    let after = text[span.end..].strip_prefix('@').unwrap_or_default();
+    let is_local = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"]
+        .iter()
+        .any(|host| after.starts_with(host));
+    let before = text[..span.start].trim_end_matches(':');
+    let user = before.rsplit('/').next().unwrap_or_default();
+    let password = &text[span.clone()];
+    is_local && (password == user || DEFAULTS.contains(&password))
+}
+
+/// Passwords that every installation has at first.
+const DEFAULTS: [&str; 8] = [
+    "password", "postgres", "guest", "root", "admin", "secret", "changeme", "test",
+];

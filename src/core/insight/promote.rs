@@ -1,0 +1,320 @@
+//! Promotes lines of a log to a memory: proposes a name, a description, a kind and a text, which
+//! holds a grip on the lines.
+
+use crate::core::insight::timeline::comment::{comment, grips_in};
+use crate::core::insight::timeline::event::{Event, EventList as _, LogEvents, Texts};
+use crate::core::insight::timeline::grip::{Grip, GripState};
+use crate::core::insight::timeline::summarize::{SegmentWords, summarize};
+use crate::core::insight::timeline::{expand, log_named_by};
+use crate::core::log::{Agent, MessageKind, Role};
+use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::layout::Layout;
+use crate::core::search::MemoryTexts;
+use crate::core::search::index::Corpus;
+use crate::core::text::display::safe;
+use crate::core::{Error, Result};
+
+/// The most characters that are quoted of a message, and of what a bullet is about.
+const LONGEST: usize = 4_000;
+const LONGEST_PARAGRAPH: usize = 600;
+
+/// The most characters of a description.
+const LONGEST_DESCRIPTION: usize = 120;
+
+/// Words of a log with a grip on them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quote {
+    /// The link to the lines.
+    pub grip: Grip,
+    /// Who said it.
+    pub role: Role,
+    /// The words, without secrets.
+    pub text: String,
+}
+
+/// A memory that is proposed for some lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// Its name.
+    pub name: String,
+    /// What it is about.
+    pub description: String,
+    /// The quotes and their grips.
+    pub text: String,
+    /// The type of the index layout.
+    category: &'static str,
+}
+
+impl Proposal {
+    /// Returns the kind of memory in a layout, one of [`crate::core::memory::template::kinds`].
+    pub fn kind(&self, layout: Layout) -> &'static str {
+        match layout {
+            Layout::Index => self.category,
+            Layout::Session => "detail",
+            Layout::Facts => "facts",
+            Layout::Coder if self.category == "feedback" => "procedural",
+            Layout::Coder => "episodic",
+            Layout::Instructions | Layout::Events => "",
+        }
+    }
+}
+
+/// Reads what references are about: `grip:…`, which `find_grip` finds, or lines such as
+/// `codex:ID#L12-14`.
+pub fn quotes(
+    corpus: &Corpus,
+    find_grip: &dyn Fn(&str) -> Option<Grip>,
+    references: &[String],
+) -> Result<Vec<Quote>> {
+    let mut found = Vec::new();
+    for reference in references {
+        match reference.starts_with("grip:") {
+            true => {
+                let grip = find_grip(reference);
+                let grip = grip.ok_or_else(|| Error::not_found(reference))?;
+                found.push(quote_of_grip(corpus, grip));
+            }
+            false => found.extend(quotes_of_lines(corpus, reference)?),
+        }
+    }
+    Ok(found)
+}
+
+/// Quotes the paragraph that a grip is about, or what was kept of it.
+fn quote_of_grip(corpus: &Corpus, grip: Grip) -> Quote {
+    let expanded = expand(corpus, &grip, 0, 0);
+    let own = expanded.excerpt.first();
+    let own = own.filter(|_| expanded.state == GripState::Current);
+    let kept = || (Role::Assistant, grip.excerpt.clone());
+    let (role, text) = own.map_or_else(kept, |event| {
+        (event.role, paragraph(&event.text, &grip.excerpt))
+    });
+    Quote { grip, role, text }
+}
+
+/// Returns the text from the words of an excerpt to the end of their paragraph.
+fn paragraph(text: &str, excerpt: &str) -> String {
+    let safe_text = safe(text);
+    let words: String = excerpt.chars().take(24).collect();
+    let start = safe_text.find(words.trim()).unwrap_or(0);
+    let rest = &safe_text[start..];
+    let end = rest.find("\n\n").unwrap_or(rest.len());
+    shortened(&rest[..end], LONGEST_PARAGRAPH)
+}
+
+fn quotes_of_lines(corpus: &Corpus, reference: &str) -> Result<Vec<Quote>> {
+    let Ok(citation) = reference.parse::<Citation>();
+    let missing = || Error::not_found(reference);
+    let agent = citation.store.as_deref().and_then(Agent::named);
+    let agent = agent.ok_or_else(|| {
+        let why = "promote takes grips and lines of a log, such as codex:ID#L12-14";
+        Error::refused(reference, why)
+    })?;
+    let CitedPart::Lines(lines) = &citation.part else {
+        return Err(Error::refused(reference, "name its lines, such as #L12-14"));
+    };
+    let number = log_named_by(corpus, agent, &citation.path).ok_or_else(missing)?;
+    let events = LogEvents::of(corpus, number);
+    let is_cited =
+        |at: &usize| usize::try_from(events.line(*at)).is_ok_and(|line| lines.contains(&line));
+    let mut cited: Vec<Event> = (0..events.count())
+        .filter(is_cited)
+        .flat_map(|at| events.read(at..at + 1, Texts::All))
+        .collect();
+    // Of several lines, what tools were given and returned is left out.
+    if cited.iter().any(|event| event.kind == MessageKind::Text) {
+        cited.retain(|event| event.kind == MessageKind::Text);
+    }
+    if cited.is_empty() {
+        return Err(missing());
+    }
+    let quote = |event: &Event| Quote {
+        grip: Grip::new(agent, &citation.path, event, ""),
+        role: event.role,
+        text: shortened(&safe(&event.text), LONGEST),
+    };
+    Ok(cited.iter().map(quote).collect())
+}
+
+fn shortened(text: &str, longest: usize) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+/// Proposes a memory for quotes; `None` if there are none.
+pub fn propose(quotes: &[Quote]) -> Option<Proposal> {
+    let first = quotes.first()?;
+    let events: Vec<Event> = quotes
+        .iter()
+        .map(|quote| {
+            let Grip {
+                first_line,
+                timestamp,
+                ..
+            } = quote.grip;
+            Event::said(first_line, timestamp, quote.role, &quote.text)
+        })
+        .collect();
+    let summary = summarize((&events, 0), &SegmentWords::default(), None);
+    let said = summary.points.first().map(|(point, _)| point.text.as_str());
+    let description = one_line(said.unwrap_or(&first.text), LONGEST_DESCRIPTION);
+    let name = match summary.title.trim() {
+        "" => one_line(&first.text, 60),
+        title => one_line(title.trim_end_matches('…'), 60),
+    };
+    Some(Proposal {
+        name,
+        description,
+        text: text_of(quotes),
+        category: category(first),
+    })
+}
+
+/// Returns the first line of a text, cut at a word.
+fn one_line(text: &str, longest: usize) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    let line = line
+        .trim_start_matches(['#', '>', '-', '*', ' '])
+        .trim_end();
+    if line.chars().count() <= longest {
+        return line.to_owned();
+    }
+    let cut: String = line.chars().take(longest).collect();
+    let end = cut.rfind(' ').unwrap_or(cut.len());
+    cut[..end].trim_end_matches([',', ';', ':']).to_owned()
+}
+
+/// Quotes with who said them and when; then their grips.
+fn text_of(quotes: &[Quote]) -> String {
+    let mut text = String::new();
+    for quote in quotes {
+        for line in quote.text.lines() {
+            text.push_str(format!("> {line}").trim_end());
+            text.push('\n');
+        }
+        let who = match quote.role {
+            Role::User => "you",
+            Role::Tool => "a tool",
+            Role::Assistant | Role::System => "the agent",
+        };
+        let time = jiff::Timestamp::from_millisecond(quote.grip.timestamp).unwrap_or_default();
+        let agent = quote.grip.agent.name();
+        let day = time.strftime("%Y-%m-%d");
+        text.push_str(&format!(">\n> ({who}, {agent}, {day})\n\n"));
+    }
+    grips_below(&text, quotes)
+}
+
+/// Returns a text with the grips of quotes below it.
+pub fn grips_below(text: &str, quotes: &[Quote]) -> String {
+    let comments: Vec<String> = quotes.iter().map(|quote| comment(&quote.grip)).collect();
+    format!("{}\n\n{}", text.trim_end(), comments.concat())
+}
+
+/// Returns the grip with this id from a memory that was promoted.
+pub fn grip_in_memories(memories: &MemoryTexts, id: &str) -> Option<Grip> {
+    let texts = memories
+        .texts
+        .iter()
+        .filter(|memory| memory.text.contains(id));
+    let mut grips = texts.flat_map(|memory| grips_in(&memory.text));
+    grips.find(|(grip, _)| grip.id == id).map(|(grip, _)| grip)
+}
+
+/// Guesses the type of a memory by how it is said.
+fn category(quote: &Quote) -> &'static str {
+    const WISHES: [&str; 9] = [
+        "always",
+        "never",
+        "don't",
+        "do not",
+        "prefer",
+        "from now on",
+        "stop ",
+        "instead of",
+        "make sure",
+    ];
+    const OWN: [&str; 5] = ["i am a ", "i'm a ", "my name is", "i work ", "i live "];
+    let text = quote.text.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let is_link = text.contains("://") && text.split_whitespace().count() < 30;
+    match quote.role {
+        Role::User if has(&OWN) => "user",
+        Role::User if has(&WISHES) => "feedback",
+        _ if is_link => "reference",
+        _ => "project",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quote(role: Role, text: &str) -> Quote {
+        let event = Event::test(12, role, text);
+        Quote {
+            grip: Grip::new(Agent::Codex, "abc", &event, ""),
+            role,
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_memory_is_proposed_with_its_words_and_where_they_are_from() {
+        let quotes = [quote(
+            Role::Assistant,
+            "The root cause is a race in rotate(): both tabs present the same token.\nSee `a.rs`.",
+        )];
+        let proposed = propose(&quotes).expect("a proposal");
+        assert!(!proposed.name.is_empty() && proposed.name.len() <= 60);
+        assert!(proposed.description.contains("race in rotate()"));
+        assert!(
+            proposed.text.starts_with(
+                "> The root cause is a race in rotate(): both tabs present the same token.\n> See `a.rs`.\n>\n> (the agent, codex, 1970-01-01)\n\n<!-- grip:"
+            ),
+            "{}",
+            proposed.text
+        );
+        let grips = grips_in(&proposed.text);
+        assert_eq!(grips.len(), 1);
+        assert_eq!(grips[0].0.citation(), "codex:abc#L12");
+        assert_eq!(propose(&[]), None);
+    }
+
+    #[test]
+    fn the_type_is_guessed_by_how_it_is_said() {
+        for (role, text, expected) in [
+            (
+                Role::User,
+                "never push to main without a review",
+                "feedback",
+            ),
+            (Role::User, "I'm a data scientist, new to Go", "user"),
+            (Role::User, "I'm adding two of them here", "project"),
+            (
+                Role::Assistant,
+                "see https://grafana.example/d/1",
+                "reference",
+            ),
+            (Role::Assistant, "never do this", "project"),
+            (Role::User, "we move the release to Thursday", "project"),
+        ] {
+            let proposed = propose(&[quote(role, text)]).expect("a proposal");
+            assert_eq!(proposed.kind(Layout::Index), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_paragraph_is_quoted_from_its_words_on() {
+        let text = "First.\n\nBefore. Keep the lock, since it\nis needed. Then more.\n\nLast.";
+        assert_eq!(
+            paragraph(text, "Keep the lock, since it is"),
+            "Keep the lock, since it\nis needed. Then more."
+        );
+        assert_eq!(paragraph("a\n\nb", "nowhere"), "a");
+        assert_eq!(shortened("aé bc", 2), "aé…");
+    }
+}

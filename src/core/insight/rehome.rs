@@ -1,0 +1,336 @@
+//! The memories of a project that moved, was renamed or has another worktree or clone.
+//!
+//! Claude Code keeps the memories of a project in a directory that is named after the project's
+//! path. After the project has moved they are still below the old name, and no session reads them.
+//! [`former_homes`] finds them by git: the same first commit or remote, or commits of the project
+//! in the logs that lie beside the memories. [`plan_rehome`] gathers them where they are read.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, HashSet};
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::SystemTime;
+
+use regex::Regex;
+
+use crate::core::change::{BrokenLinks, Change, ChangeContext, Edit, Transfer, plan_moves};
+use crate::core::disk::foreign::open_regular;
+use crate::core::disk::trust::real_path;
+use crate::core::insight::curate::git;
+use crate::core::memory::discover::claude_slug;
+use crate::core::memory::layout::index::INDEX;
+use crate::core::memory::stem;
+use crate::core::memory::store::Store;
+use crate::core::{Error, Result};
+
+/// Memories of the same project below another path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormerHome {
+    /// The directory of the memories.
+    pub root: PathBuf,
+    /// The path of the project that they were written for.
+    pub project: PathBuf,
+    /// Whether the project is still there, too: another worktree or clone.
+    pub is_there: bool,
+    /// How many memories there are.
+    pub memories: usize,
+    /// What proves that it is the same project.
+    pub proof: Proof,
+}
+
+/// Why two directories are the same project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Proof {
+    /// Their histories begin with this commit.
+    FirstCommit(String),
+    /// They have this remote.
+    Remote(String),
+    /// The logs beside the memories tell of this commit of the project.
+    Commit(String),
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FirstCommit(hash) => write!(f, "the same first commit {}", abbreviated(hash)),
+            Self::Remote(url) => write!(f, "the same remote {url}"),
+            Self::Commit(hash) => write!(f, "its logs tell of commit {}", abbreviated(hash)),
+        }
+    }
+}
+
+fn abbreviated(hash: &str) -> &str {
+    hash.get(..10).unwrap_or(hash)
+}
+
+/// What git says about a work tree.
+struct Identity {
+    first_commits: BTreeSet<String>,
+    remotes: BTreeSet<String>,
+}
+
+impl Identity {
+    fn read(git: &Path, root: &Path) -> Option<Self> {
+        let first = git::run(git, root, &["rev-list", "--max-parents=0", "HEAD"])?;
+        let remotes = git::run(git, root, &["config", "--get-regexp", r"^remote\..*\.url$"]);
+        let remotes = remotes.unwrap_or_default();
+        let urls = remotes.lines().filter_map(|line| line.split_once(' '));
+        Some(Self {
+            first_commits: first.lines().map(str::to_owned).collect(),
+            remotes: urls.map(|(_, url)| plain_url(url)).collect(),
+        })
+    }
+
+    fn shared_with(&self, other: &Self) -> Option<Proof> {
+        let commit = self.first_commits.intersection(&other.first_commits).next();
+        let remote = self.remotes.intersection(&other.remotes).next();
+        let commit = commit.map(|hash| Proof::FirstCommit(hash.clone()));
+        commit.or_else(|| remote.map(|url| Proof::Remote(url.clone())))
+    }
+}
+
+/// A remote without the parts that differ between two ways to reach it.
+fn plain_url(url: &str) -> String {
+    let url = url.trim().trim_end_matches('/').trim_end_matches(".git");
+    let url = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let url = url.rsplit_once('@').map_or(url, |(_, rest)| rest);
+    url.replace(':', "/").to_lowercase()
+}
+
+/// Finds the memories of the project at `project` below other paths. `projects` is the directory in
+/// which Claude Code keeps its projects, `current` the one of the memories that are read now, and
+/// `git` the program.
+pub fn former_homes(
+    projects: &Path,
+    (project, current): (&Path, &Path),
+    git: &Path,
+) -> Vec<FormerHome> {
+    let Some(here) = Identity::read(git, project) else {
+        return Vec::new();
+    };
+    let current = real_path(current);
+    let mut commits: Option<Vec<String>> = None;
+    let mut found = Vec::new();
+    for folder in folders(projects) {
+        let root = folder.join("memory");
+        let memories = count_memories(&root);
+        if memories == 0 || real_path(&root) == current {
+            continue;
+        }
+        let logs = newest_logs(&folder);
+        let Some(former) = project_of_logs(&folder, &logs) else {
+            continue;
+        };
+        if real_path(&former) == real_path(project) {
+            continue;
+        }
+        let is_there = former.is_dir();
+        let proof = match is_there {
+            true => Identity::read(git, &former).and_then(|there| here.shared_with(&there)),
+            false => {
+                let commits = commits.get_or_insert_with(|| all_commits(git, project));
+                commit_in_logs(&logs, commits).map(Proof::Commit)
+            }
+        };
+        if let Some(proof) = proof {
+            found.push(FormerHome {
+                root,
+                project: former,
+                is_there,
+                memories,
+                proof,
+            });
+        }
+    }
+    found
+}
+
+/// The directory in which Claude Code keeps the memories of the project at this path.
+pub fn claude_home_of(projects: &Path, project: &Path) -> PathBuf {
+    projects.join(claude_slug(project)).join("memory")
+}
+
+fn folders(projects: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(projects).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
+        .collect();
+    folders.sort();
+    folders
+}
+
+fn count_memories(root: &Path) -> usize {
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names
+        .filter(|name| name.ends_with(".md") && name != INDEX)
+        .count()
+}
+
+/// How many logs of a project are read, and how much of each.
+const LOGS: usize = 8;
+const LONGEST: u64 = 4 << 20;
+
+/// The beginnings of the newest logs of a project.
+fn newest_logs(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut logs: Vec<(SystemTime, PathBuf)> = entries
+        .filter(|entry| entry.path().extension().is_some_and(|end| end == "jsonl"))
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    logs.sort();
+    let newest = logs.iter().rev().take(LOGS);
+    newest.filter_map(|(_, path)| beginning(path)).collect()
+}
+
+fn beginning(path: &Path) -> Option<String> {
+    use std::io::Read as _;
+    let mut bytes = Vec::new();
+    let file = open_regular(path).ok()?;
+    file.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The path of a project, as its logs tell it: exactly the one that its directory is named after.
+fn project_of_logs(folder: &Path, logs: &[String]) -> Option<PathBuf> {
+    let name = folder.file_name()?.to_str()?;
+    let mut records = logs.iter().flat_map(|log| log.lines());
+    records.find_map(|record| {
+        let record: serde_json::Value = serde_json::from_str(record).ok()?;
+        let cwd = Path::new(record.get("cwd")?.as_str()?);
+        // A session may have gone into a folder of the project.
+        let mut above = cwd.ancestors();
+        above
+            .find(|path| claude_slug(path) == name)
+            .map(Path::to_owned)
+    })
+}
+
+/// Every commit of the project, sorted.
+fn all_commits(git: &Path, project: &Path) -> Vec<String> {
+    let all = git::run(git, project, &["rev-list", "--all"]).unwrap_or_default();
+    let mut all: Vec<String> = all.lines().map(str::to_owned).collect();
+    all.sort_unstable();
+    all
+}
+
+/// What git prints about a new commit, `[main 4f1c2aa] …`, and about one in a log.
+static COMMITS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\[[\w./-]+ (?:\(root-commit\) )?([0-9a-f]{7,40})\]|\bcommit ([0-9a-f]{40})\b").ok()
+});
+
+/// A commit of the project that the logs tell of; the commits are sorted.
+fn commit_in_logs(logs: &[String], commits: &[String]) -> Option<String> {
+    let pattern = COMMITS.as_ref()?;
+    let told = logs.iter().flat_map(|log| pattern.captures_iter(log));
+    let mut hashes = told.filter_map(|found| found.get(1).or(found.get(2)));
+    hashes.find_map(|hash| {
+        let at = commits.partition_point(|known| known.as_str() < hash.as_str());
+        let known = commits.get(at)?;
+        known.starts_with(hash.as_str()).then(|| known.clone())
+    })
+}
+
+/// A plan to gather memories, and what it does that a difference does not show.
+#[derive(Debug)]
+pub struct Rehoming {
+    /// The change.
+    pub change: Change,
+    /// What became of names that were taken, and what stays.
+    pub notes: Vec<String>,
+}
+
+/// Plans to move every memory of a store into another one of the same layout, as one change. Links
+/// and indexes follow. A memory that is there already, byte for byte, is not doubled; one whose
+/// name is taken gets another.
+pub fn plan_rehome(source: &Store, target: &Store, context: &ChangeContext) -> Result<Rehoming> {
+    if source.id() == target.id() {
+        return Err(Error::refused(
+            source.name(),
+            "the memories are there already",
+        ));
+    }
+    if source.layout() != target.layout() {
+        return Err(Error::refused(
+            source.name(),
+            format!(
+                "its layout is {}, that of {} is {}; only stores of one layout are gathered",
+                source.layout(),
+                target.name(),
+                target.layout()
+            ),
+        ));
+    }
+    let memories = source.list()?;
+    let mut taken: HashSet<String> = memories.iter().map(|memory| memory.path.clone()).collect();
+    let mut notes = Vec::new();
+    let mut transfers = Vec::new();
+    for memory in &memories {
+        let file = target.locate(&memory.path)?;
+        let there = target.root().read(&file)?;
+        let own = source.root().read(&source.locate(&memory.path)?)?;
+        let place = match there {
+            None => memory.path.clone(),
+            Some(_) if there == own => {
+                notes.push(format!("{} is there already, the same", memory.path));
+                memory.path.clone()
+            }
+            Some(_) => {
+                let place = free_name(target, &memory.path, &taken)?;
+                notes.push(format!("{} is taken: it becomes {place}", memory.path));
+                place
+            }
+        };
+        taken.insert(place.clone());
+        transfers.push(Transfer {
+            source,
+            path: &memory.path,
+            place,
+        });
+    }
+    if transfers.is_empty() {
+        return Err(Error::refused(
+            source.name(),
+            "there are no memories to move",
+        ));
+    }
+    let mut change = plan_moves(&transfers, target, BrokenLinks::Follow, context)?;
+    let number = transfers.len();
+    let things = if number == 1 { "memory" } else { "memories" };
+    let from = source.root().path().display();
+    change.message = format!("{number} {things} of {from} gathered in {}", target.name());
+    let index = |edit: &&mut Edit| edit.root == source.root().path() && edit.path == INDEX;
+    if let Some(edit) = change.edits.iter_mut().find(index) {
+        match edit.after.as_deref().is_some_and(says_something) {
+            true => notes.push(format!("{INDEX} of {from} has text of its own and stays")),
+            false => edit.after = None,
+        }
+    }
+    Ok(Rehoming { change, notes })
+}
+
+/// A path that neither the store nor any of these has.
+fn free_name(target: &Store, path: &str, taken: &HashSet<String>) -> Result<String> {
+    let base = path.strip_suffix(".md").unwrap_or(path);
+    let mut number = 2;
+    loop {
+        let name = format!("{base}-{number}.md");
+        if !taken.contains(&name) && !target.root().has(&target.locate(&name)?) {
+            debug_assert_ne!(stem(&name), stem(path));
+            return Ok(name);
+        }
+        number += 1;
+    }
+}
+
+/// Whether an index says more than headings.
+fn says_something(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    let mut lines = text.lines().map(str::trim);
+    lines.any(|line| !line.is_empty() && !line.starts_with('#') && line != "(empty)")
+}

@@ -1,0 +1,499 @@
+//! Records what other programs wrote into a store since tome last saw it.
+//!
+//! A listing of the store tells which files may differ, by size and time; only those are read. The
+//! first sight of a store is its baseline: its versions are stored, and nothing waits for review.
+
+use super::proposal::proposal_count;
+use super::saved::{Listed, SavedState};
+use super::state::{SeenFile, State, written_count};
+use crate::core::change::history::{Author, ChangeVerb, FileChange, History, Origin, Record};
+use crate::core::disk::revision::Revision;
+use crate::core::disk::sandbox::FolderStamp;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::index::INDEX;
+use crate::core::memory::store::Store;
+use crate::core::memory::{FileKind, Memory};
+use crate::core::text::diff;
+use crate::core::text::time::Moment;
+use crate::core::{Error, Result};
+
+/// The number of versions that a baseline stores at once.
+const BATCH: usize = 256;
+
+/// A file that was changed less than this many milliseconds ago may change again without a
+/// different size or time.
+const UNSETTLED: i64 = 2000;
+
+/// The share of lines that a new file has in common with a deleted one if it is the same, renamed.
+const SIMILAR: f64 = 0.6;
+
+/// The most pairs of deleted and new files that are compared by their lines.
+const MOST_COMPARED: usize = 2500;
+
+/// Who is known to have written the differences, and in which conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Writer {
+    /// The author.
+    pub author: Author,
+    /// The conversation.
+    pub origin: Option<Origin>,
+}
+
+impl Default for Writer {
+    fn default() -> Self {
+        Self {
+            author: Author::outside(),
+            origin: None,
+        }
+    }
+}
+
+/// What was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Observed {
+    /// The changes that were recorded.
+    pub records: Vec<Record>,
+    /// How many files of the store wait for review, and changes are proposed for it.
+    pub waiting: usize,
+    /// Whether another process was changing the store, so that nothing was compared.
+    pub is_busy: bool,
+}
+
+impl Observed {
+    fn with_proposals(self, proposed: usize) -> Self {
+        Self {
+            waiting: self.waiting + proposed,
+            ..self
+        }
+    }
+}
+
+/// The reviewed files of a store, sorted by path, and the folders in which they were found. Those
+/// are empty if they are not known, or if one of them may change again without another time.
+#[derive(Default)]
+struct Listing {
+    files: Vec<Listed>,
+    folders: Vec<FolderStamp>,
+}
+
+impl Listing {
+    fn contains(&self, path: &str) -> bool {
+        let compare = |(listed, _): &Listed| listed.as_str().cmp(path);
+        self.files.binary_search_by(compare).is_ok()
+    }
+}
+
+/// Compares a store with what tome last saw of it, given a listing of it, and records the
+/// differences. While another process changes the store, nothing is done.
+pub fn observe(
+    history: &History,
+    store: &Store,
+    memories: &[Memory],
+    moment: &Moment,
+) -> Result<Observed> {
+    let proposed = proposal_count(store.root(), store.layout());
+    let reviewed = memories
+        .iter()
+        .filter(|memory| is_reviewed(store, memory.kind));
+    let files = reviewed.map(|memory| {
+        let path = store.rules().file_of(&memory.path);
+        (path, (memory.size, memory.modified))
+    });
+    let listing = Listing {
+        files: files.collect(),
+        folders: Vec::new(),
+    };
+    let observed = observe_listing((history, moment), store, listing)?;
+    Ok(observed.with_proposals(proposed))
+}
+
+/// As [`observe`], for a store that was not listed: only the names, sizes and times of its files
+/// are read, or, if nothing was written since they were last read, not even the names.
+pub fn observe_store(history: &History, store: &Store, moment: &Moment) -> Result<Observed> {
+    let proposed = proposal_count(store.root(), store.layout());
+    let observed = observe_written(history, store, moment)?;
+    Ok(observed.with_proposals(proposed))
+}
+
+fn observe_written(history: &History, store: &Store, moment: &Moment) -> Result<Observed> {
+    if let Some(saved) = SavedState::read(history, store.id())?
+        && saved.is_current(history)?
+    {
+        let waiting = saved.count();
+        if saved.files_are_as_seen(store.root()) {
+            return Ok(Observed {
+                waiting,
+                ..Observed::default()
+            });
+        }
+    }
+    let rules = store.rules();
+    let folders = settled_folders(store, moment);
+    let found = rules.files(store.root())?.into_iter();
+    let reviewed = found.filter(|file| is_reviewed(store, rules.kind(&file.path)));
+    let files = reviewed.map(|file| (file.path, (file.size, file.modified)));
+    let listing = Listing {
+        files: files.collect(),
+        folders: folders.unwrap_or_default(),
+    };
+    observe_listing((history, moment), store, listing)
+}
+
+/// The folders that hold the files of a store, if none of them was changed just now.
+fn settled_folders(store: &Store, moment: &Moment) -> Option<Vec<FolderStamp>> {
+    let (folder, depth) = store.rules().searched()?;
+    let folders = store.root().folder_stamps(folder, depth)?;
+    let now = moment.time.as_millisecond();
+    let is_settled = |FolderStamp(_, time): &FolderStamp| time / 1_000_000 + UNSETTLED < now;
+    folders.iter().all(is_settled).then_some(folders)
+}
+
+fn observe_listing(
+    (history, moment): (&History, &Moment),
+    store: &Store,
+    mut listing: Listing,
+) -> Result<Observed> {
+    if store.layout() == Layout::Index {
+        // The index is no memory, but agents write it by hand.
+        let index = store.root().find_file(INDEX);
+        let index = index.map(|file| (file.path, (file.size, file.modified)));
+        listing.files.extend(index);
+    }
+    listing.files.sort();
+    let known = match SavedState::read(history, store.id())? {
+        None if listing.files.is_empty() => Some(0),
+        None => None,
+        Some(saved) => {
+            let waiting = saved.count();
+            let is_settled = saved.is_current(history)?
+                && (listing.folders.is_empty() || saved.folders() == listing.folders)
+                && saved.has_exactly(&listing.files)?;
+            is_settled.then_some(waiting)
+        }
+    };
+    if let Some(waiting) = known {
+        return Ok(Observed {
+            waiting,
+            ..Observed::default()
+        });
+    }
+    let Some(_lock) = history.try_lock(&[store.root().path()])? else {
+        return Ok(Observed {
+            records: Vec::new(),
+            waiting: written_count(history, store.id())?.unwrap_or(0),
+            is_busy: true,
+        });
+    };
+    let observer = Observer {
+        history,
+        store,
+        moment,
+        writer: Writer::default(),
+    };
+    match State::load(history, store.id())? {
+        None => observer.take_baseline(listing),
+        Some((mut state, mut is_behind)) => {
+            let paths = differing(&state, &listing);
+            if !listing.folders.is_empty() && state.folders != listing.folders {
+                state.folders = listing.folders;
+                is_behind = true;
+            }
+            observer.record_differences((state, is_behind), &paths)
+        }
+    }
+}
+
+/// The files that must be read to know whether they differ from what was last seen.
+fn differing(state: &State, listing: &Listing) -> Vec<String> {
+    let may_differ = |(path, found): &&Listed| {
+        let seen = state.files.get(path).and_then(|seen| seen.stamp);
+        seen != Some(*found)
+    };
+    let listed = listing.files.iter().filter(may_differ);
+    let gone = state.files.keys().filter(|path| !listing.contains(path));
+    listed.map(|(path, _)| path).chain(gone).cloned().collect()
+}
+
+/// Compares these files of a store, by their paths below the root, with what tome last saw of
+/// them, and records the differences as written by `writer`. A store that was never seen is left
+/// for [`observe`].
+pub fn observe_files(
+    history: &History,
+    store: &Store,
+    (paths, writer): (&[String], Writer),
+    moment: &Moment,
+) -> Result<Observed> {
+    let Some(_lock) = history.try_lock(&[store.root().path()])? else {
+        return Ok(Observed {
+            is_busy: true,
+            ..Observed::default()
+        });
+    };
+    let Some(loaded) = State::load(history, store.id())? else {
+        return Ok(Observed::default());
+    };
+    let reviewed = |path: &&String| is_reviewed(store, store.rules().kind(path));
+    let paths: Vec<String> = paths.iter().filter(reviewed).cloned().collect();
+    let observer = Observer {
+        history,
+        store,
+        moment,
+        writer,
+    };
+    observer.record_differences(loaded, &paths)
+}
+
+/// Whether files of this kind are reviewed; raw conversations are not.
+fn is_reviewed(store: &Store, kind: FileKind) -> bool {
+    store.layout() != Layout::Events && kind != FileKind::Log
+}
+
+struct Observer<'a> {
+    history: &'a History,
+    store: &'a Store,
+    moment: &'a Moment,
+    writer: Writer,
+}
+
+/// A difference from what was last seen.
+struct Difference {
+    path: String,
+    before: Option<Revision>,
+    after: Option<(Vec<u8>, Revision)>,
+    /// When the file was written, in milliseconds since 1970.
+    time: i64,
+}
+
+fn revision(one: &Difference) -> Option<Revision> {
+    one.after.as_ref().map(|(_, revision)| *revision)
+}
+
+impl Observer<'_> {
+    fn step(&self, what: &str) -> Result<()> {
+        let step = self.history.step(what);
+        step.map_err(|e| Error::io(self.history.dir(), e))
+    }
+
+    fn now(&self) -> i64 {
+        self.moment.time.as_millisecond()
+    }
+
+    /// Stores the versions of all files; none of them waits.
+    fn take_baseline(&self, listing: Listing) -> Result<Observed> {
+        let mut state = State::empty(self.history)?;
+        state.folders = listing.folders;
+        let paths: Vec<&String> = listing.files.iter().map(|(path, _)| path).collect();
+        for part in paths.chunks(BATCH) {
+            let read: Vec<(&String, Vec<u8>, SeenFile)> = part
+                .iter()
+                .filter_map(|path| {
+                    let (bytes, seen, _) = self.read(path)?;
+                    Some((*path, bytes, seen))
+                })
+                .collect();
+            let versions: Vec<(&[u8], Option<&Revision>)> = read
+                .iter()
+                .map(|(_, bytes, _)| (bytes.as_slice(), None))
+                .collect();
+            self.history.keep_all(&versions)?;
+            let seen = read.into_iter().map(|(path, _, seen)| (path.clone(), seen));
+            state.files.extend(seen);
+        }
+        self.step("observe: the baseline is kept")?;
+        state.save(self.history, self.store.id())?;
+        Ok(Observed::default())
+    }
+
+    /// The content of a file and its time; `None` if there is none or it cannot be read.
+    fn read(&self, path: &str) -> Option<(Vec<u8>, SeenFile, i64)> {
+        let found = self.store.root().find_file(path)?;
+        let bytes = self.store.root().read(path).ok()??;
+        let is_settled = found.modified + UNSETTLED < self.now();
+        let is_whole = found.size == bytes.len() as u64;
+        let seen = SeenFile {
+            revision: Revision::of(&bytes),
+            stamp: (is_settled && is_whole).then_some((found.size, found.modified)),
+        };
+        Some((bytes, seen, found.modified))
+    }
+
+    /// Reads these files and records the differences. The state is saved if that changed it, or if
+    /// it already was not as it was saved.
+    fn record_differences(
+        &self,
+        (mut state, mut is_changed): (State, bool),
+        paths: &[String],
+    ) -> Result<Observed> {
+        let mut seen_now: Vec<(String, SeenFile)> = Vec::new();
+        let mut differences = Vec::new();
+        for path in paths {
+            let before = state.revision(path);
+            match self.read(path) {
+                Some((bytes, seen, modified)) => {
+                    seen_now.push((path.clone(), seen));
+                    if Some(seen.revision) != before {
+                        differences.push(Difference {
+                            path: path.clone(),
+                            before,
+                            after: Some((bytes, seen.revision)),
+                            time: modified.min(self.now()),
+                        });
+                    }
+                }
+                // A file that exists and cannot be read is not a deleted one.
+                None if before.is_some() && !self.exists(path) => differences.push(Difference {
+                    path: path.clone(),
+                    before,
+                    after: None,
+                    time: self.now(),
+                }),
+                None => {}
+            }
+        }
+        let records = self.records(differences)?;
+        if !records.is_empty() {
+            self.step("observe: the versions are kept")?;
+            self.history.record_all(&records)?;
+            self.step("observe: recorded")?;
+            // The state on disk is brought up to date from the journal, as after a crash here.
+            if let Some((loaded, _)) = State::load(self.history, self.store.id())? {
+                let folders = std::mem::take(&mut state.folders);
+                state = State { folders, ..loaded };
+                is_changed = true;
+            }
+        }
+        for (path, seen) in seen_now {
+            if state.revision(&path) == Some(seen.revision) {
+                is_changed |= state.files.insert(path, seen) != Some(seen);
+            }
+        }
+        if is_changed {
+            state.save(self.history, self.store.id())?;
+            self.step("observe: saved")?;
+        }
+        Ok(Observed {
+            waiting: state.waiting.len(),
+            records,
+            is_busy: false,
+        })
+    }
+
+    /// Stores the new versions and builds a record for each difference.
+    fn records(&self, differences: Vec<Difference>) -> Result<Vec<Record>> {
+        let new: Vec<(&[u8], Option<&Revision>)> = differences
+            .iter()
+            .filter_map(|one| Some((one.after.as_ref()?.0.as_slice(), one.before.as_ref())))
+            .collect();
+        self.history.keep_all(&new)?;
+        let (pairs, rest) = self.renamings(differences);
+        let mut records = Vec::new();
+        for (gone, new) in pairs {
+            let message = format!(
+                "Renamed by another program: {} → {}",
+                self.reference_of(&gone.path),
+                self.reference_of(&new.path)
+            );
+            let files = vec![self.file_change(&gone), self.file_change(&new)];
+            records.push(self.record(ChangeVerb::Rename, message, (new.time, files)));
+        }
+        for one in rest {
+            let (verb, word) = match (&one.before, &one.after) {
+                (None, _) => (ChangeVerb::Write, "Written"),
+                (_, None) => (ChangeVerb::Delete, "Deleted"),
+                _ => (ChangeVerb::Edit, "Changed"),
+            };
+            let message = format!(
+                "{word} by another program: {}",
+                self.reference_of(&one.path)
+            );
+            records.push(self.record(verb, message, (one.time, vec![self.file_change(&one)])));
+        }
+        Ok(records)
+    }
+
+    /// The deleted and new files that have the same text, or nearly so, and the other differences.
+    fn renamings(
+        &self,
+        differences: Vec<Difference>,
+    ) -> (Vec<(Difference, Difference)>, Vec<Difference>) {
+        let (gone, others): (Vec<_>, Vec<_>) =
+            differences.into_iter().partition(|one| one.after.is_none());
+        let (mut new, mut rest): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|one| one.before.is_none());
+        let mut pairs = Vec::new();
+        // With very many files, each would have to be compared with each.
+        let is_compared = gone.len() * new.len() <= MOST_COMPARED;
+        for gone in gone {
+            let same = new.iter().position(|new| revision(new) == gone.before);
+            let same = same.or_else(|| {
+                let old = self.history.version(&gone.before?).ok()?;
+                let similar = |new: &Difference| {
+                    let (bytes, _) = new.after.as_ref()?;
+                    Some(diff::similarity(&old, bytes)).filter(|share| *share >= SIMILAR)
+                };
+                let candidates = new.iter().enumerate().filter(|_| is_compared);
+                let found = candidates.filter_map(|(at, new)| Some((similar(new)?, at)));
+                found.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, at)| at)
+            });
+            match same {
+                Some(at) => pairs.push((gone, new.swap_remove(at))),
+                None => rest.push(gone),
+            }
+        }
+        rest.extend(new);
+        rest.sort_by(|a, b| a.time.cmp(&b.time).then_with(|| a.path.cmp(&b.path)));
+        (pairs, rest)
+    }
+
+    fn record(
+        &self,
+        verb: ChangeVerb,
+        message: String,
+        (time, files): (i64, Vec<FileChange>),
+    ) -> Record {
+        Record {
+            id: ulid::Ulid::from_datetime(self.moment.time.into()).to_string(),
+            time,
+            author: self.writer.author.clone(),
+            origin: self.writer.origin.clone(),
+            verb,
+            message,
+            of: None,
+            files,
+            tombstones: Vec::new(),
+        }
+    }
+
+    fn file_change(&self, one: &Difference) -> FileChange {
+        let before = one
+            .before
+            .and_then(|before| self.history.version(&before).ok());
+        let after = one.after.as_ref().map(|(bytes, _)| bytes.as_slice());
+        let (added, removed) = diff::counts(
+            before.as_deref().unwrap_or_default(),
+            after.unwrap_or_default(),
+        );
+        FileChange {
+            root: self.store.root().path().to_owned(),
+            layout: self.store.layout(),
+            path: one.path.clone(),
+            before: one.before,
+            after: revision(one),
+            derived: false,
+            folders: Vec::new(),
+            emptied: Vec::new(),
+            modified: None,
+            mode: None,
+            added,
+            removed,
+        }
+    }
+
+    fn reference_of(&self, path: &str) -> String {
+        self.store.rules().reference_of(path)
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        std::fs::symlink_metadata(self.store.root().absolute(path)).is_ok()
+    }
+}

@@ -1,0 +1,341 @@
+//! Proposals: changes of memories that an agent keeps as patch files until a person decides.
+//!
+//! Gemini CLI writes them into its private memory of a project: `.inbox/private/*.patch` for the
+//! files of that directory, `.inbox/global/*.patch` for the user's own `GEMINI.md`. A proposal that
+//! names any other file is left alone, as that agent leaves it alone. Accepting one makes the
+//! change and takes it out of the patch; rejecting one only takes it out.
+
+use std::path::{Path, PathBuf};
+
+use super::decide::Selection;
+use super::patch::{self, FilePatch, NO_FILE, PatchHunk};
+use super::queue::{Item, ItemChange, ReviewHunk, short_hash};
+use crate::core::change::{Author, Change, ChangeVerb, Edit, PlannedFiles};
+use crate::core::disk::sandbox::{Attributes, Root};
+use crate::core::log::Agent;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
+use crate::core::text::time::Moment;
+use crate::core::{Error, Result};
+
+/// The folder of the patches, below a store's root.
+const INBOX: &str = ".inbox";
+
+/// The kinds of patches, each a folder.
+const KINDS: [&str; 2] = ["private", "global"];
+
+/// The file that patches of the kind `global` are about.
+const GLOBAL: &str = "GEMINI.md";
+
+/// How many folders deep patches are looked for.
+const DEEPEST: usize = 3;
+
+/// Whether a file below a store's root is a patch, and no memory.
+pub(super) fn is_proposal(path: &str) -> bool {
+    let below = path.strip_prefix(INBOX);
+    below.is_some_and(|below| below.starts_with('/'))
+}
+
+/// A patch file.
+struct Proposal {
+    /// The file below the root.
+    file: String,
+    bytes: Vec<u8>,
+    parts: Vec<Part>,
+}
+
+/// What a patch file proposes for one file.
+struct Part {
+    target: Target,
+    /// Whether that file is in the same store.
+    is_inside: bool,
+    patch: FilePatch,
+    item: Item,
+}
+
+/// The file that a patch is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Target {
+    root: PathBuf,
+    layout: Layout,
+    path: String,
+}
+
+/// The proposals in a store.
+fn proposals(store: &Store) -> Vec<Proposal> {
+    if store.layout() != Layout::Index || !store.root().is_dir(INBOX) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for kind in KINDS {
+        let files = store
+            .root()
+            .files(&format!("{INBOX}/{kind}"), ".patch", DEEPEST);
+        for file in files.unwrap_or_default() {
+            let Ok(Some(bytes)) = store.root().read(&file.path) else {
+                continue;
+            };
+            let parsed = std::str::from_utf8(&bytes).ok().and_then(patch::parse);
+            let Some(patches) = parsed else { continue };
+            let parts = patches.into_iter().map(|patch| {
+                let target = target(store, kind, &patch)?;
+                let item = item(store, (&file.path, file.modified), (&target, &patch));
+                Some(Part {
+                    is_inside: target.root == store.root().path(),
+                    target,
+                    patch,
+                    item,
+                })
+            });
+            if let Some(parts) = parts.collect() {
+                found.push(Proposal {
+                    file: file.path,
+                    bytes,
+                    parts,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// The file that a patch of this kind may change; `None` for any other.
+fn target(store: &Store, kind: &str, patch: &FilePatch) -> Option<Target> {
+    let is_one_file = patch.old == NO_FILE || patch.old == patch.new;
+    let path = Path::new(&patch.new);
+    if !is_one_file || !path.is_absolute() {
+        return None;
+    }
+    let name = path.file_name()?.to_str()?;
+    let folder = path.parent()?.canonicalize().ok()?;
+    let root = store.root().path();
+    if kind == "private" {
+        let is_memory = !name.starts_with('.') && name.to_lowercase().ends_with(".md");
+        return (is_memory && folder == root).then(|| Target {
+            root: folder,
+            layout: store.layout(),
+            path: name.to_owned(),
+        });
+    }
+    // The memory of a project is `tmp/PROJECT/memory` in the directory of that file.
+    let home = root.parent()?.parent().filter(|tmp| tmp.ends_with("tmp"))?;
+    let is_own = name == GLOBAL && Some(folder.as_path()) == home.parent();
+    is_own.then(|| Target {
+        root: folder,
+        layout: Layout::Instructions,
+        path: name.to_owned(),
+    })
+}
+
+fn item(
+    store: &Store,
+    (file, modified): (&str, i64),
+    (target, patch): (&Target, &FilePatch),
+) -> Item {
+    let root = target.root.to_string_lossy();
+    let store_root = store.root().path().to_string_lossy();
+    let id = short_hash(
+        [&store_root, file, &root, &target.path]
+            .join("\0")
+            .as_bytes(),
+        8,
+    );
+    let hunks = patch.hunks.iter().enumerate().map(|(number, hunk)| {
+        let key = format!("{number}\0{}", hunk.text);
+        ReviewHunk {
+            id: format!("{id}.{}", short_hash(key.as_bytes(), 6)),
+            old: range(hunk.old),
+            new: range(hunk.new),
+            text: hunk.text.clone(),
+            replacements: Vec::new(),
+        }
+    });
+    let is_inside = target.root == store.root().path();
+    Item {
+        path: match is_inside {
+            true => store.rules().reference_of(&target.path),
+            false => target.root.join(&target.path).display().to_string(),
+        },
+        change: match patch.old == NO_FILE {
+            true => ItemChange::Added,
+            false => ItemChange::Changed,
+        },
+        renamed_from: None,
+        time: modified,
+        author: Author {
+            who: Agent::Gemini.name().to_owned(),
+            ..Author::outside()
+        },
+        origin: None,
+        deleted_before: None,
+        notes: Vec::new(),
+        hunks: hunks.collect(),
+        file: file.to_owned(),
+        proposal: Some(file.to_owned()),
+        id,
+    }
+}
+
+/// The lines of one side of a hunk, counted from 0.
+fn range((start, count): (usize, usize)) -> std::ops::Range<usize> {
+    let start = start.saturating_sub(usize::from(count > 0));
+    start..start + count
+}
+
+/// What is proposed for the files of a store, as items of its queue.
+pub(super) fn proposed_items(store: &Store) -> Vec<Item> {
+    let parts = proposals(store).into_iter().flat_map(|one| one.parts);
+    parts.map(|part| part.item).collect()
+}
+
+/// How many changes are proposed for the files of a store.
+pub(super) fn proposal_count(root: &Root, layout: Layout) -> usize {
+    // Most stores have no such folder, and need not be opened again.
+    if layout != Layout::Index || !root.is_dir(INBOX) {
+        return 0;
+    }
+    let store = Store::open("", root.path(), Some(layout));
+    store.map_or(0, |store| proposed_items(&store).len())
+}
+
+/// What is done with a proposal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Accept,
+    Reject,
+}
+
+/// Plans accepting or rejecting the selected proposals of a store; `None` if none is selected.
+pub(super) fn plan_proposals(
+    store: &Store,
+    (selection, verdict): (&Selection, Verdict),
+    moment: &Moment,
+) -> Result<Option<Change>> {
+    let mut planned = PlannedFiles::new(store, moment);
+    let mut elsewhere: Vec<Edit> = Vec::new();
+    let mut patches = Vec::new();
+    let mut names = Vec::new();
+    for proposal in proposals(store) {
+        let mut left = Vec::new();
+        let before = names.len();
+        for part in proposal.parts {
+            let chosen = part.chosen(selection);
+            if chosen.iter().any(|is_chosen| *is_chosen) {
+                names.push(part.item.path.clone());
+                if verdict == Verdict::Accept {
+                    part.make(&chosen, &mut planned, &mut elsewhere)?;
+                }
+            }
+            left.extend(part.without(&chosen));
+        }
+        if names.len() > before {
+            let after = (!left.is_empty()).then(|| patch::print(&left).into_bytes());
+            patches.push(Edit {
+                root: store.root().path().to_owned(),
+                layout: store.layout(),
+                path: proposal.file,
+                before: Some(proposal.bytes),
+                after,
+                derived: false,
+                emptied: Vec::new(),
+                attributes: Attributes::default(),
+            });
+        }
+    }
+    if names.is_empty() {
+        return Ok(None);
+    }
+    planned.update_index()?;
+    let (verb, word) = match verdict {
+        Verdict::Accept => (ChangeVerb::Patch, "Accepted"),
+        Verdict::Reject => (ChangeVerb::Restore, "Rejected"),
+    };
+    let message = format!("{word} what was proposed: {}", names.join(", "));
+    let mut change = planned.into_change(verb, message);
+    change.edits.extend(elsewhere);
+    change.edits.extend(patches);
+    change.edits.sort_by_key(|edit| edit.derived);
+    Ok(Some(change))
+}
+
+impl Part {
+    /// Whether each hunk is selected. A new file is proposed as a whole.
+    fn chosen(&self, selection: &Selection) -> Vec<bool> {
+        let hunks = self.item.hunks.iter();
+        let chosen: Vec<bool> = hunks
+            .map(|hunk| selection.contains_hunk(&self.item, hunk))
+            .collect();
+        match self.item.change {
+            ItemChange::Added => vec![chosen.contains(&true); chosen.len()],
+            _ => chosen,
+        }
+    }
+
+    /// What is left of the patch without the chosen hunks.
+    fn without(&self, chosen: &[bool]) -> Option<FilePatch> {
+        let hunks = self.patch.hunks.iter().zip(chosen);
+        let left: Vec<PatchHunk> = hunks
+            .filter(|(_, is_chosen)| !**is_chosen)
+            .map(|(hunk, _)| hunk.clone())
+            .collect();
+        (!left.is_empty()).then(|| FilePatch {
+            hunks: left,
+            ..self.patch.clone()
+        })
+    }
+
+    /// Makes the chosen hunks in the file that they are about.
+    fn make(
+        &self,
+        chosen: &[bool],
+        planned: &mut PlannedFiles<'_>,
+        elsewhere: &mut Vec<Edit>,
+    ) -> Result<()> {
+        let Target { root, layout, path } = &self.target;
+        if self.is_inside {
+            let now = planned.bytes(path)?;
+            return planned.set(path, Some(self.made(chosen, now)?));
+        }
+        let known = elsewhere
+            .iter()
+            .position(|edit| edit.root == *root && edit.path == *path);
+        if let Some(at) = known {
+            let now = elsewhere[at].after.take();
+            elsewhere[at].after = Some(self.made(chosen, now)?);
+            return Ok(());
+        }
+        let now = Root::open(root)?.read(path)?;
+        elsewhere.push(Edit {
+            root: root.clone(),
+            layout: *layout,
+            path: path.clone(),
+            after: Some(self.made(chosen, now.clone())?),
+            before: now,
+            derived: false,
+            emptied: Vec::new(),
+            attributes: Attributes::default(),
+        });
+        Ok(())
+    }
+
+    fn made(&self, chosen: &[bool], now: Option<Vec<u8>>) -> Result<Vec<u8>> {
+        let outdated = |reason: &str| {
+            Error::refused(
+                self.item.path.clone(),
+                format!("{reason}; edit the memory by hand, and revert the proposal to remove it"),
+            )
+        };
+        if self.patch.old == NO_FILE && now.is_some() {
+            return Err(outdated("it is proposed as a new file, but exists now"));
+        }
+        let text = String::from_utf8(now.unwrap_or_default());
+        let mut text = text.map_err(|_| outdated("it is not text"))?;
+        let hunks = self.patch.hunks.iter().zip(chosen);
+        for (hunk, _) in hunks.filter(|(_, is_chosen)| **is_chosen) {
+            let made = hunk.apply(&text);
+            text =
+                made.ok_or_else(|| outdated("what is proposed does not fit its text any more"))?;
+        }
+        Ok(text.into_bytes())
+    }
+}

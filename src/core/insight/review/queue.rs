@@ -1,0 +1,328 @@
+//! The queue: what waits for review, as differences from the accepted versions.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::blame::{WrittenText, writers};
+use super::proposal::proposed_items;
+use super::state::{Note, OtherWrite, State, Waiting};
+use crate::core::Result;
+use crate::core::change::history::{Author, History, Origin, PrunedTombstone};
+use crate::core::disk::revision::Revision;
+use crate::core::memory::store::Store;
+use crate::core::text::diff::{self, Hunk, Replacement};
+
+/// What one author did to one file since its version was accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// Its id, which stays the same while it waits.
+    pub id: String,
+    /// The reference of the file in its store.
+    pub path: String,
+    /// What happened to the file.
+    pub change: ItemChange,
+    /// The reference of the accepted version, if the file was renamed since.
+    pub renamed_from: Option<String>,
+    /// When it was last written, in milliseconds since 1970.
+    pub time: i64,
+    /// Who wrote it.
+    pub author: Author,
+    /// The conversation in which it was written, if known.
+    pub origin: Option<Origin>,
+    /// When a memory like this new one was deleted, in milliseconds since 1970.
+    pub deleted_before: Option<i64>,
+    /// What the person noted about it.
+    pub notes: Vec<Note>,
+    /// The differences.
+    pub hunks: Vec<ReviewHunk>,
+    /// The file below the root.
+    pub(super) file: String,
+    /// The patch file that proposes it; `None` if it was written.
+    pub proposal: Option<String>,
+}
+
+impl Item {
+    /// What happened to the file, in words.
+    pub fn what(&self) -> String {
+        match (self.change, &self.renamed_from) {
+            (ItemChange::Added, _) if self.proposal.is_some() => "proposed as new".to_owned(),
+            _ if self.proposal.is_some() => "proposed".to_owned(),
+            (ItemChange::Renamed, Some(from)) => format!("renamed from {from}"),
+            (ItemChange::Added, _) => "new".to_owned(),
+            (ItemChange::Deleted, _) => "deleted".to_owned(),
+            _ => "changed".to_owned(),
+        }
+    }
+
+    /// Whether the message that wrote it is known.
+    pub fn has_message(&self) -> bool {
+        let origin = self.origin.as_ref();
+        origin.is_some_and(|origin| origin.citation.is_some())
+    }
+
+    /// Who wrote it, in words.
+    pub fn who(&self) -> &str {
+        match self.author.who.as_str() {
+            "outside" => "another program",
+            who => who,
+        }
+    }
+}
+
+/// What happened to a file that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ItemChange {
+    /// It is new.
+    Added,
+    /// Its text changed.
+    Changed,
+    /// It is gone.
+    Deleted,
+    /// It has another name, and perhaps another text.
+    Renamed,
+}
+
+/// A difference that can be accepted or reverted by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewHunk {
+    /// Its id, which begins with that of its item.
+    pub id: String,
+    /// The accepted lines, counted from 0, with the equal lines around the difference.
+    pub old: Range<usize>,
+    /// The current lines, counted from 0, with the equal lines around the difference.
+    pub new: Range<usize>,
+    /// The hunk of a unified diff, without its header.
+    pub text: String,
+    pub(super) replacements: Vec<Replacement>,
+}
+
+/// What waits in a store: what agents propose, then what was written, newest first.
+pub fn queue(history: &History, store: &Store) -> Result<Vec<Item>> {
+    let mut items = proposed_items(store);
+    if let Some((state, _)) = State::load(history, store.id())? {
+        let files = waiting_files(history, store, &state)?;
+        items.extend(files.into_iter().flat_map(|file| file.items));
+    }
+    Ok(items)
+}
+
+/// A file that waits, with its accepted and current text.
+pub(super) struct WaitingFile {
+    pub(super) path: String,
+    pub(super) accepted: Option<Vec<u8>>,
+    pub(super) current: Option<Vec<u8>>,
+    pub(super) renamed_from: Option<String>,
+    pub(super) items: Vec<Item>,
+}
+
+/// The files that wait in a store, the last written first.
+pub(super) fn waiting_files(
+    history: &History,
+    store: &Store,
+    state: &State,
+) -> Result<Vec<WaitingFile>> {
+    if state.waiting.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut graves = history.graves()?;
+    graves.retain(|grave| grave.root == store.root().path());
+    let mut files = Vec::new();
+    for (path, waiting) in &state.waiting {
+        let version = |revision: Option<Revision>| {
+            revision
+                .map(|revision| history.version(&revision))
+                .transpose()
+        };
+        let mut file = WaitingFile {
+            path: path.clone(),
+            accepted: version(waiting.accepted)?,
+            current: version(state.revision(path))?,
+            renamed_from: waiting.renamed_from.clone(),
+            items: Vec::new(),
+        };
+        file.items = items(history, store, (&file, waiting), &graves)?;
+        files.push(file);
+    }
+    let time = |file: &WaitingFile| file.items.iter().map(|item| item.time).max();
+    files.sort_by_key(|file| std::cmp::Reverse(time(file)));
+    Ok(files)
+}
+
+/// The items of a file: one for each author.
+fn items(
+    history: &History,
+    store: &Store,
+    (file, waiting): (&WaitingFile, &Waiting),
+    graves: &[PrunedTombstone],
+) -> Result<Vec<Item>> {
+    let accepted = file.accepted.as_deref().unwrap_or_default();
+    let current = file.current.as_deref().unwrap_or_default();
+    let change = match (&file.accepted, &file.current) {
+        _ if file.renamed_from.is_some() => ItemChange::Renamed,
+        (None, _) => ItemChange::Added,
+        (_, None) => ItemChange::Deleted,
+        _ => ItemChange::Changed,
+    };
+    let replacements = diff::line_replacements(accepted, current);
+    let hunks = diff::hunks(replacements, diff::lines(accepted).len());
+    let owners = if change == ItemChange::Changed {
+        hunk_owners(history, waiting, (accepted, current), &hunks)?
+    } else {
+        vec![waiting.writes.len().saturating_sub(1); hunks.len()]
+    };
+    let mut items: Vec<Item> = Vec::new();
+    let whole = (hunks.is_empty()).then(|| waiting.writes.len().saturating_sub(1));
+    for number in whole.into_iter().chain(owners.iter().copied()) {
+        let Some(write) = waiting.writes.get(number) else {
+            continue;
+        };
+        let id = item_id(store, &file.path, write);
+        if items.iter().any(|item| item.id == id) {
+            continue;
+        }
+        items.push(Item {
+            path: store.rules().reference_of(&file.path),
+            change,
+            renamed_from: file
+                .renamed_from
+                .as_deref()
+                .map(|name| store.rules().reference_of(name)),
+            time: last_time(waiting, write),
+            author: write.author.clone(),
+            origin: write.origin.clone(),
+            deleted_before: (change == ItemChange::Added)
+                .then(|| deleted_before(store, file, graves))
+                .flatten(),
+            notes: waiting.notes.clone(),
+            hunks: Vec::new(),
+            file: file.path.clone(),
+            proposal: None,
+            id,
+        });
+    }
+    let (old, new) = (diff::lines(accepted), diff::lines(current));
+    let mut equal: HashMap<String, usize> = HashMap::new();
+    for (hunk, owner) in hunks.into_iter().zip(owners) {
+        let id = waiting
+            .writes
+            .get(owner)
+            .map(|write| item_id(store, &file.path, write));
+        let item = items.iter_mut().find(|item| Some(&item.id) == id.as_ref());
+        let Some(item) = item else { continue };
+        let text = diff::hunk_text(&hunk, &old, &new);
+        let mut id = format!("{}.{}", item.id, changed_hash(&hunk, &old, &new));
+        // Equal differences in one file are told apart by a number.
+        let count = equal.entry(id.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            id = format!("{id}-{count}");
+        }
+        item.hunks.push(ReviewHunk {
+            id,
+            old: hunk.old,
+            new: hunk.new,
+            text,
+            replacements: hunk.replacements,
+        });
+    }
+    items.sort_by_key(|item| std::cmp::Reverse(item.time));
+    Ok(items)
+}
+
+/// The write that owns each hunk.
+fn hunk_owners(
+    history: &History,
+    waiting: &Waiting,
+    texts: (&[u8], &[u8]),
+    hunks: &[Hunk],
+) -> Result<Vec<usize>> {
+    let version = |revision: Option<Revision>| match revision {
+        Some(revision) => history.version(&revision),
+        None => Ok(Vec::new()),
+    };
+    let mut writes = Vec::new();
+    for write in &waiting.writes {
+        writes.push(WrittenText {
+            before: version(write.before)?,
+            after: version(write.after)?,
+        });
+    }
+    let parts: Vec<Replacement> = hunks
+        .iter()
+        .flat_map(|hunk| hunk.replacements.clone())
+        .collect();
+    let mut by_part = writers(&writes, texts, &parts).into_iter();
+    Ok(hunks
+        .iter()
+        .map(|hunk| {
+            by_part
+                .by_ref()
+                .take(hunk.replacements.len())
+                .max()
+                .unwrap_or(0)
+        })
+        .collect())
+}
+
+/// When the author of `write` last wrote the file.
+fn last_time(waiting: &Waiting, write: &OtherWrite) -> i64 {
+    let same = waiting
+        .writes
+        .iter()
+        .filter(|other| owner(other) == owner(write));
+    same.map(|other| other.time).max().unwrap_or(write.time)
+}
+
+/// Writes of the same owner make one item.
+fn owner(write: &OtherWrite) -> (&str, Option<&str>) {
+    let session = write.origin.as_ref().map(|origin| origin.session.as_str());
+    (&write.author.who, session)
+}
+
+fn item_id(store: &Store, path: &str, write: &OtherWrite) -> String {
+    let (who, session) = owner(write);
+    let root = store.root().path().to_string_lossy();
+    let key = [&root, path, who, session.unwrap_or_default()].join("\0");
+    short_hash(key.as_bytes(), 8)
+}
+
+pub(super) fn short_hash(bytes: &[u8], digits: usize) -> String {
+    blake3::hash(bytes).to_hex()[..digits].to_owned()
+}
+
+/// A hash of the lines that differ in a hunk: the same wherever they are.
+fn changed_hash(hunk: &Hunk, old: &[&[u8]], new: &[&[u8]]) -> String {
+    let mut lines = Vec::new();
+    for one in &hunk.replacements {
+        lines.extend(old[one.old.clone()].concat());
+        lines.push(0);
+        lines.extend(new[one.new.clone()].concat());
+        lines.push(0);
+    }
+    short_hash(&lines, 6)
+}
+
+/// When a memory of this name, text or nearly the same words was deleted by hand.
+fn deleted_before(store: &Store, file: &WaitingFile, graves: &[PrunedTombstone]) -> Option<i64> {
+    /// The share of characteristic words that make two texts alike.
+    const ALIKE: f64 = 0.8;
+    let bytes = file.current.as_deref()?;
+    let reference = store.rules().reference_of(&file.path);
+    let text = String::from_utf8_lossy(bytes).to_lowercase();
+    let is_like = |grave: &&PrunedTombstone| {
+        let stone = &grave.tombstone;
+        let found = stone
+            .words
+            .iter()
+            .filter(|word| text.contains(word.as_str()))
+            .count();
+        stone.path == reference
+            || stone.revision == Revision::of(bytes)
+            || stone.words.len() >= 8 && found as f64 / stone.words.len() as f64 >= ALIKE
+    };
+    let like = graves.iter().filter(is_like);
+    like.map(|grave| grave.time).max()
+}

@@ -1,0 +1,482 @@
+//! What others write waits, exactly once, until it is accepted or reverted.
+
+mod acceptance;
+mod property;
+mod proposals;
+mod unchanged;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::core::change::history::{History, Origin};
+use crate::core::change::{
+    Author, ChangeContext, ChangeRequest, Direction, plan, plan_and_commit, replay,
+};
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
+use crate::core::text::time::Moment;
+
+/// A store of typed files with a history of its own.
+struct Fixture {
+    _temp: tempfile::TempDir,
+    history: History,
+    store: Store,
+    /// The time of the next action: each is some seconds after the one before.
+    clock: std::cell::Cell<i64>,
+}
+
+impl Fixture {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let root = temp.path().join("memory");
+        fs::create_dir(&root).expect("creates");
+        for (name, text) in files {
+            fs::write(root.join(name), text).expect("writes");
+        }
+        let fixture = Self {
+            history: History::open(&temp.path().join("history")),
+            store: Store::open("s", &root, Some(Layout::Index)).expect("opens"),
+            clock: std::cell::Cell::new(jiff::Timestamp::now().as_millisecond()),
+            _temp: temp,
+        };
+        fixture.observe();
+        fixture
+    }
+
+    fn root(&self) -> &Path {
+        self.store.root().path()
+    }
+
+    fn moment(&self) -> Moment {
+        self.clock.set(self.clock.get() + 10_000);
+        Moment {
+            time: jiff::Timestamp::from_millisecond(self.clock.get()).expect("a time"),
+            today: jiff::civil::date(2026, 11, 1),
+        }
+    }
+
+    fn observe(&self) -> Observed {
+        let memories = self.store.list().expect("lists");
+        loop {
+            let observed = observe(&self.history, &self.store, &memories, &self.moment());
+            let observed = observed.expect("observes");
+            // A process that another test starts has the locks of this one until it runs its program.
+            if !observed.is_busy {
+                return observed;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
+    fn queue(&self) -> Vec<Item> {
+        queue(&self.history, &self.store).expect("has a queue")
+    }
+
+    fn write_outside(&self, name: &str, text: &str) {
+        fs::write(self.root().join(name), text).expect("writes");
+    }
+
+    fn commit(&self, door: &str, request: &ChangeRequest) {
+        let author = Author {
+            who: if door == "cli" { "you" } else { "claude-code" }.to_owned(),
+            door: door.to_owned(),
+        };
+        let moment = self.moment();
+        let context = ChangeContext {
+            moment: moment.clone(),
+            expected: None,
+        };
+        let make = || plan(&self.store, request, &context);
+        plan_and_commit::<crate::core::Error>(
+            &self.history,
+            &[self.root()],
+            (&author, &moment),
+            make,
+        )
+        .expect("commits");
+    }
+
+    fn edit(&self, door: &str, name: &str, text: &str) {
+        let (path, text) = (name.to_owned(), text.to_owned());
+        self.commit(door, &ChangeRequest::Edit { path, text });
+    }
+
+    fn accept(&self, ids: &[&str]) {
+        let by = (&person(), &self.moment());
+        accept(&self.history, &[&self.store], &selection(ids), by).expect("accepts");
+    }
+
+    fn revert(&self, ids: &[&str]) {
+        let moment = self.moment();
+        let author = person();
+        let make = || plan_revert(&self.history, &self.store, &selection(ids), &moment);
+        plan_and_commit::<crate::core::Error>(
+            &self.history,
+            &[self.root()],
+            (&author, &moment),
+            make,
+        )
+        .expect("reverts");
+    }
+
+    /// Undoes the last change by the person, or makes it again.
+    fn replay(&self, direction: Direction) {
+        let roots = [self.root()];
+        let last = match direction {
+            Direction::Back => self.history.undoable(&roots),
+            Direction::Forward => self.history.redoable(&roots),
+        };
+        let record = last.expect("reads").expect("there is a change");
+        let moment = self.moment();
+        let author = person();
+        let make = || replay(&self.history, &record, direction, &moment);
+        plan_and_commit::<crate::core::Error>(&self.history, &roots, (&author, &moment), make)
+            .expect("undoes");
+    }
+
+    /// The file of the store's state.
+    fn state_file(&self) -> PathBuf {
+        let dir = self.history.dir().join("review");
+        let mut entries = fs::read_dir(dir).expect("lists").flatten();
+        entries.next().expect("a state").path()
+    }
+
+    /// Every file with its content.
+    fn files(&self) -> BTreeMap<String, String> {
+        let entries = fs::read_dir(self.root()).expect("lists").flatten();
+        entries
+            .map(|entry| {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                (name, fs::read_to_string(entry.path()).expect("reads"))
+            })
+            .collect()
+    }
+}
+
+fn person() -> Author {
+    Author {
+        who: "you".to_owned(),
+        door: "cli".to_owned(),
+    }
+}
+
+fn selection(ids: &[&str]) -> Selection {
+    match ids {
+        ["all"] => Selection::All,
+        ids => Selection::Ids(ids.iter().map(|id| (*id).to_owned()).collect()),
+    }
+}
+
+fn numbered(count: usize) -> String {
+    (1..=count).map(|n| format!("line {n}\n")).collect()
+}
+
+#[test]
+fn the_first_sight_of_a_store_is_no_news() {
+    let fixture = Fixture::new(&[("a.md", "one\n"), ("b.md", "two\n")]);
+    assert_eq!(fixture.observe(), Observed::default());
+    assert_eq!(fixture.queue(), []);
+    assert_eq!(fixture.history.records().expect("reads"), []);
+}
+
+#[test]
+fn what_a_program_writes_is_recorded_and_waits() {
+    let fixture = Fixture::new(&[("a.md", "one\n"), ("b.md", "two\n"), ("c.md", &numbered(9))]);
+    fixture.write_outside("a.md", "one\nand more\n");
+    fixture.write_outside("new.md", "new\n");
+    fs::remove_file(fixture.root().join("b.md")).expect("removes");
+    fs::rename(fixture.root().join("c.md"), fixture.root().join("d.md")).expect("renames");
+    let observed = fixture.observe();
+    assert_eq!((observed.records.len(), observed.waiting), (4, 4));
+    let queue = fixture.queue();
+    let mut shown: Vec<(&str, ItemChange, usize)> = queue
+        .iter()
+        .map(|item| (item.path.as_str(), item.change, item.hunks.len()))
+        .collect();
+    shown.sort_by_key(|(path, ..)| *path);
+    assert_eq!(
+        shown,
+        [
+            ("a.md", ItemChange::Changed, 1),
+            ("b.md", ItemChange::Deleted, 1),
+            ("d.md", ItemChange::Renamed, 0),
+            ("new.md", ItemChange::Added, 1),
+        ]
+    );
+    let renamed = queue
+        .iter()
+        .find(|item| item.path == "d.md")
+        .expect("is there");
+    assert_eq!(renamed.renamed_from.as_deref(), Some("c.md"));
+    let changed = queue
+        .iter()
+        .find(|item| item.path == "a.md")
+        .expect("is there");
+    assert_eq!(changed.hunks[0].text, " one\n+and more\n");
+    // Seen once, it is not recorded again.
+    assert_eq!(fixture.observe().records, []);
+    fixture.accept(&["all"]);
+    assert_eq!(fixture.queue(), []);
+    assert_eq!(fixture.observe(), Observed::default());
+}
+
+#[test]
+fn a_reverted_item_gives_the_bytes_back_and_can_be_undone() {
+    let before = [
+        ("a.md", "one\r\ntwo"),
+        ("b.md", "bee\n"),
+        ("c.md", &numbered(9)),
+    ];
+    let fixture = Fixture::new(&before);
+    let original = fixture.files();
+    fixture.write_outside("a.md", "one\r\nTWO");
+    fixture.write_outside("new.md", "new\n");
+    fs::remove_file(fixture.root().join("b.md")).expect("removes");
+    fs::rename(fixture.root().join("c.md"), fixture.root().join("d.md")).expect("renames");
+    let written = fixture.files();
+    fixture.observe();
+    let queue = fixture.queue();
+    fixture.revert(&["all"]);
+    assert_eq!(fixture.files(), original);
+    assert_eq!(fixture.queue(), []);
+    fixture.replay(Direction::Back);
+    assert_eq!(fixture.files(), written);
+    // What is there again waits again.
+    assert_eq!(fixture.queue(), queue);
+    assert_eq!(fixture.observe().records, []);
+}
+
+#[test]
+fn a_reverted_hunk_waits_again_when_that_is_undone_with_the_notes_since() {
+    let fixture = Fixture::new(&[("a.md", &numbered(40))]);
+    let written = numbered(40)
+        .replace("line 3\n", "LINE 3\n")
+        .replace("line 30\n", "LINE 30\n");
+    fixture.write_outside("a.md", &written);
+    fixture.observe();
+    let hunks = |fixture: &Fixture| -> Vec<String> {
+        let items = fixture.queue().into_iter();
+        items
+            .flat_map(|item| item.hunks.into_iter().map(|hunk| hunk.id))
+            .collect()
+    };
+    let both = hunks(&fixture);
+    assert_eq!(both.len(), 2);
+    fixture.revert(&[&both[1]]);
+    assert_eq!(hunks(&fixture), both[..1]);
+    let moment = fixture.moment();
+    let chosen = selection(&[&both[0]]);
+    annotate(&fixture.history, &fixture.store, (&chosen, "why?"), &moment).expect("notes");
+    for _ in 0..2 {
+        fixture.replay(Direction::Back);
+        assert_eq!(fixture.files()["a.md"], written);
+        assert_eq!(hunks(&fixture), both);
+        assert_eq!(fixture.queue()[0].notes[0].text, "why?");
+        fixture.replay(Direction::Forward);
+        assert_eq!(hunks(&fixture), both[..1]);
+    }
+}
+
+#[test]
+fn hunks_are_accepted_and_reverted_one_by_one() {
+    let fixture = Fixture::new(&[("a.md", &numbered(40))]);
+    let written = numbered(40)
+        .replace("line 3\n", "LINE 3\n")
+        .replace("line 20\n", "")
+        + "end\n";
+    fixture.write_outside("a.md", &written);
+    fixture.observe();
+    let queue = fixture.queue();
+    let ids: Vec<String> = queue[0].hunks.iter().map(|hunk| hunk.id.clone()).collect();
+    assert_eq!(ids.len(), 3);
+    fixture.accept(&[&ids[1]]);
+    let left: Vec<String> = fixture.queue()[0]
+        .hunks
+        .iter()
+        .map(|hunk| hunk.id.clone())
+        .collect();
+    assert_eq!(left, [ids[0].clone(), ids[2].clone()]);
+    fixture.revert(&[&ids[0]]);
+    assert_eq!(
+        fixture.files()["a.md"],
+        numbered(40).replace("line 20\n", "") + "end\n"
+    );
+    let left: Vec<String> = fixture.queue()[0]
+        .hunks
+        .iter()
+        .map(|hunk| hunk.id.clone())
+        .collect();
+    assert_eq!(left, [ids[2].clone()]);
+    fixture.revert(&["all"]);
+    assert_eq!(
+        fixture.files()["a.md"],
+        numbered(40).replace("line 20\n", "")
+    );
+    assert_eq!(fixture.queue(), []);
+}
+
+#[test]
+fn what_the_person_writes_does_not_wait_and_hides_nothing_that_does() {
+    let fixture = Fixture::new(&[("a.md", &numbered(40))]);
+    fixture.edit("cli", "a.md", &numbered(40).replace("line 30\n", "mine\n"));
+    assert_eq!(fixture.observe().records, []);
+    assert_eq!(fixture.queue(), []);
+    let theirs = numbered(40)
+        .replace("line 30\n", "mine\n")
+        .replace("line 5\n", "theirs\n");
+    fixture.write_outside("a.md", &theirs);
+    // The person edits the file before tome has looked at it again.
+    fixture.edit("cli", "a.md", &theirs.replace("line 20\n", "mine, too\n"));
+    let queue = fixture.queue();
+    assert_eq!(queue.len(), 1);
+    let hunks: Vec<&str> = queue[0]
+        .hunks
+        .iter()
+        .map(|hunk| hunk.text.as_str())
+        .collect();
+    assert_eq!(hunks.len(), 1, "{hunks:?}");
+    assert!(hunks[0].contains("+theirs\n"));
+    // Where the person rewrites it, nothing is left to review.
+    let mine = theirs
+        .replace("line 20\n", "mine, too\n")
+        .replace("theirs\n", "mine again\n");
+    fixture.edit("cli", "a.md", &mine);
+    assert_eq!(fixture.queue(), []);
+}
+
+#[test]
+fn what_agents_store_through_tome_waits_too() {
+    let fixture = Fixture::new(&[("a.md", &numbered(9))]);
+    fixture.edit("mcp", "a.md", &(numbered(9) + "by the agent\n"));
+    let queue = fixture.queue();
+    assert_eq!(queue.len(), 1);
+    assert_eq!(queue[0].author.who, "claude-code");
+    fixture.revert(&[&queue[0].id]);
+    assert_eq!(fixture.files()["a.md"], numbered(9));
+    assert_eq!(fixture.queue(), []);
+}
+
+#[test]
+fn each_session_has_its_own_item_and_its_own_hunks() {
+    let fixture = Fixture::new(&[("a.md", &numbered(40))]);
+    let by = |session: &str, text: &str| {
+        fixture.write_outside("a.md", text);
+        let writer = Writer {
+            author: Author {
+                who: "claude-code".to_owned(),
+                door: "files".to_owned(),
+            },
+            origin: Some(Origin {
+                session: session.to_owned(),
+                citation: None,
+            }),
+        };
+        let paths = ["a.md".to_owned()];
+        let moment = fixture.moment();
+        observe_files(&fixture.history, &fixture.store, (&paths, writer), &moment)
+            .expect("observes")
+    };
+    let first = numbered(40).replace("line 5\n", "first\n");
+    by("s1", &first);
+    let second = first
+        .replace("line 30\n", "")
+        .replace("line 15\n", "second\n");
+    by("s2", &second);
+    let queue = fixture.queue();
+    let sessions: Vec<(&str, usize)> = queue
+        .iter()
+        .map(|item| {
+            let origin = item.origin.as_ref().expect("is known");
+            (origin.session.as_str(), item.hunks.len())
+        })
+        .collect();
+    assert_eq!(sessions.len(), 2);
+    assert!(
+        sessions.contains(&("s1", 1)) && sessions.contains(&("s2", 2)),
+        "{sessions:?}"
+    );
+    fixture.accept(&["s2"]);
+    assert_eq!(fixture.queue().len(), 1);
+    fixture.revert(&["s1"]);
+    assert_eq!(
+        fixture.files()["a.md"],
+        second.replace("first\n", "line 5\n")
+    );
+    assert_eq!(fixture.queue(), []);
+}
+
+#[test]
+fn a_deleted_memory_that_comes_back_is_shown_as_such() {
+    let words = "The deploy happens on Tuesday with the blue button after lunch, never before.\n";
+    let fixture = Fixture::new(&[("deploy.md", words)]);
+    let paths = vec!["deploy.md".to_owned()];
+    fixture.commit("cli", &ChangeRequest::Delete { paths });
+    fixture.write_outside("deploying.md", &format!("# Again\n\n{words}"));
+    fixture.write_outside("other.md", "Nothing like it.\n");
+    fixture.observe();
+    let returned: Vec<(String, bool)> = fixture
+        .queue()
+        .into_iter()
+        .map(|item| (item.path, item.deleted_before.is_some()))
+        .collect();
+    assert!(returned.contains(&("deploying.md".to_owned(), true)));
+    assert!(returned.contains(&("other.md".to_owned(), false)));
+}
+
+#[test]
+fn plain_undo_is_about_the_person_s_own_change() {
+    let fixture = Fixture::new(&[("a.md", "one\n"), ("b.md", "two\n")]);
+    fixture.edit("cli", "a.md", "mine\n");
+    fixture.write_outside("b.md", "theirs\n");
+    let theirs = fixture.observe().records.remove(0);
+    let last = fixture.history.undoable(&[fixture.root()]).expect("reads");
+    assert_eq!(last.expect("is there").files[0].path, "a.md");
+    let moment = fixture.moment();
+    let back = replay(&fixture.history, &theirs, Direction::Back, &moment).expect("plans");
+    assert_eq!(back.edits[0].after.as_deref(), Some(&b"two\n"[..]));
+}
+
+#[test]
+fn an_index_that_an_agent_writes_waits_and_one_that_tome_generates_does_not() {
+    let hand = "# Mine\n\n- [a](a.md) - first\n";
+    let fixture = Fixture::new(&[("a.md", "one\n"), ("MEMORY.md", hand)]);
+    fixture.write_outside("b.md", "two\n");
+    fixture.write_outside("MEMORY.md", &format!("{hand}- [b](b.md) - second\n"));
+    assert_eq!(fixture.observe().waiting, 2);
+    fixture.revert(&["all"]);
+    assert_eq!(fixture.files()["MEMORY.md"], hand);
+    fixture.edit("mcp", "c.md", "three\n");
+    let waiting: Vec<String> = fixture.queue().into_iter().map(|item| item.path).collect();
+    assert_eq!(waiting, ["c.md"]);
+}
+
+#[test]
+fn a_note_stays_while_the_item_waits() {
+    let fixture = Fixture::new(&[("a.md", "one\n")]);
+    fixture.write_outside("a.md", "two\n");
+    fixture.observe();
+    let id = fixture.queue()[0].id.clone();
+    let moment = fixture.moment();
+    let noted = annotate(
+        &fixture.history,
+        &fixture.store,
+        (&selection(&[&id]), "wrong: see #412"),
+        &moment,
+    );
+    assert_eq!(noted.expect("notes"), 1);
+    fixture.write_outside("a.md", "two\nthree\n");
+    fixture.observe();
+    assert_eq!(fixture.queue()[0].notes[0].text, "wrong: see #412");
+}
+
+#[test]
+fn a_damaged_state_becomes_a_new_baseline() {
+    let fixture = Fixture::new(&[("a.md", "one\n")]);
+    fs::write(fixture.state_file(), "{\"schema\":2,\"ro").expect("writes");
+    fixture.write_outside("a.md", "two\n");
+    assert_eq!(fixture.observe(), Observed::default());
+    fixture.write_outside("a.md", "three\n");
+    assert_eq!(fixture.observe().waiting, 1);
+}

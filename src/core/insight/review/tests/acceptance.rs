@@ -1,0 +1,121 @@
+//! An acceptance is a change: it is recorded, and undone and redone like any other.
+
+use std::fs;
+
+use super::{Fixture, numbered};
+use crate::core::change::Direction;
+use crate::core::change::history::ChangeVerb;
+use crate::core::insight::review::{Item, ItemChange, annotate};
+
+/// The paths that wait, with the text of their hunks.
+fn shown(fixture: &Fixture) -> Vec<(String, ItemChange, Vec<String>)> {
+    let item = |item: Item| {
+        let hunks = item.hunks.into_iter().map(|hunk| hunk.text);
+        (item.path, item.change, hunks.collect())
+    };
+    let mut shown: Vec<_> = fixture.queue().into_iter().map(item).collect();
+    shown.sort_by(|a, b| a.0.cmp(&b.0));
+    shown
+}
+
+#[test]
+fn what_was_accepted_waits_again_after_undo_and_not_after_redo() {
+    let fixture = Fixture::new(&[
+        ("a.md", "one\n"),
+        ("gone.md", "two\n"),
+        ("old.md", &numbered(9)),
+    ]);
+    let at = |name: &str| fixture.root().join(name);
+    fixture.write_outside("a.md", "one\nand more\n");
+    fixture.write_outside("new.md", "new\n");
+    fs::remove_file(at("gone.md")).expect("removes");
+    fs::rename(at("old.md"), at("renamed.md")).expect("renames");
+    fixture.observe();
+    let id = fixture.queue()[0].id.clone();
+    let by = (&super::selection(&[&id]), "look again");
+    annotate(&fixture.history, &fixture.store, by, &fixture.moment()).expect("notes");
+    let (queue, files) = (fixture.queue(), fixture.files());
+    assert_eq!(queue.len(), 4);
+    fixture.accept(&["all"]);
+    assert_eq!(fixture.queue(), []);
+    let record = fixture.history.records().expect("reads").pop();
+    let record = record.expect("the acceptance is recorded");
+    assert_eq!((record.verb, record.files.len()), (ChangeVerb::Accept, 4));
+    fixture.replay(Direction::Back);
+    assert_eq!(fixture.queue(), queue, "exactly what waited before");
+    fixture.replay(Direction::Forward);
+    assert_eq!(fixture.queue(), []);
+    fixture.replay(Direction::Back);
+    assert_eq!(fixture.queue(), queue);
+    assert_eq!(fixture.files(), files, "no file was written");
+    assert_eq!(fixture.observe().records, []);
+}
+
+#[test]
+fn an_accepted_hunk_waits_again_beside_the_others() {
+    let text = numbered(30);
+    let fixture = Fixture::new(&[("a.md", &text)]);
+    let changed = text
+        .replace("line 2\n", "second\n")
+        .replace("line 28\n", "last but two\n");
+    fixture.write_outside("a.md", &changed);
+    fixture.observe();
+    let before = shown(&fixture);
+    let id = fixture.queue()[0].hunks[0].id.clone();
+    fixture.accept(&[&id]);
+    assert_eq!(fixture.queue()[0].hunks.len(), 1);
+    // What is written in between stays what it is.
+    fixture.write_outside("b.md", "new\n");
+    fixture.observe();
+    fixture.replay(Direction::Back);
+    let after = shown(&fixture);
+    assert_eq!(after[..1], before[..]);
+    assert_eq!(after[1].0, "b.md");
+}
+
+#[test]
+fn acceptances_are_undone_one_after_the_other() {
+    let fixture = Fixture::new(&[("a.md", "one\n")]);
+    for text in ["one\ntwo\n", "one\ntwo\nthree\n"] {
+        fixture.write_outside("a.md", text);
+        fixture.observe();
+        fixture.accept(&["all"]);
+    }
+    fixture.replay(Direction::Back);
+    assert_eq!(shown(&fixture)[0].2, [" one\n two\n+three\n"]);
+    fixture.replay(Direction::Back);
+    assert_eq!(shown(&fixture)[0].2, [" one\n+two\n+three\n"]);
+    fixture.replay(Direction::Forward);
+    assert_eq!(shown(&fixture)[0].2, [" one\n two\n+three\n"]);
+    fixture.replay(Direction::Forward);
+    assert_eq!(shown(&fixture), []);
+}
+
+#[test]
+fn a_file_that_was_written_again_waits_for_both_after_undo() {
+    let fixture = Fixture::new(&[("a.md", "one\n")]);
+    fixture.write_outside("a.md", "one\ntwo\n");
+    fixture.observe();
+    fixture.accept(&["all"]);
+    fixture.write_outside("a.md", "one\ntwo\nthree\n");
+    fixture.observe();
+    assert_eq!(shown(&fixture)[0].2, [" one\n two\n+three\n"]);
+    fixture.replay(Direction::Back);
+    assert_eq!(shown(&fixture)[0].2, [" one\n+two\n+three\n"]);
+    fixture.revert(&["all"]);
+    assert_eq!(fixture.files()["a.md"], "one\n");
+}
+
+#[test]
+fn the_journal_alone_brings_an_acceptance_back_after_a_crash() {
+    let fixture = Fixture::new(&[("a.md", "one\n")]);
+    fixture.write_outside("a.md", "one\ntwo\n");
+    fixture.observe();
+    let state = fixture.state_file();
+    let before = fs::read(&state).expect("reads");
+    fixture.accept(&["all"]);
+    // The process died before the state was saved.
+    fs::write(&state, before).expect("writes");
+    assert_eq!(fixture.queue(), []);
+    assert_eq!(fixture.observe().waiting, 0);
+}

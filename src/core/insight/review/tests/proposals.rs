@@ -1,0 +1,214 @@
+//! What an agent proposes in patch files is accepted or rejected like what it wrote.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::{Fixture, person, selection};
+use crate::core::change::Direction;
+use crate::core::change::history::History;
+use crate::core::insight::review::{
+    Item, ItemChange, accept, count, observe_store, plan_revert, queue,
+};
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
+use crate::core::text::time::Moment;
+
+/// The private memory of a project as Gemini CLI keeps it, with its inbox.
+fn gemini() -> Fixture {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let root = temp.path().join(".gemini/tmp/shop/memory");
+    for kind in ["private", "global"] {
+        fs::create_dir_all(root.join(".inbox").join(kind)).expect("creates");
+    }
+    fs::write(root.join("MEMORY.md"), "# Project Memory\n- one\n- two\n").expect("writes");
+    fs::write(
+        temp.path().join(".gemini/GEMINI.md"),
+        "# Me\n- short answers\n",
+    )
+    .expect("writes");
+    let fixture = Fixture {
+        history: History::open(&temp.path().join("history")),
+        store: Store::open("s", &root, Some(Layout::Index)).expect("opens"),
+        clock: std::cell::Cell::new(jiff::Timestamp::now().as_millisecond()),
+        _temp: temp,
+    };
+    fixture.observe();
+    fixture
+}
+
+impl Fixture {
+    fn inbox(&self, kind: &str) -> PathBuf {
+        let inbox = self.root().join(".inbox").join(kind);
+        inbox.join("extraction.patch")
+    }
+
+    fn propose(&self, kind: &str, patch: &str) {
+        fs::write(self.inbox(kind), patch).expect("writes");
+    }
+
+    /// A patch of the memories' own files: a changed line, a new line, and a new file.
+    fn propose_for_project(&self) {
+        let at = self.root().display();
+        self.propose(
+            "private",
+            &format!(
+                "--- {at}/MEMORY.md\n+++ {at}/MEMORY.md\n@@ -1,3 +1,3 @@\n # Project Memory\n-- one\n+- first\n - two\n\
+                 @@ -3,1 +3,2 @@\n - two\n+- [ports](ports.md)\n\
+                 --- /dev/null\n+++ {at}/ports.md\n@@ -0,0 +1,2 @@\n+# Ports\n+8443\n"
+            ),
+        );
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.root().join(name)).unwrap_or_default()
+    }
+
+    fn accept_any(&self, ids: &[&str]) -> crate::core::Result<usize> {
+        let by = (&person(), &self.moment());
+        accept(&self.history, &[&self.store], &selection(ids), by).map(|records| records.len())
+    }
+
+    fn waiting(&self) -> usize {
+        let counted = count(&self.history, self.store.id()).expect("counts");
+        let moment: Moment = self.moment();
+        let observed = observe_store(&self.history, &self.store, &moment).expect("observes");
+        assert_eq!(counted, Some(observed.waiting));
+        assert_eq!(
+            observed.waiting,
+            queue(&self.history, &self.store).expect("a queue").len()
+        );
+        observed.waiting
+    }
+}
+
+#[test]
+fn a_proposal_waits_and_is_made_when_it_is_accepted() {
+    let fixture = gemini();
+    fixture.propose_for_project();
+    let items = fixture.queue();
+    let shown: Vec<(&str, ItemChange, usize)> = items
+        .iter()
+        .map(|item| (item.path.as_str(), item.change, item.hunks.len()))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("MEMORY.md", ItemChange::Changed, 2),
+            ("ports.md", ItemChange::Added, 1)
+        ]
+    );
+    assert_eq!(
+        items[0].proposal.as_deref(),
+        Some(".inbox/private/extraction.patch")
+    );
+    assert_eq!(fixture.waiting(), 2);
+    let patch = fs::read(fixture.inbox("private")).expect("reads");
+    assert_eq!(fixture.accept_any(&["all"]).expect("accepts"), 1);
+    let memory = fixture.read("MEMORY.md");
+    assert!(
+        memory.starts_with("# Project Memory\n- first\n- two\n- [ports](ports.md)\n"),
+        "{memory}"
+    );
+    assert_eq!(fixture.read("ports.md"), "# Ports\n8443\n");
+    assert!(!fixture.inbox("private").exists());
+    assert_eq!(fixture.waiting(), 0, "what a person accepts is no news");
+    fixture.replay(Direction::Back);
+    assert_eq!(
+        fixture.read("MEMORY.md"),
+        "# Project Memory\n- one\n- two\n"
+    );
+    assert!(!fixture.root().join("ports.md").exists());
+    assert_eq!(fs::read(fixture.inbox("private")).expect("is back"), patch);
+    assert_eq!(fixture.waiting(), 2);
+}
+
+#[test]
+fn hunks_are_decided_about_one_by_one() {
+    let fixture = gemini();
+    fixture.propose_for_project();
+    let items = fixture.queue();
+    let second = items[0].hunks[1].id.clone();
+    fixture.accept_any(&[&second]).expect("accepts");
+    let memory = fixture.read("MEMORY.md");
+    assert!(
+        memory.starts_with("# Project Memory\n- one\n- two\n- [ports](ports.md)\n"),
+        "{memory}"
+    );
+    assert_eq!(fixture.queue().len(), 2);
+    let left: Vec<Item> = fixture.queue();
+    fixture.revert(&[&left[0].id]);
+    assert!(fixture.read("MEMORY.md").contains("- one\n"));
+    let left = fixture.queue();
+    assert_eq!((left.len(), left[0].path.as_str()), (1, "ports.md"));
+    fixture.revert(&[&left[0].hunks[0].id]);
+    assert!(!fixture.inbox("private").exists());
+    assert!(!fixture.root().join("ports.md").exists());
+    assert_eq!(fixture.waiting(), 0);
+    fixture.replay(Direction::Back);
+    assert_eq!(fixture.waiting(), 1);
+}
+
+#[test]
+fn a_proposal_for_the_users_own_file_is_made_there_and_nowhere_else() {
+    let fixture = gemini();
+    let home = fixture
+        .root()
+        .ancestors()
+        .nth(3)
+        .expect("a home")
+        .to_owned();
+    let patch = |file: PathBuf| {
+        let at = file.display();
+        format!("--- {at}\n+++ {at}\n@@ -1,2 +1,3 @@\n # Me\n - short answers\n+- no emoji\n")
+    };
+    // Any other file is left alone: settings, files of other projects, relative names.
+    for other in [
+        home.join("settings.md"),
+        home.join("tmp/other/memory/MEMORY.md"),
+        PathBuf::from("GEMINI.md"),
+    ] {
+        fixture.propose("global", &patch(other));
+        assert_eq!(fixture.queue(), []);
+    }
+    fixture.propose("private", &patch(home.join("GEMINI.md")));
+    assert_eq!(fixture.queue(), [], "not of this kind");
+    fs::remove_file(fixture.inbox("private")).expect("removes");
+    fixture.propose("global", &patch(home.join("GEMINI.md")));
+    assert_eq!(fixture.waiting(), 1);
+    fixture.accept_any(&["all"]).expect("accepts");
+    let text = fs::read_to_string(home.join("GEMINI.md")).expect("reads");
+    assert_eq!(text, "# Me\n- short answers\n- no emoji\n");
+    assert_eq!(fixture.waiting(), 0);
+}
+
+#[test]
+fn a_proposal_that_does_not_fit_any_more_changes_nothing_and_says_what_to_do() {
+    let fixture = gemini();
+    fixture.propose_for_project();
+    fixture.edit("cli", "ports.md", "# Mine\n");
+    let error = fixture
+        .accept_any(&["all"])
+        .expect_err("does not fit")
+        .to_string();
+    assert!(
+        error.contains("ports.md") && error.contains("revert the proposal"),
+        "{error}"
+    );
+    assert_eq!(fixture.read("ports.md"), "# Mine\n");
+    assert!(fixture.inbox("private").exists());
+    let moment = fixture.moment();
+    let change = plan_revert(
+        &fixture.history,
+        &fixture.store,
+        &selection(&["all"]),
+        &moment,
+    );
+    assert!(
+        change
+            .expect("can be rejected")
+            .message
+            .contains("Rejected")
+    );
+    fixture.propose("private", "no patch at all");
+    assert_eq!(fixture.queue(), []);
+}

@@ -1,0 +1,525 @@
+//! The timeline: what happened in the logs, from years down to segments and the lines that support
+//! each bullet.
+//!
+//! A log is divided into segments ([`segment`]); the summarizer ([`summarize`]) chooses points of
+//! each, every one with a [`grip`] on its lines. Days, ISO weeks, months and years choose among the
+//! points of their children. Beside them, a log has a node for the session as a whole.
+//!
+//! Everything here is derived from the corpus and can be made again: the records in the cache
+//! directory ([`mod@record`]) only save time. A grip of a log that is gone is found in them as long as
+//! the cache exists.
+
+pub mod comment;
+pub mod event;
+pub mod files;
+pub mod grip;
+pub mod json;
+pub mod node;
+pub mod outline;
+pub mod record;
+pub mod segment;
+pub mod summarize;
+mod teleport;
+mod tree;
+
+use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::core::disk::parallel::on_all_cores;
+use crate::core::disk::private;
+use crate::core::log::Agent;
+use crate::core::memory::config::TimelineSettings;
+use crate::core::search::catalog::{last_activity, listings};
+use crate::core::search::index::{Corpus, Log, Part};
+use crate::core::{Error, Result};
+
+use event::{Event, LogEvents, Place, Texts};
+use grip::{Expanded, Grip, GripState};
+use node::{Level, NodeId};
+use record::{LogRecord, Source, Stamp};
+use summarize::command::CommandSummarizer;
+use summarize::{Offline, Summarizer};
+
+pub use teleport::Teleport;
+pub use tree::{Bullet, Node};
+
+/// The timeline of some logs.
+#[derive(Debug, Clone)]
+pub struct Timeline {
+    cache: PathBuf,
+    summarizer: Arc<dyn Summarizer>,
+    /// The logs, in the order of the corpus.
+    logs: Vec<LogSlot>,
+}
+
+/// A log of the timeline.
+#[derive(Debug, Clone)]
+struct LogSlot {
+    /// Its index in the corpus.
+    number: usize,
+    /// The name of its record in the cache.
+    name: String,
+    /// Its record, which may be that of an earlier state; `None` if there is none yet.
+    record: Option<Arc<LogRecord>>,
+}
+
+/// What a build does with the records of earlier ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Records {
+    /// Uses those of logs that have not changed.
+    Use,
+    /// Makes all of them anew.
+    Rebuild,
+}
+
+/// An event with its log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogEvent {
+    /// The agent or layout.
+    pub agent: Agent,
+    /// The log's id.
+    pub log: String,
+    /// The event.
+    pub event: Event,
+}
+
+impl Timeline {
+    /// Returns the timeline of those logs of the corpus that `is_wanted` selects by their indices.
+    pub fn refresh(
+        &self,
+        corpus: &Corpus,
+        is_wanted: impl Fn(usize) -> bool,
+        records: Records,
+    ) -> Self {
+        let (mut timeline, mut outdated) = self.cached(corpus, is_wanted);
+        if records == Records::Rebuild {
+            outdated = timeline.logs.iter().map(|log| log.number).collect();
+            timeline.logs.iter_mut().for_each(|log| log.record = None);
+        }
+        timeline.update(corpus, &outdated);
+        timeline
+    }
+
+    /// Returns a timeline without logs. `cache` is its own directory; if that cannot be written,
+    /// every build starts anew.
+    pub fn empty(cache: &Path, summarizer: Arc<dyn Summarizer>) -> Self {
+        Self {
+            cache: cache.to_owned(),
+            summarizer,
+            logs: Vec::new(),
+        }
+    }
+
+    /// Returns the timeline of those logs of the corpus that `is_wanted` selects, as far as records
+    /// of them are known here or in the cache; and the logs whose records are missing or out of
+    /// date, the newest first.
+    pub fn cached(&self, corpus: &Corpus, is_wanted: impl Fn(usize) -> bool) -> (Self, Vec<usize>) {
+        let known: HashMap<&str, &Arc<LogRecord>> = self
+            .logs
+            .iter()
+            .filter_map(|log| Some((log.name.as_str(), log.record.as_ref()?)))
+            .collect();
+        let summarizer = self.summarizer.name();
+        // Copies of a log have the same segments.
+        let mut seen = HashSet::new();
+        let wanted: Vec<usize> = corpus
+            .logs()
+            .enumerate()
+            .filter(|(number, log)| {
+                let is_new = |agent| seen.insert((agent, log.id().to_owned()));
+                is_wanted(*number) && log.agent().is_some_and(is_new)
+            })
+            .map(|(number, _)| number)
+            .collect();
+        let found = on_all_cores(wanted.len(), |at| {
+            let number = wanted[at];
+            let log = corpus.log(number)?;
+            let name = record_name(&log);
+            let record = match known.get(name.as_str()) {
+                Some(record) => Some(Arc::clone(record)),
+                None => LogRecord::load(&self.cache.join(&name)).map(Arc::new),
+            };
+            let is_current = record
+                .as_ref()
+                .is_some_and(|record| record.is_current(stamp(&log), &summarizer));
+            let last = last_activity(&log);
+            let outdated = (!is_current).then_some((std::cmp::Reverse(last), number));
+            let slot = LogSlot {
+                number,
+                name,
+                record,
+            };
+            Some((slot, outdated))
+        });
+        let (logs, outdated): (Vec<LogSlot>, Vec<_>) = found.into_iter().flatten().unzip();
+        let mut outdated: Vec<_> = outdated.into_iter().flatten().collect();
+        outdated.sort_unstable();
+        let outdated = outdated.into_iter().map(|(_, number)| number).collect();
+        let timeline = Self {
+            logs,
+            ..Self::empty(&self.cache, Arc::clone(&self.summarizer))
+        };
+        (timeline, outdated)
+    }
+
+    /// Makes the records of these logs, which are indices of the corpus.
+    pub fn update(&mut self, corpus: &Corpus, outdated: &[usize]) {
+        if outdated.is_empty() {
+            return;
+        }
+        // Without the directory, no record is written.
+        drop(private::create_dir(&self.cache));
+        let logs = &self.logs;
+        let made = on_all_cores(outdated.len(), |at| {
+            let number = outdated[at];
+            let slot = logs.binary_search_by_key(&number, |log| log.number).ok()?;
+            let before = logs[slot].record.as_deref();
+            let summarizer = self.summarizer.as_ref();
+            let record = record(corpus, number, summarizer, before)?;
+            record.save(&self.cache.join(&logs[slot].name));
+            // A copy has no spare capacity: with it, the records of all logs take twice the memory.
+            Some((slot, Arc::new(record.clone())))
+        });
+        for (slot, record) in made.into_iter().flatten() {
+            self.logs[slot].record = Some(record);
+        }
+    }
+
+    /// The records that there are, in the order of the logs.
+    fn records(&self) -> impl Iterator<Item = &Arc<LogRecord>> {
+        self.logs.iter().filter_map(|log| log.record.as_ref())
+    }
+
+    /// Returns the years, newest first.
+    pub fn root(&self) -> Vec<Node> {
+        self.nodes(Level::Year)
+    }
+
+    /// Returns the nodes of a level, newest first.
+    pub fn nodes(&self, level: Level) -> Vec<Node> {
+        let tree = tree::Tree::of(self.records().map(Arc::as_ref));
+        let ids = tree.ids(level);
+        let found = ids.iter().rev().filter_map(|id| tree.node(id));
+        found.collect()
+    }
+
+    /// Returns a node; `None` if nothing happened in it.
+    pub fn node(&self, id: &NodeId) -> Option<Node> {
+        tree::Tree::of(self.records().map(Arc::as_ref)).node(id)
+    }
+
+    /// Returns those of some nodes in which something happened.
+    pub fn nodes_of(&self, ids: &[NodeId]) -> Vec<Node> {
+        let tree = tree::Tree::of(self.records().map(Arc::as_ref));
+        ids.iter().filter_map(|id| tree.node(id)).collect()
+    }
+
+    /// Returns the nodes of the sessions, in the order of the logs.
+    pub fn sessions(&self) -> Vec<Node> {
+        self.records().filter_map(|log| tree::whole(log)).collect()
+    }
+
+    /// Returns the node of a session; `None` if it is not known or nothing happened in it.
+    pub fn session(&self, agent: Agent, id: &str) -> Option<Node> {
+        let is_it = |log: &&Arc<LogRecord>| log.agent == agent && log.id == id;
+        self.records().find(is_it).and_then(|log| tree::whole(log))
+    }
+
+    /// Returns the titles of the sessions that have none of their own in their logs.
+    pub fn titles(&self, corpus: &Corpus) -> HashMap<(Agent, String), String> {
+        let untitled = self.logs.iter().filter_map(|log| {
+            let own = corpus.log(log.number)?.title();
+            log.record.as_ref().filter(|_| own.is_none())
+        });
+        let titles = untitled.filter_map(|log| {
+            let title = &log.whole.as_ref()?.title;
+            let key = (log.agent, log.id.clone());
+            (!title.is_empty()).then(|| (key, title.clone()))
+        });
+        titles.collect()
+    }
+
+    /// Returns the nodes that a query is about, the best first: their ids and those of their grips.
+    pub fn teleport(&self, query: &str, limit: usize) -> Vec<Teleport> {
+        teleport::teleport(self.records().map(Arc::as_ref), query, limit)
+    }
+
+    /// Returns a grip, also one of a log that is gone if the cache still has it.
+    pub fn grip(&self, id: &str) -> Option<Grip> {
+        let here = self.records().find_map(|log| grip_in(log, id));
+        here.or_else(|| {
+            let files = std::fs::read_dir(&self.cache).ok()?.flatten();
+            let mut paths: Vec<PathBuf> = files.map(|file| file.path()).collect();
+            paths.sort();
+            paths
+                .iter()
+                .filter_map(|path| LogRecord::load(path))
+                .find_map(|log| grip_in(&log, id))
+        })
+    }
+}
+
+fn grip_in(log: &LogRecord, id: &str) -> Option<Grip> {
+    let records = log.segments.iter().chain(&log.whole);
+    let mut grips = records.flat_map(|record| &record.points);
+    let found = grips.find(|(_, grip)| grip.id == id);
+    found.map(|(_, grip)| grip.clone())
+}
+
+/// Returns a grip's events with so many before and behind them, from the corpus.
+pub fn expand(corpus: &Corpus, grip: &Grip, before: usize, after: usize) -> Expanded {
+    match log_named_by(corpus, grip.agent, &grip.log) {
+        Some(log) => {
+            let events = LogEvents::of(corpus, log);
+            grip.expand(&events, before, after)
+        }
+        None => Expanded {
+            state: GripState::Gone,
+            before: Vec::new(),
+            excerpt: Vec::new(),
+            after: Vec::new(),
+        },
+    }
+}
+
+/// Returns the events between two times, both included, of those logs that `is_wanted` selects: by
+/// time, at most `limit`; and whether there are more.
+pub fn events_between(
+    corpus: &Corpus,
+    is_wanted: impl Fn(usize) -> bool,
+    (from, to): (i64, i64),
+    limit: usize,
+) -> (Vec<LogEvent>, bool) {
+    // The earliest ones, by time and then in the order of the logs; the latest of them on top.
+    let mut earliest: BinaryHeap<(i64, usize, usize, Place)> = BinaryHeap::new();
+    let mut has_more = false;
+    for (number, log) in corpus.logs().enumerate() {
+        let overlaps = log
+            .span()
+            .is_none_or(|(first, last)| first <= to && last >= from);
+        if !overlaps || log.agent().is_none() || !is_wanted(number) {
+            continue;
+        }
+        let events = LogEvents::of(corpus, number);
+        for (at, time) in events.times().enumerate() {
+            if !(from..=to).contains(&time) {
+                continue;
+            }
+            let is_room = earliest.len() < limit;
+            let is_earlier =
+                |last: &(i64, usize, usize, Place)| (time, number, at) < (last.0, last.1, last.2);
+            if !is_room {
+                has_more = true;
+                if !earliest.peek().is_some_and(is_earlier) {
+                    continue;
+                }
+                earliest.pop();
+            }
+            earliest.push((time, number, at, events.place(at)));
+        }
+    }
+    let found = earliest.into_sorted_vec().into_iter();
+    let found = found.filter_map(|(_, number, _, place)| {
+        let log = corpus.log(number)?;
+        Some(LogEvent {
+            agent: log.agent()?,
+            log: log.id().to_owned(),
+            event: place.read(corpus, Texts::All)?,
+        })
+    });
+    (found.collect(), has_more)
+}
+
+/// Makes the record of a log; what `before` has of the same events is taken from it.
+fn record(
+    corpus: &Corpus,
+    number: usize,
+    summarizer: &dyn Summarizer,
+    before: Option<&LogRecord>,
+) -> Option<LogRecord> {
+    let log = corpus.log(number)?;
+    let source = Source {
+        agent: log.agent()?,
+        id: log.id(),
+        cwd: log.cwd(),
+        stamp: stamp(&log),
+        summarizer,
+    };
+    let events = LogEvents::of(corpus, number);
+    Some(LogRecord::make(source, &events, before))
+}
+
+fn stamp(log: &Log<'_>) -> Stamp {
+    let (size, modified) = log.stamp();
+    // A session in a database has no size of its own.
+    let text = |part| log.text_bytes(part);
+    (
+        size,
+        modified,
+        text(Part::Words),
+        text(Part::Calls) + text(Part::Results),
+    )
+}
+
+fn record_name(log: &Log<'_>) -> String {
+    let path = log.path();
+    let name = format!("{}\n{}", path.display(), log.id());
+    format!("{}.json", &blake3::hash(name.as_bytes()).to_hex()[..32])
+}
+
+/// Finds the log of an agent with this id.
+pub fn log_named_by(corpus: &Corpus, agent: Agent, id: &str) -> Option<usize> {
+    let is_it = |log: Log<'_>| log.agent() == Some(agent) && log.id() == id;
+    corpus.logs().position(is_it)
+}
+
+/// Finds the log with this id, or the only one whose id starts with it.
+pub fn log_named(corpus: &Corpus, id: &str) -> Result<usize> {
+    if let Some(exact) = corpus.logs().position(|log| log.id() == id) {
+        return Ok(exact);
+    }
+    let mut found = corpus
+        .logs()
+        .enumerate()
+        .filter(|(_, log)| log.id().starts_with(id));
+    match (found.next(), found.next()) {
+        (Some((number, _)), None) => Ok(number),
+        (Some(_), Some(_)) => Err(Error::refused(
+            id,
+            "more than one log starts with this; give more of the id",
+        )),
+        (None, _) => Err(Error::not_found(format!("log {id}"))),
+    }
+}
+
+/// Returns for each log of a corpus whether it is a session: no subagent's, no older copy, not
+/// empty.
+pub fn sessions_of(corpus: &Corpus) -> Vec<bool> {
+    let listings = listings(corpus).into_iter();
+    listings.map(|listing| listing.unlisted.is_none()).collect()
+}
+
+/// Returns the timeline's directory, which is beside that of the corpus.
+pub fn directory(corpus_cache: &Path) -> PathBuf {
+    corpus_cache.with_file_name("timeline")
+}
+
+/// Returns the summarizer of the settings: a program, or the offline one.
+pub fn summarizer(settings: &TimelineSettings) -> Arc<dyn Summarizer> {
+    match settings.command.is_empty() {
+        true => Arc::new(Offline),
+        false => Arc::new(CommandSummarizer {
+            argv: settings.command.clone(),
+            timeout: Duration::from_secs(settings.timeout),
+        }),
+    }
+}
+
+#[cfg(test)]
+impl Timeline {
+    /// Returns the timeline of these records, in their order.
+    pub(crate) fn of_records(records: impl IntoIterator<Item = LogRecord>) -> Self {
+        let logs = records
+            .into_iter()
+            .enumerate()
+            .map(|(number, record)| LogSlot {
+                number,
+                name: record.id.clone(),
+                record: Some(Arc::new(record)),
+            });
+        Self {
+            logs: logs.collect(),
+            ..Self::empty(Path::new(""), Arc::new(Offline))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::event::EventList as _;
+    use super::*;
+    use crate::core::search::fixture::TestHome;
+
+    /// The minute of a message of a test log.
+    const fn minute(number: i64) -> i64 {
+        1_700_000_000_000 + 60_000 * number
+    }
+
+    #[test]
+    fn the_earliest_events_of_all_logs_are_given_and_whether_there_are_more() {
+        let said = |log: &str, count: usize| -> Vec<String> {
+            (0..count).map(|at| format!("{log} says {at}")).collect()
+        };
+        let home = TestHome::new(&[], &[said("one", 3), said("two", 5)]);
+        let corpus = home.corpus();
+        let texts = |span: (i64, i64), limit: usize| {
+            let (found, has_more) = events_between(&corpus, |_| true, span, limit);
+            let texts = found.iter().map(|found| found.event.text.to_string());
+            (texts.collect::<Vec<String>>(), has_more)
+        };
+        let all = (i64::MIN, i64::MAX);
+        let (everything, has_more) = texts(all, 100);
+        assert_eq!(everything.len(), 8);
+        assert!(!has_more);
+        for limit in 0..=8 {
+            let expected = everything[..limit].to_vec();
+            assert_eq!(texts(all, limit), (expected, limit < 8), "{limit}");
+        }
+        assert_eq!(
+            everything[..3],
+            ["one says 0", "two says 0", "one says 1"].map(str::to_owned)
+        );
+        let late = (minute(2), minute(3));
+        let (found, has_more) = texts(late, 10);
+        assert_eq!(found, ["one says 2", "two says 2", "two says 3"]);
+        assert!(!has_more);
+        let (none, _) = events_between(&corpus, |_| false, all, 10);
+        assert!(none.is_empty());
+    }
+
+    #[test]
+    fn an_event_whose_text_is_not_read_has_its_size() {
+        let home = TestHome::new(&[], &[]);
+        let text = "€".repeat(400);
+        let line = |content: serde_json::Value| {
+            let message = serde_json::json!({"role": "user", "content": [content]});
+            serde_json::json!({"type": "message", "timestamp": minute(0), "message": message})
+        };
+        let said = line(serde_json::json!({"type": "text", "text": "run it"}));
+        let result =
+            serde_json::json!({"type": "tool_result", "tool_use_id": "a", "content": text});
+        let log = format!("{said}\n{}\n", line(result));
+        home.write("s0/messages.jsonl", &log);
+        let corpus = home.corpus();
+        let events = LogEvents::of(&corpus, 0);
+        let read = |texts| -> Vec<(String, usize)> {
+            let events = events.read(0..events.count(), texts);
+            let read = events.map(|event| (event.text.to_string(), event.length()));
+            read.collect()
+        };
+        let said = ("run it".to_owned(), 6);
+        assert_eq!(read(Texts::All), [said.clone(), (text.clone(), 1_200)]);
+        assert_eq!(read(Texts::ButResults), [said, (String::new(), 1_200)]);
+    }
+
+    #[test]
+    fn any_of_the_events_of_a_log_can_be_read_without_the_rest() {
+        let said: Vec<String> = (0..40).map(|at| format!("message {at}")).collect();
+        let home = TestHome::new(&[], std::slice::from_ref(&said));
+        let corpus = home.corpus();
+        let events = LogEvents::of(&corpus, 0);
+        assert_eq!(events.count(), said.len());
+        for range in [0..0, 0..40, 7..9, 39..40] {
+            let read: Vec<String> = events
+                .read(range.clone(), Texts::All)
+                .map(|event| event.text.to_string())
+                .collect();
+            assert_eq!(read, said[range]);
+        }
+        assert_eq!(events.line(7), 8);
+        let times: Vec<i64> = events.times().collect();
+        assert_eq!(times[..2], [minute(0), minute(1)]);
+    }
+}

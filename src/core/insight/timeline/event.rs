@@ -1,0 +1,245 @@
+//! The events of a session: what was said and done in it, read from the corpus.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use ulid::Ulid;
+
+use super::summarize::TextAnalysis;
+use crate::core::log::{Agent, MessageKind, Origin, Role};
+use crate::core::search::index::{Corpus, MessageAt, Part};
+
+/// A message of a log as the timeline uses it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// The record's line in the log, from 1.
+    pub line: u64,
+    /// The time in milliseconds since 1970 UTC; that of the message before it if it has none.
+    pub time: i64,
+    /// The sender.
+    pub role: Role,
+    /// The kind of content.
+    pub kind: MessageKind,
+    /// The text; copies of the event share it.
+    pub text: Arc<str>,
+    /// The size of the text if it was not read, in bytes.
+    pub unread: usize,
+    /// The tool's name, for calls and results.
+    pub tool: Option<String>,
+    /// The session, in a log of several.
+    pub session: Option<String>,
+    /// What the summarizer knows about the text.
+    pub analysis: TextAnalysis,
+}
+
+impl Event {
+    /// Returns what somebody said.
+    pub fn said(line: u64, time: i64, role: Role, text: &str) -> Self {
+        Self {
+            line,
+            time,
+            role,
+            kind: MessageKind::Text,
+            text: text.into(),
+            unread: 0,
+            tool: None,
+            session: None,
+            analysis: TextAnalysis::default(),
+        }
+    }
+
+    /// Returns the size of its text, in bytes.
+    pub fn length(&self) -> usize {
+        self.text.len() + self.unread
+    }
+
+    /// Returns it without what the summarizer has found out about its text.
+    pub(super) fn without_analysis(self) -> Self {
+        Self {
+            analysis: TextAnalysis::default(),
+            ..self
+        }
+    }
+}
+
+/// Which texts of events are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Texts {
+    /// All of them.
+    All,
+    /// Those of results are not, which are most of a log.
+    ButResults,
+}
+
+/// Events in order, of which some can be read without the rest.
+pub trait EventList {
+    /// Returns how many there are.
+    fn count(&self) -> usize;
+
+    /// Returns the line of an event.
+    fn line(&self, at: usize) -> u64;
+
+    /// Reads some of them; damaged ones are left out. Texts that are in memory are not left out.
+    fn read(&self, range: Range<usize>, texts: Texts) -> impl Iterator<Item = Event>;
+}
+
+impl EventList for [Event] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn line(&self, at: usize) -> u64 {
+        self[at].line
+    }
+
+    fn read(&self, range: Range<usize>, _: Texts) -> impl Iterator<Item = Event> {
+        self[range].iter().cloned()
+    }
+}
+
+/// The events of a log. Of each, little is in memory: a log may have millions.
+#[derive(Debug)]
+pub struct LogEvents<'a> {
+    corpus: &'a Corpus,
+    places: Vec<Place>,
+}
+
+/// Where an event is in the corpus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    at: MessageAt,
+    /// The line of its record.
+    line: u64,
+    /// The time in milliseconds since 1970 UTC.
+    time: i64,
+    is_result: bool,
+}
+
+impl<'a> LogEvents<'a> {
+    /// Returns the events of a log, in its order; those of an events store by their times. Reasoning
+    /// and injected text are none. An event without a time has that of the one before it.
+    pub fn of(corpus: &'a Corpus, log: usize) -> Self {
+        let own = corpus.log(log);
+        let first = own.and_then(|log| log.span().map(|(first, _)| first).or(log.stamp().1));
+        let mut last = first.unwrap_or(0);
+        let mut places = Vec::new();
+        for at in corpus.messages(log, &Part::ALL) {
+            let Some((time, (_, kind, origin))) = corpus.outline(at) else {
+                continue;
+            };
+            if origin == Origin::Injected || kind == MessageKind::Thinking {
+                continue;
+            }
+            last = time.unwrap_or(last);
+            places.push(Place {
+                at,
+                line: corpus.line(at),
+                time: last,
+                is_result: kind == MessageKind::ToolResult,
+            });
+        }
+        if own.and_then(|log| log.agent()) == Some(Agent::Events) {
+            // Hooks of several sessions append in the order in which they get the lock.
+            places.sort_by_key(|place| place.time);
+        }
+        Self { corpus, places }
+    }
+
+    /// Returns the times of the events.
+    pub(super) fn times(&self) -> impl Iterator<Item = i64> {
+        self.places.iter().map(|place| place.time)
+    }
+
+    /// Returns where an event is.
+    pub(super) fn place(&self, at: usize) -> Place {
+        self.places[at]
+    }
+}
+
+impl EventList for LogEvents<'_> {
+    fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    fn line(&self, at: usize) -> u64 {
+        self.places[at].line
+    }
+
+    fn read(&self, range: Range<usize>, texts: Texts) -> impl Iterator<Item = Event> {
+        let places = self.places[range].iter();
+        places.filter_map(move |place| place.read(self.corpus, texts))
+    }
+}
+
+impl Place {
+    /// Reads the event; `None` if it is damaged.
+    pub(super) fn read(&self, corpus: &Corpus, texts: Texts) -> Option<Event> {
+        corpus.message(self.at, |message| {
+            let is_read = texts == Texts::All || !self.is_result;
+            let text = if is_read { message.text } else { "" };
+            Event {
+                line: message.line,
+                time: self.time,
+                role: message.role,
+                kind: message.kind,
+                text: Arc::from(text),
+                unread: message.text.len() - text.len(),
+                tool: message.tool.map(str::to_owned),
+                session: message.session.map(str::to_owned),
+                analysis: TextAnalysis::default(),
+            }
+        })
+    }
+}
+
+/// Returns the beginning of a text: at most `most` bytes, in whole characters.
+pub(super) fn begin(text: &str, most: usize) -> &str {
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Returns the id of something that is known by its time and by `name`: the same for the same
+/// input.
+pub fn stable_id(time: i64, name: &str) -> Ulid {
+    let hash = blake3::hash(name.as_bytes());
+    let random = hash.as_bytes().first_chunk().map_or(0, |bytes: &[u8; 10]| {
+        let mut wide = [0; 16];
+        wide[6..].copy_from_slice(bytes);
+        u128::from_be_bytes(wide)
+    });
+    Ulid::from_parts(u64::try_from(time).unwrap_or(0), random)
+}
+
+#[cfg(test)]
+impl Event {
+    /// Returns an event at the minute that is its line.
+    pub(crate) fn test(line: u64, role: Role, text: &str) -> Self {
+        Self::said(line, line as i64 * 60_000, role, text)
+    }
+
+    /// Returns a call of a tool.
+    pub(crate) fn call(line: u64, tool: &str, text: &str) -> Self {
+        Self {
+            kind: MessageKind::ToolCall,
+            tool: Some(tool.to_owned()),
+            ..Self::test(line, Role::Assistant, text)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_made_of_time_and_name_alone() {
+        let id = stable_id(1_700_000_000_000, "codex:a#1");
+        assert_eq!(id, stable_id(1_700_000_000_000, "codex:a#1"));
+        assert_ne!(id, stable_id(1_700_000_000_000, "codex:a#2"));
+        assert_eq!(id.timestamp_ms(), 1_700_000_000_000);
+        assert_eq!(stable_id(-5, "x").timestamp_ms(), 0);
+    }
+}

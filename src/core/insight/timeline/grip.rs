@@ -1,0 +1,232 @@
+//! Grips: links from a bullet to the lines of a log that support it.
+
+use serde::{Deserialize, Serialize};
+
+use super::event::{Event, EventList, Texts, stable_id};
+use crate::core::log::Agent;
+use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::text::display::safe_line;
+
+/// The most characters of an excerpt.
+const EXCERPT: usize = 200;
+
+/// A link to an event of a log. It has its own copy of the words that it is about, for the time
+/// when the log is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grip {
+    /// `grip:<milliseconds>:<ULID>`.
+    pub id: String,
+    /// The agent or layout of the log.
+    pub agent: Agent,
+    /// The log's id.
+    pub log: String,
+    /// The session, in a log of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The lines in the log, from 1.
+    pub first_line: u64,
+    /// The last of the lines.
+    pub last_line: u64,
+    /// The words that it is about, without secrets.
+    pub excerpt: String,
+    /// The first event.
+    pub event_id_start: String,
+    /// The last event.
+    pub event_id_end: String,
+    /// The time of the first event, in milliseconds since 1970 UTC.
+    pub timestamp: i64,
+    /// The hash of the events' text, by which a rewritten log is noticed.
+    pub hash: String,
+}
+
+/// The state of the log of a grip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GripState {
+    /// The lines are as they were.
+    Current,
+    /// The log has other text in these lines.
+    Changed,
+    /// The log cannot be found.
+    Gone,
+}
+
+impl GripState {
+    /// Returns the name used in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Current => "current",
+            Self::Changed => "changed",
+            Self::Gone => "gone",
+        }
+    }
+}
+
+/// A grip with the events around its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expanded {
+    /// Whether the log still has these lines.
+    pub state: GripState,
+    /// The events before, in order.
+    pub before: Vec<Event>,
+    /// The events of the grip.
+    pub excerpt: Vec<Event>,
+    /// The events behind.
+    pub after: Vec<Event>,
+}
+
+/// Returns the id of an event of a log.
+pub fn event_id(agent: Agent, log: &str, event: &Event) -> String {
+    let name = format!(
+        "{}:{log}#{}:{:?}:{}",
+        agent.name(),
+        event.line,
+        event.kind,
+        event.text
+    );
+    stable_id(event.time, &name).to_string()
+}
+
+fn hash(event: &Event) -> String {
+    blake3::hash(event.text.as_bytes()).to_hex()[..32].to_owned()
+}
+
+impl Grip {
+    /// Returns the grip of an event, for a clause of it.
+    pub fn new(agent: Agent, log: &str, event: &Event, clause: &str) -> Self {
+        let name = format!("{}:{log}#{}:{clause}", agent.name(), event.line);
+        let id = stable_id(event.time, &name);
+        let event_id = event_id(agent, log, event);
+        Self {
+            id: format!("grip:{}:{id}", event.time),
+            agent,
+            log: log.to_owned(),
+            session: event.session.clone(),
+            first_line: event.line,
+            last_line: event.line,
+            excerpt: excerpt(&event.text, clause),
+            event_id_start: event_id.clone(),
+            event_id_end: event_id,
+            timestamp: event.time,
+            hash: hash(event),
+        }
+    }
+
+    /// Returns the citation of its lines.
+    pub fn citation(&self) -> String {
+        cite(self.agent, &self.log, self.first_line, self.last_line)
+    }
+
+    /// Finds its events among those of its log, with so many before and behind them.
+    pub fn expand(
+        &self,
+        events: &(impl EventList + ?Sized),
+        before: usize,
+        after: usize,
+    ) -> Expanded {
+        let lines = self.first_line..=self.last_line;
+        let on_line = (0..events.count()).filter(|at| lines.contains(&events.line(*at)));
+        let on_line: Vec<usize> = on_line.collect();
+        let is_it = |at: &&usize| {
+            events
+                .read(**at..**at + 1, Texts::All)
+                .any(|event| hash(&event) == self.hash)
+        };
+        let found = on_line.iter().find(is_it);
+        let (at, state) = match (found, on_line.first()) {
+            (Some(at), _) => (*at, GripState::Current),
+            (None, Some(at)) => (*at, GripState::Changed),
+            (None, None) => {
+                return Expanded {
+                    state: GripState::Changed,
+                    before: Vec::new(),
+                    excerpt: Vec::new(),
+                    after: Vec::new(),
+                };
+            }
+        };
+        let end = events.count().min((at + 1).saturating_add(after));
+        let read = |range| events.read(range, Texts::All).collect();
+        Expanded {
+            state,
+            before: read(at.saturating_sub(before)..at),
+            excerpt: read(at..at + 1),
+            after: read(at + 1..end),
+        }
+    }
+}
+
+/// Returns the citation of lines of a log.
+pub fn cite(agent: Agent, log: &str, first: u64, last: u64) -> String {
+    let line = |line: u64| usize::try_from(line).unwrap_or(usize::MAX);
+    let citation = Citation {
+        store: Some(agent.name().to_owned()),
+        path: log.to_owned(),
+        part: CitedPart::Lines(line(first)..=line(last)),
+    };
+    citation.to_string()
+}
+
+/// Returns the text from a clause on, or from its beginning if the clause is not in it as it is.
+fn excerpt(text: &str, clause: &str) -> String {
+    let at = text.find(clause.trim_end_matches('…')).unwrap_or(0);
+    // Only the beginning is shown: secrets in the rest need not be looked for.
+    let shown = super::event::begin(&text[at..], 8 * EXCERPT);
+    let line = safe_line(shown);
+    match line.char_indices().nth(EXCERPT) {
+        Some(_) => {
+            let short: String = line.chars().take(EXCERPT - 1).collect();
+            short + "…"
+        }
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::log::Role;
+
+    #[test]
+    fn a_grip_has_its_own_words_and_the_same_id_each_time() {
+        let event = Event::test(7, Role::User, "First. Keep the lock. Then more.");
+        let grip = Grip::new(Agent::Codex, "abc", &event, "Keep the lock.");
+        assert_eq!(
+            grip,
+            Grip::new(Agent::Codex, "abc", &event, "Keep the lock.")
+        );
+        assert_eq!(grip.excerpt, "Keep the lock. Then more.");
+        assert_eq!(grip.citation(), "codex:abc#L7");
+        assert!(grip.id.starts_with("grip:420000:"), "{}", grip.id);
+        let other = Grip::new(Agent::Codex, "abc", &event, "First.");
+        assert_ne!(grip.id, other.id);
+        assert_eq!(grip.event_id_start, other.event_id_end);
+        let long = "é".repeat(500);
+        let event = Event::test(7, Role::User, &long);
+        let grip = Grip::new(Agent::Codex, "abc", &event, "x");
+        assert_eq!(grip.excerpt.chars().count(), EXCERPT);
+    }
+
+    #[test]
+    fn a_grip_of_one_event_expands_to_one_event_between_others() {
+        let texts = ["a", "b", "c", "d", "e"];
+        let events: Vec<Event> = texts
+            .iter()
+            .zip(1..)
+            .map(|(text, line)| Event::test(line, Role::User, text))
+            .collect();
+        let grip = Grip::new(Agent::Codex, "abc", &events[1], "b");
+        let found = grip.expand(&events[..], 3, 2);
+        let lines = |events: &[Event]| events.iter().map(|e| e.line).collect::<Vec<_>>();
+        assert_eq!(found.state, GripState::Current);
+        assert_eq!(lines(&found.before), [1]);
+        assert_eq!(lines(&found.excerpt), [2]);
+        assert_eq!(lines(&found.after), [3, 4]);
+        let rewritten = [Event::test(2, Role::User, "other")];
+        assert_eq!(grip.expand(&rewritten[..], 3, 3).state, GripState::Changed);
+        assert!(grip.expand(&[][..], 3, 3).excerpt.is_empty());
+        assert_eq!(
+            grip.expand(&events[..], usize::MAX, usize::MAX).after.len(),
+            3
+        );
+    }
+}

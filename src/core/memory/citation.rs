@@ -1,0 +1,185 @@
+//! Citations: `[store:]path[#part]`, as all interfaces accept and print them.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use crate::core::memory::Memory;
+use crate::core::memory::layout::Layout;
+use crate::core::text::header::lines;
+
+/// A reference to a file or a part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Citation {
+    /// The store, if one is named.
+    pub store: Option<String>,
+    /// The path inside the store.
+    pub path: String,
+    /// The cited part.
+    pub part: CitedPart,
+}
+
+/// A part of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CitedPart {
+    /// The whole file.
+    Whole,
+    /// Lines, from 1.
+    Lines(RangeInclusive<usize>),
+    /// The entry whose title has this slug.
+    Entry(String),
+}
+
+impl FromStr for Citation {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (store, rest) = match text.split_once(':') {
+            Some((name, rest)) if is_store_name(name) && !rest.is_empty() => {
+                (Some(name.to_owned()), rest)
+            }
+            _ => (None, text),
+        };
+        let (path, part) = match rest.rsplit_once('#') {
+            Some((path, part)) if !path.is_empty() => (path, part.parse::<CitedPart>()?),
+            _ => (rest, CitedPart::Whole),
+        };
+        Ok(Self {
+            store,
+            path: path.to_owned(),
+            part,
+        })
+    }
+}
+
+/// Returns whether this is a store name. Names have few special characters, so that a path
+/// with a colon is not mistaken for one.
+pub(in crate::core) fn is_store_name(name: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | '~');
+    // A single letter would be a drive.
+    name.chars().count() > 1 && name.chars().all(plain)
+}
+
+impl FromStr for CitedPart {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let lines = text.strip_prefix('L').and_then(|numbers| {
+            let (from, to) = numbers.split_once('-').unwrap_or((numbers, numbers));
+            let from = from.parse::<usize>().ok()?;
+            let to = to.trim_start_matches('L').parse::<usize>().ok()?;
+            (from >= 1 && to >= from).then_some(from..=to)
+        });
+        Ok(match lines {
+            Some(lines) => Self::Lines(lines),
+            None => Self::Entry(text.to_owned()),
+        })
+    }
+}
+
+impl fmt::Display for Citation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(store) = &self.store {
+            write!(f, "{store}:")?;
+        }
+        f.write_str(&self.path)?;
+        match &self.part {
+            CitedPart::Whole => Ok(()),
+            CitedPart::Lines(lines) if lines.start() == lines.end() => {
+                write!(f, "#L{}", lines.start())
+            }
+            CitedPart::Lines(lines) => write!(f, "#L{}-{}", lines.start(), lines.end()),
+            CitedPart::Entry(slug) => write!(f, "#{slug}"),
+        }
+    }
+}
+
+impl CitedPart {
+    /// Returns the text of this part; `None` if the file has no such part.
+    pub fn of<'a>(&self, text: &'a str, memory: &Memory, layout: Layout) -> Option<&'a str> {
+        match self {
+            Self::Whole => Some(text),
+            Self::Lines(wanted) => {
+                let mut wanted_lines = lines(text, 0)
+                    .enumerate()
+                    .filter(|(at, _)| wanted.contains(&(at + 1)));
+                let (_, first) = wanted_lines.next()?;
+                let end = wanted_lines.last().map_or(first.end, |(_, last)| last.end);
+                Some(&text[first.span.start..end])
+            }
+            Self::Entry(slug) => {
+                let entry = memory.entries.iter().find(|entry| entry.slug() == *slug);
+                match entry {
+                    Some(entry) => Some(&text[entry.span.clone()]),
+                    None if layout == Layout::Events => None,
+                    None => heading(text, slug),
+                }
+            }
+        }
+    }
+}
+
+/// Returns the section below the first heading whose title has this slug.
+fn heading<'a>(text: &'a str, slug: &str) -> Option<&'a str> {
+    let mut start: Option<(usize, usize)> = None;
+    for line in lines(text, 0) {
+        let level = line.text.len() - line.text.trim_start_matches('#').len();
+        if level == 0 || !line.text[level..].starts_with(' ') {
+            continue;
+        }
+        match start {
+            Some((at, outer)) if level <= outer => return Some(&text[at..line.span.start]),
+            Some(_) => {}
+            None if crate::core::text::header::slug(&line.text[level..]) == slug => {
+                start = Some((line.span.start, level));
+            }
+            None => {}
+        }
+    }
+    start.map(|(at, _)| &text[at..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_reads_back() {
+        for text in [
+            "detail/x.md#L10",
+            "detail/x.md#L10-12",
+            "messages.jsonl#L45",
+            "facts/user.md",
+            "episodes/2026-02.md#logger-stdout-leak-fix",
+            "shop:user_prefs.md",
+            ".memory:a.md#L1",
+        ] {
+            let citation: Citation = text.parse().expect("never fails");
+            assert_eq!(citation.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_colon_in_a_path_is_not_a_store() {
+        for text in ["a/b:c.md", "C:x.md", "a b:c.md", "name:"] {
+            let citation: Citation = text.parse().expect("never fails");
+            assert_eq!(citation.store, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn parts_are_lines_entries_or_sections() {
+        let text = "# A\nx\n## B b\ny\nz\n### C\nc\n## D\n";
+        let memory = Memory::bare("a.md", text.len() as u64);
+        let part = |part: &str| {
+            let part: CitedPart = part.parse().expect("never fails");
+            part.of(text, &memory, Layout::Index)
+        };
+        assert_eq!(part("L2"), Some("x\n"));
+        assert_eq!(part("L2-3"), Some("x\n## B b\n"));
+        assert_eq!(part("L99"), None);
+        assert_eq!(part("b-b"), Some("## B b\ny\nz\n### C\nc\n"));
+        assert_eq!(part("d"), Some("## D\n"));
+        assert_eq!(part("none"), None);
+    }
+}

@@ -1,0 +1,663 @@
+//! Discovery of the stores for a working directory.
+//!
+//! Each location is a rule of its own below, and each store carries the reason why it was
+//! found. Directories are read, memories are not opened.
+
+mod captured;
+mod claude;
+mod first;
+pub(in crate::core) mod gemini;
+mod instruction;
+mod project;
+mod searched;
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use crate::core::disk::foreign::open_regular;
+use crate::core::disk::sandbox::Root;
+use crate::core::disk::trust::{Refusal, TrustBoundary};
+use crate::core::memory::config::{Settings, expand};
+use crate::core::memory::layout::{Layout, session};
+use crate::core::memory::store::Store;
+use crate::core::{Error, Result};
+
+use captured::captured_events;
+pub use captured::{events_root, session_events_root};
+pub use claude::{claude_memory_root, claude_slug};
+pub use first::{first_store, is_first};
+use project::Project;
+pub use project::{linked_to, project_border, project_folders};
+pub use searched::{SearchedPlace, searched_places};
+
+/// The working directory and the directories of agents; provided by the caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Environment {
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// The home directory.
+    pub home: PathBuf,
+    /// Claude Code's directory.
+    pub claude: PathBuf,
+    /// The name for the project's directory that Claude Code is configured with.
+    pub claude_project: Option<String>,
+    /// Codex's directory.
+    pub codex: PathBuf,
+    /// Gemini CLI's directory.
+    pub gemini: PathBuf,
+    /// tome's own data directory.
+    pub data: PathBuf,
+}
+
+impl Environment {
+    /// The environment of a home in which agents keep their files where they do by default.
+    pub fn of_home(home: &Path, cwd: PathBuf, data: PathBuf) -> Self {
+        Self {
+            cwd,
+            home: home.to_owned(),
+            claude: home.join(".claude"),
+            claude_project: None,
+            codex: home.join(".codex"),
+            gemini: home.join(".gemini"),
+            data,
+        }
+    }
+}
+
+/// Which stores are discovered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiscoveryScope {
+    /// Stores of the current project.
+    Project,
+    /// All stores.
+    Everything,
+}
+
+/// A directory that may be a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Candidate {
+    name: String,
+    root: PathBuf,
+    layout: Option<Layout>,
+    why: String,
+    /// Whether a failure to open it is reported.
+    is_explicit: bool,
+    origin: Origin,
+}
+
+/// The source of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// The content of the project, which may not lead outside of it.
+    Project,
+    /// The home directory, the environment or the user's own settings.
+    Home,
+}
+
+/// A discovered store, and why it was found.
+#[derive(Debug)]
+pub struct FoundStore {
+    /// The store.
+    pub store: Store,
+    /// The rule that found the store, in a few words.
+    pub why: String,
+}
+
+/// A candidate that could not be opened.
+#[derive(Debug)]
+pub struct Problem {
+    /// The directory.
+    pub root: PathBuf,
+    /// What is wrong.
+    pub error: Error,
+}
+
+/// The result of discovery.
+#[derive(Debug, Default)]
+pub struct Discovered {
+    /// The stores, each with a unique name.
+    pub stores: Vec<FoundStore>,
+    /// Candidates that could not be opened.
+    pub problems: Vec<Problem>,
+    /// Paths that are not used, because they lead out of the project.
+    pub refusals: Vec<Refusal>,
+    /// Stores that would be created with their first memory.
+    pub firsts: Vec<FoundStore>,
+}
+
+/// Discovers the stores.
+pub fn discover(
+    environment: &Environment,
+    settings: &Settings,
+    scope: DiscoveryScope,
+) -> Discovered {
+    let mut found = Discovered::default();
+    let mut roots = HashSet::new();
+    let mut names = HashSet::new();
+    let project = Project::of(&environment.cwd);
+    let looking = Discovery {
+        environment,
+        settings,
+        border: project.border(environment, settings),
+        project,
+        scope,
+    };
+    for candidate in looking.candidates(&mut found.refusals) {
+        let checked = match (candidate.origin, candidate.is_explicit) {
+            (Origin::Home, _) => Ok(()),
+            (Origin::Project, true) => looking.border.check(&candidate.root),
+            (Origin::Project, false) => looking.border.check_present(&candidate.root),
+        };
+        if let Err(refusal) = checked {
+            found.refusals.push(refusal);
+            continue;
+        }
+        if !candidate.is_explicit && !candidate.root.is_dir() {
+            continue;
+        }
+        match open_candidate(&candidate) {
+            // The directory may have been replaced by a link after the check.
+            Ok(store)
+                if candidate.origin == Origin::Project
+                    && !looking.border.allows(store.root().path()) => {}
+            Ok(store) => {
+                let key = (store.root().path().to_owned(), store.layout());
+                if roots.insert(key) {
+                    let name = unique(&candidate.name, &mut names);
+                    found.stores.push(FoundStore {
+                        store: store.with_name(name),
+                        why: candidate.why,
+                    });
+                }
+            }
+            Err(error) if candidate.is_explicit || is_ambiguous(&candidate) => {
+                found.problems.push(Problem {
+                    root: candidate.root,
+                    error,
+                });
+            }
+            Err(_) => {}
+        }
+    }
+    found.refusals.dedup();
+    for layout in [Layout::Index, Layout::Coder] {
+        let stores: Vec<&Store> = found.stores.iter().map(|found| &found.store).collect();
+        if is_first(environment, layout, &stores)
+            && let Ok(Some(first)) = first_store(environment, settings, layout)
+        {
+            let name = unique(first.store.name(), &mut names);
+            found.firsts.push(FoundStore {
+                store: first.store.with_name(name),
+                why: first.why,
+            });
+        }
+    }
+    found
+}
+
+/// Opens a candidate. A store that is listed in the settings may be missing or empty.
+fn open_candidate(candidate: &Candidate) -> Result<Store> {
+    let layout = match candidate.layout {
+        None if candidate.is_explicit && is_empty(&candidate.root) => Some(Layout::Index),
+        layout => layout,
+    };
+    Store::open(&candidate.name, &candidate.root, layout)
+}
+
+/// Whether a directory is missing or empty.
+pub fn is_empty(path: &Path) -> bool {
+    match fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(e) => e.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// Whether more than one layout matches: that is reported, because the user must decide.
+fn is_ambiguous(candidate: &Candidate) -> bool {
+    Root::open(&candidate.root).is_ok_and(|root| Layout::detect(&root).len() > 1)
+}
+
+fn unique(name: &str, taken: &mut HashSet<String>) -> String {
+    // The name is part of citations: `name:path`.
+    let plain = |c: char| {
+        if c.is_alphanumeric() || "-_.".contains(c) {
+            c
+        } else {
+            '-'
+        }
+    };
+    let name: String = name.chars().map(plain).collect();
+    let name = if name.chars().count() > 1 {
+        name
+    } else {
+        format!("store-{name}")
+    };
+    let mut unique = name.clone();
+    let mut number = 2;
+    while !taken.insert(unique.clone()) {
+        unique = format!("{name}-{number}");
+        number += 1;
+    }
+    unique
+}
+
+/// The inputs of discovery.
+struct Discovery<'a> {
+    environment: &'a Environment,
+    settings: &'a Settings,
+    project: Project,
+    border: TrustBoundary,
+    scope: DiscoveryScope,
+}
+
+impl Discovery<'_> {
+    fn candidates(&self, refused: &mut Vec<Refusal>) -> Vec<Candidate> {
+        let (environment, settings, project) = (self.environment, self.settings, &self.project);
+        let mut found: Vec<Candidate> = settings
+            .stores
+            .iter()
+            .map(|store| Candidate {
+                name: store.name.clone(),
+                root: expand(&store.path, &environment.home, &environment.cwd),
+                layout: store.layout,
+                why: "named in the settings".to_owned(),
+                is_explicit: true,
+                // A relative path is relative to the current project.
+                origin: match expand(&store.path, &environment.home, Path::new("")).is_absolute() {
+                    true => Origin::Home,
+                    false => Origin::Project,
+                },
+            })
+            .collect();
+        if settings.discover_project {
+            for folder in &project.folders {
+                self.in_folder(folder, (&mut found, refused));
+            }
+        }
+        if settings.discover_home {
+            claude::claude_memory(environment, project, &self.border, (&mut found, refused));
+            let folder = environment.claude.join("agent-memory");
+            let why = "a subagent's memory, for all projects";
+            agents_in(&folder, ("user-agent", why), Origin::Home, &mut found);
+            sessions(environment, project, self.scope, &mut found);
+            lessons(environment, settings, &mut found);
+            codex_memories(environment, &mut found);
+            gemini::gemini_memory(environment, project, self.scope, &mut found);
+            captured_events(environment, self.scope, &mut found);
+            if self.scope == DiscoveryScope::Everything {
+                claude::all_claude_memories(environment, &mut found);
+            }
+        }
+        if settings.discover_project {
+            for folder in &project.folders {
+                let into = (&mut found, &mut *refused);
+                instruction::project_instructions(folder, &self.border, into);
+            }
+        }
+        if settings.discover_home {
+            let places = [
+                (&environment.claude, "claude-instructions"),
+                (&environment.codex, "codex-instructions"),
+                (&environment.gemini, "gemini-instructions"),
+                (&environment.home, "home-instructions"),
+            ];
+            for (folder, name) in places {
+                instruction::home_instructions(folder, name, &mut found);
+            }
+        }
+        found
+    }
+
+    fn in_folder(&self, folder: &Path, (found, refused): (&mut Vec<Candidate>, &mut Vec<Refusal>)) {
+        for (place, name) in PROJECT_PLACES {
+            found.push(Candidate {
+                name: name.to_owned(),
+                root: folder.join(place),
+                layout: None,
+                why: format!("{place}/ of this project"),
+                is_explicit: false,
+                origin: Origin::Project,
+            });
+        }
+        for place in ["agent-memory", "agent-memory-local"] {
+            let folder = folder.join(".claude").join(place);
+            let why = "a subagent's memory, for this project";
+            // A refused folder is reported once, not for each folder below it.
+            match self.border.check_present(&folder) {
+                Ok(()) => agents_in(&folder, ("agent", why), Origin::Project, found),
+                Err(refusal) => refused.push(refusal),
+            }
+        }
+        // The log is read elsewhere, without refusals; so the refusal is reported here.
+        let log = folder.join(AIDER_LOG);
+        refused.extend(self.border.check_present(&log).err());
+    }
+}
+
+/// The locations of stores in each folder of a project, and their names.
+const PROJECT_PLACES: [(&str, &str); 4] = [
+    (".memory", ".memory"),
+    ("memory", "memory"),
+    ("data/memory", "data-memory"),
+    (".claude/memory", "claude-memory"),
+];
+
+/// The log that Aider writes in the project itself.
+const AIDER_LOG: &str = ".aider.chat.history.md";
+
+fn agents_in(
+    folder: &Path,
+    (prefix, why): (&str, &str),
+    origin: Origin,
+    found: &mut Vec<Candidate>,
+) {
+    for agent in subfolders(folder) {
+        found.push(Candidate {
+            name: format!("{prefix}-{}", name_of(&agent)),
+            root: agent,
+            layout: Some(Layout::Index),
+            why: why.to_owned(),
+            is_explicit: false,
+            origin,
+        });
+    }
+}
+
+/// Adds the sessions of the project's folders; with `Everything`, all sessions.
+fn sessions(
+    environment: &Environment,
+    project: &Project,
+    scope: DiscoveryScope,
+    found: &mut Vec<Candidate>,
+) {
+    let all = environment.home.join(".ai/sessions");
+    let mut push = |session: PathBuf, why: &str| {
+        found.push(Candidate {
+            name: format!("session-{}", name_of(&session)),
+            root: session,
+            layout: None,
+            why: why.to_owned(),
+            is_explicit: false,
+            origin: Origin::Home,
+        });
+    };
+    for folder in &project.folders {
+        for session in subfolders(&all.join(session_slug(folder))) {
+            // Different paths share a slug; the log's first line has the real path.
+            if session_cwd(&session).is_none_or(|cwd| Path::new(&cwd) == folder) {
+                push(session, "a session held in this project");
+            }
+        }
+    }
+    if scope == DiscoveryScope::Everything {
+        for folder in subfolders(&all) {
+            for session in subfolders(&folder) {
+                push(session, "a session held elsewhere");
+            }
+        }
+    }
+}
+
+/// Returns the directory name for the sessions of a working directory.
+pub fn session_slug(cwd: &Path) -> String {
+    let path = cwd.to_string_lossy();
+    let path = path.strip_prefix('/').unwrap_or(&path);
+    format!("--{}--", path.replace(['/', '\\', ':'], "-"))
+}
+
+fn session_cwd(session: &Path) -> Option<String> {
+    const LONGEST_HEADER: u64 = 64 << 10;
+    let file = open_regular(&session.join(session::MESSAGES)).ok()?;
+    let mut line = String::new();
+    let mut reader = BufReader::new(file.take(LONGEST_HEADER));
+    reader.read_line(&mut line).ok()?;
+    let header: serde_json::Value = serde_json::from_str(&line).ok()?;
+    Some(header.get("cwd")?.as_str()?.to_owned())
+}
+
+fn lessons(environment: &Environment, settings: &Settings, found: &mut Vec<Candidate>) {
+    let named = expand(&settings.coder_path, &environment.home, &environment.cwd);
+    // As with stores: a relative path is relative to the project.
+    let origin = match expand(&settings.coder_path, &environment.home, Path::new("")).is_absolute()
+    {
+        true => Origin::Home,
+        false => Origin::Project,
+    };
+    let places = [
+        (named, origin),
+        (
+            environment.claude.join("skills/coder-memory-store"),
+            Origin::Home,
+        ),
+    ];
+    for (root, origin) in places {
+        found.push(Candidate {
+            name: "lessons".to_owned(),
+            root,
+            layout: Some(Layout::Coder),
+            why: "the coder's own lessons".to_owned(),
+            is_explicit: false,
+            origin,
+        });
+    }
+}
+
+fn codex_memories(environment: &Environment, found: &mut Vec<Candidate>) {
+    let root = environment.codex.join("memories");
+    // Codex itself refuses a linked directory here.
+    if !root.is_symlink() {
+        found.push(Candidate {
+            name: "codex".to_owned(),
+            root,
+            layout: Some(Layout::Index),
+            why: "Codex's memories".to_owned(),
+            is_explicit: false,
+            origin: Origin::Home,
+        });
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
+
+/// Returns the folders in a folder that are not hidden, sorted.
+fn subfolders(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir() && !name_of(path).starts_with('.'))
+        .collect();
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Home(tempfile::TempDir);
+
+    impl Home {
+        fn new() -> Self {
+            Self(tempfile::tempdir().expect("a temporary directory"))
+        }
+
+        fn path(&self) -> PathBuf {
+            self.0.path().canonicalize().expect("canonical")
+        }
+
+        fn file(&self, path: &str, text: &str) {
+            let path = self.path().join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+            fs::write(path, text).expect("a file");
+        }
+
+        fn environment(&self, cwd: &str) -> Environment {
+            let home = self.path();
+            let cwd = home.join(cwd);
+            fs::create_dir_all(&cwd).expect("folders");
+            Environment::of_home(&home, cwd, home.join("data"))
+        }
+
+        fn names(&self, cwd: &str, scope: DiscoveryScope) -> Vec<String> {
+            let found = discover(&self.environment(cwd), &Settings::default(), scope);
+            found
+                .stores
+                .iter()
+                .map(|found| found.store.name().to_owned())
+                .collect()
+        }
+    }
+
+    #[test]
+    fn stores_of_the_project_are_found_up_to_the_git_root() {
+        let home = Home::new();
+        home.file("work/shop/.git/HEAD", "");
+        home.file("work/shop/.memory/MEMORY.md", "# Memory\n");
+        home.file("work/shop/data/memory/facts/user.md", "# U\n");
+        home.file("work/shop/memory/main.rs", "not a store");
+        home.file("work/shop/CLAUDE.md", "# Shop\n");
+        home.file("work/shop/.claude/agent-memory/reviewer/MEMORY.md", "# M\n");
+        home.file("work/.memory/MEMORY.md", "above the git root");
+        assert_eq!(
+            home.names("work/shop/src/deep", DiscoveryScope::Project),
+            [
+                ".memory",
+                "data-memory",
+                "agent-reviewer",
+                "shop-instructions"
+            ]
+        );
+    }
+
+    #[test]
+    fn claude_memory_is_keyed_by_the_main_worktree() {
+        let home = Home::new();
+        let main = home.path().join("repo");
+        let note = home.path().join("trees/fix/.git");
+        home.file(
+            "repo/.git/worktrees/fix/gitdir",
+            &format!("{}\n", note.display()),
+        );
+        home.file(
+            "trees/fix/.git",
+            &format!("gitdir: {}/.git/worktrees/fix\n", main.display()),
+        );
+        let slug = claude_slug(&main);
+        home.file(
+            &format!(".claude/projects/{slug}/memory/MEMORY.md"),
+            "# M\n",
+        );
+        assert_eq!(
+            home.names("trees/fix/src", DiscoveryScope::Project),
+            ["claude"]
+        );
+        assert_eq!(home.names("repo", DiscoveryScope::Project), ["claude"]);
+        assert_eq!(home.names("other", DiscoveryScope::Project), [""; 0]);
+        assert_eq!(
+            home.names("other", DiscoveryScope::Everything),
+            [format!("claude{slug}")]
+        );
+    }
+
+    #[test]
+    fn the_setting_of_claude_code_moves_its_memory() {
+        let home = Home::new();
+        home.file("repo/.git/HEAD", "");
+        home.file(
+            ".claude/settings.json",
+            "{\"autoMemoryDirectory\": \"~/notes\"}",
+        );
+        home.file("notes/MEMORY.md", "# M\n");
+        assert_eq!(home.names("repo", DiscoveryScope::Project), ["claude"]);
+    }
+
+    #[test]
+    fn sessions_that_share_a_slug_are_told_apart_by_their_log() {
+        let home = Home::new();
+        let mine = home.path().join("my-app");
+        let slug = session_slug(&mine);
+        home.file(
+            &format!(".ai/sessions/{slug}/one/messages.jsonl"),
+            &format!("{{\"type\":\"session\",\"cwd\":\"{}\"}}\n", mine.display()),
+        );
+        home.file(
+            &format!(".ai/sessions/{slug}/two/messages.jsonl"),
+            "{\"type\":\"session\",\"cwd\":\"/elsewhere\"}\n",
+        );
+        home.file(
+            &format!(".ai/sessions/{slug}/three/working-memory/overview.md"),
+            "# W\n",
+        );
+        assert_eq!(
+            home.names("my-app", DiscoveryScope::Project),
+            ["session-one", "session-three"]
+        );
+        assert_eq!(home.names("my-app", DiscoveryScope::Everything).len(), 3);
+    }
+
+    #[test]
+    fn slugs_are_as_the_agents_make_them() {
+        assert_eq!(
+            session_slug(Path::new("/Users/genius/project/myapp")),
+            "--Users-genius-project-myapp--"
+        );
+        assert_eq!(session_slug(Path::new("/")), "----");
+        assert_eq!(claude_slug(Path::new("/a/b.c_d")), "-a-b-c-d");
+    }
+
+    #[test]
+    fn a_store_that_could_be_two_things_is_reported_not_guessed() {
+        let home = Home::new();
+        home.file("p/.memory/MEMORY.md", "# M\n");
+        home.file("p/.memory/facts/user.md", "# U\n");
+        let found = discover(
+            &home.environment("p"),
+            &Settings::default(),
+            DiscoveryScope::Project,
+        );
+        assert!(found.stores.is_empty());
+        let message = found.problems[0].error.to_string();
+        assert!(message.contains("index or facts"), "{message}");
+    }
+
+    #[test]
+    fn the_private_memory_that_gemini_keeps_of_a_project_is_found() {
+        let home = Home::new();
+        home.file(".gemini/tmp/shop/memory/MEMORY.md", "# Project Memory\n");
+        home.file(".gemini/tmp/other/memory/MEMORY.md", "# Project Memory\n");
+        let project = home.environment("p").cwd;
+        let known = serde_json::json!({"projects": {project.to_str().expect("a path"): "shop"}});
+        home.file(".gemini/projects.json", &known.to_string());
+        assert_eq!(home.names("p", DiscoveryScope::Project), ["gemini"]);
+        assert_eq!(
+            home.names("p", DiscoveryScope::Everything),
+            ["gemini", "gemini-other"]
+        );
+    }
+
+    #[test]
+    fn lessons_codex_and_instructions_of_the_home_are_found() {
+        let home = Home::new();
+        home.file(".sonph-code-memory/semantic/semantic.md", "**Title:** t\n");
+        home.file(".codex/memories/MEMORY.md", "# Task Group: x\n");
+        home.file(".codex/AGENTS.md", "# A\n");
+        home.file(".gemini/GEMINI.md", "# G\n");
+        assert_eq!(
+            home.names("p", DiscoveryScope::Project),
+            [
+                "lessons",
+                "codex",
+                "codex-instructions",
+                "gemini-instructions"
+            ]
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! Claude Code's own memory of the project, in the directory that its settings give.
+
+use std::path::{Path, PathBuf};
+
+use super::{Candidate, Environment, Origin, Project, name_of, subfolders};
+use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
+use crate::core::disk::trust::{Refusal, TrustBoundary};
+use crate::core::memory::config::{Settings, expand};
+use crate::core::memory::layout::Layout;
+
+/// Adds Claude Code's own memory of the project.
+pub(super) fn claude_memory(
+    environment: &Environment,
+    project: &Project,
+    border: &TrustBoundary,
+    (found, refused): (&mut Vec<Candidate>, &mut Vec<Refusal>),
+) {
+    let mut push = |root: PathBuf, why: &str| {
+        found.push(Candidate {
+            name: "claude".to_owned(),
+            root,
+            layout: Some(Layout::Index),
+            why: why.to_owned(),
+            is_explicit: false,
+            origin: Origin::Home,
+        });
+    };
+    if let Some(elsewhere) = auto_memory_directory(environment, project, (border, refused)) {
+        push(elsewhere, "autoMemoryDirectory of Claude Code");
+    }
+    let projects = environment.claude.join("projects");
+    let why = "Claude Code's memory of this project";
+    if let Some(name) = &environment.claude_project {
+        push(projects.join(name).join("memory"), why);
+    }
+    let slug = claude_slug(&project.shared_root);
+    if slug.len() <= LONGEST_SLUG {
+        push(projects.join(slug).join("memory"), why);
+        return;
+    }
+    // A long name is cut and ends in a hash that only Claude Code computes.
+    let start = &slug[..LONGEST_SLUG];
+    for folder in subfolders(&projects) {
+        if name_of(&folder).starts_with(start) {
+            push(folder.join("memory"), why);
+        }
+    }
+}
+
+/// Returns the directory of Claude Code's own memory of the project; it may not exist.
+pub fn claude_memory_root(environment: &Environment, settings: &Settings) -> Option<PathBuf> {
+    let project = Project::of(&environment.cwd);
+    let border = project.border(environment, settings);
+    let (mut found, mut refused) = (Vec::new(), Vec::new());
+    claude_memory(environment, &project, &border, (&mut found, &mut refused));
+    // The directory of the settings comes first, then the one that a variable names.
+    found.into_iter().next().map(|candidate| candidate.root)
+}
+
+const LONGEST_SLUG: usize = 200;
+
+/// Returns the name of a project's directory in Claude Code.
+pub fn claude_slug(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    path.chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect()
+}
+
+/// Returns the `autoMemoryDirectory` of Claude Code's settings; the most specific file wins. A
+/// directory in a project's own settings must be inside the trust boundary.
+fn auto_memory_directory(
+    environment: &Environment,
+    project: &Project,
+    (border, refused): (&TrustBoundary, &mut Vec<Refusal>),
+) -> Option<PathBuf> {
+    let root = project.root();
+    for name in [".claude/settings.local.json", ".claude/settings.json"] {
+        let file = root.join(name);
+        let allowed = border.check_present(&file).and_then(|()| {
+            let named = directory_of(&file, environment, root);
+            let checked = named.as_ref().map(|named| border.check_named(&file, named));
+            checked.transpose().map(|_| named)
+        });
+        match allowed {
+            Ok(None) => {}
+            Ok(Some(directory)) => return Some(directory),
+            Err(refusal) => refused.push(refusal),
+        }
+    }
+    directory_of(&environment.claude.join("settings.json"), environment, root)
+}
+
+/// Returns the directory that one settings file gives.
+fn directory_of(file: &Path, environment: &Environment, root: &Path) -> Option<PathBuf> {
+    let text = read_text(file, LARGEST_SETTINGS).ok()??;
+    let settings: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let path = settings.get("autoMemoryDirectory")?.as_str()?;
+    Some(expand(path, &environment.home, root))
+}
+
+pub(super) fn all_claude_memories(environment: &Environment, found: &mut Vec<Candidate>) {
+    for folder in subfolders(&environment.claude.join("projects")) {
+        found.push(Candidate {
+            name: format!("claude{}", name_of(&folder)),
+            root: folder.join("memory"),
+            layout: Some(Layout::Index),
+            why: "Claude Code's memory of another project".to_owned(),
+            is_explicit: false,
+            origin: Origin::Home,
+        });
+    }
+}

@@ -1,0 +1,63 @@
+//! The location of a store that does not exist yet and is created with its first memory.
+
+use std::path::Path;
+
+use super::{Environment, FoundStore, Project};
+use crate::core::Result;
+use crate::core::memory::config::{Settings, expand};
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
+
+/// Returns the store that the first memory of this layout creates, missing or empty; `None` if
+/// the layout has no location of its own, or would not be discovered there.
+///
+/// A location that leads out of the project is an error.
+pub fn first_store(
+    environment: &Environment,
+    settings: &Settings,
+    layout: Layout,
+) -> Result<Option<FoundStore>> {
+    let project = Project::of(&environment.cwd);
+    let (name, root) = match layout {
+        Layout::Index if settings.discover_project => (".memory", project.root().join(".memory")),
+        Layout::Facts if settings.discover_project => {
+            ("data-memory", project.root().join("data/memory"))
+        }
+        Layout::Coder if settings.discover_home => {
+            let root = expand(&settings.coder_path, &environment.home, &environment.cwd);
+            ("lessons", root)
+        }
+        _ => return Ok(None),
+    };
+    let border = project.border(environment, settings);
+    border.check(&root)?;
+    let store = Store::open(name, &root, Some(layout))?;
+    let is_other = |known: &Layout| *known != layout;
+    if Layout::detect(store.root()).iter().any(is_other) {
+        // The directory has another layout; the user must decide which store it is.
+        return Ok(None);
+    }
+    Ok(Some(FoundStore {
+        store,
+        why: "not there yet; the first memory makes it".to_owned(),
+    }))
+}
+
+/// Whether a memory of this layout would be the first of its kind beside `stores`. There are
+/// two kinds: lessons, and all other memories of a project. Stores of subagents, and Codex's
+/// memories of all projects, do not count, since new memories do not belong there.
+pub fn is_first(environment: &Environment, layout: Layout, stores: &[&Store]) -> bool {
+    let is_like = |store: &&&Store| match layout {
+        Layout::Coder => store.layout() == Layout::Coder,
+        _ => matches!(store.layout(), Layout::Index | Layout::Facts),
+    };
+    let is_other = |store: &Store| {
+        let root = store.root().path();
+        let folder = root.parent().and_then(Path::file_name);
+        let is_subagents =
+            folder.is_some_and(|name| name == "agent-memory" || name == "agent-memory-local");
+        let codex = environment.codex.join("memories");
+        is_subagents || codex.canonicalize().is_ok_and(|codex| root == codex)
+    };
+    !stores.iter().filter(is_like).any(|store| !is_other(store))
+}

@@ -1,0 +1,422 @@
+//! index: `MEMORY.md` and typed files beside it, as Claude Code keeps its own memory.
+//!
+//! The index is loaded into every prompt. A generated index is generated again at every change; a
+//! hand-written one is edited line by line.
+
+mod limit;
+mod page;
+mod typed;
+
+use super::{
+    IndexUpdate, Matching, Operation, Patch, Rules, TouchedFile, View, WriteInput, append_entry,
+    patched,
+};
+use crate::core::disk::sandbox::{FoundFile, Root};
+use crate::core::memory::layout::FileView;
+use crate::core::memory::store::Store;
+use crate::core::memory::{FileKind, Memory, stem};
+use crate::core::text::header::frontmatter::Frontmatter;
+use crate::core::text::header::{lines, newline};
+use crate::core::text::one_line;
+use crate::core::{Error, Result};
+
+use limit::cut;
+pub use limit::{newly_unseen, unseen};
+pub use page::{generate_index, is_generated, is_list, with_line_for};
+use page::{index_hook, regenerated, repair_index, update_index_line};
+pub(super) use typed::has_typed_file;
+
+/// The name of the index file.
+pub const INDEX: &str = "MEMORY.md";
+
+/// The index of an empty store.
+pub const EMPTY_INDEX: &str = "# Memory\n\n(empty)\n";
+
+/// The types that an agent may use, each with a description.
+pub const TYPES: [(&str, &str); 4] = [
+    ("user", "who the user is: role, preferences, knowledge"),
+    ("feedback", "how the user wants the work done, and why"),
+    (
+        "project",
+        "goals, decisions and state that the code does not show",
+    ),
+    ("reference", "where to find things outside the project"),
+];
+
+/// How many lines of the index an agent reads.
+pub const BUDGET_LINES: usize = 200;
+
+/// How many bytes of the index an agent reads.
+pub const BUDGET_BYTES: usize = 25_000;
+
+/// Where the memories are: a folder, and how many folders deep.
+const SEARCHED: (&str, usize) = ("", 4);
+
+const NOT_DELETABLE: &str = "the index cannot be deleted; delete the memories it lists";
+
+/// The index layout.
+#[derive(Debug)]
+pub struct Index;
+
+impl Rules for Index {
+    fn allow(&self, operation: Operation, file: &str, root: &Root) -> Result<()> {
+        if file.eq_ignore_ascii_case(INDEX) {
+            return match operation {
+                Operation::Patch => Ok(()),
+                Operation::Delete => Err(Error::refused(file, NOT_DELETABLE)),
+                Operation::Write | Operation::Append | Operation::Rename => {
+                    Err(super::generated_file_error(file))
+                }
+            };
+        }
+        if !file.ends_with(".md") {
+            return Err(Error::refused(
+                file,
+                "memories here are Markdown files; end the name in .md",
+            ));
+        }
+        if file.contains('/') && !root.has(file) && operation != Operation::Delete {
+            return Err(Error::refused(
+                file,
+                format!(
+                    "this layout keeps new memories in one folder; write {} instead",
+                    file.replace('/', "_")
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    fn searched(&self) -> Option<(&'static str, usize)> {
+        Some(SEARCHED)
+    }
+
+    fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
+        let (folder, depth) = SEARCHED;
+        let mut found = root.markdown(folder, depth)?;
+        found.retain(|file| file.path != INDEX);
+        Ok(found)
+    }
+
+    fn rank(&self, file: &str) -> u8 {
+        u8::from(file.contains('/'))
+    }
+
+    fn kind(&self, file: &str) -> FileKind {
+        match file {
+            INDEX => FileKind::Index,
+            _ => FileKind::Memory,
+        }
+    }
+
+    fn read(&self, file: &str, text: &str) -> Memory {
+        let mut memory = Memory::bare(file, text.len() as u64);
+        memory.kind = self.kind(file);
+        let Some(head) = Frontmatter::parse(text) else {
+            memory.problem = unclosed(text).then(|| UNCLOSED.to_owned());
+            return memory;
+        };
+        let field = |key: &str| {
+            let value = head.get(key).filter(|value| !value.is_empty());
+            value.map(str::to_owned)
+        };
+        let said_anywhere = |key: &str| {
+            let value = head.get_anywhere(key).filter(|value| !value.is_empty());
+            value.map(str::to_owned)
+        };
+        if let Some(name) = field("name") {
+            memory.title = name;
+        }
+        memory.summary = field("description").unwrap_or_default();
+        memory.category = said_anywhere("type");
+        memory.created = said_anywhere("created");
+        memory.updated = said_anywhere("updated").or_else(|| said_anywhere("modified"));
+        memory.body = head.body()..text.len();
+        memory
+    }
+
+    fn compose(&self, planned: &dyn FileView, input: &WriteInput<'_>) -> Result<String> {
+        let fields = input.fields;
+        let category = fields.category.as_deref().map(str::trim);
+        if let Some(given) = category
+            && !TYPES.iter().any(|(name, _)| *name == given)
+        {
+            return Err(bad_type(given));
+        }
+        let given = [
+            ("name", fields.name.as_deref()),
+            ("description", fields.description.as_deref()),
+            ("type", category),
+        ];
+        for text in [Some(input.content), input.old].into_iter().flatten() {
+            if unclosed(text) {
+                return Err(Error::Invalid {
+                    path: input.file.into(),
+                    line: 1,
+                    message: UNCLOSED.to_owned(),
+                });
+            }
+        }
+        let today = planned.moment().today.to_string();
+        if Frontmatter::parse(input.content).is_some_and(|head| !head.is_empty()) {
+            return Ok(with_fields(input.content, &given, None));
+        }
+        if let Some(old) = input.old
+            && let Some(head) = Frontmatter::parse(old)
+        {
+            let stamp = head.get_anywhere("modified").is_none() || head.get("updated").is_some();
+            let whole = with_fields(old, &given, stamp.then_some(&today));
+            let end = Frontmatter::parse(&whole).map_or(0, |head| head.body());
+            let nl = newline(old);
+            let body = input.content.trim_end_matches(['\r', '\n']);
+            let body = body.replace("\r\n", "\n").replace('\n', nl);
+            return Ok(format!("{}{nl}{body}{nl}", &whole[..end]));
+        }
+        let Some(category) = category else {
+            return Err(Error::refused(
+                input.file,
+                "a memory without a header needs a type: user, feedback, project or reference",
+            ));
+        };
+        let name = fields.name.as_deref().unwrap_or(stem(input.file));
+        let first = lines(input.content, 0).find(|line| !line.text.trim().is_empty());
+        let first = first.map_or("", |line| line.text.trim_start_matches(['#', ' ']));
+        let description = fields.description.as_deref().unwrap_or(first);
+        Ok(format!(
+            "---\nname: {}\ndescription: {}\ntype: {category}\nupdated: {today}\n---\n\n{}\n",
+            one_line(name),
+            one_line(description),
+            input.content.strip_suffix('\n').unwrap_or(input.content),
+        ))
+    }
+
+    fn append(&self, planned: &dyn FileView, input: &WriteInput<'_>) -> Result<String> {
+        match input.old {
+            Some(old) => Ok(with_updated_today(
+                append_entry(old, input.content),
+                planned,
+            )),
+            None => self.compose(planned, input),
+        }
+    }
+
+    fn patch(
+        &self,
+        planned: &dyn FileView,
+        (file, text): (&str, &str),
+        patches: &[Patch],
+        matching: Matching,
+    ) -> Result<String> {
+        let text = patched((file, text), patches, matching)?;
+        Ok(match file {
+            INDEX => text,
+            _ => with_updated_today(text, planned),
+        })
+    }
+
+    fn is_index_generated(&self, planned: &dyn FileView) -> Result<bool> {
+        let text = planned.text(INDEX)?;
+        Ok(text.is_none_or(|text| is_generated(&text)))
+    }
+
+    fn update_index(&self, planned: &mut dyn FileView, touched: &[TouchedFile]) -> Result<()> {
+        let itself = TouchedFile::Edited(INDEX.to_owned());
+        if touched.contains(&itself) {
+            // An edit of the index itself is taken as it is.
+            return Ok(());
+        }
+        let after = planned.memories_after()?;
+        let Some(mut text) = planned.text(INDEX)? else {
+            return planned.set_derived(INDEX, generate_index(&after));
+        };
+        if let Some(made) = regenerated(planned, &text, &after)? {
+            return planned.set_derived(INDEX, made);
+        }
+        for touch in touched {
+            text = update_index_line(planned, text, touch)?;
+        }
+        planned.set_derived(INDEX, text)
+    }
+
+    fn rebuild_index(&self, planned: &mut dyn FileView, how: IndexUpdate) -> Result<()> {
+        let memories = planned.memories_before()?.to_vec();
+        let text = planned.text(INDEX)?;
+        let kept = match (how, text) {
+            (_, None) if memories.is_empty() => EMPTY_INDEX.to_owned(),
+            (IndexUpdate::Rewrite, _) | (_, None) => generate_index(&memories),
+            (IndexUpdate::Repair, Some(text)) if text == EMPTY_INDEX && memories.is_empty() => text,
+            (IndexUpdate::Repair, Some(text)) => match regenerated(planned, &text, &memories)? {
+                Some(made) => made,
+                None => repair_index(&text, &memories, planned)?,
+            },
+        };
+        planned.set_derived(INDEX, kept)
+    }
+
+    fn view(&self, store: &Store, view: View) -> Result<String> {
+        if view == View::Index {
+            let text = store.text(INDEX)?.unwrap_or_else(|| EMPTY_INDEX.to_owned());
+            return Ok(cut(&text, BUDGET_LINES, usize::MAX));
+        }
+        let rows: Vec<String> = store.list()?.iter().map(row).collect();
+        Ok(if rows.is_empty() {
+            "(no memory files yet)".to_owned()
+        } else {
+            rows.join("\n")
+        })
+    }
+
+    fn context(&self, store: &Store) -> Result<String> {
+        let text = store.text(INDEX)?.unwrap_or_else(|| EMPTY_INDEX.to_owned());
+        let types: Vec<String> = TYPES
+            .iter()
+            .map(|(name, meaning)| format!("- {name}: {meaning}"))
+            .collect();
+        Ok(format!(
+            "{PROTOCOL}\n\nMemory types:\n{}\n\nCurrent memory index:\n\n{}",
+            types.join("\n"),
+            cut(&text, BUDGET_LINES, BUDGET_BYTES),
+        ))
+    }
+
+    fn format_error(&self, error: &Error) -> String {
+        match error {
+            Error::NotFound { path } => format!("Error: Memory file '{path}' not found."),
+            Error::TextMissing { path } => format!("Error: Text not found in {path}"),
+            Error::BadType { .. } => format!("Error: {error}"),
+            Error::Refused { reason, .. } if reason == NOT_DELETABLE => {
+                "Error: Cannot delete the index file.".to_owned()
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
+const PROTOCOL: &str = "\
+Persistent memory is kept in files that outlive this conversation:
+1. The index below lists every memory with a one-line description.
+2. A memory's file holds the detail; it is read when its line bears on the task at hand.
+3. A lasting fact about the user, their feedback, the project or a reference is stored as a memory of that type.
+4. A memory that covers the subject already is updated; a second one is not made.
+5. A memory that turns out wrong or outdated is corrected or deleted.";
+
+const UNCLOSED: &str = "the frontmatter that starts here is never closed; add a line --- after it";
+
+/// Whether the frontmatter is never closed, so that it cannot be separated from the body.
+fn unclosed(text: &str) -> bool {
+    let first = lines(text.trim_start_matches('\u{feff}'), 0).next();
+    first.is_some_and(|line| line.text.trim_end() == "---") && Frontmatter::parse(text).is_none()
+}
+
+fn bad_type(given: &str) -> Error {
+    let allowed: Vec<&str> = TYPES.iter().map(|(name, _)| *name).collect();
+    Error::BadType {
+        given: given.to_owned(),
+        allowed: allowed.join(", "),
+    }
+}
+
+/// `text` with the given fields set, and `updated` if a date is given.
+fn with_fields(text: &str, fields: &[(&str, Option<&str>)], updated: Option<&String>) -> String {
+    let stamp = ("updated", updated.map(String::as_str));
+    let mut text = text.to_owned();
+    for (key, value) in fields.iter().copied().chain([stamp]) {
+        if let Some(value) = value
+            && let Some(head) = Frontmatter::parse(&text)
+        {
+            text = head.set(&text, key, value);
+        }
+    }
+    text
+}
+
+/// `text` with today's date in the header, if it has an `updated` field.
+fn with_updated_today(text: String, planned: &dyn FileView) -> String {
+    match Frontmatter::parse(&text) {
+        Some(head) if head.get("updated").is_some() => {
+            head.set(&text, "updated", &planned.moment().today.to_string())
+        }
+        _ => text,
+    }
+}
+
+/// A line of the list of files.
+fn row(memory: &Memory) -> String {
+    let category = memory.category.as_deref().unwrap_or("other");
+    let updated = memory.updated.as_deref().unwrap_or("unknown");
+    let day = updated.split('T').next().unwrap_or(updated);
+    format!(
+        "  {}  [{category}]  {}  (updated: {day})",
+        memory.path,
+        index_hook(memory)
+    )
+}
+
+/// The memories that a hand-written index without a list does not link to, so that agents do not
+/// learn of them. tome does not add lines to such an index.
+pub fn unlisted(store: &Store) -> Result<Vec<Memory>> {
+    let Some(text) = store.text(INDEX)?.filter(|text| !is_list(text)) else {
+        return Ok(Vec::new());
+    };
+    if is_generated(&text) {
+        return Ok(Vec::new());
+    }
+    let memories = store.list()?;
+    let missing = page::unlinked(&text, &memories).into_iter();
+    let missing = missing.filter(|memory| !text.contains(&memory.path));
+    Ok(missing.cloned().collect())
+}
+
+/// The paths of the memories that the text of an index does not name, so that agents do not
+/// learn of them.
+pub fn missing(text: &str, memories: &[Memory]) -> Vec<String> {
+    let unlinked = page::unlinked(text, memories).into_iter();
+    let missing = unlinked.filter(|memory| has_header(memory) && !text.contains(&memory.path));
+    missing.map(|memory| memory.path.clone()).collect()
+}
+
+/// Whether a file has a memory's header. Codex, for example, keeps other files beside its index.
+pub fn has_header(memory: &Memory) -> bool {
+    memory.category.is_some() || !memory.summary.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(path: &str, text: &str) -> Memory {
+        Index.read(path, text)
+    }
+
+    #[test]
+    fn the_index_is_no_memory_and_memories_beside_it_come_first() {
+        assert_eq!(memory(INDEX, "# Memory\n").kind, FileKind::Index);
+        assert_eq!(memory("a.md", "text").kind, FileKind::Memory);
+        assert!(Index.rank("z.md") < Index.rank("a/b.md"));
+        let with = |head: &str| has_header(&memory("a.md", &format!("---\n{head}\n---\n")));
+        assert!(with("type: user") && with("description: d"));
+        assert!(!with("other: x"));
+    }
+
+    #[test]
+    fn the_generated_index_groups_by_type_and_falls_back_to_the_stem() {
+        let memories = [
+            memory(
+                "a.md",
+                "---\nname: A\ndescription: da\ntype: project\n---\n",
+            ),
+            memory("b.md", "no header"),
+            memory(
+                "c.md",
+                "---\nname: C\ndescription: dc\nmetadata:\n  type: user\n---\n",
+            ),
+            memory("d.md", "---\nname: D\ntype: handoff\n---\n"),
+            memory("sub/e.md", "---\nname: E\ntype: user\n---\n"),
+        ];
+        assert_eq!(
+            generate_index(&memories),
+            "# Memory\n\n## User\n- [C](c.md) - dc\n\n## Project\n- [A](a.md) - da\n\n## Other\n- [b](b.md) - b\n- [D](d.md) - d\n"
+        );
+        assert_eq!(generate_index(&[]), "# Memory\n");
+    }
+}

@@ -1,0 +1,419 @@
+//! `MEMORY.md` itself: generated as a whole, or, if hand-written, updated line by line.
+//!
+//! The form of the text decides which it is. A generated index is `# Memory`, then sections with
+//! the five names in their order, each with only lines `- [name](file) - description` sorted by
+//! file. It is generated again at every change, so files that other programs added, deleted or
+//! changed are listed as well. Any other index is hand-written: only the lines of the touched files
+//! are edited.
+//!
+//! In an index of the generated form a user may have reworded a line. Text that differs from the
+//! file's is kept, unless the file was changed after the index was written: then the text is
+//! outdated. [`is_newer`] defines what counts as after.
+
+use std::collections::{HashMap, HashSet};
+
+use super::super::TouchedFile;
+use super::super::listing::{self, LinkDestination, ListItem, is_newer};
+use super::{EMPTY_INDEX, INDEX, TYPES};
+use crate::core::Result;
+use crate::core::memory::layout::FileView;
+use crate::core::memory::{Memory, stem};
+use crate::core::text::header::{in_crlf, is_crlf, replaced};
+use crate::core::text::link::{self, Link, LinkSyntax};
+use crate::core::text::one_line;
+
+const SECTIONS: [&str; 5] = ["User", "Feedback", "Project", "Reference", "Other"];
+
+/// The memories that an index lists: those in the same folder.
+pub(super) fn listed_memories(memories: &[Memory]) -> impl Iterator<Item = &Memory> {
+    memories.iter().filter(|memory| !memory.path.contains('/'))
+}
+
+/// The index as tome generates it.
+pub fn generate_index(memories: &[Memory]) -> String {
+    generated_with(memories, |memory| (label_of(memory), index_hook(memory)))
+}
+
+/// The generated index, with the title and the hook of each line from `words`.
+fn generated_with(memories: &[Memory], words: impl Fn(&Memory) -> (String, String)) -> String {
+    let mut index = "# Memory\n".to_owned();
+    for section in SECTIONS {
+        let mut members = listed_memories(memories)
+            .filter(|memory| section_of(memory) == section)
+            .peekable();
+        if members.peek().is_none() {
+            continue;
+        }
+        index.push_str(&format!("\n## {section}\n"));
+        for memory in members {
+            let (label, hook) = words(memory);
+            index.push_str(&listing::line_of(&label, &memory.path, &hook));
+            index.push('\n');
+        }
+    }
+    index
+}
+
+fn section_of(memory: &Memory) -> &'static str {
+    let category = memory.category.as_deref().unwrap_or_default();
+    let known = TYPES.iter().position(|(name, _)| *name == category);
+    known.map_or("Other", |at| SECTIONS[at])
+}
+
+fn name_of(memory: &Memory) -> String {
+    one_line(&memory.title)
+}
+
+fn label_of(memory: &Memory) -> String {
+    listing::label(&name_of(memory))
+}
+
+pub(super) fn index_hook(memory: &Memory) -> String {
+    match one_line(&memory.summary) {
+        none if none.is_empty() => one_line(stem(&memory.path)),
+        summary => summary,
+    }
+}
+
+/// A line of a generated index, as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct IndexLine {
+    file: String,
+    title: String,
+    hook: String,
+}
+
+impl IndexLine {
+    /// Parses the line; `None` if tome could not have written it.
+    fn parse(line: &str) -> Option<Self> {
+        let bullet = listing::bullets(line).pop()?;
+        let (title, hook) = (bullet.title(line), bullet.hook(line));
+        let file = bullet.target.clone();
+        let made = |address: &str| format!("- [{title}]({address}) - {hook}") == line;
+        let is_made = made(&link::address(&file)) || made(&file);
+        let is_file = file.ends_with(".md") && !file.contains('/');
+        (is_made && is_file && !hook.is_empty()).then(|| Self {
+            title: title.to_owned(),
+            hook: hook.to_owned(),
+            file,
+        })
+    }
+}
+
+/// The lines of an index in the generated form; `None` for any other.
+fn listed(text: &str) -> Option<Vec<IndexLine>> {
+    let text = match is_crlf(text) {
+        true => text.replace("\r\n", "\n"),
+        false => text.to_owned(),
+    };
+    if text == EMPTY_INDEX {
+        return Some(Vec::new());
+    }
+    let rest = text.strip_prefix("# Memory\n")?;
+    if rest.contains('\r') || !(rest.is_empty() || rest.ends_with('\n')) {
+        return None;
+    }
+    let mut found: Vec<IndexLine> = Vec::new();
+    let mut sections = SECTIONS.iter();
+    let mut lines = rest.lines().peekable();
+    while let Some(blank) = lines.next() {
+        let name = lines.next()?.strip_prefix("## ")?;
+        if !blank.is_empty() || !sections.any(|section| *section == name) {
+            return None;
+        }
+        let first = found.len();
+        while let Some(line) = lines.next_if(|line| !line.is_empty()) {
+            found.push(IndexLine::parse(line)?);
+        }
+        let section = &found[first..];
+        let is_sorted = section.windows(2).all(|pair| pair[0].file < pair[1].file);
+        if section.is_empty() || !is_sorted {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// Whether the text has the form of a generated index.
+pub fn is_generated(text: &str) -> bool {
+    listed(text).is_some()
+}
+
+/// An index in the generated form, generated again from the memories `after` a change; `None` if it
+/// is hand-written. Reworded lines are kept.
+pub(super) fn regenerated(
+    planned: &dyn FileView,
+    text: &str,
+    after: &[Memory],
+) -> Result<Option<String>> {
+    let Some(listed) = listed(text) else {
+        return Ok(None);
+    };
+    let written = planned.modified(INDEX);
+    let listed: HashMap<&str, &IndexLine> = listed.iter().map(|l| (l.file.as_str(), l)).collect();
+    let before: HashMap<&str, &Memory> = listed_memories(planned.memories_before()?)
+        .map(|memory| (memory.path.as_str(), memory))
+        .collect();
+    let words = |memory: &Memory| {
+        let own = (label_of(memory), index_hook(memory));
+        let path = planned.renamed_from(&memory.path).unwrap_or(&memory.path);
+        let (Some(line), Some(old)) = (listed.get(path), before.get(path)) else {
+            return own;
+        };
+        if is_newer(old.modified, written) {
+            return own;
+        }
+        (
+            kept(&line.title, &label_of(old), own.0),
+            kept(&line.hook, &index_hook(old), own.1),
+        )
+    };
+    let made = generated_with(after, words);
+    Ok(Some(match is_crlf(text) {
+        true => in_crlf(&made),
+        false => made,
+    }))
+}
+
+/// The text of a line if it was reworded, and the text from the file otherwise.
+fn kept(written: &str, made: &str, own: String) -> String {
+    match written == made {
+        true => own,
+        false => written.to_owned(),
+    }
+}
+
+/// The text for a memory in a hand-written list.
+struct LineText {
+    title: String,
+    hook: String,
+}
+
+impl LineText {
+    fn of(memory: &Memory) -> Self {
+        Self {
+            title: name_of(memory),
+            hook: index_hook(memory),
+        }
+    }
+
+    fn item<'a>(&'a self, memory: &'a Memory) -> ListItem<'a> {
+        ListItem {
+            target: &memory.path,
+            title: &self.title,
+            hook: &self.hook,
+            section: Some(section_of(memory)),
+        }
+    }
+}
+
+/// A hand-written index with a line for a memory that it does not list.
+pub fn with_line_for(text: &str, memory: &Memory) -> String {
+    listing::with_bullet(text, &LineText::of(memory).item(memory))
+}
+
+/// Updates a hand-written index after one file was touched.
+pub(super) fn update_index_line(
+    planned: &dyn FileView,
+    text: String,
+    touch: &TouchedFile,
+) -> Result<String> {
+    let all = listing::bullets(&text);
+    let bullet = |file: &str, name: &str| {
+        all.iter()
+            .find(|bullet| listing::is_about(bullet, file, name))
+    };
+    Ok(match touch {
+        TouchedFile::Added(file) => {
+            let memory = planned.memory_after(file)?;
+            match bullet(file, &memory.title) {
+                None if !file.contains('/') => {
+                    let line = LineText::of(&memory);
+                    listing::with_all_among(&text, &all, &[line.item(&memory)])
+                }
+                _ => text,
+            }
+        }
+        TouchedFile::Edited(file) => {
+            let (old, new) = (planned.memory_before(file)?, planned.memory_after(file)?);
+            let (was, is) = (LineText::of(&old), LineText::of(&new));
+            match bullet(file, &old.title) {
+                Some(bullet) => {
+                    listing::refresh_bullet(&text, bullet, &was.item(&old), &is.item(&new))
+                }
+                None => text,
+            }
+        }
+        TouchedFile::Removed(file) => {
+            let name = planned.memory_before(file)?.title;
+            let known = Known::of(planned)?;
+            listing::without_dead(&text, |link| {
+                match listing::means(link.form, &link.target, file, &name) {
+                    true => LinkDestination::Nowhere,
+                    // Other dead links of the page are left alone.
+                    false if known.leads(planned, link) == LinkDestination::Somewhere => {
+                        LinkDestination::Somewhere
+                    }
+                    false => LinkDestination::Elsewhere,
+                }
+            })
+        }
+        TouchedFile::Renamed { from, to } => {
+            let name = planned.memory_before(from)?.title;
+            let text = match bullet(from, &name) {
+                Some(bullet) if bullet.form == LinkSyntax::Inline || bullet.target != name => {
+                    listing::retarget_bullet(&text, bullet, to)
+                }
+                _ => text,
+            };
+            relinked(&text, from, to)
+        }
+    })
+}
+
+/// The names by which `[[name]]` can refer to an existing memory.
+struct Known(HashSet<String>);
+
+impl Known {
+    fn of(planned: &dyn FileView) -> Result<Self> {
+        let all = planned.memories_before()?.iter();
+        let there = all.filter(|memory| planned.contains(&memory.path));
+        let names = there.flat_map(|memory| [memory.title.clone(), stem(&memory.path).to_owned()]);
+        Ok(Self(names.collect()))
+    }
+
+    /// Where a link of the index leads.
+    fn leads(&self, planned: &dyn FileView, link: &Link<'_>) -> LinkDestination {
+        match link.form {
+            LinkSyntax::Inline => match link::resolve_target(INDEX, &link.target) {
+                Some(file) if planned.contains(&file) => LinkDestination::Somewhere,
+                Some(file) if file.ends_with(".md") => LinkDestination::Nowhere,
+                _ => LinkDestination::Elsewhere,
+            },
+            LinkSyntax::Wiki if self.0.contains(&*link.target) => LinkDestination::Somewhere,
+            // A memory with this name may be yet to be written.
+            LinkSyntax::Wiki => LinkDestination::Elsewhere,
+        }
+    }
+}
+
+/// A page with every other link to a renamed file updated.
+fn relinked(text: &str, from: &str, to: &str) -> String {
+    let edits: Vec<_> = link::links(text)
+        .into_iter()
+        .filter(|link| link.form == LinkSyntax::Inline)
+        .filter(|link| link::resolve_target(INDEX, &link.target).as_deref() == Some(from))
+        .map(|link| link.pointed_at(to))
+        .collect();
+    replaced(text, &edits)
+}
+
+/// A hand-written index with a line for every file and none for a missing one.
+pub(super) fn repair_index(
+    text: &str,
+    memories: &[Memory],
+    planned: &dyn FileView,
+) -> Result<String> {
+    if !is_list(text) {
+        return Ok(text.to_owned());
+    }
+    let known = Known::of(planned)?;
+    let text = listing::without_dead(text, |link| known.leads(planned, link));
+    let missing = unlinked(&text, memories);
+    let words: Vec<LineText> = missing.iter().map(|memory| LineText::of(memory)).collect();
+    let items = missing.iter().zip(&words);
+    let items: Vec<ListItem<'_>> = items.map(|(memory, words)| words.item(memory)).collect();
+    Ok(listing::with_all(&text, &items))
+}
+
+/// Whether the text lists memories. Otherwise it may contain the memories themselves, as in Codex.
+pub fn is_list(text: &str) -> bool {
+    !listing::bullets(text).is_empty()
+}
+
+/// The memories beside an index to which it does not link.
+pub(super) fn unlinked<'a>(text: &str, memories: &'a [Memory]) -> Vec<&'a Memory> {
+    let mut files: HashSet<String> = HashSet::new();
+    let mut names: HashSet<String> = HashSet::new();
+    for found in link::links(text) {
+        match found.form {
+            LinkSyntax::Inline => files.extend(link::resolve_target(INDEX, &found.target)),
+            LinkSyntax::Wiki => {
+                names.insert(found.target.into_owned());
+            }
+        }
+    }
+    listed_memories(memories)
+        .filter(|memory| {
+            let by_name = names.contains(&memory.title) || names.contains(stem(&memory.path));
+            !files.contains(&memory.path) && !by_name
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generated_form_is_told_from_a_hand_written_one() {
+        for text in [
+            "# Memory\n",
+            EMPTY_INDEX,
+            "# Memory\n\n## User\n- [gone](gone.md) - b\n\n## Other\n- [a](a.md) - a\n",
+            "# Memory\r\n\r\n## User\r\n- [a](a.md) - b\r\n",
+            "# Memory\n\n## Other\n- [a](a.md) - my own words\n- [b](<b c.md>) - x - y\n",
+        ] {
+            assert!(is_generated(text), "{text:?}");
+        }
+        for text in [
+            "# Memory Index\n",
+            "",
+            "# Memory",
+            "# Memory\n\n",
+            "# Memory\n\nprose\n",
+            "# Memory\n\n## Other\n\n## User\n",
+            "# Memory\n\n## User\n",
+            "# Memory\n\n## User\n- [b](b.md) - b\n- [a](a.md) - a\n",
+            "# Memory\n\n## User\n- [a](a.md) - a\n\n## User\n- [b](b.md) - b\n",
+            "# Memory\n\n## User\n- [a](a.md) - a\n  more\n",
+            "# Memory\n\n## User\n- [a](a.md) - a\n- [a](a.md) - a\n",
+            "# Memory\n\n## User\n- [a](a.md) — a\n",
+            "# Memory\n\n## User\n- [a](https://a.md) - a\n",
+            "# Memory\n\n- [a](a.md) - b\n",
+            "# Memory\n\n## Mine\n- [a](a.md) - b\n",
+        ] {
+            assert!(!is_generated(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn whatever_files_are_called_their_index_has_the_generated_form() {
+        let odd = [
+            "a b.md",
+            "a(1).md",
+            "c#.md",
+            "two\nlines.md",
+            "[x].md",
+            "x](y.md",
+            "100%.md",
+        ];
+        let mut memories: Vec<Memory> = odd.iter().map(|name| Memory::bare(name, 0)).collect();
+        memories.sort_by(|a, b| a.path.cmp(&b.path));
+        for (memory, summary) in memories
+            .iter_mut()
+            .zip(["- x", "[y](z.md)", ": w", "a - b"])
+        {
+            summary.clone_into(&mut memory.summary);
+        }
+        let text = generate_index(&memories);
+        let files: Vec<String> = listed(&text)
+            .expect("the generated form")
+            .into_iter()
+            .map(|line| line.file)
+            .collect();
+        let expected: Vec<&str> = memories.iter().map(|m| m.path.as_str()).collect();
+        assert_eq!(files, expected, "{text}");
+        assert_eq!(text.lines().count(), odd.len() + 3, "{text}");
+    }
+}

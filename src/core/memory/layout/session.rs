@@ -1,0 +1,349 @@
+//! session: an overview that is always in context, detail notes, and the raw conversation.
+//!
+//! Callers name files below `working-memory/` (`detail/x.md`, `overview.md`); the conversation
+//! is `messages.jsonl` in the root and is never edited.
+
+use super::{IndexUpdate, Operation, Rules, TouchedFile, View, WriteInput};
+use crate::core::disk::sandbox::{FoundFile, Root};
+use crate::core::memory::layout::FileView;
+use crate::core::memory::store::Store;
+use crate::core::memory::{FileKind, Memory, stem};
+use crate::core::text::header::{meta, summary};
+use crate::core::text::one_line;
+use crate::core::{Error, Result};
+
+/// The raw conversation.
+pub const MESSAGES: &str = "messages.jsonl";
+
+/// The folder of the curated files.
+pub const WORKING: &str = "working-memory";
+
+/// Where the memories are: a folder, and how many folders deep.
+const SEARCHED: (&str, usize) = (WORKING, 8);
+
+/// The overview, as callers name it.
+pub const OVERVIEW: &str = "overview.md";
+
+/// The overview, below the root.
+pub const OVERVIEW_FILE: &str = "working-memory/overview.md";
+
+/// The overview of a new session.
+pub const NEW_OVERVIEW: &str = "\
+# Working Memory
+
+## Current Task
+<!-- What is being worked on now -->
+
+## Key Decisions
+<!-- Decisions and why they were made -->
+
+## Known Context
+<!-- Facts about the project and the user -->
+
+## Pending Issues
+<!-- What is open or blocked -->
+
+## Recent Operations
+<!-- What was done last -->
+";
+
+/// The session layout.
+#[derive(Debug)]
+pub struct Session;
+
+impl Rules for Session {
+    fn file_of(&self, path: &str) -> String {
+        let path = path.trim_start_matches("./");
+        if path == MESSAGES || path.starts_with("working-memory/") {
+            path.to_owned()
+        } else {
+            format!("{WORKING}/{path}")
+        }
+    }
+
+    fn reference_of(&self, file: &str) -> String {
+        file.strip_prefix("working-memory/")
+            .unwrap_or(file)
+            .to_owned()
+    }
+
+    fn allow(&self, operation: Operation, file: &str, _root: &Root) -> Result<()> {
+        let refused = |reason: &str| Err(Error::refused(self.reference_of(file), reason));
+        if file == MESSAGES {
+            return refused(
+                "the raw conversation is never edited; store what matters under detail/",
+            );
+        }
+        if file == OVERVIEW_FILE {
+            return match operation {
+                Operation::Delete | Operation::Rename => {
+                    refused("the overview is always in the agent's context; empty it instead")
+                }
+                Operation::Write | Operation::Patch | Operation::Append => Ok(()),
+            };
+        }
+        if file.starts_with("working-memory/detail/") && file.ends_with(".md") {
+            return Ok(());
+        }
+        refused("files here are overview.md and detail/**/*.md")
+    }
+
+    fn searched(&self) -> Option<(&'static str, usize)> {
+        Some(SEARCHED)
+    }
+
+    fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
+        let (folder, depth) = SEARCHED;
+        let mut found = root.markdown(folder, depth)?;
+        found.retain(|file| {
+            file.path == OVERVIEW_FILE || file.path.starts_with("working-memory/detail/")
+        });
+        Ok(found)
+    }
+
+    fn rank(&self, file: &str) -> u8 {
+        u8::from(file != OVERVIEW_FILE)
+    }
+
+    fn kind(&self, file: &str) -> FileKind {
+        match file {
+            OVERVIEW_FILE => FileKind::Overview,
+            MESSAGES => FileKind::Log,
+            _ => FileKind::Memory,
+        }
+    }
+
+    fn read(&self, file: &str, text: &str) -> Memory {
+        let mut memory = Memory::bare(&self.reference_of(file), text.len() as u64);
+        memory.kind = self.kind(file);
+        let head = meta::Meta::parse(text);
+        let first = text[head.body..]
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty() && !line.starts_with("<!--") && !line.starts_with('#'));
+        memory.summary = first
+            .unwrap_or_default()
+            .trim_start_matches("- ")
+            .to_owned();
+        memory.created = head.created;
+        memory.tags = head.keywords;
+        memory.body = head.body..text.len();
+        if let Some(title) = head.title {
+            memory.title = title;
+        }
+        memory
+    }
+
+    fn compose(&self, planned: &dyn FileView, input: &WriteInput<'_>) -> Result<String> {
+        let fields = input.fields;
+        if fields.category.is_some() {
+            return Err(Error::refused(
+                self.reference_of(input.file),
+                "a session store has no types; leave it out",
+            ));
+        }
+        let given = meta::Meta::parse(input.content);
+        if input.file == OVERVIEW_FILE || given.comment.is_some() {
+            return Ok(input.content.to_owned());
+        }
+        let old = input.old.map(meta::Meta::parse).unwrap_or_default();
+        let title = fields.name.as_deref().map(one_line);
+        let title = title
+            .or(given.title)
+            .or(old.title)
+            .unwrap_or_else(|| stem(input.file).to_owned());
+        let head = match (input.old, old.comment) {
+            (Some(text), Some(comment)) => {
+                let comment = &text[comment];
+                let comment = match fields.tags.as_slice() {
+                    [] => comment.to_owned(),
+                    tags => meta::with_keywords(comment, tags),
+                };
+                format!("# {title}\n\n{comment}\n\n")
+            }
+            _ => {
+                let now = planned.moment().time.strftime("%Y-%m-%dT%H:%M:%SZ");
+                meta::format_head(&title, &now.to_string(), &fields.tags)
+            }
+        };
+        let content = match summary::title(input.content) {
+            Some(_) if given.body > 0 => {
+                input.content[given.body..].trim_start_matches(['\r', '\n'])
+            }
+            _ => input.content,
+        };
+        let end = if content.is_empty() || content.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
+        Ok(format!("{head}{content}{end}"))
+    }
+
+    fn update_index(&self, planned: &mut dyn FileView, touched: &[TouchedFile]) -> Result<()> {
+        let adds = touched
+            .iter()
+            .any(|touch| matches!(touch, TouchedFile::Added(_)));
+        if adds && !planned.contains(OVERVIEW_FILE) {
+            planned.set_derived(OVERVIEW_FILE, NEW_OVERVIEW.to_owned())?;
+        }
+        Ok(())
+    }
+
+    fn rebuild_index(&self, _planned: &mut dyn FileView, _how: IndexUpdate) -> Result<()> {
+        // The overview is written by the agent; nothing in it is derived.
+        Ok(())
+    }
+
+    fn view(&self, store: &Store, view: View) -> Result<String> {
+        if view == View::Index {
+            return self.context(store);
+        }
+        let rows: Vec<String> = store
+            .list()?
+            .iter()
+            .map(|m| format!("{}  {}  ({})", m.path, m.title, super::format_size(m.size)))
+            .collect();
+        Ok(rows.join("\n"))
+    }
+
+    fn context(&self, store: &Store) -> Result<String> {
+        let text = store.text(OVERVIEW_FILE)?;
+        Ok(text
+            .unwrap_or_else(|| NEW_OVERVIEW.to_owned())
+            .trim_end()
+            .to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::change::PlannedFiles;
+
+    #[test]
+    fn callers_name_files_below_the_working_memory() {
+        for (path, file) in [
+            ("detail/a.md", "working-memory/detail/a.md"),
+            ("overview.md", "working-memory/overview.md"),
+            ("working-memory/detail/a.md", "working-memory/detail/a.md"),
+            ("messages.jsonl", "messages.jsonl"),
+        ] {
+            assert_eq!(Session.file_of(path), file);
+        }
+        assert_eq!(
+            Session.reference_of("working-memory/detail/a.md"),
+            "detail/a.md"
+        );
+    }
+
+    #[test]
+    fn the_overview_comes_first_and_notes_are_what_may_go() {
+        assert!(Session.rank(OVERVIEW_FILE) < Session.rank("working-memory/detail/a.md"));
+        let home = tempfile::tempdir().expect("a temporary directory");
+        for (path, text) in [
+            (MESSAGES, "{}\n"),
+            (OVERVIEW_FILE, "# W\n"),
+            ("working-memory/detail/b/c.md", "# C\n"),
+            ("working-memory/other.md", "# O\n"),
+        ] {
+            let path = home.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(path, text).expect("written");
+        }
+        let store = Store::open("s", home.path(), None).expect("a store");
+        let listed = store.list().expect("lists");
+        let paths: Vec<&str> = listed.iter().map(|memory| memory.path.as_str()).collect();
+        assert_eq!(paths, ["overview.md", "detail/b/c.md"]);
+        assert_eq!(
+            Session.view(&store, View::Files).expect("lists"),
+            "overview.md  W  (4B)\ndetail/b/c.md  C  (4B)"
+        );
+        assert_eq!(Session.view(&store, View::Index).expect("lists"), "# W");
+        let allowed =
+            |operation: Operation, path: &str| Session.allow(operation, path, store.root()).is_ok();
+        for operation in [
+            Operation::Write,
+            Operation::Patch,
+            Operation::Append,
+            Operation::Delete,
+            Operation::Rename,
+        ] {
+            let keeps = !matches!(operation, Operation::Delete | Operation::Rename);
+            assert_eq!(allowed(operation, OVERVIEW_FILE), keeps, "{operation:?}");
+            assert!(
+                allowed(operation, "working-memory/detail/b/c.md"),
+                "{operation:?}"
+            );
+            assert!(
+                !allowed(operation, "working-memory/detail/c.txt"),
+                "{operation:?}"
+            );
+            assert!(
+                !allowed(operation, "working-memory/other.md"),
+                "{operation:?}"
+            );
+            assert!(!allowed(operation, MESSAGES), "{operation:?}");
+        }
+    }
+
+    #[test]
+    fn a_note_that_is_written_again_keeps_its_head() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let store = Store::open(
+            "s",
+            home.path(),
+            Some(crate::core::memory::layout::Layout::Session),
+        );
+        let store = store.expect("a store");
+        let moment = crate::core::text::time::Moment {
+            time: jiff::Timestamp::UNIX_EPOCH,
+            today: jiff::civil::date(1970, 1, 1),
+        };
+        let planned = PlannedFiles::new(&store, &moment);
+        let head = "# Old\n\n<!-- META:\n- created: then\n- keywords: [\"a\"]\n-->\n\n";
+        let old = format!("{head}old text\n");
+        let compose = |content: &str, old: Option<&str>, tags: &[&str]| {
+            let fields = crate::core::memory::layout::Fields {
+                tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+                ..Default::default()
+            };
+            let input = WriteInput {
+                file: "working-memory/detail/note.md",
+                content,
+                fields: &fields,
+                old,
+            };
+            Session.compose(&planned, &input).expect("composes")
+        };
+        assert_eq!(compose("new", Some(&old), &[]), format!("{head}new\n"));
+        assert_eq!(
+            compose("# New\n\nnew\n", Some(&old), &["b"]),
+            head.replace("Old", "New").replace("\"a\"", "\"b\"") + "new\n"
+        );
+        assert_eq!(
+            compose("text", None, &[]),
+            "# note\n\n<!-- META:\n- created: 1970-01-01T00:00:00Z\n- keywords: []\n-->\n\ntext\n"
+        );
+        assert_eq!(compose(&old, None, &["b"]), old, "a head of its own stays");
+        let text = "\ntext\n\n# Later\n";
+        assert!(compose(text, None, &[]).ends_with(&format!("-->\n\n{text}")));
+    }
+
+    #[test]
+    fn a_detail_note_gives_title_keywords_and_first_line() {
+        let memory = Session.read(
+            "working-memory/detail/a.md",
+            "# Auth\n<!-- META:\n- created: 2026-01-02T00:00:00Z\n- keywords: [\"jwt\"]\n-->\n\n## Decision\n- Use JWT.\n",
+        );
+        assert_eq!(memory.path, "detail/a.md");
+        assert_eq!(memory.title, "Auth");
+        assert_eq!(memory.summary, "Use JWT.");
+        assert_eq!(memory.tags, ["jwt"]);
+        let memory = Session.read(
+            "working-memory/detail/a.md",
+            "\n<!-- a comment -->\n\n## Part\n\nThe first line.\n",
+        );
+        assert_eq!(memory.summary, "The first line.");
+    }
+}

@@ -1,0 +1,374 @@
+//! Which logs are in scope (all, or the current project's), and the corpus over them. The
+//! search over them is [`crate::core::search`], which depends on this module.
+
+mod listing;
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use crate::core::Result;
+use crate::core::disk::parallel::all_cores;
+use crate::core::log::keep::kept;
+use crate::core::log::{
+    Agent, HashedProjects, LogFile, LogLocations, Message, NotUnderstood, locate, not_understood,
+    read,
+};
+use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::config::TimelineSettings;
+use crate::core::memory::discover::session_slug;
+use crate::core::memory::library::LogSummary;
+use crate::core::search::index::{BuildOptions, Corpus, Log, Part, Progress, ReadResults};
+use crate::core::text::display::safe_line;
+
+pub use listing::{Listing, listings};
+
+/// The locations of logs, and which of them are in scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogCatalog {
+    /// The locations of logs, including stores that contain one.
+    pub locations: LogLocations,
+    /// The folder of copies of deleted logs, if these are in scope.
+    pub kept: Option<PathBuf>,
+    /// The folder of the corpus's cache.
+    pub cache: PathBuf,
+    /// Which logs are in scope.
+    pub scope: LogScope,
+    /// How they are summarized.
+    pub timeline: TimelineSettings,
+}
+
+/// Which logs are in scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogScope {
+    /// All logs.
+    All,
+    /// Logs of the current project, whose folders are [`LogLocations::projects`], its root last.
+    Project,
+}
+
+/// The corpus of the logs in scope.
+#[derive(Debug)]
+pub struct ScopedCorpus {
+    /// The corpus.
+    pub corpus: Corpus,
+    /// The logs that could not be read or cached, and why.
+    pub unread: Vec<String>,
+    /// The number of logs that were not read, because the refresh was cancelled.
+    pub left: usize,
+}
+
+impl LogCatalog {
+    /// Returns every log that is found, whether in scope or not.
+    pub fn files(&self) -> Vec<LogFile> {
+        let mut found = locate(&self.locations);
+        // A session of this project is found in its own location and as a store. Logs are listed by
+        // agent, path and id; most ids differ, and are compared faster than paths.
+        found.dedup_by(|a, b| (&a.id, a.agent, &a.path) == (&b.id, b.agent, &b.path));
+        if let Some(folder) = &self.kept {
+            found.extend(kept(folder, &found));
+        }
+        found
+    }
+
+    /// Returns whether a log is in scope.
+    pub fn contains(&self, log: &Log<'_>) -> bool {
+        if self.scope == LogScope::All {
+            return true;
+        }
+        let path = log.path();
+        let hashed = || {
+            let folders = self.locations.projects.iter();
+            let folders: Vec<_> = folders.map(|folder| folder.to_string_lossy()).collect();
+            let known = HashedProjects::new(folders.iter().map(AsRef::as_ref));
+            known.project(log.agent()?, &path).map(str::to_owned)
+        };
+        match log.cwd() {
+            Some(cwd) => self.is_in_scope(Some(cwd), &path),
+            None => self.is_in_scope(hashed().as_deref(), &path),
+        }
+    }
+
+    fn is_in_scope(&self, cwd: Option<&str>, path: &Path) -> bool {
+        let projects = &self.locations.projects;
+        let (LogScope::Project, Some(root)) = (self.scope, projects.last()) else {
+            return true;
+        };
+        match cwd {
+            Some(cwd) => {
+                Path::new(cwd).starts_with(root)
+                    || projects.iter().any(|folder| path.starts_with(folder))
+            }
+            // A session without a header belongs to the project whose session folder it is in.
+            None => {
+                let mut sessions = self.locations.sessions.iter().flat_map(|sessions| {
+                    let slugs = projects.iter().map(|folder| session_slug(folder));
+                    slugs.map(|slug| sessions.join(slug))
+                });
+                sessions.any(|folder| path.starts_with(folder))
+                    || projects.iter().any(|folder| path.starts_with(folder))
+            }
+        }
+    }
+
+    /// Returns the refreshed corpus of these logs, with all of their text.
+    pub fn corpus(&self, files: &[LogFile], progress: &dyn Progress) -> Result<Corpus> {
+        self.refreshed(files, ReadResults::Now, progress)
+    }
+
+    fn refreshed(
+        &self,
+        files: &[LogFile],
+        results: ReadResults,
+        progress: &dyn Progress,
+    ) -> Result<Corpus> {
+        let options = BuildOptions {
+            threads: all_cores(),
+            results,
+        };
+        Corpus::refresh(&self.cache, files, options, progress)
+    }
+
+    /// Returns the corpus of those of the logs that are in scope. Every log is refreshed,
+    /// because only its text has the project.
+    pub fn scoped_corpus(
+        &self,
+        files: &[LogFile],
+        results: ReadResults,
+        progress: &dyn Progress,
+    ) -> Result<ScopedCorpus> {
+        let mut corpus = self.refreshed(files, results, progress)?;
+        let mut unread: Vec<String> = corpus.unread().iter().map(ToString::to_string).collect();
+        let left = match progress.is_cancelled() {
+            true => files
+                .len()
+                .saturating_sub(corpus.logs().len() + unread.len()),
+            false => 0,
+        };
+        let left = match results {
+            ReadResults::Now => left + corpus.logs_without_results(),
+            ReadResults::Later => left,
+        };
+        unread.extend_from_slice(corpus.notes());
+        if let Some(error) = corpus.cache_error() {
+            unread.push(format!("{error}: the logs are read anew every time"));
+        }
+        corpus.keep_logs(|log| self.contains(log));
+        Ok(ScopedCorpus {
+            corpus,
+            unread,
+            left,
+        })
+    }
+
+    /// Returns the messages of a citation such as `codex:ID#L12`, in the order of the log;
+    /// `None` if it cites no log in scope.
+    pub fn cited_messages(&self, citation: &Citation) -> Result<Option<Vec<Message>>> {
+        let Some(agent) = citation.store.as_deref().and_then(Agent::named) else {
+            return Ok(None);
+        };
+        let files = self.files();
+        let is_it = |log: &&LogFile| log.agent == agent && log.id == citation.path;
+        let Some(file) = files.iter().find(is_it) else {
+            return Ok(None);
+        };
+        let transcript = read(file)?;
+        if !self.is_in_scope(transcript.head.cwd.as_deref(), &file.path) {
+            return Ok(None);
+        }
+        let is_cited = |message: &Message| match &citation.part {
+            CitedPart::Whole => true,
+            CitedPart::Lines(lines) => {
+                usize::try_from(message.line).is_ok_and(|line| lines.contains(&line))
+            }
+            CitedPart::Entry(_) => false,
+        };
+        let messages: Vec<Message> = transcript.messages.into_iter().filter(is_cited).collect();
+        Ok((!messages.is_empty()).then_some(messages))
+    }
+}
+
+/// Opens a corpus with `open` and calls `read` with it. If the cache turns out to be damaged, both
+/// are done once more, because the next refresh rebuilds it.
+pub fn read_corpus<C: AsRef<Corpus>, T>(
+    open: impl Fn() -> Result<C>,
+    read: impl Fn(&C) -> T,
+) -> Result<(C, T)> {
+    let corpus = open()?;
+    let answer = read(&corpus);
+    if !corpus.as_ref().is_damaged() {
+        return Ok((corpus, answer));
+    }
+    drop(corpus);
+    let corpus = open()?;
+    let answer = read(&corpus);
+    Ok((corpus, answer))
+}
+
+impl AsRef<Corpus> for ScopedCorpus {
+    fn as_ref(&self) -> &Corpus {
+        &self.corpus
+    }
+}
+
+/// Returns the time of the last message of a log, or else of the last change of its file.
+pub fn last_activity(log: &Log<'_>) -> i64 {
+    let last_message = log.span().map(|(_, last)| last);
+    last_message.or(log.stamp().1).unwrap_or(0)
+}
+
+/// Returns the id of an agent's session that is running: the one that was continued last, if that
+/// was since this time, in milliseconds since 1970 UTC.
+pub fn running_session(corpus: &Corpus, agent: Agent, since: i64) -> Option<String> {
+    let own = corpus.logs().filter(|log| log.agent() == Some(agent));
+    let newest = own.max_by_key(last_activity);
+    let running = newest.filter(|log| last_activity(log) >= since);
+    running.map(|log| log.id().to_owned())
+}
+
+/// Returns the title of a log, or else its first prompt, with secrets masked.
+pub fn log_title(log: &Log<'_>) -> String {
+    let title = log.title().map(str::to_owned);
+    let title = title.or_else(|| log.facts()?.0.first_prompt);
+    safe_line(&title.unwrap_or_default())
+}
+
+/// Returns the logs that are not understood: those of the corpus that have bytes and no text, and
+/// databases that cannot be read.
+pub fn logs_not_understood(
+    catalog: &LogCatalog,
+    corpus: &Corpus,
+    files: &[LogFile],
+) -> Vec<NotUnderstood> {
+    let silent: HashSet<(PathBuf, &str)> = corpus
+        .logs()
+        .filter(|log| Part::ALL.iter().all(|part| log.text_bytes(*part) == 0))
+        .map(|log| (log.path(), log.id()))
+        .collect();
+    let is_silent = |file: &&LogFile| silent.contains(&(file.path.clone(), file.id.as_str()));
+    let silent_files = files
+        .iter()
+        .filter(|_| !silent.is_empty())
+        .filter(is_silent);
+    not_understood(&catalog.locations, silent_files)
+}
+
+/// Returns the logs of a corpus for a list, each with its project.
+pub fn log_summaries(corpus: &Corpus, files: &[LogFile]) -> Vec<(String, LogSummary)> {
+    let by_place: HashMap<(&Path, &str), &LogFile> = files
+        .iter()
+        .map(|file| ((file.path.as_path(), file.id.as_str()), file))
+        .collect();
+    corpus
+        .logs()
+        .zip(listings(corpus))
+        .filter_map(|(log, listing)| {
+            let path = log.path();
+            let file = *by_place.get(&(path.as_path(), log.id()))?;
+            let listed = LogSummary {
+                file: file.clone(),
+                below: listing.below,
+                unlisted: listing.unlisted,
+                title: match log_title(&log) {
+                    title if title.is_empty() => log.id().to_owned(),
+                    title => title,
+                },
+                time: last_activity(&log),
+                turns: log.turns(),
+                cwd: log.cwd().map(str::to_owned),
+                session: log.facts().and_then(|(head, _)| head.session),
+                parent: None,
+            };
+            let project = log.cwd().unwrap_or_default().to_owned();
+            Some((project, listed))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::core::search::index::BuildProgress;
+
+    /// Cancels the refresh before it begins.
+    struct Hurried;
+
+    impl Progress for Hurried {
+        fn advance(&self, _: BuildProgress) {}
+
+        fn is_cancelled(&self) -> bool {
+            true
+        }
+    }
+
+    const OURS: &str = "11111111-1111-1111-1111-111111111111";
+    const THEIRS: &str = "22222222-2222-2222-2222-222222222222";
+
+    /// A home with a log of the project and a log of another.
+    fn house() -> (tempfile::TempDir, LogCatalog) {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let log = |folder: &str, cwd: &str, (text, id): (&str, &str)| {
+            let folder = home.path().join(".claude/projects").join(folder);
+            fs::create_dir_all(&folder).expect("folders");
+            let line = serde_json::json!({
+                "type": "user", "uuid": text, "cwd": cwd, "sessionId": "s",
+                "message": { "role": "user", "content": text },
+            });
+            fs::write(folder.join(id.to_owned() + ".jsonl"), format!("{line}\n")).expect("a log");
+        };
+        log("-p", "/p", ("ours", OURS));
+        log("-elsewhere", "/elsewhere", ("theirs", THEIRS));
+        let mut locations = LogLocations::of_home(home.path());
+        locations.projects = vec![PathBuf::from("/p")];
+        let catalog = LogCatalog {
+            locations,
+            kept: None,
+            cache: home.path().join("cache"),
+            scope: LogScope::Project,
+            timeline: TimelineSettings::default(),
+        };
+        (home, catalog)
+    }
+
+    fn logs(catalog: &LogCatalog, progress: &dyn Progress) -> (usize, usize) {
+        let scoped = catalog
+            .scoped_corpus(&catalog.files(), ReadResults::Now, progress)
+            .expect("readable");
+        (scoped.corpus.logs().len(), scoped.left)
+    }
+
+    #[test]
+    fn a_reading_that_was_called_off_says_how_much_is_left() {
+        let (_home, catalog) = house();
+        assert_eq!(logs(&catalog, &Hurried), (0, 2));
+        assert_eq!(logs(&catalog, &()), (1, 0));
+        assert_eq!(logs(&catalog, &Hurried), (1, 0));
+        let everybodys = LogCatalog {
+            scope: LogScope::All,
+            ..catalog
+        };
+        assert_eq!(logs(&everybodys, &()), (2, 0));
+    }
+
+    #[test]
+    fn a_cited_message_is_read_where_its_log_is_in_scope() {
+        let (_home, catalog) = house();
+        let quote = |citation: &str| {
+            let Ok(citation) = citation.parse::<Citation>();
+            let quoted = catalog.cited_messages(&citation).expect("readable");
+            quoted.map(|messages| {
+                messages
+                    .iter()
+                    .map(|one| one.text.clone())
+                    .collect::<Vec<_>>()
+            })
+        };
+        let [ours, theirs] = [OURS, THEIRS].map(|id| format!("claude-code:{id}"));
+        assert_eq!(quote(&format!("{ours}#L1")), Some(vec!["ours".to_owned()]));
+        assert_eq!(quote(&ours), Some(vec!["ours".to_owned()]));
+        assert_eq!(quote(&format!("{ours}#L2")), None);
+        assert_eq!(quote(&format!("{theirs}#L1")), None);
+        assert_eq!(quote("some-store:a.md"), None);
+    }
+}

@@ -1,0 +1,815 @@
+//! Updates the index: reads only what has changed.
+//!
+//! A lock allows one build at a time; whoever finds it taken uses the last commit. Logs are read in
+//! rounds, the newest ones first, and each round is committed with the table of what was read, so
+//! that a build that is interrupted loses one round at most. Each thread fills segments of its own:
+//! one with what was said and done, in which the messages of a log stand side by side, and one with
+//! the results of tools.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tantivy::indexer::{AddOperation, IndexWriterOptions, LogMergePolicy, SegmentWriter};
+use tantivy::schema::Term;
+use tantivy::store::{Compressor, ZstdCompressor};
+use tantivy::{Index, IndexSettings, IndexWriter, Segment, TantivyDocument, TantivyError};
+
+use super::directory::CacheDirectory;
+use super::document::Fields;
+use super::source::{LineEnd, LogReader, MessageListener, ReadOutcome, ResumePoint};
+use super::table::{Content, LogKey, LogRow, Table, key_of};
+use super::{
+    BuildOptions, BuildProgress, Corpus, CorpusMessage, OF_LINE_BITS, Part, Progress, ReadResults,
+    tokenizer,
+};
+use crate::core::disk::private;
+use crate::core::log::{self, LogFile};
+use crate::core::{Error, Result};
+
+/// Bytes to read below which a second thread is not worthwhile.
+const WORTH_A_THREAD: u64 = 4 * 1024 * 1024;
+/// Bytes of logs that are read before they are committed.
+const ROUND: u64 = 256 * 1024 * 1024;
+/// The memory of each segment that is being filled, in bytes.
+const MEMORY: usize = 12 * 1024 * 1024;
+/// The bytes of calls that are held until what was said around them is added.
+const MOST_CALLS: usize = 1024 * 1024;
+/// The memory for a few lines.
+const LITTLE_MEMORY: usize = 3 * 1024 * 1024;
+
+/// See [`Corpus::refresh`].
+pub(super) fn refresh(
+    cache: &Path,
+    logs: &[LogFile],
+    options: BuildOptions,
+    progress: &dyn Progress,
+) -> Result<Corpus> {
+    // A log that cannot be read is not an error here, so any error is the cache's.
+    let why = match refresh_cache(cache, logs, options, progress) {
+        Ok(corpus) => return Ok(corpus),
+        Err(why) => why,
+    };
+    let build = Build {
+        cache,
+        index: in_memory(cache)?,
+        is_in_memory: true,
+        logs,
+        options,
+    };
+    let table = Table::default();
+    let plan = Plan::new(&table, logs, options.results);
+    let built = build.run(table, &plan, progress)?;
+    Ok(Corpus::new(cache, build.index.clone(), built.table)?
+        .with_logs(logs)
+        .with_problems(built.unread, built.notes, Some(why)))
+}
+
+/// Updates the cache.
+fn refresh_cache(
+    cache: &Path,
+    logs: &[LogFile],
+    options: BuildOptions,
+    progress: &dyn Progress,
+) -> Result<Corpus> {
+    let last = Corpus::open_without_logs(cache);
+    if let Some(last) = last {
+        let plan = Plan::new(&last.table, logs, options.results);
+        if plan.is_idle() {
+            return Ok(last.with_rows(plan.listed));
+        }
+        private::create_dir(cache).map_err(|error| Error::io(cache, error))?;
+        return match lock(cache, SHORT_WAIT)? {
+            Some(lock) => build_cache(cache, lock, logs, options, progress),
+            None => Ok(last.with_rows(plan.listed)),
+        };
+    }
+    private::create_dir(cache).map_err(|error| Error::io(cache, error))?;
+    // Without a commit there is nothing to answer with, so that the first one is waited for.
+    let started = Instant::now();
+    loop {
+        if let Some(lock) = lock(cache, SHORT_WAIT)? {
+            return build_cache(cache, lock, logs, options, progress);
+        }
+        if let Some(last) = Corpus::open_without_logs(cache) {
+            return Ok(last.with_logs(logs));
+        }
+        if started.elapsed() > LONG_WAIT {
+            let busy = io::Error::new(
+                io::ErrorKind::WouldBlock,
+                "another tome is reading the logs for the first time",
+            );
+            return Err(Error::io(cache, busy));
+        }
+    }
+}
+
+/// How long a build of another process is waited for if there is an older commit.
+const SHORT_WAIT: Duration = Duration::from_millis(300);
+/// The same if there is none.
+const LONG_WAIT: Duration = Duration::from_secs(20);
+
+/// Updates the cache under its lock.
+fn build_cache(
+    cache: &Path,
+    _lock: File,
+    logs: &[LogFile],
+    options: BuildOptions,
+    progress: &dyn Progress,
+) -> Result<Corpus> {
+    // Another build may have finished while this one waited for the lock.
+    let (index, table) = match Corpus::open_without_logs(cache) {
+        Some(last) => {
+            let plan = Plan::new(&last.table, logs, options.results);
+            if plan.is_idle() {
+                return Ok(last.with_rows(plan.listed));
+            }
+            let (index, mut table) = (last.index(), last.table);
+            table.load_states(cache);
+            (index, table)
+        }
+        None => (create(cache)?, Table::default()),
+    };
+    let plan = Plan::new(&table, logs, options.results);
+    let build = Build {
+        cache,
+        index,
+        is_in_memory: false,
+        logs,
+        options,
+    };
+    let built = match build.run(table, &plan, progress) {
+        Ok(built) => built,
+        Err(error) => {
+            // On a full disk, what was written in vain would otherwise stay for good.
+            build.sweep();
+            if let Some(last) = Corpus::open_without_logs(cache) {
+                last.table.sweep(cache);
+            }
+            return Err(error);
+        }
+    };
+    Ok(Corpus::new(cache, build.index.clone(), built.table)?
+        .with_logs(logs)
+        .with_problems(built.unread, built.notes, None))
+}
+
+/// Acquires the build lock; `None` if another build holds it for longer than this.
+fn lock(cache: &Path, patience: Duration) -> Result<Option<File>> {
+    const STEP: Duration = Duration::from_millis(5);
+    let path = cache.join("lock");
+    let file = private::create_file(&path).map_err(|error| Error::io(&path, error))?;
+    let started = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::WouldBlock) if started.elapsed() > patience => return Ok(None),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(STEP),
+            // Without locks, two builds may damage each other's files, which is detected later.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                return Ok(Some(file));
+            }
+            Err(TryLockError::Error(error)) => return Err(Error::io(&path, error)),
+        }
+    }
+}
+
+fn settings() -> IndexSettings {
+    IndexSettings {
+        docstore_compression: Compressor::Zstd(ZstdCompressor {
+            compression_level: Some(1),
+        }),
+        docstore_compress_dedicated_thread: false,
+        ..IndexSettings::default()
+    }
+}
+
+/// Makes a new index in place of one that cannot be used.
+fn create(cache: &Path) -> Result<Index> {
+    let failed = |error| Error::io(cache, error);
+    let folder = super::index_folder(cache);
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => private::create_dir(&folder).map_err(failed)?,
+    }
+    let directory =
+        CacheDirectory::open(&folder).map_err(|error| failed(io::Error::other(error)))?;
+    let index = Index::create(directory, Fields::schema().0, settings());
+    let mut index = index.map_err(|error| super::cache_error(cache, error))?;
+    index.set_tokenizers(tokenizer::tokenizers());
+    Ok(index)
+}
+
+fn in_memory(cache: &Path) -> Result<Index> {
+    let index = Index::builder()
+        .schema(Fields::schema().0)
+        .settings(settings())
+        .tokenizers(tokenizer::tokenizers());
+    let index = index.create_in_ram();
+    index.map_err(|error| super::cache_error(cache, error))
+}
+
+/// A log to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Task {
+    /// Its index in the list.
+    listed: usize,
+    /// Its row in the table, if it has one.
+    row: Option<usize>,
+    with_results: bool,
+}
+
+/// What has changed since the last table. A listed log counts as unchanged if its size and
+/// modification time are those of the table: its file is not opened.
+#[derive(Debug, Default)]
+struct Plan {
+    /// The rows of the listed logs, in the order of the list; new ones have none.
+    listed: Vec<usize>,
+    /// The rows of logs that are gone.
+    gone: Vec<usize>,
+    read: Vec<Task>,
+}
+
+impl Plan {
+    fn new(table: &Table, logs: &[LogFile], results: ReadResults) -> Self {
+        let mut rows: HashMap<LogKey<'_>, usize> = HashMap::with_capacity(table.logs.len());
+        rows.extend(table.logs.iter().map(LogRow::key).zip(0..));
+        let have_all = !table.logs.is_empty() && table.logs.iter().all(|row| row.has_results);
+        let mut plan = Self::default();
+        let mut is_listed = vec![false; table.logs.len()];
+        let mut new = HashSet::new();
+        for (listed, log) in logs.iter().enumerate() {
+            let row = rows.get(&key_of(log)).copied();
+            let is_double = match row {
+                Some(row) => std::mem::replace(&mut is_listed[row], true),
+                None => !new.insert(key_of(log)),
+            };
+            if is_double {
+                continue;
+            }
+            plan.listed.extend(row);
+            let known = row.map(|row| &table.logs[row]);
+            let with_results =
+                results == ReadResults::Now || known.map_or(have_all, |row| row.has_results);
+            let is_same = known.is_some_and(|row| {
+                row.stamp() == (log.size, log.modified) && row.has_results == with_results
+            });
+            if !is_same {
+                plan.read.push(Task {
+                    listed,
+                    row,
+                    with_results,
+                });
+            }
+        }
+        let mut paths: Option<HashSet<&[u8]>> = None;
+        for (row, log) in table
+            .logs
+            .iter()
+            .enumerate()
+            .filter(|(row, _)| !is_listed[*row])
+        {
+            // A log that is not listed stays as long as its file does, unless that is listed with
+            // other sessions.
+            let paths = paths.get_or_insert_with(|| logs.iter().map(|log| key_of(log).1).collect());
+            if paths.contains(log.path_bytes()) || !log.path().exists() {
+                plan.gone.push(row);
+            }
+        }
+        plan
+    }
+
+    fn is_idle(&self) -> bool {
+        self.read.is_empty() && self.gone.is_empty()
+    }
+}
+
+/// One build.
+struct Build<'a> {
+    cache: &'a Path,
+    index: Index,
+    is_in_memory: bool,
+    logs: &'a [LogFile],
+    options: BuildOptions,
+}
+
+/// The result of a build.
+struct Built {
+    table: Table,
+    unread: Vec<Error>,
+    notes: Vec<String>,
+}
+
+/// A log that was read.
+struct ReadLog {
+    listed: usize,
+    row: LogRow,
+    note: Option<String>,
+}
+
+/// The results of one round.
+#[derive(Default)]
+struct Round {
+    read: Vec<ReadLog>,
+    /// The logs that could not be read, and why; those that are gone have no error.
+    failed: Vec<(usize, Option<Error>)>,
+    /// The owners whose messages are not of any log.
+    abandoned: Vec<u64>,
+}
+
+impl Build<'_> {
+    fn run(&self, mut table: Table, plan: &Plan, progress: &dyn Progress) -> Result<Built> {
+        let mut tasks = plan.read.clone();
+        tasks.sort_by_key(|task| std::cmp::Reverse(self.logs[task.listed].modified));
+        let costs: Vec<u64> = tasks.iter().map(|task| self.cost(&table, task)).collect();
+        let total: u64 = costs.iter().sum();
+        let mut writer = self.writer()?;
+        let owner = Fields::schema().1.owner;
+        let forget = |writer: &IndexWriter, number: u64| {
+            if number != 0 {
+                writer.delete_term(Term::from_field_u64(owner, number));
+            }
+        };
+        for row in &plan.gone {
+            let row = &table.logs[*row];
+            forget(&writer, row.owner);
+            forget(&writer, row.tail_owner);
+        }
+        let mut rows: Vec<Option<LogRow>> = table.logs.drain(..).map(Some).collect();
+        for row in &plan.gone {
+            rows[*row] = None;
+        }
+        let mut new: Vec<Option<LogRow>> = Vec::new();
+        let (mut unread, mut notes) = (Vec::new(), Vec::new());
+        let done = (AtomicUsize::new(0), AtomicU64::new(0));
+        let next_owner = AtomicU64::new(table.next_owner.max(1));
+        let mut from = 0;
+        loop {
+            let mut bytes = 0;
+            let mut to = from;
+            while to < tasks.len() && (to == from || bytes + costs[to] <= ROUND) {
+                bytes += costs[to];
+                to += 1;
+            }
+            let reading = Reading {
+                build: self,
+                writer: &writer,
+                rows: &rows,
+                tasks: &tasks[from..to],
+                next_task: AtomicUsize::new(0),
+                next_owner: &next_owner,
+            };
+            let go_on = || {
+                progress.advance(BuildProgress {
+                    logs: tasks.len(),
+                    logs_done: done.0.load(Ordering::Relaxed),
+                    bytes: total,
+                    bytes_done: done.1.load(Ordering::Relaxed),
+                });
+                !progress.is_cancelled()
+            };
+            let round = reading.run(bytes, &done, &go_on)?;
+            for number in round.abandoned {
+                forget(&writer, number);
+            }
+            let by_listed: HashMap<usize, Option<usize>> = tasks[from..to]
+                .iter()
+                .map(|task| (task.listed, task.row))
+                .collect();
+            let old_row = |listed: usize| by_listed.get(&listed).copied().flatten();
+            for (listed, error) in round.failed {
+                if let Some(old) = old_row(listed).and_then(|row| rows[row].take()) {
+                    forget(&writer, old.owner);
+                    forget(&writer, old.tail_owner);
+                }
+                unread.extend(error);
+            }
+            for log in round.read {
+                notes.extend(log.note);
+                match old_row(log.listed) {
+                    Some(row) => {
+                        if let Some(old) = rows[row].replace(log.row) {
+                            let kept = &rows[row];
+                            let is_kept = |number| {
+                                let owners = kept.iter().map(|row| [row.owner, row.tail_owner]);
+                                owners.flatten().any(|owner| owner == number)
+                            };
+                            for number in [old.owner, old.tail_owner] {
+                                if !is_kept(number) {
+                                    forget(&writer, number);
+                                }
+                            }
+                        }
+                    }
+                    None => new.push(Some(log.row)),
+                }
+            }
+            from = to;
+            table.number += 1;
+            table.next_owner = next_owner.load(Ordering::Relaxed);
+            table.logs = rows.iter().chain(&new).flatten().cloned().collect();
+            self.commit(&mut writer, &table)?;
+            if from == tasks.len() || progress.is_cancelled() {
+                break;
+            }
+        }
+        // A merge that fails leaves the segments as they were.
+        drop(writer.wait_merging_threads());
+        Ok(Built {
+            table,
+            unread,
+            notes,
+        })
+    }
+
+    fn failed(&self, error: TantivyError) -> Error {
+        super::cache_error(self.cache, error)
+    }
+
+    fn writer(&self) -> Result<IndexWriter> {
+        /// The least that tantivy takes; documents are not added through its own threads.
+        const LEAST: usize = 15_000_000;
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(1)
+            .num_merge_threads(1)
+            .memory_budget_per_thread(LEAST)
+            .build();
+        let writer: IndexWriter = self
+            .index
+            .writer_with_options(options)
+            .map_err(|error| self.failed(error))?;
+        let mut policy = LogMergePolicy::default();
+        policy.set_min_num_segments(4);
+        policy.set_level_log_size(3.0);
+        policy.set_min_layer_size(1_000);
+        policy.set_max_docs_before_merge(200_000);
+        policy.set_del_docs_ratio_before_merge(0.4);
+        writer.set_merge_policy(Box::new(policy));
+        Ok(writer)
+    }
+
+    /// Commits what was added and deleted, with the table that belongs to it.
+    fn commit(&self, writer: &mut IndexWriter, table: &Table) -> Result<()> {
+        let payload = match self.is_in_memory {
+            true => table.payload(),
+            false => {
+                let saved = table.save(self.cache);
+                saved.map_err(|error| Error::io(self.cache, error))?
+            }
+        };
+        let mut commit = || {
+            let mut prepared = writer.prepare_commit()?;
+            prepared.set_payload(&payload);
+            prepared.commit()
+        };
+        commit().map_err(|error| self.failed(error))?;
+        if !self.is_in_memory {
+            table.sweep(self.cache);
+        }
+        Ok(())
+    }
+
+    /// Deletes files that belong to no commit.
+    fn sweep(&self) {
+        // Whatever fails here is tried again by the next build.
+        if let Ok(writer) = self.writer() {
+            drop(writer.garbage_collect_files().wait());
+        }
+    }
+
+    /// Estimates the number of bytes to read of a log.
+    fn cost(&self, table: &Table, task: &Task) -> u64 {
+        let size = self.logs[task.listed].size;
+        match task.row.map(|row| &table.logs[row]) {
+            Some(row) if row.size < size && row.has_results == task.with_results => {
+                size - row.progress.bytes.min(size)
+            }
+            _ => size,
+        }
+    }
+}
+
+/// The reading of one round.
+struct Reading<'a> {
+    build: &'a Build<'a>,
+    writer: &'a IndexWriter,
+    /// The rows of the logs before this build.
+    rows: &'a [Option<LogRow>],
+    tasks: &'a [Task],
+    next_task: AtomicUsize,
+    next_owner: &'a AtomicU64,
+}
+
+impl Reading<'_> {
+    fn run(
+        &self,
+        bytes: u64,
+        done: &(AtomicUsize, AtomicU64),
+        go_on: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Round> {
+        let threads = match bytes {
+            0..WORTH_A_THREAD => 1,
+            _ => self.build.options.threads.clamp(1, self.tasks.len().max(1)),
+        };
+        let memory = match bytes {
+            0..WORTH_A_THREAD => LITTLE_MEMORY,
+            _ => MEMORY,
+        };
+        let work = || Indexer::new(self, memory).work(done, go_on);
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut whole = work();
+            for other in others {
+                let other = other
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                whole = whole.and_then(|mut whole| {
+                    let other = other?;
+                    whole.read.extend(other.read);
+                    whole.failed.extend(other.failed);
+                    whole.abandoned.extend(other.abandoned);
+                    Ok(whole)
+                });
+            }
+            whole
+        })
+    }
+}
+
+/// Reads logs on one thread and fills segments.
+struct Indexer<'a> {
+    reading: &'a Reading<'a>,
+    fields: Fields,
+    memory: usize,
+    /// One with what was said and done, and one with results.
+    segments: [Option<OpenSegment>; 2],
+    /// Calls of the log that is being read. They are added behind what was said, so that what was
+    /// said stands side by side.
+    calls: Vec<TantivyDocument>,
+    calls_bytes: usize,
+    failure: Option<TantivyError>,
+    log: CurrentLog,
+}
+
+/// A segment that is being filled.
+struct OpenSegment {
+    segment: Segment,
+    writer: SegmentWriter,
+    /// The memory that it took when it was empty.
+    start: usize,
+}
+
+/// The log that is being read.
+#[derive(Debug, Clone, Copy, Default)]
+struct CurrentLog {
+    /// Which parts are added to the index.
+    parts: [bool; Part::ALL.len()],
+    owner: u64,
+    tail_owner: u64,
+    content: Content,
+    tail: Content,
+    /// The line of the last message, and the number of messages of that line before it.
+    last: (u64, u64),
+}
+
+impl MessageListener for Indexer<'_> {
+    fn on_message(&mut self, line: LineEnd, message: &log::Message) {
+        let part = Part::of(message.kind);
+        let (last, number) = self.log.last;
+        let number = if last == message.line { number + 1 } else { 0 };
+        self.log.last = (message.line, number);
+        if !self.log.parts[part.number()] || self.failure.is_some() {
+            return;
+        }
+        let owner = match line {
+            LineEnd::Whole => self.log.owner,
+            LineEnd::Open => {
+                if self.log.tail_owner == 0 {
+                    self.log.tail_owner = self.new_owner();
+                }
+                self.log.tail_owner
+            }
+        };
+        let message = CorpusMessage::of(message);
+        let mut content = Content::default();
+        content.text[part.number()] = message.text.len() as u64;
+        content.roles[message.role as usize] = 1;
+        self.log.content.add(&content);
+        if line == LineEnd::Open {
+            self.log.tail.add(&content);
+        }
+        let place = message.line << OF_LINE_BITS | number.min((1 << OF_LINE_BITS) - 1);
+        let document = self.fields.document(owner, place, &message);
+        let added = match part {
+            Part::Calls => {
+                self.calls_bytes += message.text.len();
+                self.calls.push(document);
+                match self.calls_bytes > MOST_CALLS {
+                    true => self.add_calls(),
+                    false => Ok(()),
+                }
+            }
+            Part::Words | Part::Results => self.add(part, document),
+        };
+        if let Err(error) = added {
+            self.failure = Some(error);
+        }
+    }
+}
+
+impl<'a> Indexer<'a> {
+    fn new(reading: &'a Reading<'a>, memory: usize) -> Self {
+        Self {
+            reading,
+            fields: Fields::schema().1,
+            memory,
+            segments: [None, None],
+            calls: Vec::new(),
+            calls_bytes: 0,
+            failure: None,
+            log: CurrentLog::default(),
+        }
+    }
+
+    fn new_owner(&self) -> u64 {
+        self.reading.next_owner.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn add(&mut self, part: Part, document: TantivyDocument) -> tantivy::Result<()> {
+        let open = &mut self.segments[usize::from(part == Part::Results)];
+        let open = match open {
+            Some(open) => open,
+            None => {
+                let segment = self.reading.build.index.new_segment();
+                let writer = SegmentWriter::for_segment(self.memory, segment.clone())?;
+                open.insert(OpenSegment {
+                    segment,
+                    start: writer.mem_usage(),
+                    writer,
+                })
+            }
+        };
+        open.writer.add_document(AddOperation {
+            opstamp: 0,
+            document,
+        })?;
+        // A segment is not filled with one message, however much memory it takes from the start.
+        let is_full = open.writer.mem_usage() > open.start + self.memory;
+        match is_full {
+            true => self.flush(part),
+            false => Ok(()),
+        }
+    }
+
+    /// Adds the calls of the log that is being read.
+    fn add_calls(&mut self) -> tantivy::Result<()> {
+        self.calls_bytes = 0;
+        for document in std::mem::take(&mut self.calls) {
+            self.add(Part::Calls, document)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the segment that is being filled with messages of a part.
+    fn flush(&mut self, part: Part) -> tantivy::Result<()> {
+        let open = self.segments[usize::from(part == Part::Results)].take();
+        let Some(OpenSegment {
+            segment, writer, ..
+        }) = open
+        else {
+            return Ok(());
+        };
+        let count = writer.max_doc();
+        writer.finalize()?;
+        let segment = segment.with_max_doc(count);
+        segment.meta().untrack_temp_docstore();
+        self.reading.writer.add_segment(segment.meta().clone())
+    }
+
+    /// Reads one log after another until none is left or `go_on` returns false.
+    fn work(
+        mut self,
+        (logs_done, bytes_done): &(AtomicUsize, AtomicU64),
+        go_on: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Round> {
+        let mut round = Round::default();
+        let mut reader = LogReader::default();
+        let build = self.reading.build;
+        while go_on() {
+            let next = self.reading.next_task.fetch_add(1, Ordering::Relaxed);
+            let Some(task) = self.reading.tasks.get(next) else {
+                break;
+            };
+            let log = &build.logs[task.listed];
+            let before = reader.bytes;
+            let old = task.row.and_then(|row| self.reading.rows[row].as_ref());
+            let result = self.read(&mut reader, (log, task.with_results), old);
+            if self.failure.is_none() {
+                self.failure = self.add_calls().err();
+            }
+            logs_done.fetch_add(1, Ordering::Relaxed);
+            bytes_done.fetch_add(reader.bytes - before, Ordering::Relaxed);
+            if let Some(error) = self.failure.take() {
+                return Err(build.failed(error));
+            }
+            match result {
+                Ok(outcome) => round.read.push(self.finish(task, log, outcome)),
+                Err(error) => {
+                    round
+                        .abandoned
+                        .extend([self.log.owner, self.log.tail_owner]);
+                    let why = Some(error).filter(|error| !matches!(error, Error::NotFound { .. }));
+                    round.failed.push((task.listed, why));
+                }
+            }
+        }
+        for part in [Part::Words, Part::Results] {
+            self.flush(part).map_err(|error| build.failed(error))?;
+        }
+        Ok(round)
+    }
+
+    /// Continues a log from its old row if possible, or adds the results that were left out of it,
+    /// else reads it from the beginning.
+    fn read(
+        &mut self,
+        reader: &mut LogReader,
+        (log, with_results): (&LogFile, bool),
+        old: Option<&LogRow>,
+    ) -> Result<ReadOutcome> {
+        let unchanged = old.filter(|row| row.stamp() == (log.size, log.modified));
+        if let Some(row) = unchanged.filter(|row| row.tail_owner == 0 && !row.has_results) {
+            self.log = CurrentLog {
+                parts: Part::ALL.map(|part| part == Part::Results),
+                owner: row.owner,
+                content: row.content,
+                ..CurrentLog::default()
+            };
+            let outcome = reader.read((log, true), self)?;
+            // Else it has changed since it was listed.
+            if outcome.progress.bytes == row.progress.bytes {
+                return Ok(outcome);
+            }
+        }
+        let parts = Part::ALL.map(|part| with_results || part != Part::Results);
+        if let Some(row) = old.filter(|row| row.has_results == with_results)
+            && row.size < log.size
+            && let Some(carry) = row.carry()
+        {
+            self.log = CurrentLog {
+                parts,
+                owner: row.owner,
+                content: row.content.without(&row.tail),
+                ..CurrentLog::default()
+            };
+            let left = ResumePoint { row, carry };
+            if let Some(outcome) = reader.resume((log, with_results), left, self)? {
+                return Ok(outcome);
+            }
+        }
+        self.log = CurrentLog {
+            parts,
+            owner: self.new_owner(),
+            ..CurrentLog::default()
+        };
+        reader.read((log, with_results), self)
+    }
+
+    /// Returns the row of a log that has been read.
+    fn finish(&self, task: &Task, log: &LogFile, outcome: ReadOutcome) -> ReadLog {
+        let head = &outcome.head;
+        let title = head.title.as_deref().or_else(|| {
+            let title = log.title.as_deref();
+            title.filter(|title| !log::is_placeholder(title))
+        });
+        let mut row = LogRow {
+            agent: log.agent as u32,
+            size: log.size,
+            modified: log.modified,
+            inode: outcome.inode,
+            owner: self.log.owner,
+            tail_owner: self.log.tail_owner,
+            progress: outcome.progress,
+            turns: head.turns,
+            span: head.first.zip(head.last),
+            content: self.log.content,
+            tail: self.log.tail,
+            has_results: task.with_results,
+            ..LogRow::default()
+        };
+        row.describe(
+            (log, title),
+            (head, outcome.skipped),
+            outcome.carry.as_ref(),
+        );
+        let note = outcome.skipped.over_limits();
+        ReadLog {
+            listed: task.listed,
+            row,
+            note: note.map(|note| format!("{}: {note}", log.path.display())),
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The table of logs: how each was listed, how far it was read, and what is known about it.
+//!
+//! Each commit of the index names the table that belongs to it, so that both change together. The
+//! table is a file that is written once.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::Part;
+use super::document::checksum;
+use crate::core::disk::foreign::{LARGEST_LOG, read_capped};
+use crate::core::disk::private;
+use crate::core::log::{Carry, Head, LogFile, Skipped};
+
+/// The version of the cache; one of another version is built anew.
+const VERSION: u32 = 1;
+/// The beginning of the names of tables.
+const PREFIX: &str = "logs.";
+
+/// All logs of the index.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Table {
+    /// The number of this table.
+    pub(super) number: u64,
+    /// The owner number of the next log that is read from its beginning.
+    pub(super) next_owner: u64,
+    pub(super) logs: Vec<LogRow>,
+}
+
+/// One log.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct LogRow {
+    pub(super) agent: u32,
+    /// Its path, id, working directory, title and facts one behind the other, because reading a row
+    /// with one allocation takes a third of the time.
+    #[serde(with = "as_bytes")]
+    pub(super) texts: Vec<u8>,
+    /// Where each of the texts ends.
+    pub(super) ends: [u32; 5],
+    pub(super) size: u64,
+    pub(super) modified: Option<i64>,
+    pub(super) inode: u64,
+    /// The number that its messages share, never used again if the log is read anew.
+    pub(super) owner: u64,
+    /// The number of the messages of its last line while that has no line break; 0 for none.
+    pub(super) tail_owner: u64,
+    pub(super) progress: ReadPosition,
+    pub(super) turns: u64,
+    /// The earliest and the latest time of any message.
+    pub(super) span: Option<(i64, i64)>,
+    /// What its messages hold, including those of the last line.
+    pub(super) content: Content,
+    /// What the messages of the last line hold, while that has no line break.
+    pub(super) tail: Content,
+    /// Whether the results of its tools were read.
+    pub(super) has_results: bool,
+    /// The state of the decoder for the next reading, encoded; empty if there is none. It is in a file
+    /// of its own, which only a build reads.
+    #[serde(skip)]
+    pub(super) carry: Vec<u8>,
+}
+
+/// How far a log was read, and the hashes that identify what was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct ReadPosition {
+    /// The number of bytes read; 0 for a log that is read whole.
+    pub(super) bytes: u64,
+    pub(super) lines: u64,
+    pub(super) head_length: u64,
+    pub(super) head_hash: u64,
+    pub(super) tail_hash: u64,
+}
+
+/// What messages hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Content {
+    /// The bytes of text in each part.
+    pub(super) text: [u64; Part::ALL.len()],
+    /// How many messages there are of each role.
+    pub(super) roles: [u64; 4],
+}
+
+impl Content {
+    pub(super) fn add(&mut self, other: &Self) {
+        let own = self.text.iter_mut().chain(&mut self.roles);
+        for (own, other) in own.zip(other.text.iter().chain(&other.roles)) {
+            *own += other;
+        }
+    }
+
+    pub(super) fn without(mut self, other: &Self) -> Self {
+        let own = self.text.iter_mut().chain(&mut self.roles);
+        for (own, other) in own.zip(other.text.iter().chain(&other.roles)) {
+            *own = own.saturating_sub(*other);
+        }
+        self
+    }
+}
+
+/// What identifies a log: its agent, its path and its id.
+pub(super) type LogKey<'a> = (u32, &'a [u8], &'a [u8]);
+
+/// Returns what identifies a log that was found on disk.
+pub(super) fn key_of(log: &LogFile) -> LogKey<'_> {
+    let path = log.path.as_os_str().as_encoded_bytes();
+    (log.agent as u32, path, log.id.as_bytes())
+}
+
+impl LogRow {
+    /// Sets the texts that identify and describe the log, its metadata and the counts of skipped
+    /// lines, and the state of the decoder.
+    pub(super) fn describe(
+        &mut self,
+        (log, title): (&LogFile, Option<&str>),
+        (head, skipped): (&Head, Skipped),
+        carry: Option<&Carry>,
+    ) {
+        // Plain values in memory: encoding them cannot fail.
+        let facts = postcard::to_stdvec(&(head, skipped)).unwrap_or_default();
+        let (_, path, id) = key_of(log);
+        let cwd = head.cwd.as_deref().unwrap_or_default();
+        let texts = [
+            path,
+            id,
+            cwd.as_bytes(),
+            title.unwrap_or_default().as_bytes(),
+            &facts,
+        ];
+        self.texts = texts.concat();
+        let mut end = 0;
+        self.ends = texts.map(|text| {
+            end += text.len() as u32;
+            end
+        });
+        let carry = carry.and_then(|carry| postcard::to_stdvec(carry).ok());
+        self.carry = carry.unwrap_or_default();
+    }
+
+    fn bytes(&self, number: usize) -> &[u8] {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let range = start as usize..self.ends[number] as usize;
+        self.texts.get(range).unwrap_or_default()
+    }
+
+    fn text(&self, number: usize) -> &str {
+        std::str::from_utf8(self.bytes(number)).unwrap_or_default()
+    }
+
+    pub(super) fn key(&self) -> LogKey<'_> {
+        (self.agent, self.bytes(0), self.bytes(1))
+    }
+
+    pub(super) fn path_bytes(&self) -> &[u8] {
+        self.bytes(0)
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        path_of(self.bytes(0))
+    }
+
+    pub(super) fn id(&self) -> &str {
+        self.text(1)
+    }
+
+    pub(super) fn cwd(&self) -> Option<&str> {
+        Some(self.text(2)).filter(|cwd| !cwd.is_empty())
+    }
+
+    pub(super) fn title(&self) -> Option<&str> {
+        Some(self.text(3)).filter(|title| !title.is_empty())
+    }
+
+    /// Returns the metadata of the log and the counts of skipped lines.
+    pub(super) fn facts(&self) -> Option<(Head, Skipped)> {
+        postcard::from_bytes(self.bytes(4)).ok()
+    }
+
+    /// Returns the state of the decoder.
+    pub(super) fn carry(&self) -> Option<Carry> {
+        postcard::from_bytes(&self.carry).ok()
+    }
+
+    /// Returns the size and the modification time that it was listed with.
+    pub(super) fn stamp(&self) -> (u64, Option<i64>) {
+        (self.size, self.modified)
+    }
+}
+
+impl Table {
+    /// Reads the table that a commit with this payload names; `None` if it is of another version or
+    /// damaged.
+    pub(super) fn load(cache: &Path, payload: &str) -> Option<Self> {
+        let (version, number) = payload.split_once(' ')?;
+        if version.parse() != Ok(VERSION) {
+            return None;
+        }
+        let number: u64 = number.parse().ok()?;
+        load(&cache.join(format!("{PREFIX}{number}")))
+    }
+
+    /// Reads the states of the decoders. A log whose state is missing is read from its beginning when
+    /// it has grown.
+    pub(super) fn load_states(&mut self, cache: &Path) {
+        let states: Vec<Vec<u8>> = load(&self.states_file(cache)).unwrap_or_default();
+        for (log, state) in self.logs.iter_mut().zip(states) {
+            log.carry = state;
+        }
+    }
+
+    fn file(&self, cache: &Path) -> PathBuf {
+        cache.join(format!("{PREFIX}{}", self.number))
+    }
+
+    fn states_file(&self, cache: &Path) -> PathBuf {
+        cache.join(format!("{PREFIX}{}.states", self.number))
+    }
+
+    /// Writes the table and returns the payload that names it.
+    pub(super) fn save(&self, cache: &Path) -> io::Result<String> {
+        let states: Vec<&Vec<u8>> = self.logs.iter().map(|log| &log.carry).collect();
+        save(&self.states_file(cache), &states)?;
+        save(&self.file(cache), self)?;
+        Ok(self.payload())
+    }
+
+    /// Returns the payload that names the table.
+    pub(super) fn payload(&self) -> String {
+        format!("{VERSION} {}", self.number)
+    }
+
+    /// Deletes the tables that are not this one.
+    pub(super) fn sweep(&self, cache: &Path) {
+        let own = [self.file(cache), self.states_file(cache)];
+        let files = fs::read_dir(cache).into_iter().flatten().flatten();
+        for file in files {
+            let name = file.file_name();
+            let is_table = name.to_str().is_some_and(|name| name.starts_with(PREFIX));
+            let is_old = is_table && !own.contains(&file.path());
+            if is_old {
+                // What cannot be deleted now is deleted after the next commit.
+                drop(fs::remove_file(file.path()));
+            }
+        }
+    }
+}
+
+/// Reads a value that was saved; `None` if it is damaged.
+pub(super) fn load<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    let bytes = read_capped(path, LARGEST_LOG).ok()?;
+    let (content, sum) = bytes.split_last_chunk()?;
+    let is_whole = checksum([content]) == u32::from_le_bytes(*sum);
+    is_whole.then(|| postcard::from_bytes(content).ok())?
+}
+
+/// Returns a value as it is saved: encoded, with a checksum.
+pub(super) fn encode(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut bytes = postcard::to_stdvec(value).map_err(io::Error::other)?;
+    bytes.extend(checksum([bytes.as_slice()]).to_le_bytes());
+    Ok(bytes)
+}
+
+fn save(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let bytes = encode(value)?;
+    private::replace(path, |file| file.write_all(&bytes))
+}
+
+/// Returns the path that was stored as these bytes.
+#[cfg(unix)]
+pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+/// Returns the path that was stored as these bytes.
+#[cfg(not(unix))]
+pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).as_ref())
+}
+
+mod as_bytes {
+    //! Bytes that are copied as a whole, not one by one.
+
+    use serde::de::{Error, Visitor};
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bytes(bytes)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        struct Bytes;
+
+        impl Visitor<'_> for Bytes {
+            type Value = Vec<u8>;
+
+            fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                to.write_str("bytes")
+            }
+
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
+                Ok(bytes.to_vec())
+            }
+        }
+
+        from.deserialize_bytes(Bytes)
+    }
+}

@@ -1,0 +1,198 @@
+//! Finds and masks secrets in text that leaves the machine or is stored a second time.
+//!
+//! Three tables define what a secret is: `TOKENS` has secrets with a fixed start, `NAMES` the names
+//! whose values are secrets, `CONTEXTS` everything else, such as a password in a URL. Each row has
+//! an example and a similar text that is not a secret. Other secrets are not found.
+//!
+//! The work is linear in the length of the text. Two automata pass over it once and find where a
+//! row may apply; the row then examines a bounded number of bytes, and more only of what it masks.
+
+mod context;
+mod names;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod value;
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{LazyLock, OnceLock};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use context::CONTEXTS;
+use names::NAMES;
+use scan::Scan;
+use tokens::{INFIXES, TOKENS};
+
+use crate::core::text::work;
+
+/// The replacement for a secret.
+const MASKED: &str = "‹masked›";
+
+/// A secret in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Secret {
+    /// The kind of secret, in a few words.
+    pub rule: &'static str,
+    /// The byte range, without the part that only identifies the kind (`ghp_`, `PASSWORD=`).
+    pub span: Range<usize>,
+}
+
+/// Returns `text` with every secret in it masked.
+pub fn mask(text: &str) -> String {
+    let found = find(text);
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for secret in found {
+        out.push_str(&text[from..secret.span.start]);
+        out.push_str(MASKED);
+        from = secret.span.end;
+    }
+    out.push_str(&text[from..]);
+    out
+}
+
+/// Returns the secrets in `text`, in order; none overlaps another.
+pub fn find(text: &str) -> Vec<Secret> {
+    let (found, examined) = scan(text);
+    work::count(examined);
+    found
+}
+
+/// Returns the secrets in `text`, and the number of bytes that were examined.
+fn scan(text: &str) -> (Vec<Secret>, usize) {
+    static SEARCHED: AtomicUsize = AtomicUsize::new(0);
+    let before = SEARCHED.fetch_add(text.len(), Ordering::Relaxed);
+    scan_with(text, before + text.len())
+}
+
+/// As [`scan()`], when so many bytes have been searched.
+fn scan_with(text: &str, searched: usize) -> (Vec<Secret>, usize) {
+    let mut scan = Scan::new(text);
+    for hit in WORDS.after(searched).find_iter(text) {
+        if hit.start() < scan.masked_to() {
+            continue;
+        }
+        let (at, row) = (hit.span(), hit.pattern().as_usize());
+        match row.checked_sub(NAMES.len()) {
+            None => NAMES[row].find(&mut scan, at.start, at.end),
+            Some(row) => (CONTEXT_WORDS[row].1)(&mut scan, at.start, at.end),
+        }
+    }
+    let (named, mut work) = scan.finish();
+    let mut scan = Scan::new(text);
+    let mut later = named.iter().peekable();
+    // Overlapping, because the `n` of an escaped line break may be the first letter of a start.
+    for hit in STARTS.after(searched).find_overlapping_iter(text) {
+        while later
+            .next_if(|secret| secret.span.end <= hit.start())
+            .is_some()
+        {}
+        let is_masked = later
+            .peek()
+            .is_some_and(|secret| secret.span.start <= hit.start());
+        if is_masked || hit.start() < scan.masked_to() {
+            continue;
+        }
+        let row = hit.pattern().as_usize();
+        match row.checked_sub(TOKENS.len()) {
+            None => TOKENS[row].find(&mut scan, hit.start(), hit.end()),
+            Some(row) => INFIXES[row].find(&mut scan, hit.start(), hit.end()),
+        }
+    }
+    let (tokens, more) = scan.finish();
+    work += more + 2 * text.len();
+    (merged(named, tokens), work)
+}
+
+/// Merges both lists in order; a secret that overlaps an earlier one is merged into it.
+fn merged(a: Vec<Secret>, b: Vec<Secret>) -> Vec<Secret> {
+    let mut all = [a, b].concat();
+    all.sort_by_key(|secret| (secret.span.start, secret.span.end));
+    let mut merged: Vec<Secret> = Vec::with_capacity(all.len());
+    for secret in all {
+        match merged.last_mut() {
+            Some(last) if secret.span.start < last.span.end => {
+                last.span.end = last.span.end.max(secret.span.end);
+            }
+            _ => merged.push(secret),
+        }
+    }
+    merged
+}
+
+/// Examines the text around a word of a context; gets the start and the end of the word.
+type Look = fn(&mut Scan<'_>, usize, usize);
+
+/// The words of all contexts and hints, each with its function.
+static CONTEXT_WORDS: LazyLock<Vec<(&str, Look)>> = LazyLock::new(|| {
+    let words = CONTEXTS
+        .iter()
+        .flat_map(|context| context.words.iter().map(|word| (*word, context.find)));
+    words.chain(context::HINTS.iter().copied()).collect()
+});
+
+/// Finds the words of names and contexts, ignoring case.
+static WORDS: Automata = Automata::new(|kind| {
+    let names = NAMES.iter().map(|name| name.word);
+    let words = names.chain(CONTEXT_WORDS.iter().map(|(word, _)| *word));
+    automaton(words, (Case::Ignored, MatchKind::LeftmostLongest), kind)
+});
+
+/// Finds the starts of tokens and the middles of infixes.
+static STARTS: Automata = Automata::new(|kind| {
+    let starts = TOKENS.iter().map(|token| token.start);
+    let starts = starts.chain(INFIXES.iter().map(|infix| infix.middle));
+    automaton(starts, (Case::Kept, MatchKind::Standard), kind)
+});
+
+/// Two automata that find the same. One is made quickly, for a program that masks a few texts and
+/// ends; the other searches quickly, and takes as long to make as a quick program runs.
+struct Automata {
+    make: fn(AhoCorasickKind) -> AhoCorasick,
+    made_quickly: OnceLock<AhoCorasick>,
+    searching_quickly: OnceLock<AhoCorasick>,
+}
+
+impl Automata {
+    const fn new(make: fn(AhoCorasickKind) -> AhoCorasick) -> Self {
+        Self {
+            make,
+            made_quickly: OnceLock::new(),
+            searching_quickly: OnceLock::new(),
+        }
+    }
+
+    /// Returns the automaton to search a text with when so many bytes have been searched,
+    /// including it.
+    fn after(&self, bytes: usize) -> &AhoCorasick {
+        /// How much text is searched in the time that the second automaton takes to make.
+        const FEW: usize = 200_000;
+        let (automaton, kind) = match bytes < FEW {
+            true => (&self.made_quickly, AhoCorasickKind::NoncontiguousNFA),
+            false => (&self.searching_quickly, AhoCorasickKind::DFA),
+        };
+        automaton.get_or_init(|| (self.make)(kind))
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Case {
+    Ignored,
+    Kept,
+}
+
+fn automaton(
+    words: impl Iterator<Item = &'static str>,
+    (case, matches): (Case, MatchKind),
+    kind: AhoCorasickKind,
+) -> AhoCorasick {
+    AhoCorasick::builder()
+        .match_kind(matches)
+        .ascii_case_insensitive(case == Case::Ignored)
+        .kind(Some(kind))
+        .build(words)
+        .expect("a few hundred short words make an automaton")
+}
