@@ -66,9 +66,10 @@ fn main() -> ExitCode {
     {
         logs = args.drain(at..at + 2).nth(1).map(PathBuf::from);
     }
-    let sizes = match args.is_empty() {
-        true => vec!["100MB".to_owned()],
-        false => args,
+    let sizes = if args.is_empty() {
+        vec!["100MB".to_owned()]
+    } else {
+        args
     };
     let sizes: Option<Vec<u64>> = sizes.iter().map(|size| bytes(size)).collect();
     let result = match sizes {

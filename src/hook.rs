@@ -119,9 +119,10 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
         return empty_reply(Some(hook.agent));
     };
     let is_start = payload.stage == Stage::Start && !manner(&payload, hook).context_with_prompt;
-    let reminder = match is_start && !payload.is_replayed {
-        true => Reminder::Context,
-        false => reminder,
+    let reminder = if is_start && !payload.is_replayed {
+        Reminder::Context
+    } else {
+        reminder
     };
     let reminds = || hook.settings.reminders && is_attended(&payload, hook);
     let text = match (reminder, &payload.cwd) {
@@ -357,14 +358,13 @@ fn pointer(lessons: &Path, guide: usize, done: &str) -> String {
     let (name, text) = GUIDES[guide];
     let file = lessons.join(name);
     let place = lessons.display();
-    match file.is_file() {
-        true => format!(
+    if file.is_file() {
+        format!(
             "Lessons from earlier work are kept in {place}; {} says how they are {done}.",
             file.display()
-        ),
-        false => {
-            format!("Lessons from earlier work are kept in {place}. How they are {done}:\n\n{text}")
-        }
+        )
+    } else {
+        format!("Lessons from earlier work are kept in {place}. How they are {done}:\n\n{text}")
     }
 }
 

@@ -14,55 +14,56 @@
 //! depend on each other; an operation that two doors need is a function of the core.
 //! `tests/it/rules.rs` checks this.
 //!
-//! # Modules of the core
+//! # Rooms of the core
 //!
-//! - From a directory to memories: [`core::discover`] finds stores; [`core::trust`] decides which
-//!   directories a project may point to; [`core::foreign`] opens files that other programs wrote;
-//!   [`core::sandbox`] confines every access to a store's root; [`core::layout`] and
-//!   [`core::header`] parse and compose the texts; [`core::store`] opens one store;
-//!   [`core::library`] is a snapshot of all stores and logs; [`core::context`] lists what an agent
-//!   loads by itself at its start, one module for each agent.
-//! - From a request to bytes: [`core::change`] plans and writes; [`core::combine`] makes one text
-//!   of two; [`core::history`] records changes and keeps every version; [`core::unsaved`] keeps
-//!   text that is not saved yet.
-//! - From what others wrote to a decision: [`core::review`] records writes of agents as changes,
-//!   names the session behind them, and keeps what a person accepted.
-//! - From logs to text: [`core::log`] reads the logs, one module for each agent; [`core::corpus`]
-//!   indexes their messages with tantivy; [`core::catalog`] selects the logs that are searched;
-//!   [`core::keep`] copies logs before their agent deletes them.
-//! - From logs to what happened: [`core::timeline`] divides them into segments and summarizes
-//!   these, their days, weeks, months and years; [`core::promote`] turns their lines into memories.
-//! - From a query to hits: [`core::query`] parses, [`core::search`] finds, [`core::format`] formats
-//!   hits for agents; see below.
-//! - From an old path to the new one: [`core::rehome`] gathers the memories of a project that
-//!   moved.
-//! - From memories to findings: [`core::curate`] checks them, one rule a file, against each other,
-//!   the index, the calendar and the project's git history; its fixes are changes.
-//! - Before text leaves the machine: [`core::secret`] masks secrets, [`core::hidden`] finds and
-//!   removes invisible characters.
-//! - In the background: [`core::watch`] reports changes that other programs make;
-//!   [`core::fault`] records errors of tome itself.
-//! - For all of them: [`core::citation`] parses and prints references; [`core::grip_comment`] finds
-//!   grips in the texts of memories; [`core::config`] holds the
-//!   settings; [`core::private`] creates tome's own files, which only their owner can access.
+//! Each room uses only those before it, and files of different folders do not import each other in
+//! a circle; `tests/it/rules.rs` checks both.
+//!
+//! - [`core::text`]: pure text. Words and stems; [`core::text::header`] parses and splices the
+//!   headers of memories, [`core::text::link`] their links; [`core::text::secret`] masks secrets and
+//!   [`core::text::hidden`] finds invisible characters before a text leaves the machine.
+//! - [`core::disk`]: files and threads. [`core::disk::foreign`] opens files that other programs
+//!   wrote, [`core::disk::sandbox`] confines every access to a store's root,
+//!   [`core::disk::trust`] decides where a project may point to, [`core::disk::private`] creates
+//!   tome's own files, [`core::disk::watch`] reports changes, [`core::disk::fault`] records errors of
+//!   tome itself.
+//! - [`core::log`]: agents' conversations, one module for each agent; [`core::log::keep`] copies
+//!   logs before their agent deletes them.
+//! - [`core::memory`]: what a memory is and where. [`core::memory::layout`] has the rules of the
+//!   layouts, [`core::memory::store`] opens one store, [`core::memory::discover`] finds all,
+//!   [`core::memory::library`] is a snapshot of stores and logs, [`core::memory::citation`] names
+//!   their parts, [`core::memory::config`] holds the settings.
+//! - [`core::change`]: from a request to bytes and back. It plans and writes,
+//!   [`core::change::history`] records changes and keeps every version, [`core::change::combine`]
+//!   makes one text of two, [`core::change::events`] appends what hooks captured.
+//! - [`core::search`]: from a query to hits. [`core::search::catalog`] selects the logs,
+//!   [`core::search::index`] indexes their messages with tantivy, [`core::search::query`] parses,
+//!   [`core::search::recall`] and [`core::search::find`] find, [`core::search::format`] formats hits
+//!   for agents.
+//! - [`core::insight`]: what follows. [`core::insight::curate`] finds what is stale, doubled or dead,
+//!   one rule a file; [`core::insight::review`] records writes of agents and keeps what a person
+//!   accepted; [`core::insight::timeline`] divides logs into segments and summarizes these, their
+//!   days, weeks, months and years; [`core::insight::promote`] turns their lines into memories;
+//!   [`core::insight::context`] lists what an agent loads at its start; [`core::insight::rehome`]
+//!   gathers the memories of a project that moved.
 //!
 //! # The way of a query
 //!
 //! [`core::search::search`] reads the memories as they are on the disk and opens the corpus. That
 //! lists the logs, compares size and time of each with the table of the last commit, reads what has
-//! changed, and commits the new documents with a new table (`corpus/refresh.rs`).
+//! changed, and commits the new documents with a new table (`search/index/refresh.rs`).
 //!
 //! A question goes to [`core::search::recall`]. Its words without stop words are the needles
 //! (`search/needle.rs`). The dictionary of the index has their forms, and their postings are gone
 //! through once: they give each message a score, and of the best five hundred, how often these and
-//! the messages around them have each needle (`corpus/rank.rs`). Lines of memories are counted in
+//! the messages around them have each needle (`search/index/rank.rs`). Lines of memories are counted in
 //! their text. Both are scored in the same way: BM25, neighbours, the conversation of the day,
 //! coverage (`search/score.rs`). The texts of the best fifty are read for the nearness of words,
 //! phrases and questions. The messages of a session are scored together, copies in other sessions
 //! are dropped, and the first hits are cut out.
 //!
 //! What somebody types goes to [`core::search::find`]. Each word is a range of the dictionary, or a
-//! phrase; their messages are intersected and ordered, newest first (`corpus/lookup.rs`), and read
+//! phrase; their messages are intersected and ordered, newest first (`search/index/lookup.rs`), and read
 //! batch by batch; their lines are tested and scored (`search/find/term.rs`). If there are few, words
 //! with a slip follow, and if there are none, letters in their order, ranked by nucleo.
 //!

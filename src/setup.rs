@@ -192,9 +192,10 @@ fn quoted(program: &str) -> String {
 
 /// A program, quoted for a command of PowerShell.
 fn quoted_for_powershell(program: &str) -> String {
-    match is_plain(program) {
-        true => program.to_owned(),
-        false => format!("& '{}'", program.replace('\'', "''")),
+    if is_plain(program) {
+        program.to_owned()
+    } else {
+        format!("& '{}'", program.replace('\'', "''"))
     }
 }
 

@@ -117,9 +117,12 @@ fn family(folder: &Path, names: [&str; 4]) -> Option<Result<Family>> {
     if !files[0].is_file() {
         return None;
     }
-    let cuts = files.iter().map(|file| match file.is_file() {
-        true => read(file),
-        false => read(&files[0]),
+    let cuts = files.iter().map(|file| {
+        if file.is_file() {
+            read(file)
+        } else {
+            read(&files[0])
+        }
     });
     Some(cuts.collect::<Result<Vec<_>>>().map(|cuts| Family { cuts }))
 }

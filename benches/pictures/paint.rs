@@ -159,9 +159,10 @@ impl Canvas {
                 let dx = (CORNER - px).max(px - (width - CORNER)).max(0.0);
                 let dy = (CORNER - py).max(py - (height - CORNER)).max(0.0);
                 let corner = dx > 0.0 && dy > 0.0;
-                let inwards = match corner {
-                    true => CORNER - (dx * dx + dy * dy).sqrt(),
-                    false => px.min(py).min(width - px).min(height - py),
+                let inwards = if corner {
+                    CORNER - (dx * dx + dy * dy).sqrt()
+                } else {
+                    px.min(py).min(width - px).min(height - py)
                 };
                 let line = (LINE + 0.5 - inwards).clamp(0.0, 1.0);
                 self.blend(x, y, edge, line);

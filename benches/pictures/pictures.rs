@@ -83,9 +83,10 @@ fn draw_readme(names: &[String]) -> Result<()> {
             painter.draw(place::by_name(place)?, theme, SIZE, name)?;
         }
     }
-    match names.is_empty() || names.iter().any(|name| name == DEMO) {
-        true => painter.record(),
-        false => Ok(()),
+    if names.is_empty() || names.iter().any(|name| name == DEMO) {
+        painter.record()
+    } else {
+        Ok(())
     }
 }
 
@@ -108,9 +109,10 @@ fn draw_all(folder: &Path, names: &[String]) -> Result<()> {
             }
         }
     }
-    match failures.is_empty() {
-        true => Ok(()),
-        false => Err(failures.join("\n").into()),
+    if failures.is_empty() {
+        Ok(())
+    } else {
+        Err(failures.join("\n").into())
     }
 }
 

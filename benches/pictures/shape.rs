@@ -82,9 +82,10 @@ pub(crate) fn of(letter: char, cell: Cell) -> Option<Cover> {
     if let Some((_, upright, count)) = DASHED.iter().find(|(known, ..)| *known == letter) {
         let (upright, count) = (*upright, *count);
         return Some(Box::new(move |x, y| {
-            let (along, across, middle) = match upright {
-                true => (y / height, x, width / 2.0),
-                false => (x / width, y, height / 2.0),
+            let (along, across, middle) = if upright {
+                (y / height, x, width / 2.0)
+            } else {
+                (x / width, y, height / 2.0)
             };
             let gap = (along * count).fract();
             within(across - middle, line / 2.0).min(f32::from(u8::from(gap < 0.66)))
@@ -127,13 +128,19 @@ pub(crate) fn path(letter: char, x: f32, count: usize, cell: Cell) -> Option<Str
         let thickest = half(arms.iter().copied().max().unwrap_or(1));
         let one = |x: f32| {
             let middle_x = x + middle_x;
-            let upright = |half, top, bottom| match half > 0.0 {
-                true => rectangle(middle_x - half, top, middle_x + half, bottom),
-                false => String::new(),
+            let upright = |half, top, bottom| {
+                if half > 0.0 {
+                    rectangle(middle_x - half, top, middle_x + half, bottom)
+                } else {
+                    String::new()
+                }
             };
-            let level = |half, left, right| match half > 0.0 {
-                true => rectangle(left, middle_y - half, right, middle_y + half),
-                false => String::new(),
+            let level = |half, left, right| {
+                if half > 0.0 {
+                    rectangle(left, middle_y - half, right, middle_y + half)
+                } else {
+                    String::new()
+                }
             };
             [
                 upright(up, 0.0, middle_y + thickest),
@@ -154,9 +161,10 @@ pub(crate) fn path(letter: char, x: f32, count: usize, cell: Cell) -> Option<Str
             let middle = x + middle_x;
             let end_x = if *towards_x > 0.0 { x + width } else { x };
             let (outer, inner) = (middle_x + half, middle_x - half);
-            let (sweep, back) = match towards_x * towards_y > 0.0 {
-                true => (1, 0),
-                false => (0, 1),
+            let (sweep, back) = if towards_x * towards_y > 0.0 {
+                (1, 0)
+            } else {
+                (0, 1)
             };
             format!(
                 "M{} {end_y}V{turn_y}A{outer} {outer} 0 0 {sweep} {end_x} {}V{}A{inner} {inner} 0 0 {back} {} {turn_y}V{end_y}z",
@@ -172,12 +180,11 @@ pub(crate) fn path(letter: char, x: f32, count: usize, cell: Cell) -> Option<Str
         let half = line / 2.0;
         let one = |x: f32| -> String {
             let starts = (0..*dashes as usize).map(|at| at as f32 / dashes);
-            let dash = |start: f32| match upright {
-                true => {
+            let dash = |start: f32| {
+                if *upright {
                     let (top, bottom) = (start * height, (start + 0.66 / dashes) * height);
                     rectangle(x + middle_x - half, top, x + middle_x + half, bottom)
-                }
-                false => {
+                } else {
                     let (left, right) = (start * width, (start + 0.66 / dashes) * width);
                     rectangle(x + left, middle_y - half, x + right, middle_y + half)
                 }
@@ -238,13 +245,19 @@ fn lines(arms: [u8; 4], cell: Cell) -> Cover {
         // An arm extends over the middle as far as the thickest line that it meets.
         let thickest = half(arms.into_iter().max().unwrap_or(1));
         let [up, right, down, left] = arms.map(half);
-        let upright = |half: f32, there: bool| match there && half > 0.0 {
-            true => within(dx, half),
-            false => 0.0,
+        let upright = |half: f32, there: bool| {
+            if there && half > 0.0 {
+                within(dx, half)
+            } else {
+                0.0
+            }
         };
-        let level = |half: f32, there: bool| match there && half > 0.0 {
-            true => within(dy, half),
-            false => 0.0,
+        let level = |half: f32, there: bool| {
+            if there && half > 0.0 {
+                within(dy, half)
+            } else {
+                0.0
+            }
         };
         upright(up, dy <= thickest)
             .max(upright(down, dy >= -thickest))
@@ -298,9 +311,10 @@ fn slanted(full: bool, cell: Cell) -> Cover {
         let wide = width * 0.5 - slant - 0.5;
         let outside = (dx.abs() - wide).max(dy.abs() - tall);
         let filled = (0.5 - outside).clamp(0.0, 1.0);
-        match full {
-            true => filled,
-            false => filled - (0.5 - outside - line * 0.75).clamp(0.0, 1.0),
+        if full {
+            filled
+        } else {
+            filled - (0.5 - outside - line * 0.75).clamp(0.0, 1.0)
         }
     })
 }

@@ -234,8 +234,9 @@ pub(crate) fn built(example: &str) -> Result<PathBuf> {
     }
     let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status()?;
     let program = folder.join(format!("tome{}", std::env::consts::EXE_SUFFIX));
-    match built.success() && program.is_file() {
-        true => Ok(program),
-        false => Err(format!("{}: the program could not be built", program.display()).into()),
+    if built.success() && program.is_file() {
+        Ok(program)
+    } else {
+        Err(format!("{}: the program could not be built", program.display()).into())
     }
 }

@@ -100,9 +100,10 @@ fn effective(
     } else {
         list(&context, printer)?;
     }
-    Ok(match context.pieces.is_empty() {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
+    Ok(if context.pieces.is_empty() {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
     })
 }
 
@@ -209,13 +210,17 @@ fn list(context: &AgentContext, printer: &mut Printer) -> Result<(), Failure> {
         .pieces
         .iter()
         .map(|piece| {
-            let rest = match piece.is_continued() {
-                true => ", continued",
-                false => "",
+            let rest = if piece.is_continued() {
+                ", continued"
+            } else {
+                ""
             };
-            let cut = piece.cut.as_ref().map(|cut| match piece.text.is_empty() {
-                true => cut.clone(),
-                false => format!("cut off: {cut}"),
+            let cut = piece.cut.as_ref().map(|cut| {
+                if piece.text.is_empty() {
+                    cut.clone()
+                } else {
+                    format!("cut off: {cut}")
+                }
             });
             let name = format!("{}{rest}", context.name_of(&piece.path));
             vec![

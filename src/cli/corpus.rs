@@ -39,12 +39,11 @@ pub(super) enum IncludeLogs {
 impl World {
     /// Returns the catalog of the logs in scope: with `--store`, only those of the named stores.
     pub(super) fn log_catalog(&self) -> Result<LogCatalog, Failure> {
-        let stores: Vec<Store> = match self.common.store.is_empty() {
-            false => self.stores()?,
-            true => {
-                let found = self.discovered()?.stores.into_iter();
-                found.map(|found| found.store).collect()
-            }
+        let stores: Vec<Store> = if self.common.store.is_empty() {
+            let found = self.discovered()?.stores.into_iter();
+            found.map(|found| found.store).collect()
+        } else {
+            self.stores()?
         };
         Ok(self.log_catalog_of(&stores))
     }
@@ -52,9 +51,10 @@ impl World {
     /// As [`World::log_catalog`], if these are the selected stores.
     fn log_catalog_of(&self, stores: &[Store]) -> LogCatalog {
         let is_named = !self.common.store.is_empty();
-        let mut locations = match is_named {
-            true => LogLocations::default(),
-            false => self.locations.clone(),
+        let mut locations = if is_named {
+            LogLocations::default()
+        } else {
+            self.locations.clone()
         };
         let with_logs = stores
             .iter()
@@ -70,9 +70,10 @@ impl World {
             kept: (!is_named).then(|| self.kept.clone()),
             cache: self.cache.clone(),
             timeline: self.settings.timeline.clone(),
-            scope: match is_named || self.scope() == DiscoveryScope::Everything {
-                true => LogScope::All,
-                false => LogScope::Project,
+            scope: if is_named || self.scope() == DiscoveryScope::Everything {
+                LogScope::All
+            } else {
+                LogScope::Project
             },
         }
     }

@@ -61,9 +61,10 @@ pub(super) fn run(args: &CurateArgs, world: &World, printer: &mut Printer) -> Co
         _ => print_text(printer, &stores, &findings)?,
     }
     let is_open = findings.iter().any(|finding| finding.waived.is_none());
-    Ok(match is_open {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
+    Ok(if is_open {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
     })
 }
 
@@ -120,9 +121,10 @@ fn session_logs(args: &CurateArgs, world: &World) -> Logs {
         timeline: world.settings.timeline.clone(),
         scope: LogScope::All,
     };
-    let files = match reads_logs(&world.settings.curate, &args.rule) {
-        true => catalog.files(),
-        false => Vec::new(),
+    let files = if reads_logs(&world.settings.curate, &args.rule) {
+        catalog.files()
+    } else {
+        Vec::new()
     };
     Logs { catalog, files }
 }
@@ -156,9 +158,10 @@ fn print_rules(world: &World, printer: &mut Printer) -> CommandResult {
     let rows: Vec<Vec<Cell>> = RULES
         .iter()
         .map(|rule| {
-            let severity = match is_off(rule.id) {
-                true => "off",
-                false => rule.severity.name(),
+            let severity = if is_off(rule.id) {
+                "off"
+            } else {
+                rule.severity.name()
             };
             vec![
                 Cell::new(TextStyle::Strong, rule.id),

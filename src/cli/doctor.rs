@@ -110,9 +110,10 @@ impl Report {
     fn of(world: &World) -> Self {
         let on_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
         let mut report = Self {
-            known: match on_terminal {
-                true => terminal(&world.settings).0,
-                false => Terminal::default(),
+            known: if on_terminal {
+                terminal(&world.settings).0
+            } else {
+                Terminal::default()
             },
             folders: Vec::new(),
             history: Health::default(),
@@ -398,11 +399,10 @@ impl Report {
                 let bytes = store.root().read(&store.rules().file_of(&memory.path));
                 let is_text =
                     matches!(&bytes, Ok(Some(bytes)) if std::str::from_utf8(bytes).is_ok());
-                let remedy = match is_text {
-                    true => "correct it: `e` on it in `tome` edits it",
-                    false => {
-                        "convert it to UTF-8, for instance with `iconv -f latin1 -t utf-8`; only then can it be edited"
-                    }
+                let remedy = if is_text {
+                    "correct it: `e` on it in `tome` edits it"
+                } else {
+                    "convert it to UTF-8, for instance with `iconv -f latin1 -t utf-8`; only then can it be edited"
                 };
                 self.trouble(place, problem, remedy);
             }

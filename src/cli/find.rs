@@ -47,9 +47,10 @@ pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Comm
         let rows: Vec<Vec<Cell>> = hits.iter().map(|(_, hit)| row(hit)).collect();
         printer.table(&rows)?;
     }
-    Ok(match hits.is_empty() {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
+    Ok(if hits.is_empty() {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
     })
 }
 

@@ -74,9 +74,10 @@ fn prune(args: &HistoryArgs, world: &World, printer: &mut Printer) -> CommandRes
             None => None,
         },
     };
-    let run = match args.dry_run {
-        true => RunMode::Dry,
-        false => RunMode::Real,
+    let run = if args.dry_run {
+        RunMode::Dry
+    } else {
+        RunMode::Real
     };
     let pruned = world.history.prune(&pruning, run)?;
     if printer.is_json() {

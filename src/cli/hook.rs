@@ -31,9 +31,10 @@ const INPUT_LIMIT: (usize, Duration) = (100, Duration::from_millis(10));
 
 /// How long to read stores when a session starts; longer in debug builds, which are slow and which
 /// no agent runs.
-const READING: Duration = match cfg!(debug_assertions) {
-    true => Duration::from_secs(5),
-    false => Duration::from_millis(80),
+const READING: Duration = if cfg!(debug_assertions) {
+    Duration::from_secs(5)
+} else {
+    Duration::from_millis(80)
 };
 
 /// Handles the hook and prints the reply; never fails.
@@ -175,9 +176,10 @@ const SMALL: usize = 500;
 impl World {
     /// Returns the context of each store for a session in this directory.
     fn blocks(&self, cwd: &Path, agent: Agent, session: &str) -> String {
-        let stores = match self.common.store.is_empty() {
-            false => self.stores().unwrap_or_default(),
-            true => self.stores_around(cwd, agent, session),
+        let stores = if self.common.store.is_empty() {
+            self.stores_around(cwd, agent, session)
+        } else {
+            self.stores().unwrap_or_default()
         };
         let blocks = stores.iter().filter_map(|store| {
             let text = store.rules().context(store).ok()?;

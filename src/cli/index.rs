@@ -50,21 +50,21 @@ struct IndexResult {
 
 impl IndexResult {
     fn of(args: &IndexArgs, world: &World, store: &Store) -> Result<Self, Error> {
-        let how = match args.rewrite {
-            true => IndexUpdate::Rewrite,
-            false => IndexUpdate::Repair,
+        let how = if args.rewrite {
+            IndexUpdate::Rewrite
+        } else {
+            IndexUpdate::Repair
         };
         let context = ChangeContext {
             moment: world.moment.clone(),
             expected: None,
         };
         let planned = || plan(store, &ChangeRequest::Index(how), &context);
-        let change = match is_shown_only(args) {
-            true => planned()?,
-            false => {
-                let by = (&world.author(), &world.moment);
-                plan_and_commit(&world.history, &[store.root().path()], by, planned)?.change
-            }
+        let change = if is_shown_only(args) {
+            planned()?
+        } else {
+            let by = (&world.author(), &world.moment);
+            plan_and_commit(&world.history, &[store.root().path()], by, planned)?.change
         };
         let mut kept = Self {
             change,

@@ -35,9 +35,10 @@ pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> Comm
         LogRows::Json(logs) => printer.object(json!({ "logs": logs }))?,
         LogRows::Table(rows) => printer.table(&rows)?,
     }
-    Ok(match is_empty {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
+    Ok(if is_empty {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
     })
 }
 

@@ -18,19 +18,19 @@ use crate::core::{Error, Result};
 use crate::mcp::{Access, LogProvider, ServedStore, ServerSetup, StorePurpose, serve};
 
 pub(super) fn run(args: &McpArgs, world: &World) -> CommandResult {
-    let access = match args.read_only {
-        true => Access::ReadOnly,
-        false => Access::Full,
+    let access = if args.read_only {
+        Access::ReadOnly
+    } else {
+        Access::Full
     };
-    let stores = match world.common.store.is_empty() {
-        true => world.project_stores(access)?,
-        false => {
-            let shared = |store| ServedStore {
-                store,
-                purpose: StorePurpose::Shared,
-            };
-            world.memory_stores()?.into_iter().map(shared).collect()
-        }
+    let stores = if world.common.store.is_empty() {
+        world.project_stores(access)?
+    } else {
+        let shared = |store| ServedStore {
+            store,
+            purpose: StorePurpose::Shared,
+        };
+        world.memory_stores()?.into_iter().map(shared).collect()
     };
     let mut layouts: Vec<Layout> = stores.iter().map(|served| served.store.layout()).collect();
     if world.common.store.is_empty() {

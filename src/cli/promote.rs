@@ -73,12 +73,13 @@ fn kind(args: &PromoteArgs, proposal: &Proposal, layout: Layout) -> Result<Strin
         return Ok(proposal.kind(layout).to_owned());
     };
     let kinds = template::kinds(layout);
-    match kinds.contains(&given.as_str()) {
-        true => Ok(given.clone()),
-        false => Err(Failure::Usage(format!(
+    if kinds.contains(&given.as_str()) {
+        Ok(given.clone())
+    } else {
+        Err(Failure::Usage(format!(
             "'{given}' is no type of this store; use {}",
             kinds.join(", ")
-        ))),
+        )))
     }
 }
 

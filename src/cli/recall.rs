@@ -52,9 +52,10 @@ pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> Co
     } else {
         printer.line(&format::format_hits(&text, &answer.hits))?;
     }
-    Ok(match answer.hits.is_empty() {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
+    Ok(if answer.hits.is_empty() {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
     })
 }
 
@@ -110,8 +111,9 @@ fn print_lessons(text: &str, lessons: &[Lesson], printer: &mut Printer) -> Comma
     } else {
         printer.line(&format::format_lessons(lessons))?;
     }
-    Ok(match lessons.is_empty() {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
+    Ok(if lessons.is_empty() {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
     })
 }

@@ -67,9 +67,10 @@ fn list(homes: &[FormerHome], world: &World, printer: &mut Printer) -> CommandRe
                     1 => "1 memory".to_owned(),
                     number => format!("{number} memories"),
                 };
-                let state = match home.is_there {
-                    true => "another worktree or clone",
-                    false => "moved",
+                let state = if home.is_there {
+                    "another worktree or clone"
+                } else {
+                    "moved"
                 };
                 vec![
                     Cell::new(TextStyle::Strong, world.short_path(&home.project)),

@@ -126,15 +126,14 @@ fn confirm(printer: &mut Printer, planned: &Plan) -> Result<bool, Failure> {
     }
     printer.flush()?;
     // The changes themselves are shown as JSON afterwards.
-    let what = match printer.is_json() {
-        true => {
-            let files = planned
-                .steps
-                .iter()
-                .map(|step| step.path.display().to_string());
-            files.collect::<Vec<_>>().join(", ")
-        }
-        false => "this".to_owned(),
+    let what = if printer.is_json() {
+        let files = planned
+            .steps
+            .iter()
+            .map(|step| step.path.display().to_string());
+        files.collect::<Vec<_>>().join(", ")
+    } else {
+        "this".to_owned()
     };
     let mut err = io::stderr().lock();
     write!(err, "Write {what}? [y/N] ")?;
@@ -177,8 +176,9 @@ pub(super) fn program() -> String {
         .map(|folder| folder.join("tome"))
         .find(|file| file.is_file());
     let same = |found: &Path| found.canonicalize().is_ok_and(|found| found == own);
-    match on_path.as_deref().is_some_and(same) {
-        true => "tome".to_owned(),
-        false => own.display().to_string(),
+    if on_path.as_deref().is_some_and(same) {
+        "tome".to_owned()
+    } else {
+        own.display().to_string()
     }
 }

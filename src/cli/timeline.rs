@@ -61,9 +61,10 @@ fn in_scope(logs: &LogCorpus<'_>) -> Vec<bool> {
 }
 
 pub(super) fn toc(args: &TocArgs, world: &World, printer: &mut Printer) -> CommandResult {
-    let records = match args.rebuild {
-        true => Records::Rebuild,
-        false => Records::Use,
+    let records = if args.rebuild {
+        Records::Rebuild
+    } else {
+        Records::Use
     };
     if let Some(id) = &args.log {
         let node = world.read_corpus(|logs| {
@@ -99,9 +100,10 @@ pub(super) fn toc(args: &TocArgs, world: &World, printer: &mut Printer) -> Comma
             show(node, printer)?;
         }
     }
-    Ok(match nodes.is_empty() {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
+    Ok(if nodes.is_empty() {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
     })
 }
 
@@ -199,9 +201,10 @@ pub(super) fn events(args: &EventsArgs, world: &World, printer: &mut Printer) ->
             printer.line("There are more; raise --limit, or start later with --from.")?;
         }
     }
-    Ok(match is_empty {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
+    Ok(if is_empty {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
     })
 }
 
@@ -288,8 +291,9 @@ pub(super) fn teleport(args: &TeleportArgs, world: &World, printer: &mut Printer
             printer.line(&format!("{}  {}", found.node, found.grips.join(" ")))?;
         }
     }
-    Ok(match found.is_empty() {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
+    Ok(if found.is_empty() {
+        Outcome::Nothing
+    } else {
+        Outcome::Done
     })
 }

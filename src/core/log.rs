@@ -318,9 +318,10 @@ impl LogFile {
     /// Returns how this log must be read.
     pub fn read_mode(&self) -> ReadMode {
         let is_by_records = self.agent.format().decode.is_by_records(&self.path);
-        match is_by_records && !location::is_compressed(&self.path) {
-            true => ReadMode::Lines(Box::new(Decoder::new(self))),
-            false => ReadMode::Whole,
+        if is_by_records && !location::is_compressed(&self.path) {
+            ReadMode::Lines(Box::new(Decoder::new(self)))
+        } else {
+            ReadMode::Whole
         }
     }
 

@@ -283,15 +283,16 @@ impl<'a> Iterator for Words<'a> {
             }
             let from = self.base + self.marks.words.trailing_zeros() as usize;
             let (to, is_wide) = self.run(from);
-            let to = match is_wide {
-                false => to,
-                true => match self.wide(from, to) {
+            let to = if is_wide {
+                match self.wide(from, to) {
                     Ok(to) => to,
                     Err(to) => {
                         self.go_on_at(to);
                         continue;
                     }
-                },
+                }
+            } else {
+                to
             };
             self.go_on_at(to);
             return Some(Word {

@@ -207,9 +207,10 @@ fn readable_text(value: &Value) -> String {
                 .map(readable_text)
                 .filter(|text| !text.is_empty())
                 .collect();
-            match texts.is_empty() {
-                true => without_data(value).to_string(),
-                false => texts.join("\n"),
+            if texts.is_empty() {
+                without_data(value).to_string()
+            } else {
+                texts.join("\n")
             }
         }
         other => other.to_string(),

@@ -81,9 +81,10 @@ impl<'a> Call<'a> {
         let mut stores = self.setup.stores.iter().map(|served| &served.store);
         stores.find(|store| store.name() == name).ok_or_else(|| {
             let known = names(&self.listed());
-            Failure::Message(match known.is_empty() {
-                true => format!("No store '{name}'; there is none here yet."),
-                false => format!("No store '{name}'; there are {known}."),
+            Failure::Message(if known.is_empty() {
+                format!("No store '{name}'; there is none here yet.")
+            } else {
+                format!("No store '{name}'; there are {known}.")
             })
         })
     }

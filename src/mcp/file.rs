@@ -164,9 +164,10 @@ fn patches(call: &Call<'_>) -> Result<Vec<Patch>, Failure> {
         Some(list) => {
             let patches: Vec<Patch> =
                 serde_json::from_value(list.clone()).map_err(|_| unclear())?;
-            match patches.is_empty() {
-                true => Err(unclear()),
-                false => Ok(patches),
+            if patches.is_empty() {
+                Err(unclear())
+            } else {
+                Ok(patches)
             }
         }
     }

@@ -144,9 +144,10 @@ fn view(call: &Call<'_>) -> ToolResult {
     if let Some(document) = file(&named)? {
         return view_file(call, &named, &document);
     }
-    let files = match named.store.root().exists() {
-        true => sizes(named.store)?,
-        false => BTreeMap::new(),
+    let files = if named.store.root().exists() {
+        sizes(named.store)?
+    } else {
+        BTreeMap::new()
     };
     let prefix = match named.inside {
         "" => String::new(),
@@ -243,9 +244,10 @@ fn view_file(call: &Call<'_>, named: &ClientPath<'_>, document: &Document) -> To
         }
         out.push_str(&format!("\n{:>6}\t{line}", at + 1));
     }
-    let mut answer = match is_log && out.len() > head {
-        true => ToolAnswer::text(out).quoted(head),
-        false => ToolAnswer::text(out),
+    let mut answer = if is_log && out.len() > head {
+        ToolAnswer::text(out).quoted(head)
+    } else {
+        ToolAnswer::text(out)
     };
     answer.revision = Some(document.revision);
     if let Some(at) = cut {
@@ -465,12 +467,13 @@ fn rename(call: &Call<'_>) -> ToolResult {
         let folder = store
             .locate(from.inside)
             .is_ok_and(|file| store.root().is_dir(&file));
-        return Err(match folder && !from.inside.is_empty() {
-            true => Failure::Message(format!(
+        return Err(if folder && !from.inside.is_empty() {
+            Failure::Message(format!(
                 "Error: {} is a directory; rename the files in it one by one",
                 from.given
-            )),
-            false => missing(from.given),
+            ))
+        } else {
+            missing(from.given)
         });
     }
     if store

@@ -138,13 +138,14 @@ fn read(call: &Call<'_>) -> ToolResult {
     let whole = store
         .locate(reference)
         .is_ok_and(|file| store.root().has(&file));
-    let citation = match whole {
-        true => Citation {
+    let citation = if whole {
+        Citation {
             store: None,
             path: reference.to_owned(),
             part: CitedPart::Whole,
-        },
-        false => citation,
+        }
+    } else {
+        citation
     };
     let document = store.read(&citation.path).map_err(worded)?;
     let file = store.locate(&citation.path).map_err(worded)?;

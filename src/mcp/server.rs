@@ -361,12 +361,13 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         // A request of the protocol comes here if its parameters do not fit.
-        Err(match METHODS.contains(&request.method.as_str()) {
-            true => ErrorData::invalid_params(
+        Err(if METHODS.contains(&request.method.as_str()) {
+            ErrorData::invalid_params(
                 format!("the parameters do not fit {}", request.method),
                 None,
-            ),
-            false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None),
+            )
+        } else {
+            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)
         })
     }
 

@@ -97,9 +97,10 @@ impl Served {
     /// Returns the name of the argument for a file, which the layouts name differently. Either is
     /// accepted everywhere.
     pub(super) fn file_argument(&self) -> &'static str {
-        match self.uses(Layout::Index) {
-            true => FILE_ARGUMENTS[0],
-            false => FILE_ARGUMENTS[1],
+        if self.uses(Layout::Index) {
+            FILE_ARGUMENTS[0]
+        } else {
+            FILE_ARGUMENTS[1]
         }
     }
 

@@ -219,9 +219,10 @@ pub(super) fn with_part(text: &str, node: &Node, name: Option<&str>, value: &Val
 
 /// `new` with the line endings of `text`.
 fn ended(text: &str, new: String) -> String {
-    match text.contains("\r\n") {
-        true => new.replace('\n', "\r\n"),
-        false => new,
+    if text.contains("\r\n") {
+        new.replace('\n', "\r\n")
+    } else {
+        new
     }
 }
 

@@ -42,9 +42,10 @@ pub(crate) fn title_span(theme: &Theme, title: &str) -> Span<'static> {
 fn readable(style: Style) -> Style {
     let quiet = style.add_modifier.contains(Modifier::DIM);
     let fg = style.fg.or(Some(Color::Reset));
-    match quiet {
-        true => Style { fg, ..style },
-        false => Style { fg, ..style }.remove_modifier(Modifier::DIM),
+    if quiet {
+        Style { fg, ..style }
+    } else {
+        Style { fg, ..style }.remove_modifier(Modifier::DIM)
     }
 }
 
@@ -121,9 +122,10 @@ pub(crate) fn two_ends<'a>(
     // What is cut does not touch the other text.
     let is_apart = right_width == 0 || right.iter().any(|span| span.content.starts_with(' '));
     let gap = usize::from(!is_apart);
-    let most = match wide(&left) > room {
-        true => room.saturating_sub(gap),
-        false => room,
+    let most = if wide(&left) > room {
+        room.saturating_sub(gap)
+    } else {
+        room
     };
     let mut spans = Vec::with_capacity(left.len() + right.len() + 1);
     let mut used = 0;

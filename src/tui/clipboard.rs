@@ -49,9 +49,10 @@ fn run(program: &str, args: &[String], text: &str) -> io::Result<()> {
     if let Some(mut input) = child.stdin.take() {
         input.write_all(text.as_bytes())?;
     }
-    match wait(&mut child)? {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("{program} failed"))),
+    if wait(&mut child)? {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("{program} failed")))
     }
 }
 

@@ -187,9 +187,10 @@ pub(crate) fn inside(area: Rect) -> Rect {
 pub(crate) fn centred(whole: Rect, width: u16, height: u16) -> Rect {
     const STRIP: u16 = 5;
     const ROWS: u16 = 2;
-    let width = match width.saturating_add(2 * STRIP) >= whole.width {
-        true => whole.width,
-        false => width,
+    let width = if width.saturating_add(2 * STRIP) >= whole.width {
+        whole.width
+    } else {
+        width
     };
     let most = whole.height.saturating_sub(2);
     let height = match height.saturating_add(2 * ROWS) >= most {

@@ -200,9 +200,12 @@ fn a_file_that_cannot_be_taken_back_is_named_and_the_store_goes_on() {
         .make(&history, &delete(&["facts/a.md", "facts/b.md"]))
         .expect_err("fails");
     // The recovery succeeds in everything except restoring this one file.
-    let stuck = |step: &str| match step.starts_with("put back facts/a.md") {
-        true => Err(std::io::ErrorKind::PermissionDenied.into()),
-        false => Ok(()),
+    let stuck = |step: &str| {
+        if step.starts_with("put back facts/a.md") {
+            Err(std::io::ErrorKind::PermissionDenied.into())
+        } else {
+            Ok(())
+        }
     };
     let error = bench
         .recover(&bench.observed(stuck))
@@ -233,9 +236,12 @@ fn a_change_of_a_file_that_could_not_be_taken_back_makes_the_old_one_history() {
     fs::write(bench.file("facts/a.md"), "# A\n\nsee [b](b.md)\n").expect("written");
     let history = bench.observed(failing_from("set aside facts/b.md"));
     bench.make(&history, &rename).expect_err("fails");
-    let stuck = |step: &str| match step.starts_with("exchange back") {
-        true => Err(std::io::ErrorKind::PermissionDenied.into()),
-        false => Ok(()),
+    let stuck = |step: &str| {
+        if step.starts_with("exchange back") {
+            Err(std::io::ErrorKind::PermissionDenied.into())
+        } else {
+            Ok(())
+        }
     };
     let history = bench.observed(stuck);
     bench
@@ -365,9 +371,12 @@ fn a_change_that_is_overtaken_every_time_is_given_up_as_a_conflict() {
 fn a_change_is_made_when_its_line_is_in_the_journal() {
     for (step, is_made) in [("record", false), ("record: done", true)] {
         let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
-        let history = bench.observed(move |now| match now == step {
-            true => Err(std::io::ErrorKind::PermissionDenied.into()),
-            false => Ok(()),
+        let history = bench.observed(move |now| {
+            if now == step {
+                Err(std::io::ErrorKind::PermissionDenied.into())
+            } else {
+                Ok(())
+            }
         });
         let made = bench.make(&history, &patch("facts/a.md", "one", "1"));
         assert_eq!(made.is_ok(), is_made, "{step}: {made:?}");
@@ -413,9 +422,12 @@ fn a_new_file_that_somebody_made_meanwhile_is_added_to() {
 fn a_new_file_that_cannot_be_placed_leaves_nothing_behind() {
     let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
     let before = tree(&bench.root());
-    let history = bench.observed(|step| match step.starts_with("place") {
-        true => Err(std::io::ErrorKind::PermissionDenied.into()),
-        false => Ok(()),
+    let history = bench.observed(|step| {
+        if step.starts_with("place") {
+            Err(std::io::ErrorKind::PermissionDenied.into())
+        } else {
+            Ok(())
+        }
     });
     let failed = bench.make(&history, &add("people/new.md", "mine\n"));
     let error = failed.expect_err("fails");
@@ -739,13 +751,19 @@ fn a_reviewed_change_is_made_as_it_was_seen_or_shown_again() {
 fn a_file_that_was_taken_back_is_not_recorded_as_changed() {
     let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
     // The old text comes back, but what is left beside it cannot be removed.
-    let stuck = |step: &str| match step.starts_with("clear") {
-        true => Err(std::io::ErrorKind::PermissionDenied.into()),
-        false => Ok(()),
+    let stuck = |step: &str| {
+        if step.starts_with("clear") {
+            Err(std::io::ErrorKind::PermissionDenied.into())
+        } else {
+            Ok(())
+        }
     };
-    let failing = move |step: &str| match step.starts_with("flush") {
-        true => Err(std::io::ErrorKind::PermissionDenied.into()),
-        false => stuck(step),
+    let failing = move |step: &str| {
+        if step.starts_with("flush") {
+            Err(std::io::ErrorKind::PermissionDenied.into())
+        } else {
+            stuck(step)
+        }
     };
     let request = patch("facts/a.md", "one", "1");
     bench
@@ -774,9 +792,12 @@ fn a_file_that_an_undo_left_alone_is_left_alone_when_the_undo_is_taken_back() {
     let before = tree(&bench.root());
     let inode = || fs::metadata(bench.file("facts/a.md")).expect("there").ino();
     let own = inode();
-    let history = bench.observed(|step| match step.starts_with("flush") {
-        true => Err(std::io::ErrorKind::PermissionDenied.into()),
-        false => Ok(()),
+    let history = bench.observed(|step| {
+        if step.starts_with("flush") {
+            Err(std::io::ErrorKind::PermissionDenied.into())
+        } else {
+            Ok(())
+        }
     });
     let record = history.records().expect("readable").pop();
     let record = record.expect("a change");

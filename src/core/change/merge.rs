@@ -71,9 +71,10 @@ impl MergeTexts {
 
     /// The text with this body.
     pub fn text(&self, body: &str) -> String {
-        let gap = match self.head.is_empty() || self.head.ends_with('\n') {
-            true => "",
-            false => "\n",
+        let gap = if self.head.is_empty() || self.head.ends_with('\n') {
+            ""
+        } else {
+            "\n"
         };
         format!("{}{gap}{body}", self.head)
     }
@@ -122,9 +123,10 @@ impl<'a> Source<'a> {
             .filter(|found| found.form == LinkSyntax::Inline)
             .filter_map(|found| {
                 let to = link::resolve_target(&self.file, &found.target).filter(is_there)?;
-                let target = match self.store.id() == kept.store.id() {
-                    true => link::relative_target(&kept.file, &to),
-                    false => between((kept.store, &kept.file), (self.store, &to)),
+                let target = if self.store.id() == kept.store.id() {
+                    link::relative_target(&kept.file, &to)
+                } else {
+                    between((kept.store, &kept.file), (self.store, &to))
                 };
                 (target != found.target).then(|| found.pointed_at(&target))
             })
@@ -346,9 +348,10 @@ impl MergedStore<'_> {
         let resolved = link::resolve_target(file, &found.target);
         let is_relative = |gone: &Gone| Some(&gone.file) == resolved.as_ref();
         if self.gone.iter().any(is_relative) {
-            return Some(match is_here {
-                true => link::relative_target(file, &kept.file),
-                false => between((self.store, file), (kept.store, &kept.file)),
+            return Some(if is_here {
+                link::relative_target(file, &kept.file)
+            } else {
+                between((self.store, file), (kept.store, &kept.file))
             });
         }
         let is_named = |gone: &Gone| gone.reference == *found.target;
@@ -376,9 +379,10 @@ impl MergedStore<'_> {
         }
         let by_title = gone.title == *found.target && !kept.title.contains(['[', ']', '|', '#']);
         let reference = self.store.rules().reference_of(&kept.file);
-        let name = match by_title {
-            true => kept.title.as_str(),
-            false => stem(&reference),
+        let name = if by_title {
+            kept.title.as_str()
+        } else {
+            stem(&reference)
         };
         Some(found.pointed_at(name))
     }

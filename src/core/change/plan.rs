@@ -253,12 +253,11 @@ impl Planner<'_> {
         let file = self.target(Operation::Patch, path)?;
         let old = self.read_expected(planned, &file)?;
         // A text that was saved unchanged stays as it is, derived parts included.
-        let text = match old.as_deref() == Some(text) {
-            true => text.to_owned(),
-            false => {
-                let rules = self.store.rules();
-                rules.normalize(old.as_deref(), text.to_owned())
-            }
+        let text = if old.as_deref() == Some(text) {
+            text.to_owned()
+        } else {
+            let rules = self.store.rules();
+            rules.normalize(old.as_deref(), text.to_owned())
         };
         planned.set(&file, Some(text.into_bytes()))?;
         Ok(format!("Memory saved: {}", self.reference_of(&file)))

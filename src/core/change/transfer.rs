@@ -145,12 +145,11 @@ impl Departure<'_> {
             self.moved.push(MovedFile { old, new, is_new });
             return Ok(());
         }
-        let bytes = match self.store.layout() == target.layout() {
-            true => bytes,
-            false => {
-                let text = self.store.decoded(&old, bytes)?;
-                rewritten((self.store, &old, &text), (target, &new), come)?.into_bytes()
-            }
+        let bytes = if self.store.layout() == target.layout() {
+            bytes
+        } else {
+            let text = self.store.decoded(&old, bytes)?;
+            rewritten((self.store, &old, &text), (target, &new), come)?.into_bytes()
         };
         self.gone.set(&old, None)?;
         come.set(&new, Some(bytes))?;

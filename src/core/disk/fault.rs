@@ -37,9 +37,12 @@ impl FaultLog {
         // The file is private, because a line may quote the user's data.
         let is_full = fs::metadata(&self.path).is_ok_and(|meta| meta.len() > LARGEST);
         private::create_dir(self.path.parent().unwrap_or(Path::new(".")))
-            .and_then(|()| match is_full {
-                true => private::create_file(&self.path),
-                false => private::open_append(&self.path),
+            .and_then(|()| {
+                if is_full {
+                    private::create_file(&self.path)
+                } else {
+                    private::open_append(&self.path)
+                }
             })
             .and_then(|mut file| writeln!(file, "{line}"))
             .map_err(|e| Error::io(&self.path, e))

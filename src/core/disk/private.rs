@@ -104,9 +104,10 @@ pub fn replace_foreign(
     path: &Path,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<()> {
-    let create = match path.exists() {
-        true => create_new,
-        false => |path: &Path| File::create_new(path),
+    let create = if path.exists() {
+        create_new
+    } else {
+        |path: &Path| File::create_new(path)
     };
     replace_by(path, create, |file| {
         fill(file)?;

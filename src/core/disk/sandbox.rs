@@ -305,12 +305,15 @@ impl Root {
     fn handle(&self) -> Result<Dir> {
         open_directory(&self.path)
             .map(Dir::from_std_file)
-            .map_err(|e| match is_link(&e) {
-                true => Error::refused(
-                    self.path.display().to_string(),
-                    "a link has taken the place of this directory; start again to follow it",
-                ),
-                false => Error::io(&self.path, e),
+            .map_err(|e| {
+                if is_link(&e) {
+                    Error::refused(
+                        self.path.display().to_string(),
+                        "a link has taken the place of this directory; start again to follow it",
+                    )
+                } else {
+                    Error::io(&self.path, e)
+                }
             })
     }
 

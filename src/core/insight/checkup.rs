@@ -76,9 +76,10 @@ impl Folder {
                 Ok(_) => FolderState::Usable,
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {
                     let above = path.ancestors().find(|above| above.exists());
-                    match above.is_some_and(|above| above.is_dir() && is_writable(above)) {
-                        true => FolderState::Missing,
-                        false => FolderState::Unmakable,
+                    if above.is_some_and(|above| above.is_dir() && is_writable(above)) {
+                        FolderState::Missing
+                    } else {
+                        FolderState::Unmakable
                     }
                 }
                 Err(e) if e.kind() == io::ErrorKind::NotADirectory => FolderState::Unmakable,
@@ -126,11 +127,12 @@ impl CacheState {
         let Some(corpus) = Corpus::open(dir) else {
             return Self::Useless;
         };
-        match corpus.verify() {
-            true => Self::Usable {
+        if corpus.verify() {
+            Self::Usable {
                 logs: corpus.logs().len(),
-            },
-            false => Self::Useless,
+            }
+        } else {
+            Self::Useless
         }
     }
 }

@@ -335,9 +335,10 @@ impl Start<'_> {
     /// Returns the source of a file that the agent looks for in a folder.
     fn source_in(&self, folder: &Path) -> Source {
         let cwd = self.cwd();
-        match folder.starts_with(self.git_root(cwd).unwrap_or(cwd)) {
-            true => Source::Project,
-            false => Source::Above,
+        if folder.starts_with(self.git_root(cwd).unwrap_or(cwd)) {
+            Source::Project
+        } else {
+            Source::Above
         }
     }
 }

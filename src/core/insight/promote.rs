@@ -68,13 +68,12 @@ pub fn quotes(
 ) -> Result<Vec<Quote>> {
     let mut found = Vec::new();
     for reference in references {
-        match reference.starts_with("grip:") {
-            true => {
-                let grip = find_grip(reference);
-                let grip = grip.ok_or_else(|| Error::not_found(reference))?;
-                found.push(quote_of_grip(corpus, grip));
-            }
-            false => found.extend(quotes_of_lines(corpus, reference)?),
+        if reference.starts_with("grip:") {
+            let grip = find_grip(reference);
+            let grip = grip.ok_or_else(|| Error::not_found(reference))?;
+            found.push(quote_of_grip(corpus, grip));
+        } else {
+            found.extend(quotes_of_lines(corpus, reference)?)
         }
     }
     Ok(found)

@@ -129,12 +129,11 @@ pub fn former_homes(
             continue;
         }
         let is_there = former.is_dir();
-        let proof = match is_there {
-            true => Identity::read(git, &former).and_then(|there| here.shared_with(&there)),
-            false => {
-                let commits = commits.get_or_insert_with(|| all_commits(git, project));
-                commit_in_logs(&logs, commits).map(Proof::Commit)
-            }
+        let proof = if is_there {
+            Identity::read(git, &former).and_then(|there| here.shared_with(&there))
+        } else {
+            let commits = commits.get_or_insert_with(|| all_commits(git, project));
+            commit_in_logs(&logs, commits).map(Proof::Commit)
         };
         if let Some(proof) = proof {
             found.push(FormerHome {
@@ -306,9 +305,10 @@ pub fn plan_rehome(source: &Store, target: &Store, context: &ChangeContext) -> R
     change.message = format!("{number} {things} of {from} gathered in {}", target.name());
     let index = |edit: &&mut Edit| edit.root == source.root().path() && edit.path == INDEX;
     if let Some(edit) = change.edits.iter_mut().find(index) {
-        match edit.after.as_deref().is_some_and(says_something) {
-            true => notes.push(format!("{INDEX} of {from} has text of its own and stays")),
-            false => edit.after = None,
+        if edit.after.as_deref().is_some_and(says_something) {
+            notes.push(format!("{INDEX} of {from} has text of its own and stays"))
+        } else {
+            edit.after = None
         }
     }
     Ok(Rehoming { change, notes })

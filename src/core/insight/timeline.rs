@@ -408,12 +408,13 @@ pub fn directory(corpus_cache: &Path) -> PathBuf {
 
 /// Returns the summarizer of the settings: a program, or the offline one.
 pub fn summarizer(settings: &TimelineSettings) -> Arc<dyn Summarizer> {
-    match settings.command.is_empty() {
-        true => Arc::new(Offline),
-        false => Arc::new(CommandSummarizer {
+    if settings.command.is_empty() {
+        Arc::new(Offline)
+    } else {
+        Arc::new(CommandSummarizer {
             argv: settings.command.clone(),
             timeout: Duration::from_secs(settings.timeout),
-        }),
+        })
     }
 }
 

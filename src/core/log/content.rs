@@ -91,9 +91,10 @@ pub(super) fn output(value: Raw<'_>, sink: &Sink<'_>) -> String {
     let bytes = value.bytes();
     let beginning = &bytes[..bytes.len().min(BEGINNING)];
     let is_telling = || TELLING.iter().any(|mark| mark.find(beginning).is_some());
-    match sink.wants_outputs || is_telling() {
-        true => flat(value),
-        false => String::new(),
+    if sink.wants_outputs || is_telling() {
+        flat(value)
+    } else {
+        String::new()
     }
 }
 

@@ -253,9 +253,10 @@ fn tool(part: &Object<'_>, rounds: &Rounds<'_>, sink: &mut Sink<'_>) {
         })
         .unwrap_or_else(|| {
             let past = worded(part.get("pastTenseMessage"));
-            match past.is_empty() {
-                true => worded(part.get("invocationMessage")),
-                false => past,
+            if past.is_empty() {
+                worded(part.get("invocationMessage"))
+            } else {
+                past
             }
         });
     sink.call_tool(ToolUse::new(id.clone(), name, input));

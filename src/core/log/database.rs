@@ -26,9 +26,10 @@ pub(super) fn rows(
     let mut read = || -> rusqlite::Result<()> {
         let mut statement = connection.prepare(query)?;
         let has_key = statement.parameter_count() > 0;
-        let mut rows = match has_key {
-            true => statement.query([key])?,
-            false => statement.query([])?,
+        let mut rows = if has_key {
+            statement.query([key])?
+        } else {
+            statement.query([])?
         };
         while let Some(row) = rows.next()? {
             each(row);

@@ -54,9 +54,12 @@ pub(super) fn homes(home: &Path) -> Vec<(Agent, PathBuf)> {
 pub(super) fn homes_of(locations: &LogLocations, agent: Agent) -> Vec<PathBuf> {
     let homes = locations.forks.iter().filter(|(of, _)| *of == agent);
     homes
-        .flat_map(|(_, home)| match location::name(home) == COWORK {
-            true => cowork_homes(home),
-            false => vec![home.clone()],
+        .flat_map(|(_, home)| {
+            if location::name(home) == COWORK {
+                cowork_homes(home)
+            } else {
+                vec![home.clone()]
+            }
         })
         .collect()
 }

@@ -334,9 +334,10 @@ fn tool_call(call: &Object<'_>, sink: &mut Sink<'_>) {
 /// Returns what a tool gave back, or else the program's message about it.
 fn output(result: &Object<'_>) -> String {
     let output = result.get("output").map_or_else(String::new, content::flat);
-    match output.trim().is_empty() {
-        true => result.text("message").unwrap_or_default(),
-        false => output,
+    if output.trim().is_empty() {
+        result.text("message").unwrap_or_default()
+    } else {
+        output
     }
 }
 

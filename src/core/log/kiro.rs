@@ -89,9 +89,10 @@ struct Sidecar {
 
 impl Sidecar {
     fn of(log: &LogFile) -> Self {
-        let path = match location::name(&log.path) == "messages.jsonl" {
-            true => log.path.with_file_name("session.json"),
-            false => log.path.with_extension("json"),
+        let path = if location::name(&log.path) == "messages.jsonl" {
+            log.path.with_file_name("session.json")
+        } else {
+            log.path.with_extension("json")
         };
         let bytes = location::bytes(&path).unwrap_or_default();
         let Ok((session, _)) = json::object(bytes.trim_ascii()) else {

@@ -290,9 +290,10 @@ pub(super) fn logs_in(
         }
         // Asking the open directory is faster than asking for the path, but does not follow links.
         let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        let metadata = match is_link {
-            true => fs::metadata(entry.path()),
-            false => entry.metadata(),
+        let metadata = if is_link {
+            fs::metadata(entry.path())
+        } else {
+            entry.metadata()
         };
         if let Ok(metadata) = metadata
             && metadata.is_file()

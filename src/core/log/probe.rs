@@ -48,13 +48,12 @@ pub fn not_understood<'a>(
 
 /// Returns why a log is not understood; `None` if it is, or if it is empty.
 fn probe(log: &LogFile) -> Option<String> {
-    let found = match log.agent.format().decode.is_by_records(&log.path) {
-        true => first_records(log),
-        false => {
-            let mut has_message = false;
-            let read = read_each(log, &mut |_| has_message = true);
-            read.map(|(_, skipped)| (has_message, skipped))
-        }
+    let found = if log.agent.format().decode.is_by_records(&log.path) {
+        first_records(log)
+    } else {
+        let mut has_message = false;
+        let read = read_each(log, &mut |_| has_message = true);
+        read.map(|(_, skipped)| (has_message, skipped))
     };
     match found {
         Ok((true, _)) => None,

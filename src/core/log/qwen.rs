@@ -98,9 +98,10 @@ fn system(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     let payload = record.object("systemPayload").unwrap_or_default();
     match record.word("subtype") {
         Some("custom_title") => {
-            let naming = match payload.is("titleSource", "auto") {
-                true => TitleSource::Ai,
-                false => TitleSource::Custom,
+            let naming = if payload.is("titleSource", "auto") {
+                TitleSource::Ai
+            } else {
+                TitleSource::Custom
             };
             let title = payload.text("customTitle").unwrap_or_default();
             sink.head().set_title(naming, title);

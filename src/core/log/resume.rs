@@ -27,9 +27,10 @@ impl Resume {
             Some(cwd) => {
                 let cwd = cwd.to_string_lossy();
                 // `cd -- -` would go to the previous directory.
-                match cwd.starts_with('-') {
-                    true => format!("cd -- {} && {line}", quoted(&format!("./{cwd}"))),
-                    false => format!("cd {} && {line}", quoted(&cwd)),
+                if cwd.starts_with('-') {
+                    format!("cd -- {} && {line}", quoted(&format!("./{cwd}")))
+                } else {
+                    format!("cd {} && {line}", quoted(&cwd))
                 }
             }
             None => line,
@@ -40,9 +41,10 @@ impl Resume {
 /// Returns the arguments for an option with an id from a log. An id that starts with `-` is joined
 /// to the option, so that it is not taken for another option.
 pub(super) fn option(name: &str, id: &str) -> Vec<String> {
-    match id.starts_with('-') {
-        true => vec![format!("{name}={id}")],
-        false => vec![name.to_owned(), id.to_owned()],
+    if id.starts_with('-') {
+        vec![format!("{name}={id}")]
+    } else {
+        vec![name.to_owned(), id.to_owned()]
     }
 }
 

@@ -118,9 +118,10 @@ pub fn file_touches(tool: &str, input: &str) -> Vec<FileTouch> {
 
 /// The paths that a call adds to the next commit with `git add`, in order.
 pub fn staged_files(tool: &str, input: &str) -> Vec<String> {
-    match is_shell(&plain_name(tool)) && input.contains("git") {
-        true => shell::staged(&shell_input(input)),
-        false => Vec::new(),
+    if is_shell(&plain_name(tool)) && input.contains("git") {
+        shell::staged(&shell_input(input))
+    } else {
+        Vec::new()
     }
 }
 

@@ -265,9 +265,10 @@ impl Discovery<'_> {
                 why: "named in the settings".to_owned(),
                 is_explicit: true,
                 // A relative path is relative to the current project.
-                origin: match expand(&store.path, &environment.home, Path::new("")).is_absolute() {
-                    true => Origin::Home,
-                    false => Origin::Project,
+                origin: if expand(&store.path, &environment.home, Path::new("")).is_absolute() {
+                    Origin::Home
+                } else {
+                    Origin::Project
                 },
             })
             .collect();
@@ -420,10 +421,10 @@ fn session_cwd(session: &Path) -> Option<String> {
 fn lessons(environment: &Environment, settings: &Settings, found: &mut Vec<Candidate>) {
     let named = expand(&settings.coder_path, &environment.home, &environment.cwd);
     // As with stores: a relative path is relative to the project.
-    let origin = match expand(&settings.coder_path, &environment.home, Path::new("")).is_absolute()
-    {
-        true => Origin::Home,
-        false => Origin::Project,
+    let origin = if expand(&settings.coder_path, &environment.home, Path::new("")).is_absolute() {
+        Origin::Home
+    } else {
+        Origin::Project
     };
     let places = [
         (named, origin),

@@ -391,9 +391,12 @@ pub fn patched(
     matching: Matching,
 ) -> Result<String> {
     let is_crlf = header::is_crlf(text);
-    let fitted = |given: &str| match is_crlf {
-        true => header::in_crlf(given),
-        false => given.to_owned(),
+    let fitted = |given: &str| {
+        if is_crlf {
+            header::in_crlf(given)
+        } else {
+            given.to_owned()
+        }
     };
     let mut text = text.to_owned();
     for patch in patches {

@@ -138,11 +138,12 @@ impl LogCatalog {
     ) -> Result<ScopedCorpus> {
         let mut corpus = self.refreshed(files, results, progress)?;
         let mut unread: Vec<String> = corpus.unread().iter().map(ToString::to_string).collect();
-        let left = match progress.is_cancelled() {
-            true => files
+        let left = if progress.is_cancelled() {
+            files
                 .len()
-                .saturating_sub(corpus.logs().len() + unread.len()),
-            false => 0,
+                .saturating_sub(corpus.logs().len() + unread.len())
+        } else {
+            0
         };
         let left = match results {
             ReadResults::Now => left + corpus.logs_without_results(),

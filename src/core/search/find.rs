@@ -201,9 +201,10 @@ pub fn find(
         search.letters();
     }
     let mut found = search.found;
-    found.progress = match watch.is_stale() {
-        true => SearchState::Stale,
-        false => SearchState::Complete,
+    found.progress = if watch.is_stale() {
+        SearchState::Stale
+    } else {
+        SearchState::Complete
     };
     if found.progress == SearchState::Complete {
         cache.keep(request.limit, &found);
@@ -285,12 +286,13 @@ impl<'a> Search<'a> {
     fn words(&mut self) {
         let query = self.request.query;
         let terms: Vec<Term> = wanted(query).map(Term::as_typed).collect();
-        let matcher = match terms.is_empty() {
-            true => LineMatcher::Letters(LetterMatcher::new(query)),
-            false => match TermMatcher::new(query, &terms) {
+        let matcher = if terms.is_empty() {
+            LineMatcher::Letters(LetterMatcher::new(query))
+        } else {
+            match TermMatcher::new(query, &terms) {
                 Some(matcher) => LineMatcher::Terms(matcher),
                 None => return,
-            },
+            }
         };
         let words = wanted(query).flat_map(wanted_words).collect();
         self.search_all(terms, &Wanted { matcher, words });
@@ -443,9 +445,10 @@ impl<'a> Search<'a> {
             logs: &logs,
             allows: (!filters.admit_all_messages()).then_some(&allows),
         };
-        let most = match wanted.words.is_empty() {
-            true => NEWEST,
-            false => MOST_READ,
+        let most = if wanted.words.is_empty() {
+            NEWEST
+        } else {
+            MOST_READ
         };
         // Nearly every message has a word that begins with one letter.
         let is_vague =
@@ -477,9 +480,10 @@ impl<'a> Search<'a> {
             }
         }
         // What was not read is assumed to match with one line.
-        self.found.total += match wanted.words.is_empty() {
-            true => lines,
-            false => lines + candidates.total - read,
+        self.found.total += if wanted.words.is_empty() {
+            lines
+        } else {
+            lines + candidates.total - read
         };
         self.logs = logs;
     }
@@ -623,9 +627,10 @@ impl Matches {
         let sources = reader.sources;
         let text = |line: &str| {
             // The text begins at the start of the line, unless the match is further behind.
-            let at = match line.len() > snippet::LONGEST {
-                true => self.offset(found.closeness, line),
-                false => 0,
+            let at = if line.len() > snippet::LONGEST {
+                self.offset(found.closeness, line)
+            } else {
+                0
             };
             (snippet::around(line, at), found.score as f32)
         };

@@ -15,9 +15,10 @@ pub fn format_hits(query: &str, hits: &[Hit]) -> String {
     for (at, hit) in hits.iter().enumerate() {
         // The log of a session store needs no name; any other is one of many.
         let is_session = hit.source == HitSource::Messages && hit.citation.path == MESSAGES;
-        let place = match is_session {
-            true => format!("Line: {}", hit.line),
-            false => format!("File: {}:{}", hit.path, hit.line),
+        let place = if is_session {
+            format!("Line: {}", hit.line)
+        } else {
+            format!("File: {}:{}", hit.path, hit.line)
         };
         out.push_str(&format!(
             "\n\n[{}] Source: {}\n    {place}\n    Content: {}\n    Citation: {}",

@@ -21,8 +21,6 @@ pub use filter::{Filter, Filters, SearchArea};
 
 use token::tokens;
 
-use crate::core::text::work;
-
 /// A parsed query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Query {
@@ -81,12 +79,6 @@ pub enum Case {
     /// Every letter matches only itself.
     Kept,
 }
-
-/// The maximum number of atoms of a query that is compared with another.
-const MOST_COMPARED_ATOMS: usize = 64;
-
-/// The maximum length of their texts together, in bytes.
-const LONGEST_COMPARED: usize = 4_000;
 
 /// A syntax error in a query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -156,50 +148,6 @@ impl Query {
     /// Returns whether the query has neither atoms nor filters.
     pub fn is_empty(&self) -> bool {
         self.atoms.is_empty() && self.filters == Filters::default()
-    }
-
-    /// Returns whether every line that this query matches is matched by `earlier`, too, so
-    /// that only the matches of `earlier` need to be searched.
-    ///
-    /// Long queries are not compared: the answer is no.
-    pub fn narrows(&self, earlier: &Self) -> bool {
-        let is_long = |query: &Self| {
-            let length: usize = query.atoms.iter().map(|atom| atom.text.len()).sum();
-            query.atoms.len() > MOST_COMPARED_ATOMS || length > LONGEST_COMPARED
-        };
-        self.filters == earlier.filters
-            && !is_long(self)
-            && !is_long(earlier)
-            && earlier
-                .atoms
-                .iter()
-                .all(|old| self.atoms.iter().any(|new| new.implies(old)))
-    }
-}
-
-impl Atom {
-    /// Returns whether every line that matches this atom matches the other.
-    fn implies(&self, other: &Self) -> bool {
-        if self.sense != other.sense {
-            return false;
-        }
-        // A case-insensitive match does not imply a case-sensitive one.
-        let case_fits = other.case == Case::Ignored || self.case == Case::Kept;
-        let holds = |longer: &str, shorter: &str| {
-            work::count(longer.len() + shorter.len());
-            match other.case {
-                Case::Ignored => longer.to_lowercase().contains(&shorter.to_lowercase()),
-                Case::Kept => longer.contains(shorter),
-            }
-        };
-        match (self.sense, self.form, other.form) {
-            _ if self.text == other.text && self.form == other.form => self.case == other.case,
-            (Polarity::Wanted, _, MatchMode::Fuzzy) => case_fits && holds(&self.text, &other.text),
-            (Polarity::Wanted, MatchMode::Exact, MatchMode::Exact) => {
-                case_fits && holds(&self.text, &other.text)
-            }
-            _ => false,
-        }
     }
 }
 
@@ -353,30 +301,6 @@ mod tests {
         );
         assert_eq!(query.atoms[1].form, MatchMode::Exact);
         assert_eq!(query.filters.roles, [Role::User]);
-    }
-
-    #[test]
-    fn a_longer_query_narrows_a_shorter_one() {
-        for (earlier, later, narrows) in [
-            ("au", "auth", true),
-            ("au", "auth flow", true),
-            ("", "a", true),
-            ("auth", "au", false),
-            ("au", "Auth", true),
-            ("Au", "auth", false),
-            ("!a", "!ab", false),
-            ("!a", "!a b", true),
-            ("'au", "'auth", false),
-            ("au", "auth in:logs", false),
-            ("\"a b\"", "\"a bc\"", true),
-            ("^a", "^ab", false),
-        ] {
-            assert_eq!(
-                parse(later).narrows(&parse(earlier)),
-                narrows,
-                "{earlier} → {later}"
-            );
-        }
     }
 
     #[test]

@@ -20,17 +20,16 @@ pub(super) fn around(text: &str, at: usize) -> String {
     let fits = text.chars().nth(LONGEST).is_none();
     let shown_from_start = LONGEST - BEFORE - DOTS.len();
     let is_near_start = text[..at].chars().nth(shown_from_start - 1).is_none();
-    let (start, dots) = match fits || is_near_start {
-        true => (0, ""),
-        false => {
-            let wanted = text[..at].char_indices().rev().nth(BEFORE - 1);
-            let start = wanted.map_or(0, |(start, _)| start);
-            // Starts at a word if one begins before the match.
-            let mut nearby = text[start..at].char_indices();
-            let blank = nearby.find(|(_, char)| char.is_whitespace());
-            let skipped = blank.map_or(0, |(blank, char)| blank + char.len_utf8());
-            (start + skipped, DOTS)
-        }
+    let (start, dots) = if fits || is_near_start {
+        (0, "")
+    } else {
+        let wanted = text[..at].char_indices().rev().nth(BEFORE - 1);
+        let start = wanted.map_or(0, |(start, _)| start);
+        // Starts at a word if one begins before the match.
+        let mut nearby = text[start..at].char_indices();
+        let blank = nearby.find(|(_, char)| char.is_whitespace());
+        let skipped = blank.map_or(0, |(blank, char)| blank + char.len_utf8());
+        (start + skipped, DOTS)
     };
     let rest = &text[start..];
     let room = LONGEST - dots.len();

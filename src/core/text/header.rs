@@ -96,9 +96,10 @@ pub fn in_crlf(text: &str) -> String {
 
 /// `added` with the line endings of `text`: CRLF if `text` has no other.
 pub fn fitted<'a>(text: &str, added: &'a str) -> Cow<'a, str> {
-    match added.contains('\n') && is_crlf(text) {
-        true => Cow::Owned(in_crlf(added)),
-        false => Cow::Borrowed(added),
+    if added.contains('\n') && is_crlf(text) {
+        Cow::Owned(in_crlf(added))
+    } else {
+        Cow::Borrowed(added)
     }
 }
 

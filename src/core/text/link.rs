@@ -48,9 +48,10 @@ impl Link<'_> {
         }
         let written = format!("{}{}", encoded(target), self.part);
         let range = self.span.start..self.span.end + self.part.len();
-        match needs_angles(&written) && !self.in_angles {
-            true => (range, format!("<{written}>")),
-            false => (range, written),
+        if needs_angles(&written) && !self.in_angles {
+            (range, format!("<{written}>"))
+        } else {
+            (range, written)
         }
     }
 }
@@ -59,9 +60,10 @@ impl Link<'_> {
 /// percent-encoded where a character would end the address or the line.
 pub fn address(target: &str) -> String {
     let written = encoded(target);
-    match needs_angles(&written) {
-        true => format!("<{written}>"),
-        false => written,
+    if needs_angles(&written) {
+        format!("<{written}>")
+    } else {
+        written
     }
 }
 
@@ -270,14 +272,13 @@ impl<'a> Scan<'a> {
     ) {
         let in_angles = address.end < closed;
         let given = &self.text[address.clone()];
-        let (from, bare) = match in_angles {
-            true => (address.start, given),
-            false => {
-                let untitled = given.split(" \"").next().unwrap_or(given);
-                let bare = untitled.trim();
-                let blanks = untitled.len() - untitled.trim_start().len();
-                (address.start + blanks, bare)
-            }
+        let (from, bare) = if in_angles {
+            (address.start, given)
+        } else {
+            let untitled = given.split(" \"").next().unwrap_or(given);
+            let bare = untitled.trim();
+            let blanks = untitled.len() - untitled.trim_start().len();
+            (address.start + blanks, bare)
         };
         let target = bare.split('#').next().unwrap_or(bare);
         if !target.is_empty() {

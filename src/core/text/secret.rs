@@ -170,9 +170,10 @@ impl Automata {
     fn after(&self, bytes: usize) -> &AhoCorasick {
         /// How much text is searched in the time that the second automaton takes to make.
         const FEW: usize = 200_000;
-        let (automaton, kind) = match bytes < FEW {
-            true => (&self.made_quickly, AhoCorasickKind::NoncontiguousNFA),
-            false => (&self.searching_quickly, AhoCorasickKind::DFA),
+        let (automaton, kind) = if bytes < FEW {
+            (&self.made_quickly, AhoCorasickKind::NoncontiguousNFA)
+        } else {
+            (&self.searching_quickly, AhoCorasickKind::DFA)
         };
         automaton.get_or_init(|| (self.make)(kind))
     }

@@ -158,9 +158,10 @@ impl App {
             .iter()
             .map(|(store, items)| (store.clone(), files(items)))
             .collect();
-        match counts == self.to_review {
-            true => Vec::new(),
-            false => vec![Step::Broadcast(Box::new(Event::ReviewCounted(counts)))],
+        if counts == self.to_review {
+            Vec::new()
+        } else {
+            vec![Step::Broadcast(Box::new(Event::ReviewCounted(counts)))]
         }
     }
 
@@ -185,9 +186,10 @@ impl App {
         if context == Some(KeyContext::Editor) {
             return Vec::new();
         }
-        let what = match text.trim_end().contains('\n') {
-            true => format_size(text.len() as u64),
-            false => text.trim_end().to_owned(),
+        let what = if text.trim_end().contains('\n') {
+            format_size(text.len() as u64)
+        } else {
+            text.trim_end().to_owned()
         };
         let by = format!(" · {by}");
         let room = usize::from(self.areas.status.width).saturating_sub(cells::width(&by) + 11);
@@ -223,9 +225,10 @@ impl App {
             text: fresh.text,
             time: self.now,
         };
-        let kind = match fresh.lessons.is_empty() {
-            true => SaveKind::Alone,
-            false => SaveKind::Generalize(fresh.lessons),
+        let kind = if fresh.lessons.is_empty() {
+            SaveKind::Alone
+        } else {
+            SaveKind::Generalize(fresh.lessons)
         };
         let editor = EditorPane::open(text, 0, &self.pane_context()).saving(kind);
         vec![Step::Push(Box::new(editor))]

@@ -234,9 +234,10 @@ impl NewMemoryForm {
             store: self.target().id.clone(),
             kind: self.kind().to_owned(),
             name: name.to_owned(),
-            about: match self.has_about() {
-                true => self.about.text().trim().to_owned(),
-                false => String::new(),
+            about: if self.has_about() {
+                self.about.text().trim().to_owned()
+            } else {
+                String::new()
             },
             lessons: Vec::new(),
             text: self.proposal.as_ref().map(|proposal| proposal.text.clone()),
@@ -315,9 +316,10 @@ impl Pane for NewMemoryForm {
         }
         let row = usize::from(at.y - area.y).checked_sub(1);
         if let Some(field) = row.and_then(|row| self.fields().get(row).copied()) {
-            match field == self.field {
-                true => self.turn(Forward::Yes),
-                false => self.field = field,
+            if field == self.field {
+                self.turn(Forward::Yes)
+            } else {
+                self.field = field
             }
         }
         Vec::new()

@@ -216,9 +216,10 @@ fn groups_of(keymap: &Keymap, context: KeyContext) -> Vec<HelpGroup> {
 
 impl Pane for HelpDialog {
     fn key_context(&self) -> KeyContext {
-        match self.typing {
-            true => KeyContext::Prompt,
-            false => KeyContext::Help,
+        if self.typing {
+            KeyContext::Prompt
+        } else {
+            KeyContext::Help
         }
     }
 

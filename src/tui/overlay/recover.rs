@@ -91,12 +91,13 @@ impl Pane for RecoverDialog {
                 fit_end(&self.text.root.display().to_string(), width),
                 theme.style(Role::Muted),
             )),
-            match self.asked {
-                true => Line::from(Span::styled(
+            if self.asked {
+                Line::from(Span::styled(
                     "It cannot be brought back. Once more throws it away.",
                     theme.style(Role::Warn),
-                )),
-                false => Line::default(),
+                ))
+            } else {
+                Line::default()
             },
         ];
         frame.render_widget(Clear, area);

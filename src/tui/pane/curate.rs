@@ -96,9 +96,10 @@ impl CuratePane {
         let same = |(a, b): (&Arc<StoreSnapshot>, &Arc<StoreSnapshot>)| Arc::ptr_eq(a, b);
         let is_same = library.stores.len() == self.stores.len()
             && library.stores.iter().zip(&self.stores).all(same);
-        match is_same {
-            true => Vec::new(),
-            false => vec![self.check(cx)],
+        if is_same {
+            Vec::new()
+        } else {
+            vec![self.check(cx)]
         }
     }
 
@@ -230,9 +231,10 @@ impl CuratePane {
             None => return Vec::new(),
         };
         self.is_moved = true;
-        match is_folded {
-            true => self.shown.folded.insert(rule),
-            false => self.shown.folded.remove(rule),
+        if is_folded {
+            self.shown.folded.insert(rule)
+        } else {
+            self.shown.folded.remove(rule)
         };
         self.list.lay_out(&self.shown);
         let is_heading =
@@ -286,20 +288,20 @@ impl CuratePane {
         let waived = count(waived.count(), "waived finding", "waived findings");
         self.shown.waived = !self.shown.waived;
         self.lay_out(cx);
-        let text = match self.shown.waived {
-            true => format!("With {waived}"),
-            false => format!("Without {waived}"),
+        let text = if self.shown.waived {
+            format!("With {waived}")
+        } else {
+            format!("Without {waived}")
         };
         vec![Step::Toast(Toast::done(text))]
     }
 
     fn back(&mut self) -> Vec<Step> {
-        match self.marks.is_empty() {
-            true => vec![Step::Close],
-            false => {
-                self.marks.clear();
-                Vec::new()
-            }
+        if self.marks.is_empty() {
+            vec![Step::Close]
+        } else {
+            self.marks.clear();
+            Vec::new()
         }
     }
 }

@@ -162,9 +162,10 @@ impl EditorPane {
             .meter
             .as_ref()
             .map(|meter| meter.ask(text.text.clone()));
-        let keep = Step::Effect(Effect::Unsaved(match self.is_modified {
-            true => UnsavedJob::Keep(text),
-            false => UnsavedJob::Forget(text),
+        let keep = Step::Effect(Effect::Unsaved(if self.is_modified {
+            UnsavedJob::Keep(text)
+        } else {
+            UnsavedJob::Forget(text)
         }));
         std::iter::once(keep).chain(ask).collect()
     }
@@ -172,9 +173,10 @@ impl EditorPane {
     /// Keeps the text if it has changed since it was looked at. The text itself is asked, since
     /// every kind of edit counts: typed, pasted, replaced, repeated, undone.
     fn keep_changes(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        match self.widget.revision() == self.revision {
-            true => Vec::new(),
-            false => self.keep(cx),
+        if self.widget.revision() == self.revision {
+            Vec::new()
+        } else {
+            self.keep(cx)
         }
     }
 
@@ -473,9 +475,10 @@ impl Pane for EditorPane {
             ));
         }
         let right = self.meter.as_ref().map(|meter| {
-            let role = match meter.is_cut() {
-                true => Role::Warn,
-                false => Role::Muted,
+            let role = if meter.is_cut() {
+                Role::Warn
+            } else {
+                Role::Muted
             };
             let text = cut(&meter.text(), width.saturating_sub(2));
             Span::styled(format!(" {text} "), theme.style(role))

@@ -348,9 +348,10 @@ impl Pane for LogPane {
                     Ok(transcript) => self.take(transcript, cx),
                     Err(error) => self.problem = Some(error.to_string()),
                 }
-                match std::mem::take(&mut self.lists_touched) {
-                    true => self.list_touched(cx),
-                    false => Vec::new(),
+                if std::mem::take(&mut self.lists_touched) {
+                    self.list_touched(cx)
+                } else {
+                    Vec::new()
                 }
             }
             Event::ShowMessage { log, line } if is_same_log(log, &self.file) => {

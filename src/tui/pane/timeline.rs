@@ -233,10 +233,7 @@ impl TimelinePane {
         let is_here = self.rows.lines_of(self.cursor.selected).contains(&line);
         self.cursor.selected = line;
         self.settle_cursor(cx);
-        match is_here {
-            true => self.enter(cx),
-            false => Vec::new(),
-        }
+        if is_here { self.enter(cx) } else { Vec::new() }
     }
 }
 

@@ -131,9 +131,10 @@ impl WhyPane {
         for (at, y) in window.zip(rows.top()..rows.bottom()) {
             let (text, source) = &lines[at];
             let is_here = at == self.cursor.selected;
-            let bar = match is_here {
-                true => Span::styled("▌ ", theme.style(Role::Accent)),
-                false => Span::raw("  "),
+            let bar = if is_here {
+                Span::styled("▌ ", theme.style(Role::Accent))
+            } else {
+                Span::raw("  ")
             };
             let source = source.as_deref();
             // Lines of one source are named once.

@@ -103,9 +103,10 @@ impl MarkedWords {
         numbered
             .map(|(number, line)| {
                 let here = joined.places_in(number, &places);
-                match here.is_empty() {
-                    true => line,
-                    false => mark_line(line, &here, style),
+                if here.is_empty() {
+                    line
+                } else {
+                    mark_line(line, &here, style)
                 }
             })
             .collect()

@@ -377,14 +377,16 @@ impl HunkView<'_> {
                 marked.extend(words::changed(other, &line).1);
             }
         }
-        let word = self.theme.style(match is_base {
-            true => Role::RemovedWord,
-            false => Role::AddedWord,
+        let word = self.theme.style(if is_base {
+            Role::RemovedWord
+        } else {
+            Role::AddedWord
         });
         cells::styled_rows(&line, width, |byte| {
-            match marked.iter().any(|range| range.contains(&byte)) {
-                true => style.patch(word),
-                false => style,
+            if marked.iter().any(|range| range.contains(&byte)) {
+                style.patch(word)
+            } else {
+                style
             }
         })
     }

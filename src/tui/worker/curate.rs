@@ -98,9 +98,10 @@ impl CurateWorker {
             });
             let findings = located.collect();
             self.send(generation, CurateStep::Found { findings, done, of });
-            match self.newest.load(Ordering::Relaxed) == generation {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
+            if self.newest.load(Ordering::Relaxed) == generation {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
             }
         });
         Ok(())

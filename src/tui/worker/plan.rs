@@ -47,9 +47,10 @@ impl<'a> Planner<'a> {
     /// Returns the reviewed change if its files are unchanged; otherwise plans the request again.
     /// A new plan for unchanged files could still differ, because plans write the time into them.
     pub(super) fn plan_again(&self, request: &Request, reviewed: &Change) -> Result<Change> {
-        match is_current(reviewed)? {
-            true => Ok(reviewed.clone()),
-            false => self.plan(request),
+        if is_current(reviewed)? {
+            Ok(reviewed.clone())
+        } else {
+            self.plan(request)
         }
     }
 

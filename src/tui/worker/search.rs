@@ -284,9 +284,10 @@ impl ResultReporter<'_> {
         let has_more =
             groups.len() > self.first || groups.iter().any(|group| !group.others.is_empty());
         if !is_over || has_more {
-            let progress = match is_over {
-                true => SearchState::Widening,
-                false => found.progress,
+            let progress = if is_over {
+                SearchState::Widening
+            } else {
+                found.progress
             };
             let first = groups.iter().take(self.first).map(|group| (group, 0));
             self.send_rows(found, first.collect(), progress);

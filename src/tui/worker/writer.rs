@@ -54,14 +54,23 @@ pub(super) enum Message {
     Settle,
 }
 
+/// Counts a job as finished when it is dropped, also by a panic.
+struct FinishedJob(Arc<AtomicUsize>);
+
+impl Drop for FinishedJob {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Worker for Writer {
     type Job = Message;
 
     fn perform(&mut self, message: Message) {
         match message {
             Message::Job(job) => {
+                let _finished = FinishedJob(Arc::clone(&self.unfinished));
                 self.run_job(job);
-                self.unfinished.fetch_sub(1, Ordering::Relaxed);
             }
             Message::Stores(library) => self.take_stores(library),
             Message::Settle => {

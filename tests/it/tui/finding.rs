@@ -63,6 +63,34 @@ fn a_memory_found_by_its_letters_is_edited_and_nothing_else_changes() {
 }
 
 #[test]
+fn what_stands_only_in_the_index_is_found_and_opened_with_its_store() {
+    let home = shop();
+    let index = home.project().join(".memory/MEMORY.md");
+    let text = fs::read_to_string(&index).expect("an index");
+    fs::write(
+        &index,
+        format!("{text}\n## Facts\nStaging lives on quokka17.\n"),
+    )
+    .expect("written");
+    let tty = Tty::open(&home, &[]);
+    tty.see("4 memories");
+    tty.press("/", "find ❯");
+    tty.send("quokka17");
+    tty.see("1 found");
+    tty.send(ENTER);
+    // The row of the store shows what an agent sees of it.
+    let screen = tty.until("the store", |screen| {
+        screen.contains("quokka17") && !screen.contains("find ❯")
+    });
+    assert!(screen.contains(".memory"), "{screen}");
+    tty.press(ESCAPE, "❯ quokka17");
+    tty.send(ESCAPE);
+    tty.see("4 memories");
+    tty.send("q");
+    assert!(tty.end().0.success());
+}
+
+#[test]
 fn a_raw_log_is_found_opened_at_the_line_and_grows_on_the_screen() {
     let home = shop();
     let log = talk(&home);

@@ -131,9 +131,10 @@ impl History {
             file.write_all(end.as_bytes())?;
             file.write_all(&line)?;
             file.sync_all()?;
-            match is_new {
-                true => private::flush_dir(&self.dir),
-                false => Ok(()),
+            if is_new {
+                private::flush_dir(&self.dir)
+            } else {
+                Ok(())
             }
         });
         written.map_err(|e| Error::io(&path, e))

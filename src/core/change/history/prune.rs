@@ -339,9 +339,10 @@ impl<'a> RetentionPlan<'a> {
         while too_few + 1 < enough {
             let middle = usize::midpoint(too_few, enough);
             let plan = self.plan_from(middle, what.before)?;
-            match plan.bytes <= most {
-                true => (enough, best) = (middle, plan),
-                false => too_few = middle,
+            if plan.bytes <= most {
+                (enough, best) = (middle, plan)
+            } else {
+                too_few = middle
             }
         }
         Ok(best)
@@ -369,9 +370,10 @@ impl<'a> RetentionPlan<'a> {
             let Some(at) = at else { continue };
             let base = self.packs.entry(at).header.base;
             let has_base = base.is_none_or(|base| keys.contains(&base) && self.sound.has(&base));
-            let source = match has_base || sound.is_none() {
-                true => Source::Entry(at),
-                false => Source::Whole,
+            let source = if has_base || sound.is_none() {
+                Source::Entry(at)
+            } else {
+                Source::Whole
             };
             plan.bytes += self.length(revision, source)?;
             plan.pieces.push((*revision, source));
@@ -379,9 +381,10 @@ impl<'a> RetentionPlan<'a> {
         let blobs = self.blobs.clone();
         for revision in blobs.iter().filter(|revision| needed.contains(revision)) {
             let base = self.encoded[&key(revision)].0.base;
-            let source = match base.is_none_or(|base| keys.contains(&base)) {
-                true => Source::Blob,
-                false => Source::Whole,
+            let source = if base.is_none_or(|base| keys.contains(&base)) {
+                Source::Blob
+            } else {
+                Source::Whole
             };
             plan.bytes += self.length(revision, source)?;
             plan.pieces.push((*revision, source));
@@ -407,9 +410,10 @@ impl<'a> RetentionPlan<'a> {
     }
 
     fn encode_whole(&self, revision: &Revision) -> Result<Encoded> {
-        let bytes = match self.encoded.contains_key(&key(revision)) {
-            true => self.history.blob(revision)?,
-            false => self.packs.bytes(revision),
+        let bytes = if self.encoded.contains_key(&key(revision)) {
+            self.history.blob(revision)?
+        } else {
+            self.packs.bytes(revision)
         };
         let gone = || Error::not_found(format!("version {revision}"));
         let bytes = bytes.ok_or_else(gone)?;

@@ -23,9 +23,10 @@ const MEMORY_VERSION: &str = "v1";
 pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let home = &start.environment.codex;
     let options = Options::read(start);
-    let mut pieces = match options.has_memory {
-        true => memory(start),
-        false => Vec::new(),
+    let mut pieces = if options.has_memory {
+        memory(start)
+    } else {
+        Vec::new()
     };
     pieces.extend(NAMES.iter().find_map(|name| user(start, &home.join(name))));
     let mut left = options.most_bytes;

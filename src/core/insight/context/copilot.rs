@@ -181,9 +181,10 @@ impl Importer<'_> {
         // Imports have their real path here; the names in a link are relative to the link.
         let folder = piece.path.parent().unwrap_or(&piece.path).to_owned();
         let mut copied = 0;
-        let found = match depth < DEEPEST {
-            true => mentions(text),
-            false => Vec::new(),
+        let found = if depth < DEEPEST {
+            mentions(text)
+        } else {
+            Vec::new()
         };
         for mention in found {
             let file = real_path(&folder.join(&text[mention.start + 1..mention.end]));

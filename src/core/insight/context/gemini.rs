@@ -38,9 +38,10 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     add(extensions(start, &home), PieceKind::Extension);
     if let Some(folder) = memory_folder(start, &home) {
         let index = folder.join("MEMORY.md");
-        let found = match index.is_file() {
-            true => vec![index],
-            false => in_folder(&folder),
+        let found = if index.is_file() {
+            vec![index]
+        } else {
+            in_folder(&folder)
         };
         add(found, PieceKind::Memory);
     }

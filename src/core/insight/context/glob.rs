@@ -52,9 +52,10 @@ pub(super) fn files(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let parts: Vec<&str> = pattern.split('/').collect();
     let start = parts.iter().take_while(|part| is_plain(part)).count();
     let base = folder.join(parts[..start].join("/"));
-    let deepest = match pattern.contains("**") {
-        true => usize::MAX,
-        false => parts.len() - start,
+    let deepest = if pattern.contains("**") {
+        usize::MAX
+    } else {
+        parts.len() - start
     };
     let walk = WalkDir::new(&base).max_depth(deepest);
     let matches = |path: &Path| {

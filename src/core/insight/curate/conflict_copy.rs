@@ -45,9 +45,10 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             };
             let is_same = other.text == document.text;
             let fix = is_same.then(|| Fix::delete(path, format!("deletes {path}")));
-            let how = match is_same {
-                true => "the same text",
-                false => "another text",
+            let how = if is_same {
+                "the same text"
+            } else {
+                "another text"
             };
             let found = Found {
                 line: None,

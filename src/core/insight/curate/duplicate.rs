@@ -39,10 +39,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             continue;
         }
         // A memory is reported, not the instructions that say the same.
-        let (first, second) = match b.is_instruction {
-            true => (b, a),
-            false => (a, b),
-        };
+        let (first, second) = if b.is_instruction { (b, a) } else { (a, b) };
         add(collection, report, (first, second));
     }
 }
@@ -123,9 +120,10 @@ pub(super) fn reference(
     from: usize,
 ) -> String {
     let path = &document.memory.path;
-    match store == from {
-        true => path.clone(),
-        false => format!("{}:{path}", collection.stores[store].store.name()),
+    if store == from {
+        path.clone()
+    } else {
+        format!("{}:{path}", collection.stores[store].store.name())
     }
 }
 

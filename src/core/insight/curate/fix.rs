@@ -70,9 +70,10 @@ impl Fix {
         }
         let with = after[start..after.len() - end].to_owned();
         let range = start..before.len() - end;
-        let range = match with.is_empty() {
-            true => whole_lines(before, range),
-            false => range,
+        let range = if with.is_empty() {
+            whole_lines(before, range)
+        } else {
+            range
         };
         Self::replace(path, vec![(range, with)], words)
     }
@@ -202,9 +203,10 @@ fn plan_store_fixes(
     if !deleted.is_empty() && has_index {
         planned.update_index()?;
     }
-    let verb = match planned.touched().is_empty() {
-        true => ChangeVerb::Index,
-        false => ChangeVerb::Edit,
+    let verb = if planned.touched().is_empty() {
+        ChangeVerb::Index
+    } else {
+        ChangeVerb::Edit
     };
     let mut change = planned.into_change(verb, String::new());
     if index {

@@ -113,15 +113,14 @@ impl ProjectHistory {
     ) -> Option<Self> {
         let (head, _) = head_of(git, root)?;
         let files = output(git, root, (&["ls-files", "-z"], limits.read))?;
-        let mut history = match files.is_whole {
-            true => {
-                let saved = SavedLog::at(cache, root, limits.read);
-                let log = saved.updated(git, root, &head)?;
-                let mut history = Self::parse(&files.text, &log.text, limits);
-                history.cut = history.cut.or((!log.is_whole).then_some(Cut::Log));
-                history
-            }
-            false => Self::unknown(Cut::Files),
+        let mut history = if files.is_whole {
+            let saved = SavedLog::at(cache, root, limits.read);
+            let log = saved.updated(git, root, &head)?;
+            let mut history = Self::parse(&files.text, &log.text, limits);
+            history.cut = history.cut.or((!log.is_whole).then_some(Cut::Log));
+            history
+        } else {
+            Self::unknown(Cut::Files)
         };
         history.root = root.to_owned();
         history.git = Some(git.to_owned());
@@ -318,12 +317,11 @@ fn output(git: &Path, root: &Path, (args, most): (&[&str], usize)) -> Option<Out
     let read = start.read_to_end(&mut bytes);
     drop(start);
     let is_whole = bytes.len() <= most;
-    let has_failed = match is_whole {
-        true => !git.wait().ok()?.success(),
-        false => {
-            end(git);
-            false
-        }
+    let has_failed = if is_whole {
+        !git.wait().ok()?.success()
+    } else {
+        end(git);
+        false
     };
     if has_failed || read.is_err() {
         return None;

@@ -15,9 +15,10 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             let Some(problem) = &document.memory.problem else {
                 continue;
             };
-            let evidence = match document.text.is_empty() {
-                true => Evidence::words(problem.clone()),
-                false => Evidence::line(store, document, 1),
+            let evidence = if document.text.is_empty() {
+                Evidence::words(problem.clone())
+            } else {
+                Evidence::line(store, document, 1)
             };
             let found = Found {
                 line: (!document.text.is_empty()).then_some(1),

@@ -100,9 +100,10 @@ fn is_right_to_left_letter(c: char) -> bool {
 fn shown(line: &str) -> String {
     let mut out = String::new();
     for c in line.chars() {
-        match is_hidden(c) && c != '\t' {
-            true => out.push_str(&format!("‹U+{:04X}›", u32::from(c))),
-            false => out.push(c),
+        if is_hidden(c) && c != '\t' {
+            out.push_str(&format!("‹U+{:04X}›", u32::from(c)))
+        } else {
+            out.push(c)
         }
     }
     out

@@ -44,9 +44,10 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
                 let words = format!("removes the second line of {file}");
                 Fix::rewrite(INDEX, (text, &after), words)
             });
-            let how = match disagree {
-                true => ", with different words",
-                false => "",
+            let how = if disagree {
+                ", with different words"
+            } else {
+                ""
             };
             let found = Found {
                 line: Some(lines[1]),

@@ -80,13 +80,15 @@ impl Pieces {
                     let text = &document.text[range.clone()];
                     let whole = range.len() == document.text.len();
                     let memory = &document.memory;
-                    let head = match whole {
-                        true => format!("{} {}", memory.title, memory.summary),
-                        false => text.lines().next().unwrap_or_default().to_owned(),
+                    let head = if whole {
+                        format!("{} {}", memory.title, memory.summary)
+                    } else {
+                        text.lines().next().unwrap_or_default().to_owned()
                     };
-                    let body = match whole {
-                        true => format!("{head} . {}", document.body()),
-                        false => text.to_owned(),
+                    let body = if whole {
+                        format!("{head} . {}", document.body())
+                    } else {
+                        text.to_owned()
                     };
                     raw.push(RawPiece {
                         store,

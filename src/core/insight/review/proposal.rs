@@ -152,13 +152,15 @@ fn item(
     });
     let is_inside = target.root == store.root().path();
     Item {
-        path: match is_inside {
-            true => store.rules().reference_of(&target.path),
-            false => target.root.join(&target.path).display().to_string(),
+        path: if is_inside {
+            store.rules().reference_of(&target.path)
+        } else {
+            target.root.join(&target.path).display().to_string()
         },
-        change: match patch.old == NO_FILE {
-            true => ItemChange::Added,
-            false => ItemChange::Changed,
+        change: if patch.old == NO_FILE {
+            ItemChange::Added
+        } else {
+            ItemChange::Changed
         },
         renamed_from: None,
         time: modified,

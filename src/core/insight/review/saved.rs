@@ -139,10 +139,7 @@ impl SavedState {
             return false;
         }
         let length = self.rest.get_ref().metadata().map_or(0, |meta| meta.len());
-        let threads = match length > WORTH_A_THREAD {
-            true => cores(),
-            false => 1,
-        };
+        let threads = if length > WORTH_A_THREAD { cores() } else { 1 };
         let parts = FileParts(Mutex::new(Some(self.rest)));
         let compare = |check: &StampCheck<'_>| parts.are_same(check);
         root.is_unchanged(&self.head.folders, (threads, compare))

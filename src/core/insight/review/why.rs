@@ -60,9 +60,10 @@ fn calls_touching_any(corpus: &Corpus, files: &[PathBuf]) -> Vec<TouchingCall> {
             return inside.cloned().collect();
         }
         let path = absolute(&touch.path, cwd);
-        match known.contains(path.as_path()) {
-            true => vec![path],
-            false => Vec::new(),
+        if known.contains(path.as_path()) {
+            vec![path]
+        } else {
+            Vec::new()
         }
     };
     calls(corpus, candidates, &meant)

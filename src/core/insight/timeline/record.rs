@@ -508,9 +508,10 @@ mod tests {
                 let text = "error: €".repeat(20 * event.line as usize);
                 event.kind = MessageKind::ToolResult;
                 event.role = Role::Tool;
-                (event.text, event.unread) = match is_read {
-                    true => (text.into(), 0),
-                    false => ("".into(), text.len()),
+                (event.text, event.unread) = if is_read {
+                    (text.into(), 0)
+                } else {
+                    ("".into(), text.len())
                 };
             }
             let mut made = LogRecord::make(SOURCE, &events[..], None);

@@ -149,14 +149,15 @@ pub fn summarize(
 ) -> Summary {
     let vocabulary = Vocabulary::of(events);
     let own_events = &events[own..];
-    let mut summary = match is_talk(own_events) {
-        true => talk(own_events, seen, &vocabulary),
-        false => work(
+    let mut summary = if is_talk(own_events) {
+        talk(own_events, seen, &vocabulary)
+    } else {
+        work(
             own_events,
             seen,
             &vocabulary,
             &changed_files(own_events, cwd),
-        ),
+        )
     };
     for (_, event) in &mut summary.points {
         *event += own;
@@ -271,9 +272,10 @@ fn work(
                     (kind, weight * place)
                 }
             };
-            let weight = match found.clause.is_question && kind != PointKind::Asked {
-                true => weight * 0.3,
-                false => weight * found.prose,
+            let weight = if found.clause.is_question && kind != PointKind::Asked {
+                weight * 0.3
+            } else {
+                weight * found.prose
             };
             candidates.push(Candidate::of_clause(found, kind, (*at, weight)));
         }
@@ -299,9 +301,10 @@ fn work(
         typical(PointKind::Committed),
         done.iter().find_map(|kind| choice.first(*kind)),
     );
-    let title = match title.is_empty() {
-        true => heading::of_calls(events, files),
-        false => title,
+    let title = if title.is_empty() {
+        heading::of_calls(events, files)
+    } else {
+        title
     };
     let in_files: TermSet = files.iter().flat_map(|file| terms(file)).collect();
     Summary {

@@ -15,9 +15,10 @@ const FOLDER: &str = ".gemini";
 
 /// Gemini CLI's directory. Its variable names the directory above.
 pub(in crate::core) fn folder(environment: &Environment) -> PathBuf {
-    match environment.gemini.ends_with(FOLDER) {
-        true => environment.gemini.clone(),
-        false => environment.gemini.join(FOLDER),
+    if environment.gemini.ends_with(FOLDER) {
+        environment.gemini.clone()
+    } else {
+        environment.gemini.join(FOLDER)
     }
 }
 

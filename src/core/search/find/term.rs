@@ -41,9 +41,10 @@ impl Term {
         // A phrase may be wrapped, but does not go on in another paragraph.
         const BLANK: &str = r"(?:[ \t]*\r?\n[ \t]*|[ \t]+)";
         let words: Vec<String> = atom.text.split_whitespace().map(regex::escape).collect();
-        let text = match words.is_empty() {
-            true => regex::escape(&atom.text),
-            false => words.join(BLANK),
+        let text = if words.is_empty() {
+            regex::escape(&atom.text)
+        } else {
+            words.join(BLANK)
         };
         let pattern = match atom.form {
             MatchMode::Fuzzy | MatchMode::Exact => text,
@@ -216,15 +217,14 @@ impl TermMatcher {
     fn score(&self, line: &str) -> (u32, bool) {
         let shown = clip(line, SHOWN);
         let (score, has_all) = self.score_shown(shown);
-        match has_all || shown.len() == line.len() {
-            true => (score, has_all),
-            false => {
-                let mut terms = self.wanted.iter();
-                (
-                    score,
-                    terms.all(|term| term.regex.is_match(line.as_bytes())),
-                )
-            }
+        if has_all || shown.len() == line.len() {
+            (score, has_all)
+        } else {
+            let mut terms = self.wanted.iter();
+            (
+                score,
+                terms.all(|term| term.regex.is_match(line.as_bytes())),
+            )
         }
     }
 
@@ -238,9 +238,10 @@ impl TermMatcher {
                 let text = line.get(place.clone()).unwrap_or_default();
                 let folded = fold(text);
                 // Mostly it is what was typed.
-                let slips = match folded == term.typed {
-                    true => Some(0),
-                    false => slip::distance(&folded, &term.typed, 2),
+                let slips = if folded == term.typed {
+                    Some(0)
+                } else {
+                    slip::distance(&folded, &term.typed, 2)
                 };
                 let slips = slips.map_or(2, |slips| slips as u32);
                 (

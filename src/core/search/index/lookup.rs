@@ -350,9 +350,10 @@ impl Corpus {
                 WantedWord::Phrase(words) => {
                     let terms = words.iter().map(|word| Term::from_field_text(field, word));
                     let terms: Vec<Term> = terms.collect();
-                    let query: Box<dyn Query> = match self.has_positions(field) && terms.len() > 1 {
-                        true => Box::new(PhraseQuery::new(terms)),
-                        false => Box::new(BooleanQuery::intersection(
+                    let query: Box<dyn Query> = if self.has_positions(field) && terms.len() > 1 {
+                        Box::new(PhraseQuery::new(terms))
+                    } else {
+                        Box::new(BooleanQuery::intersection(
                             terms
                                 .into_iter()
                                 .map(|term| {
@@ -360,7 +361,7 @@ impl Corpus {
                                     Box::new(TermQuery::new(term, basic)) as Box<dyn Query>
                                 })
                                 .collect(),
-                        )),
+                        ))
                     };
                     let scoring = EnableScoring::disabled_from_searcher(&self.searcher);
                     let mut found = query.weight(scoring)?.scorer(reader, 1.0)?;

@@ -453,12 +453,11 @@ impl Build<'_> {
 
     /// Commits what was added and deleted, with the table that belongs to it.
     fn commit(&self, writer: &mut IndexWriter, table: &Table) -> Result<()> {
-        let payload = match self.is_in_memory {
-            true => table.payload(),
-            false => {
-                let saved = table.save(self.cache);
-                saved.map_err(|error| Error::io(self.cache, error))?
-            }
+        let payload = if self.is_in_memory {
+            table.payload()
+        } else {
+            let saved = table.save(self.cache);
+            saved.map_err(|error| Error::io(self.cache, error))?
         };
         let mut commit = || {
             let mut prepared = writer.prepare_commit()?;
@@ -607,9 +606,10 @@ impl MessageListener for Indexer<'_> {
             Part::Calls => {
                 self.calls_bytes += message.text.len();
                 self.calls.push(document);
-                match self.calls_bytes > MOST_CALLS {
-                    true => self.add_calls(),
-                    false => Ok(()),
+                if self.calls_bytes > MOST_CALLS {
+                    self.add_calls()
+                } else {
+                    Ok(())
                 }
             }
             Part::Words | Part::Results => self.add(part, document),
@@ -658,10 +658,7 @@ impl<'a> Indexer<'a> {
         })?;
         // A segment is not filled with one message, however much memory it takes from the start.
         let is_full = open.writer.mem_usage() > open.start + self.memory;
-        match is_full {
-            true => self.flush(part),
-            false => Ok(()),
-        }
+        if is_full { self.flush(part) } else { Ok(()) }
     }
 
     /// Adds the calls of the log that is being read.

@@ -195,9 +195,10 @@ impl LogReader {
 
 /// Returns a decoder that reads the outputs of tools or not.
 fn reading(decoder: Decoder, with_results: bool) -> Decoder {
-    match with_results {
-        true => decoder,
-        false => decoder.without_outputs(),
+    if with_results {
+        decoder
+    } else {
+        decoder.without_outputs()
     }
 }
 

@@ -296,10 +296,7 @@ proptest! {
                 logs.push(log);
             }
             logs.retain(|log| log.path.exists());
-            let corpus = match is_later {
-                true => home.refresh_without_results(&logs),
-                false => home.refresh(&logs),
-            };
+            let corpus = if is_later { home.refresh_without_results(&logs) } else { home.refresh(&logs) };
             check(&corpus, &logs)?;
             prop_assert!(is_later || corpus.logs_without_results() == 0);
             let opened = Corpus::open(&home.cache());

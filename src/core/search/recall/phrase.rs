@@ -92,10 +92,7 @@ mod tests {
             let query = Query::of_prose(&words.join(" "), &noon());
             let needles = Needles::of(&query);
             let phrase = Phrase::of(&query, &needles);
-            let middle = match is_upper {
-                true => words.join(" ").to_uppercase(),
-                false => words.join(" "),
-            };
+            let middle = if is_upper { words.join(" ").to_uppercase() } else { words.join(" ") };
             let text = format!("{before}{middle}{after}");
             let places = needles.places(&text);
             let expected = first(&literal(&phrase.text).expect("short"), &text);

@@ -154,9 +154,10 @@ pub fn followed(old: Option<&str>, new: &str) -> String {
     let now = line(new);
     let is_made = now.is_empty() || old.is_some_and(|old| is_made_of(old, &now));
     // A line that was changed or removed stays so.
-    match now == before && is_made {
-        true => regenerate(new),
-        false => new.to_owned(),
+    if now == before && is_made {
+        regenerate(new)
+    } else {
+        new.to_owned()
     }
 }
 

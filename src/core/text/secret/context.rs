@@ -211,9 +211,10 @@ fn authorization(scan: &mut Scan<'_>, _: usize, end: usize) {
     }
     // Some schemes have several fields; all of them are masked.
     let is_line = |byte: u8| !is_quote(byte) && !b"\r\n\\".contains(&byte);
-    let end = match value.contains('=') && value.contains(',') {
-        true => scan.run(at, usize::MAX, is_line),
-        false => scan.run(at, usize::MAX, is_value),
+    let end = if value.contains('=') && value.contains(',') {
+        scan.run(at, usize::MAX, is_line)
+    } else {
+        scan.run(at, usize::MAX, is_value)
     };
     scan.accept("Authorization header", at..end);
 }

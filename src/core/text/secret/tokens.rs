@@ -108,9 +108,10 @@ impl Token {
         if !fits || body.ends_with("EXAMPLE") {
             return;
         }
-        let end = match is_cut {
-            true => scan.run(at, usize::MAX, |byte| self.body.holds(byte)),
-            false => end,
+        let end = if is_cut {
+            scan.run(at, usize::MAX, |byte| self.body.holds(byte))
+        } else {
+            end
         };
         let end = at + trimmed(scan.slice(at..end)).len();
         scan.accept(self.name, at..end);

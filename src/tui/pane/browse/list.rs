@@ -184,9 +184,10 @@ impl BrowsePane {
             Some(order) => order == Order::Largest,
             None => self.options.sort == Sort::Size,
         };
-        let detail = match is_by_size {
-            true => format_size(memory.size),
-            false => format_age(memory.modified, cx.now),
+        let detail = if is_by_size {
+            format_size(memory.size)
+        } else {
+            format_age(memory.modified, cx.now)
         };
         if self.options.order.is_some() {
             // A column of its own, so that names are either whole or cut at the same place.

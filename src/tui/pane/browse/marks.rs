@@ -38,9 +38,10 @@ impl BrowsePane {
                 _ => None,
             })
             .collect();
-        match marked.is_empty() {
-            true => self.selected_memory().into_iter().collect(),
-            false => marked,
+        if marked.is_empty() {
+            self.selected_memory().into_iter().collect()
+        } else {
+            marked
         }
     }
 

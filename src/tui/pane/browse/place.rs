@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::tree::{Key, Tree, TreeRow};
 use super::{BrowsePane, actions};
 use crate::core::change::history::{FileChange, Record};
+use crate::core::memory::FileKind;
 use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
 use crate::tui::model::PaneContext;
@@ -42,8 +43,16 @@ impl BrowsePane {
         self.rebuild(&library, cx)
     }
 
-    /// Moves the cursor to an entry, unfolding the rows above it. A filter that hides it goes.
+    /// Moves the cursor to an entry, unfolding the rows above it. A filter that hides it goes. An
+    /// index is shown by the row of its store.
     pub(super) fn go(&mut self, key: &Key, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        let store_key = match key {
+            Key::Memory(store, path) if store.layout().rules().kind(path) == FileKind::Index => {
+                Some(Key::Store(store.clone()))
+            }
+            _ => None,
+        };
+        let key = store_key.as_ref().unwrap_or(key);
         if self.tree.find(&self.library, key).is_none() {
             for above in actions::above(&self.library, key) {
                 self.options.folds.insert(above, super::Fold::Open);

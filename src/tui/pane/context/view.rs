@@ -49,9 +49,10 @@ impl PieceText {
         let mut text = Self::default();
         text.push(Part::Sent, &piece.text, width);
         if let Some(cut) = &piece.cut {
-            let cut = match piece.text.is_empty() {
-                true => cut.clone(),
-                false => format!("✂ not loaded: {cut}"),
+            let cut = if piece.text.is_empty() {
+                cut.clone()
+            } else {
+                format!("✂ not loaded: {cut}")
             };
             text.push(Part::Cut, &cut, width);
         }
@@ -92,9 +93,10 @@ impl ContextPane {
         let text = match self.agent() {
             Some(known) if is_read => {
                 let name = known.agent.name();
-                let here = match known.is_installed {
-                    true => "",
-                    false => " It has no directory in your home, so it may not be installed.",
+                let here = if known.is_installed {
+                    ""
+                } else {
+                    " It has no directory in your home, so it may not be installed."
                 };
                 format!("{name} loads nothing by itself when it starts here.{here}")
             }
@@ -109,13 +111,15 @@ impl ContextPane {
         let theme = cx.theme;
         let mut names = Vec::new();
         for (at, known) in self.agents.iter().enumerate() {
-            let name = match known.is_installed {
-                true => known.agent.name().to_owned(),
-                false => format!("({})", known.agent.name()),
+            let name = if known.is_installed {
+                known.agent.name().to_owned()
+            } else {
+                format!("({})", known.agent.name())
             };
-            let name = match at == self.chosen {
-                true => title_span(theme, &name),
-                false => Span::styled(format!(" {name} "), theme.style(Role::Muted)),
+            let name = if at == self.chosen {
+                title_span(theme, &name)
+            } else {
+                Span::styled(format!(" {name} "), theme.style(Role::Muted))
             };
             names.push((at, name));
         }
@@ -126,9 +130,10 @@ impl ContextPane {
         };
         let (mut from, mut to) = (0, names.len());
         while to - from > 1 && wide(&names[from..to]) > room {
-            match self.chosen + 1 < to {
-                true => to -= 1,
-                false => from += 1,
+            if self.chosen + 1 < to {
+                to -= 1
+            } else {
+                from += 1
             }
         }
         names.drain(from..to).collect()
@@ -145,9 +150,10 @@ impl ContextPane {
             .context
             .as_ref()
             .is_none_or(|context| context.pieces.is_empty());
-        let area = match is_empty {
-            true => cx.areas.body,
-            false => cx.areas.tree,
+        let area = if is_empty {
+            cx.areas.body
+        } else {
+            cx.areas.tree
         };
         let mut start = usize::from(area.x) + 1;
         let column = usize::from(at.x);
@@ -161,9 +167,10 @@ impl ContextPane {
     }
 
     fn keys(&self, part: Focus) -> KeyFocus {
-        match self.focus == part {
-            true => KeyFocus::Here,
-            false => KeyFocus::Elsewhere,
+        if self.focus == part {
+            KeyFocus::Here
+        } else {
+            KeyFocus::Elsewhere
         }
     }
 
@@ -211,9 +218,10 @@ impl ContextPane {
         };
         // Blanks at its ends, which no agent sends, are no part that is missing.
         let is_whole = piece.cut.is_none() && piece.rest.trim().is_empty();
-        let right = match is_whole || piece.is_continued() {
-            true => format!(" {} ", sent(piece)),
-            false => format!(" {} of {} ", sent(piece), format_size(piece.bytes)),
+        let right = if is_whole || piece.is_continued() {
+            format!(" {} ", sent(piece))
+        } else {
+            format!(" {} of {} ", sent(piece), format_size(piece.bytes))
         };
         let room = usize::from(area.width).saturating_sub(cells::width(&right) + 6);
         let name = fit_end(&context.name_of(&piece.path), room);
@@ -255,9 +263,10 @@ fn piece_line(
 ) -> Line<'static> {
     let theme = cx.theme;
     let muted = theme.style(Role::Muted);
-    let bar = match is_here {
-        true => Span::styled("▌ ", theme.style(Role::Accent)),
-        false => Span::raw("  "),
+    let bar = if is_here {
+        Span::styled("▌ ", theme.style(Role::Accent))
+    } else {
+        Span::raw("  ")
     };
     let kind = match piece.kind {
         PieceKind::Import => "  import",
@@ -273,21 +282,24 @@ fn piece_line(
         right.push(Span::raw(" "));
         right.extend(meter.bar(theme, Role::Muted));
     }
-    let numbers = match width >= ROOMY {
-        true => format!("{:>9} {:>7} ", sent(piece), piece.tokens()),
-        false => format!("{:>7} ", piece.tokens()),
+    let numbers = if width >= ROOMY {
+        format!("{:>9} {:>7} ", sent(piece), piece.tokens())
+    } else {
+        format!("{:>7} ", piece.tokens())
     };
     right.push(Span::styled(numbers, muted));
     let used: usize = right.iter().map(Span::width).sum();
-    let rest = match piece.is_continued() {
-        true => ", continued",
-        false => "",
+    let rest = if piece.is_continued() {
+        ", continued"
+    } else {
+        ""
     };
     let room = width.saturating_sub(used + 2 + KIND + rest.len());
     let name = fit_end(&context.name_of(&piece.path), room);
-    let style = match piece.text.is_empty() {
-        true => muted,
-        false => Style::new(),
+    let style = if piece.text.is_empty() {
+        muted
+    } else {
+        Style::new()
     };
     let left = vec![
         bar,
@@ -313,9 +325,10 @@ fn limit_line(piece: &Piece, width: usize, cx: &PaneContext<'_>) -> Line<'static
     let used: usize = left.iter().map(Span::width).sum();
     let said = format!(" {} of {} {}", limit.used, limit.most, limit.unit);
     // Without room for all of it, the numbers alone.
-    let said = match used + cells::width(&said) <= width {
-        true => said,
-        false => format!(" {} of {}", limit.used, limit.most),
+    let said = if used + cells::width(&said) <= width {
+        said
+    } else {
+        format!(" {} of {}", limit.used, limit.most)
     };
     left.push(Span::styled(said, theme.style(Role::Muted)));
     two_ends(left, Vec::new(), width, theme.style(Role::Text))
@@ -323,9 +336,10 @@ fn limit_line(piece: &Piece, width: usize, cx: &PaneContext<'_>) -> Line<'static
 
 fn cut_line(piece: &Piece, width: usize, cx: &PaneContext<'_>) -> Line<'static> {
     let cut = escape_line(piece.cut.as_deref().unwrap_or_default());
-    let (said, role) = match piece.text.is_empty() {
-        true => (format!("– {cut}"), Role::Muted),
-        false => (format!("✂ {cut}"), Role::Warn),
+    let (said, role) = if piece.text.is_empty() {
+        (format!("– {cut}"), Role::Muted)
+    } else {
+        (format!("✂ {cut}"), Role::Warn)
     };
     let left = vec![
         Span::raw(" ".repeat(2 + KIND)),

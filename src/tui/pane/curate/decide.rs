@@ -154,9 +154,10 @@ impl CuratePane {
         };
         let pinned = self.list.iter().filter(is_pinned);
         let pinned: Vec<Finding> = pinned.map(|located| located.finding.clone()).collect();
-        match pinned.is_empty() {
-            true => vec![Step::Toast(Toast::done("Everything about it is waived"))],
-            false => waive(pinned, Some(PINNED.to_owned())),
+        if pinned.is_empty() {
+            vec![Step::Toast(Toast::done("Everything about it is waived"))]
+        } else {
+            waive(pinned, Some(PINNED.to_owned()))
         }
     }
 

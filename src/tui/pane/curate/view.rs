@@ -96,9 +96,10 @@ impl CuratePane {
         theme: &Theme,
         width: usize,
     ) -> Line<'static> {
-        let fold = match self.shown.folded.contains(id) {
-            true => "▸ ",
-            false => "▾ ",
+        let fold = if self.shown.folded.contains(id) {
+            "▸ "
+        } else {
+            "▾ "
         };
         let severity = rule(id).map_or(Severity::Note, |rule| rule.severity);
         let left = vec![
@@ -125,9 +126,10 @@ impl CuratePane {
         let theme = cx.theme;
         let finding = &located.finding;
         let muted = theme.style(Role::Muted);
-        let mark = match self.marks.contains(&finding.id) {
-            true => Span::styled("✓ ", theme.style(Role::Accent)),
-            false => Span::raw("  "),
+        let mark = if self.marks.contains(&finding.id) {
+            Span::styled("✓ ", theme.style(Role::Accent))
+        } else {
+            Span::raw("  ")
         };
         let name = escape_line(stem(&finding.path));
         let subject = escape_line(&finding.subject);
@@ -297,9 +299,10 @@ impl EvidencePage<'_> {
             let starts: Vec<usize> = matches.map(|(start, _)| start).collect();
             self.text(&line, indent, |at| {
                 let is_in = |start: &usize| (*start..start + subject.len()).contains(&at);
-                match starts.iter().any(is_in) {
-                    true => found,
-                    false => plain,
+                if starts.iter().any(is_in) {
+                    found
+                } else {
+                    plain
                 }
             });
         }
@@ -307,9 +310,10 @@ impl EvidencePage<'_> {
 }
 
 fn bar(is_here: bool, theme: &Theme) -> Span<'static> {
-    match is_here {
-        true => Span::styled("▌", theme.style(Role::Accent)),
-        false => Span::raw(" "),
+    if is_here {
+        Span::styled("▌", theme.style(Role::Accent))
+    } else {
+        Span::raw(" ")
     }
 }
 

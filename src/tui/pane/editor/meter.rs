@@ -85,8 +85,9 @@ impl ContextMeter {
 
 /// `1 → 2 things`, or `1 thing` if it stays the same.
 fn arrow(before: usize, after: usize, named: impl Fn(usize) -> String) -> String {
-    match before == after {
-        true => named(after),
-        false => format!("{before} → {}", named(after)),
+    if before == after {
+        named(after)
+    } else {
+        format!("{before} → {}", named(after))
     }
 }

@@ -324,9 +324,10 @@ impl FindPane {
         const COLUMN: u16 = 36;
         let rows = usize::from(area.height.saturating_sub(1));
         let is_divided = rows < help.len() && area.width >= 2 * COLUMN;
-        let half = match is_divided {
-            true => HEAD + (help.len() - HEAD).div_ceil(2),
-            false => help.len(),
+        let half = if is_divided {
+            HEAD + (help.len() - HEAD).div_ceil(2)
+        } else {
+            help.len()
         };
         for (at, (key, means)) in help.iter().enumerate() {
             let (x, row) = match at.checked_sub(half) {
@@ -346,9 +347,10 @@ impl FindPane {
             };
             let y = area.y + 1 + u16::try_from(row).unwrap_or(0);
             let left = (2 + x).min(area.width);
-            let width = match is_divided && x == 0 {
-                true => COLUMN,
-                false => area.width - left,
+            let width = if is_divided && x == 0 {
+                COLUMN
+            } else {
+                area.width - left
             };
             frame.render_widget(line, Rect::new(area.x + left, y, width, 1));
         }

@@ -76,9 +76,10 @@ impl Folded {
                 _ => continue,
             };
             root[at] = root[of];
-            state[root[at]] = match applies[at] {
-                true => ChangeState::Redone,
-                false => ChangeState::Undone,
+            state[root[at]] = if applies[at] {
+                ChangeState::Redone
+            } else {
+                ChangeState::Undone
             };
         }
         Self { root, state }

@@ -42,11 +42,10 @@ impl QueuePane {
         let theme = cx.theme;
         let block = bordered(theme, KeyFocus::Here).title(title_span(theme, "to review"));
         frame.render_widget(block, cx.areas.body);
-        let text = match self.is_loaded {
-            false => "reading…",
-            true => {
-                "Nothing waits for review. What agents and other programs write into the memories from now on will wait here until you accept or revert it."
-            }
+        let text = if self.is_loaded {
+            "Nothing waits for review. What agents and other programs write into the memories from now on will wait here until you accept or revert it."
+        } else {
+            "reading…"
         };
         draw_note(frame, inside(cx.areas.body), text, theme);
     }
@@ -118,9 +117,10 @@ impl QueuePane {
         width: usize,
     ) -> Line<'static> {
         let theme = cx.theme;
-        let bar = match is_here {
-            true => Span::styled("▌  ", theme.style(Role::Accent)),
-            false => Span::raw("   "),
+        let bar = if is_here {
+            Span::styled("▌  ", theme.style(Role::Accent))
+        } else {
+            Span::raw("   ")
         };
         let (sign, role) = match entry.item.change {
             _ if entry.item.proposal.is_some() => ("? ", Role::Accent),

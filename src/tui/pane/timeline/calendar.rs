@@ -42,9 +42,10 @@ impl Calendar<'_> {
         let last = monday(self.bounds().1);
         let own = monday(self.day);
         let first = weeks_before(last, columns - 1);
-        match own >= first {
-            true => first,
-            false => weeks_before(own, columns / 2),
+        if own >= first {
+            first
+        } else {
+            weeks_before(own, columns / 2)
         }
     }
 
@@ -82,9 +83,10 @@ impl Calendar<'_> {
                     break;
                 };
                 let (shade, style) = busiest.shade(day, theme);
-                let style = match day == self.day {
-                    true => theme.style(Role::Accent).patch(theme.style(Role::Cursor)),
-                    false => style,
+                let style = if day == self.day {
+                    theme.style(Role::Accent).patch(theme.style(Role::Cursor))
+                } else {
+                    style
                 };
                 spans.push(Span::styled(shade, style));
             }

@@ -180,9 +180,10 @@ impl Builder<'_> {
             let facts: Vec<&str> = [agent, project].into_iter().flatten().collect();
             let facts = facts.join(" · ");
             // What happened needs the room more: then the project alone is named.
-            match cells::width(&facts) <= room {
-                true => cells::cut(&facts, (self.width / 3).max(12)),
-                false => cells::cut(project.unwrap_or(&facts), (self.width / 4).max(12)),
+            if cells::width(&facts) <= room {
+                cells::cut(&facts, (self.width / 3).max(12))
+            } else {
+                cells::cut(project.unwrap_or(&facts), (self.width / 4).max(12))
             }
         } else {
             let is_today = *id == NodeId::Day(self.pane.today);

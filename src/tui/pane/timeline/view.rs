@@ -104,9 +104,10 @@ impl TimelinePane {
     }
 
     fn keys(&self, part: Part) -> KeyFocus {
-        match self.part == part {
-            true => KeyFocus::Here,
-            false => KeyFocus::Elsewhere,
+        if self.part == part {
+            KeyFocus::Here
+        } else {
+            KeyFocus::Elsewhere
         }
     }
 

@@ -131,12 +131,11 @@ impl TimelinePane {
                 let shown = self.expanded.len();
                 self.expanded
                     .retain(|(of, id)| *of != node || !grips.contains(id));
-                match self.expanded.len() == shown {
-                    true => self.select(Some(node), cx),
-                    false => {
-                        self.lay_out_again(cx);
-                        Vec::new()
-                    }
+                if self.expanded.len() == shown {
+                    self.select(Some(node), cx)
+                } else {
+                    self.lay_out_again(cx);
+                    Vec::new()
                 }
             }
             Some(Entry::Grip { node, id }) => {

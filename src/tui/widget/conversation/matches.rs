@@ -11,9 +11,10 @@ impl Conversation {
     /// are looked at.
     pub fn mark(&mut self, words: MarkedWords, narrows: bool, viewport: Viewport<'_>) {
         self.words = words;
-        let places = match narrows {
-            true => std::mem::take(&mut self.matches),
-            false => self.pieces.iter().map(|piece| piece.item).collect(),
+        let places = if narrows {
+            std::mem::take(&mut self.matches)
+        } else {
+            self.pieces.iter().map(|piece| piece.item).collect()
         };
         self.matches = places
             .into_iter()

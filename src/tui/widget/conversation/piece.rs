@@ -235,9 +235,10 @@ fn first_line(input: &str) -> &str {
 /// Cuts a value to `width` columns and pads it. The end of a path is what tells it apart.
 fn cut_value(value: &str, width: usize) -> String {
     let is_path = value.contains('/') && !value.contains(char::is_whitespace);
-    match is_path {
-        true => cells::fit(&fit_end(value, width), width),
-        false => cells::fit(value, width),
+    if is_path {
+        cells::fit(&fit_end(value, width), width)
+    } else {
+        cells::fit(value, width)
     }
 }
 

@@ -85,9 +85,10 @@ pub(in crate::core::change::history) fn encode(
     let is_small = |delta: &Vec<u8>| delta.len() <= bytes.len() / 8;
     let stored = match (delta, base) {
         (Some(delta), Some((place, base))) => {
-            let whole = match is_small(&delta) {
-                true => None,
-                false => Some(delta::compress(bytes, None)?),
+            let whole = if is_small(&delta) {
+                None
+            } else {
+                Some(delta::compress(bytes, None)?)
             };
             match whole {
                 // A difference that saves little is not worth the cost of reading it.
@@ -112,9 +113,10 @@ pub(in crate::core::change::history) fn encode(
 
 /// Checks that the stored bytes decode to the version.
 fn check(stored: &[u8], base: Option<&[u8]>, bytes: &[u8]) -> io::Result<()> {
-    match delta::expand(stored, base, bytes.len())? == bytes {
-        true => Ok(()),
-        false => Err(io::Error::other("a version does not come back as it was")),
+    if delta::expand(stored, base, bytes.len())? == bytes {
+        Ok(())
+    } else {
+        Err(io::Error::other("a version does not come back as it was"))
     }
 }
 

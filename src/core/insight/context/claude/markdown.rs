@@ -88,9 +88,10 @@ pub(super) fn read(body: &str) -> Read {
     kept.push_str(&plain[copied.min(plain.len())..]);
     Read {
         // Line endings change only in a text that is taken apart.
-        text: match body.contains(COMMENT) {
-            true => kept,
-            false => body.to_owned(),
+        text: if body.contains(COMMENT) {
+            kept
+        } else {
+            body.to_owned()
         },
         imports: imports.names,
     }

@@ -59,9 +59,10 @@ fn limit(text: &str) -> Limit {
         most: MOST_UNITS,
         unit: "characters",
     };
-    match units.percent() > lines.percent() {
-        true => units,
-        false => lines,
+    if units.percent() > lines.percent() {
+        units
+    } else {
+        lines
     }
 }
 
@@ -84,9 +85,10 @@ fn truncated(text: &str) -> (&str, Option<String>) {
         });
         let most = within.map_or(text.len(), |(at, _)| at);
         // A line break right after the limit is still found.
-        let searched = match text[most..].starts_with('\n') {
-            true => most + 1,
-            false => most,
+        let searched = if text[most..].starts_with('\n') {
+            most + 1
+        } else {
+            most
         };
         end = text[..searched]
             .rfind('\n')
@@ -95,9 +97,10 @@ fn truncated(text: &str) -> (&str, Option<String>) {
     }
     let rest = &text[end..];
     let left = rest.strip_prefix('\n').unwrap_or(rest).split('\n').count();
-    let cut = match text[..end].contains('\n') || lines > 1 {
-        true => format!("the last {} of {lines}", counted(left, "line")),
-        false => format!("{} of its only line", counted(text.len() - end, "byte")),
+    let cut = if text[..end].contains('\n') || lines > 1 {
+        format!("the last {} of {lines}", counted(left, "line"))
+    } else {
+        format!("{} of its only line", counted(text.len() - end, "byte"))
     };
     (&text[..end], Some(cut))
 }

@@ -233,9 +233,10 @@ pub(in crate::core::insight::curate) fn lost_definitions(
         end(git);
         Some(lost)
     };
-    match wanted.is_empty() {
-        true => HashMap::new(),
-        false => read().unwrap_or_default(),
+    if wanted.is_empty() {
+        HashMap::new()
+    } else {
+        read().unwrap_or_default()
     }
 }
 

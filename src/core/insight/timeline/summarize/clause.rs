@@ -182,19 +182,18 @@ fn clause(text: &str) -> Option<Clause> {
     let text = text.trim();
     let is_question = text.ends_with('?');
     let count = |text: &str| text.split_whitespace().count();
-    let text = match count(text) > MOST_WORDS {
-        true => {
-            let parts = BREAK.find_iter(text).map(|end| &text[..end.start()]);
-            let fitting = parts.filter(|part| (LEAST_WORDS..=MOST_WORDS).contains(&count(part)));
-            match fitting.last() {
-                Some(part) => part.to_owned(),
-                None => {
-                    let words: Vec<&str> = text.split_whitespace().take(MOST_WORDS).collect();
-                    format!("{}…", words.join(" "))
-                }
+    let text = if count(text) > MOST_WORDS {
+        let parts = BREAK.find_iter(text).map(|end| &text[..end.start()]);
+        let fitting = parts.filter(|part| (LEAST_WORDS..=MOST_WORDS).contains(&count(part)));
+        match fitting.last() {
+            Some(part) => part.to_owned(),
+            None => {
+                let words: Vec<&str> = text.split_whitespace().take(MOST_WORDS).collect();
+                format!("{}…", words.join(" "))
             }
         }
-        false => text.split_whitespace().collect::<Vec<_>>().join(" "),
+    } else {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let text = text.trim_end_matches([';', ',', ' ']);
     (!text.is_empty()).then(|| Clause {
@@ -259,18 +258,12 @@ pub(super) fn statement_weight(clause: &Clause) -> f64 {
 
 /// Returns how much a clause of a request asks for.
 pub(super) fn request_weight(text: &str) -> f64 {
-    match CONSENT.is_match(text) {
-        true => 0.2,
-        false => 1.0,
-    }
+    if CONSENT.is_match(text) { 0.2 } else { 1.0 }
 }
 
 /// Returns what a clause of an agent's answer is about, and how much it says.
 pub(super) fn answer_kind(text: &str) -> (PointKind, f64) {
-    let weight = match CHATTER.is_match(text) {
-        true => 0.15,
-        false => 1.0,
-    };
+    let weight = if CHATTER.is_match(text) { 0.15 } else { 1.0 };
     let kind = if OPEN.is_match(text) {
         PointKind::Open
     } else if PROBLEM.is_match(text) {

@@ -105,9 +105,10 @@ fn shortened(text: &str) -> Option<String> {
 
 fn cut(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    match words.len() > MOST_WORDS {
-        true => format!("{}…", words[..MOST_WORDS].join(" ")),
-        false => words.join(" "),
+    if words.len() > MOST_WORDS {
+        format!("{}…", words[..MOST_WORDS].join(" "))
+    } else {
+        words.join(" ")
     }
 }
 

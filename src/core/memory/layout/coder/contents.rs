@@ -117,9 +117,10 @@ impl Child {
             let rest = titles.strip_prefix(hook);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("; "))
         };
-        match self.is_folder() {
-            true => is_count(),
-            false => self.said.iter().any(is_start),
+        if self.is_folder() {
+            is_count()
+        } else {
+            self.said.iter().any(is_start)
         }
     }
 

@@ -64,9 +64,10 @@ pub fn newly_unseen(before: &str, after: &str) -> Vec<String> {
         .any(|text| has_mark(&text[start..text.len() - rest]));
     let mut found = linked(
         after,
-        match is_plain {
-            true => changed,
-            false => seen_after..after.len(),
+        if is_plain {
+            changed
+        } else {
+            seen_after..after.len()
         },
     );
     if !found.is_empty() {

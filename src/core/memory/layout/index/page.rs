@@ -102,9 +102,10 @@ impl IndexLine {
 
 /// The lines of an index in the generated form; `None` for any other.
 fn listed(text: &str) -> Option<Vec<IndexLine>> {
-    let text = match is_crlf(text) {
-        true => text.replace("\r\n", "\n"),
-        false => text.to_owned(),
+    let text = if is_crlf(text) {
+        text.replace("\r\n", "\n")
+    } else {
+        text.to_owned()
     };
     if text == EMPTY_INDEX {
         return Some(Vec::new());
@@ -169,17 +170,15 @@ pub(super) fn regenerated(
         )
     };
     let made = generated_with(after, words);
-    Ok(Some(match is_crlf(text) {
-        true => in_crlf(&made),
-        false => made,
-    }))
+    Ok(Some(if is_crlf(text) { in_crlf(&made) } else { made }))
 }
 
 /// The text of a line if it was reworded, and the text from the file otherwise.
 fn kept(written: &str, made: &str, own: String) -> String {
-    match written == made {
-        true => own,
-        false => written.to_owned(),
+    if written == made {
+        own
+    } else {
+        written.to_owned()
     }
 }
 

@@ -40,9 +40,10 @@ impl TreeBuilder<'_> {
             return;
         }
         // Open if the tree has no other rows.
-        let fold = match self.tree.rows.is_empty() {
-            true => Fold::Open,
-            false => Fold::Closed,
+        let fold = if self.tree.rows.is_empty() {
+            Fold::Open
+        } else {
+            Fold::Closed
         };
         let row = self.push(Node::Sessions, 0);
         if !self.foldable(row, count(&log_groups), fold) {

@@ -118,9 +118,10 @@ impl Editor {
     ) -> Option<Range<TextPosition>> {
         let lines = self.lines();
         let here = lines[self.cursor.row][self.cursor.at..].chars().next();
-        let start = match here == Some(open) {
-            true => self.cursor,
-            false => self.unmatched_before(open, close)?,
+        let start = if here == Some(open) {
+            self.cursor
+        } else {
+            self.unmatched_before(open, close)?
         };
         let mut depth = 0_usize;
         let mut from = start.at;

@@ -108,9 +108,10 @@ impl Editor {
             Operator::Change => {
                 self.set_mode(EditorMode::Insert);
                 self.delete(EditKind::Session, range);
-                match text.is_empty() {
-                    true => EditorOutcome::None,
-                    false => EditorOutcome::Cut(text),
+                if text.is_empty() {
+                    EditorOutcome::None
+                } else {
+                    EditorOutcome::Cut(text)
                 }
             }
             _ if range.is_empty() => EditorOutcome::None,

@@ -223,9 +223,10 @@ impl Editor {
                 .push(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::NONE));
             vi.last = keys;
         }
-        match self.buffer.revision() == revision {
-            true => EditorOutcome::None,
-            false => EditorOutcome::Changed,
+        if self.buffer.revision() == revision {
+            EditorOutcome::None
+        } else {
+            EditorOutcome::Changed
         }
     }
 }
