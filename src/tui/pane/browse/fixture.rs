@@ -45,9 +45,21 @@ const FILES: &[(&str, &str)] = &[
     ("instructions/CLAUDE.md", "# Shop\n\nBe kind.\n"),
 ];
 
+/// A temporary directory whose path is as long as it mostly is: pictures of the screen show what
+/// depends on that.
+fn of_usual_length() -> tempfile::TempDir {
+    const USUAL: usize = "/tmp/.tmp".len();
+    let place = std::env::temp_dir();
+    let length = USUAL.saturating_sub(place.as_os_str().len() + 1);
+    let made = tempfile::Builder::new()
+        .prefix(&".tmp"[..length.min(4)])
+        .tempdir();
+    made.expect("a temporary directory")
+}
+
 /// Creates a directory with stores of several layouts.
 pub(crate) fn home() -> tempfile::TempDir {
-    let home = tempfile::tempdir().expect("a temporary directory");
+    let home = of_usual_length();
     for (path, text) in FILES {
         let path = home.path().join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
