@@ -445,7 +445,7 @@ impl Build<'_> {
         policy.set_min_num_segments(4);
         policy.set_level_log_size(3.0);
         policy.set_min_layer_size(1_000);
-        policy.set_max_docs_before_merge(60_000);
+        policy.set_max_docs_before_merge(200_000);
         policy.set_del_docs_ratio_before_merge(0.4);
         writer.set_merge_policy(Box::new(policy));
         Ok(writer)
