@@ -152,28 +152,32 @@ impl Corpus {
             .for_each(|part| self.note_search(*part));
         self.look(|| {
             let table = SaturationTable::new(request.saturation);
-            let mut runs = Vec::new();
-            let mut least = 0.0;
+            let mut best: Best<u32> = Best::new(request.most);
+            let mut segments = Vec::new();
             for (segment, of_parts) in (0..).zip(&forms.segments) {
-                let found = self.rank_segment(segment, of_parts, (request, &table), least)?;
-                if let Some((found, lowest)) = found {
-                    least = f32::max(least, lowest);
-                    runs.extend(found);
+                let counted = self.count_words(segment, of_parts)?;
+                if let Some(counted) = &counted {
+                    counted.take_best(&mut best, (request, &table));
                 }
+                segments.extend(counted);
             }
-            Ok(runs)
+            let best: Vec<MessageAt> = best.finish().map(|(_, at)| at).collect();
+            let runs = segments.iter().flat_map(|segment| {
+                let own = best.iter().filter(|at| at.segment == segment.segment);
+                let mut numbers: Vec<u32> = own.map(|at| at.number).collect();
+                numbers.sort_unstable();
+                segment.runs(&numbers, request)
+            });
+            Ok(runs.collect())
         })
     }
 
-    /// Ranks the messages of a segment with a higher score than the least that is wanted; also
-    /// returns the score of the least of the best, if there are as many as are wanted.
-    fn rank_segment(
+    /// Counts the words in the messages of a segment; `None` if it has none of them.
+    fn count_words(
         &self,
         segment: u32,
         of_parts: &[FormsOfPart],
-        (request, table): (&RankRequest<'_>, &SaturationTable),
-        least: f32,
-    ) -> tantivy::Result<Option<(Vec<Vec<RankedMessage>>, f32)>> {
+    ) -> tantivy::Result<Option<SegmentCounts<'_>>> {
         if of_parts
             .iter()
             .all(|forms| forms.words.iter().all(Vec::is_empty))
@@ -212,32 +216,14 @@ impl Corpus {
             }
             lengths.push((*part, reader.get_fieldnorms_reader(field)?));
         }
-        let segment = SegmentCounts {
+        Ok(Some(SegmentCounts {
             corpus: self,
             reader,
             columns: self.columns(segment)?,
             segment,
             counts,
             lengths,
-        };
-        let weights: Vec<[f32; 2]> = (0..words)
-            .map(|word| [false, true].map(|is_exact| (request.weight)(word, is_exact)))
-            .collect();
-        let mut best: Best<u32> = Best::new(request.most);
-        let mut lowest = least;
-        segment.each_counted(|number| {
-            let score = segment.score(number, &weights, table);
-            if score > lowest && segment.admits(number, request) {
-                // Scores are not negative, so that their bits have the same order.
-                best.take(score.to_bits(), segment.place(number));
-                let least_of_best = best.least().map_or(0.0, |bits| f32::from_bits(*bits));
-                lowest = lowest.max(least_of_best);
-            }
-        });
-        let least_of_best = best.least().map_or(0.0, |bits| f32::from_bits(*bits));
-        let mut numbers: Vec<u32> = best.finish().map(|(_, at)| at.number).collect();
-        numbers.sort_unstable();
-        Ok(Some((segment.runs(&numbers, request), least_of_best)))
+        }))
     }
 }
 
@@ -280,6 +266,27 @@ impl SegmentCounts<'_> {
             segment: self.segment,
             number,
         }
+    }
+
+    /// Adds the messages that match best to those of other segments.
+    fn take_best(
+        &self,
+        best: &mut Best<u32>,
+        (request, table): (&RankRequest<'_>, &SaturationTable),
+    ) {
+        let weights: Vec<[f32; 2]> = (0..self.counts.len())
+            .map(|word| [false, true].map(|is_exact| (request.weight)(word, is_exact)))
+            .collect();
+        let least = |best: &Best<u32>| best.least().map_or(0.0, |bits| f32::from_bits(*bits));
+        let mut lowest = least(best);
+        self.each_counted(|number| {
+            let score = self.score(number, &weights, table);
+            if score > lowest && self.admits(number, request) {
+                // Scores are not negative, so that their bits have the same order.
+                best.take(score.to_bits(), self.place(number));
+                lowest = least(best);
+            }
+        });
     }
 
     /// Passes the number of each message that has any of the words to `take`.
