@@ -55,7 +55,7 @@
 //!
 //! A question goes to [`core::search::recall`]. Its words without stop words are the needles
 //! (`search/needle.rs`). The dictionary of the index has their forms, and their postings are gone
-//! through once: they give each message a score, and of the best five hundred, how often these and
+//! through once: they give each message a score, and of the best thousand, how often these and
 //! the messages around them have each needle (`search/index/rank.rs`). Lines of memories are counted in
 //! their text. Both are scored in the same way: BM25, neighbours, the conversation of the day,
 //! coverage (`search/score.rs`). The texts of the best fifty are read for the nearness of words,

@@ -36,7 +36,7 @@ pub const DEFAULT_LIMIT: usize = 5;
 /// With fewer hits than this, the search is widened.
 const FEW: usize = 5;
 /// How many messages are ranked by their words.
-const RANKED: usize = 500;
+const RANKED: usize = 1000;
 /// How many of the best texts are read.
 const READ: usize = 50;
 /// The weight of a question, since answers are more useful.
