@@ -69,22 +69,23 @@
 //!
 //! # Front door
 //!
-//! A program that uses this library discovers the stores, and loads a [`core::library`] or reads
+//! A program that uses this library discovers the stores, and loads a [`core::memory::library`] or reads
 //! single stores. Here with the embedded sample:
 //!
 //! ```
+//! use tome::core::change::history::{Author, History};
 //! use tome::core::change::{
-//!     ChangeContext, ChangeRequest, Direction, Moment, plan, plan_and_commit, replay,
+//!     ChangeContext, ChangeRequest, Direction, plan, plan_and_commit, replay,
 //! };
-//! use crate::core::memory::config::Settings;
-//! use crate::core::memory::demo::unpack;
-//! use crate::core::memory::discover::{DiscoveryScope, Environment, discover};
-//! use crate::core::change::history::{Author, History};
-//! use crate::core::memory::layout::Fields;
-//! use crate::core::memory::library::Library;
-//! use crate::core::search::query::Query;
+//! use tome::core::memory::config::Settings;
+//! use tome::core::memory::demo::unpack;
+//! use tome::core::memory::discover::{DiscoveryScope, Environment, discover};
+//! use tome::core::memory::layout::Fields;
+//! use tome::core::memory::library::Library;
+//! use tome::core::search::query::Query;
 //! use tome::core::search::recall::{RecallRequest, Scope, recall};
 //! use tome::core::search::{MemoryTexts, Sources};
+//! use tome::core::text::time::Moment;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let folder = tempfile::tempdir()?;
