@@ -4,7 +4,7 @@
 //! outside, such as the data directory, the date or the author of a change, is passed in as a
 //! value.
 //!
-//! Its rooms, each of which uses only those before it:
+//! Each room uses only those above it; blank lines keep this order.
 
 pub mod text;
 

@@ -1,5 +1,5 @@
-//! Files and threads: how files of others are read and files of tome are written safely, what is
-//! noticed of changes, and the errors of all that.
+//! Files and threads: reads files that others wrote, confines access to a store, writes tome's own
+//! files, watches for changes, and defines the errors.
 
 pub(crate) mod allocator;
 pub mod error;

@@ -103,7 +103,8 @@ pub fn column_of(line: &str, at: usize) -> usize {
 }
 
 /// Returns the byte offset of the cell at `column`, or the length of a shorter `line`.
-pub fn byte_at(line: &str, column: usize) -> usize {
+#[cfg(test)]
+pub(crate) fn byte_at(line: &str, column: usize) -> usize {
     cells(line)
         .find(|cell| cell.column + cell.width > column)
         .map_or(line.len(), |cell| cell.at)

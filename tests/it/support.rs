@@ -36,8 +36,8 @@ pub(crate) struct Home {
     dir: tempfile::TempDir,
 }
 
-/// A temporary directory in memory, where the system has one. The tests kill programs and not the
-/// machine: what a disk would be waited for a hundred thousand times shows them nothing.
+/// A temporary directory in memory, where the system has one. These tests kill the program and not
+/// the machine, so that waiting for a disk would prove nothing and take ten times as long.
 pub(crate) fn directory_in_memory() -> tempfile::TempDir {
     let in_memory = tempfile::tempdir_in("/dev/shm");
     in_memory

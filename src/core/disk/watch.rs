@@ -240,9 +240,8 @@ fn debounce(
         let mut batch = Batch::default();
         batch.add(first);
         let until = Instant::now() + LONGEST;
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            match seeing.recv_timeout(PAUSE.min(left)) {
+        while Instant::now() < until {
+            match seeing.recv_timeout(PAUSE) {
                 Ok(more) => batch.add(more),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
@@ -366,6 +365,22 @@ mod tests {
             panic!("{told:?}");
         };
         assert_eq!(paths.len(), 20);
+    }
+
+    #[test]
+    fn what_never_pauses_is_told_too() {
+        let (seen, seeing) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || {
+            debounce(&seeing, &Expected::default(), |event| {
+                drop(sender.send(event));
+            });
+        });
+        // More events than are taken: there is always one to take.
+        while receiver.try_recv().is_err() {
+            let event = notify::Event::new(EventKind::Any).add_path("/store/a.md".into());
+            drop(seen.send(Ok(event)));
+        }
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Which logs are in scope (all, or the current project's), and the corpus over them. The
-//! search over them is [`crate::core::search`], which depends on this module.
+//! Selects the logs that are searched, all or the current project's, and opens the corpus of them.
 
 mod listing;
 

@@ -384,7 +384,7 @@ impl<'a> Search<'a> {
             let title = &memory_text.memory.title;
             wanted.matcher.lines(title, &mut |_, score| {
                 let spot = MatchSpot::Title(number);
-                self.take(score + TITLE + CURATED, spot, (HitSource::Detail, None));
+                self.take(score + TITLE + CURATED, HitSource::Detail, None, spot);
             });
             let text = &memory_text.text;
             wanted.matcher.lines(text, &mut |offset, score| {
@@ -396,7 +396,7 @@ impl<'a> Search<'a> {
                 let is_heading = text[offset..].starts_with('#');
                 let score = score + if is_heading { HEADING } else { 0 };
                 let spot = MatchSpot::Line(number, line);
-                self.take(score + CURATED, spot, (HitSource::Detail, None));
+                self.take(score + CURATED, HitSource::Detail, None, spot);
             });
         }
     }
@@ -409,19 +409,21 @@ impl<'a> Search<'a> {
             return;
         }
         for (number, log) in corpus.logs().enumerate() {
+            let Some(title) = log.title().filter(|_| self.logs[number]) else {
+                continue;
+            };
             let time = Some(last_activity(&log)).filter(|time| *time > 0);
-            let title = log.title().filter(|_| self.logs[number]);
-            if let Some(title) = title.filter(|_| filters.allows_time(time)) {
+            if filters.allows_time(time) {
                 wanted.matcher.lines(title, &mut |_, score| {
                     let spot = MatchSpot::Session(number);
-                    self.take(score + TITLE, spot, (HitSource::Messages, time));
+                    self.take(score + TITLE, HitSource::Messages, time, spot);
                 });
             }
         }
     }
 
     /// Adds a match, unless the line was found closer.
-    fn take(&mut self, score: u32, spot: MatchSpot, (source, time): (HitSource, Option<i64>)) {
+    fn take(&mut self, score: u32, source: HitSource, time: Option<i64>, spot: MatchSpot) {
         if self.closer.iter().all(|closer| closer.spot != spot) {
             let found = Match {
                 closeness: self.closeness,
@@ -776,6 +778,30 @@ mod tests {
             texts(&house(), &["runtime in:memories ^use"]),
             ["detail/note.md#L3 use one runtime"]
         );
+    }
+
+    #[test]
+    fn a_session_is_found_by_the_title_that_its_agent_gave_it() {
+        let home = TestHome::new(&[], &[conversation(&["nothing of it"])]);
+        let said = r#"{"type":"user","uuid":"u","cwd":"/p","timestamp":"2026-01-02T03:04:05Z","message":{"role":"user","content":"hello"}}"#;
+        let title = r#"{"type":"custom-title","customTitle":"Blue green wombat"}"#;
+        home.write("claude/projects/-p/c1.jsonl", &format!("{said}\n{title}\n"));
+        let found = ["claude-code:c1 Blue green wombat"];
+        assert_eq!(texts(&home, &["wombat"]), found);
+        assert_eq!(texts(&home, &["womabt"]), found, "with a slip");
+        assert_eq!(texts(&home, &["blgrwom"]), found, "by its letters");
+        for filter in [
+            "role:user",
+            "in:memories",
+            "before:2026-01-01",
+            "agent:codex",
+        ] {
+            assert_eq!(
+                texts(&home, &[&format!("wombat {filter}")]),
+                [""; 0],
+                "{filter}"
+            );
+        }
     }
 
     #[test]

@@ -53,6 +53,7 @@ impl TestHome {
     pub(in crate::core) fn logs(&self) -> Vec<LogFile> {
         let stores = (0..99).map(|number| self.path(&format!("s{number}")));
         log::locate(&LogLocations {
+            claude: vec![self.path("claude")],
             stores: stores.filter(|path| path.exists()).collect(),
             ..LogLocations::default()
         })

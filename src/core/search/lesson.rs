@@ -43,13 +43,14 @@ const FIELDS: [(&str, u32); 6] = [
 /// about them, then by their content.
 pub fn lessons(memories: &MemoryTexts, query: &Query) -> Vec<Lesson> {
     let needles = Needles::of(query);
+    let indexes = memories.indexes();
     let mut found: Vec<(u32, Lesson)> = Vec::new();
     for memory_text in memories
         .texts
         .iter()
         .filter(|text| text.layout == Layout::Coder && text.memory.kind == FileKind::Memory)
     {
-        let readme = memories.readme_text(memory_text);
+        let readme = memory_text.readme_text(&indexes);
         for piece in pieces(memory_text, &readme) {
             let (score, why) = score_entry(&needles, &piece);
             if score == 0 {

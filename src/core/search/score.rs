@@ -125,7 +125,7 @@ impl Rarity {
                 }
                 best.clear();
                 best.extend_from_slice(own[at]);
-                add_neighbours(&mut best, (run, &own), at);
+                add_neighbours(&mut best, run, &own, at);
                 let conversation = days.get(&day_of(run[at].time)).copied().unwrap_or(0.0);
                 best.iter().sum::<f32>() * self.coverage(&best) + CONVERSATION * conversation
             });
@@ -161,7 +161,7 @@ pub(super) fn saturation(times: u32, words: u32) -> f32 {
 }
 
 /// Adds what neighbours contribute to a passage, where that is more than its own.
-fn add_neighbours(best: &mut [f32], (run, own): (&[Passage], &[&[f32]]), at: usize) {
+fn add_neighbours(best: &mut [f32], run: &[Passage], own: &[&[f32]], at: usize) {
     let are_apart = |from: usize, to: usize| {
         let times = run[from].time.zip(run[to].time);
         times.is_some_and(|(from, to)| (to - from).abs() > PAUSE)

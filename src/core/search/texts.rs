@@ -85,18 +85,38 @@ impl MemoryTexts {
         Ok(memories)
     }
 
-    /// Returns the text about a coder's file in the READMEs above it: all of its own folder's
-    /// README except lines about other files, and further up the lines about its folder.
-    pub(super) fn readme_text(&self, memory_text: &MemoryText) -> String {
+    /// Returns the index files by store and path.
+    pub(super) fn indexes(&self) -> HashMap<(&str, &str), &MemoryText> {
+        let indexes = self.texts.iter();
+        let indexes = indexes.filter(|text| text.memory.kind == FileKind::Index);
+        indexes
+            .map(|text| ((text.store.as_str(), text.memory.path.as_str()), text))
+            .collect()
+    }
+
+    /// Returns the prefix of a citation: the store's name if there are several stores.
+    pub(super) fn prefix(&self, store: &str) -> Option<String> {
+        (self.stores.len() > 1).then(|| store.to_owned())
+    }
+
+    /// Returns the name of the store at this root.
+    pub(super) fn store_at(&self, root: &Path) -> Option<&str> {
+        let found = self.stores.iter().find(|(_, known)| known == root);
+        found.map(|(name, _)| name.as_str())
+    }
+}
+
+impl MemoryText {
+    /// Returns the text about a coder's file in the READMEs above it, which are among `indexes`: all
+    /// of its own folder's README except lines about other files, and further up the lines about its
+    /// folder.
+    pub(super) fn readme_text(&self, indexes: &HashMap<(&str, &str), &Self>) -> String {
         let mut text = String::new();
-        let mut path = memory_text.memory.path.as_str();
+        let mut path = self.memory.path.as_str();
         let mut is_near = true;
         while let Some((folder, _)) = path.rsplit_once('/') {
             let file = format!("{folder}/{README}");
-            let mut known = self.texts.iter();
-            if let Some(page) =
-                known.find(|page| page.store == memory_text.store && page.memory.path == file)
-            {
+            if let Some(page) = indexes.get(&(self.store.as_str(), file.as_str())) {
                 let is_about = |bullet: &Bullet| {
                     resolve_target(&file, &bullet.target).is_some_and(|target| {
                         target
@@ -122,19 +142,6 @@ impl MemoryTexts {
         text
     }
 
-    /// Returns the prefix of a citation: the store's name if there are several stores.
-    pub(super) fn prefix(&self, store: &str) -> Option<String> {
-        (self.stores.len() > 1).then(|| store.to_owned())
-    }
-
-    /// Returns the name of the store at this root.
-    pub(super) fn store_at(&self, root: &Path) -> Option<&str> {
-        let found = self.stores.iter().find(|(_, known)| known == root);
-        found.map(|(name, _)| name.as_str())
-    }
-}
-
-impl MemoryText {
     /// Returns the lines with words, each with its number from 1 and its byte range. Lines
     /// that only give the text its structure are left out: those without letters or digits,
     /// fields of the header that hold no words of a person or an agent, and grips.

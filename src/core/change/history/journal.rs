@@ -8,7 +8,6 @@ use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use super::{ChangeVerb, Direction, History, PrunedTombstone, Record};
@@ -16,7 +15,6 @@ use crate::core::disk::foreign::{
     self, LARGEST_LOG, LARGEST_WHOLE, next_line, open_capped, open_regular,
 };
 use crate::core::disk::private;
-use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::missing_newline;
 use crate::core::{Error, Result};
 
@@ -245,28 +243,6 @@ impl History {
         Ok(graves)
     }
 
-    /// The version that the last recorded change of a file left, if it is near the end of the
-    /// journal. It is the base of an edit that was made outside tome since.
-    pub fn last_version(&self, root: &Path, path: &str) -> Option<Revision> {
-        /// How many bytes at the end of the journal are read.
-        const END: u64 = 1 << 18;
-        let mut file = open_regular(&self.journal_path()).ok()?;
-        let length = file.metadata().ok()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(END)))
-            .ok()?;
-        let mut end = Vec::new();
-        file.read_to_end(&mut end).ok()?;
-        let lines = end.rsplit(|byte| *byte == b'\n');
-        let named = lines.filter(|line| memmem::find(line, path.as_bytes()).is_some());
-        let records = named.filter_map(|line| serde_json::from_slice::<Record>(line).ok());
-        let mut changing = records.filter(|record| record.verb != ChangeVerb::Accept);
-        changing.find_map(|record| {
-            let mut files = record.files.into_iter();
-            let file = files.find(|file| file.root == root && file.path == path)?;
-            file.after.or(file.before)
-        })
-    }
-
     /// The change with this id, or with the only id that starts or ends with it.
     pub fn find(&self, id: &str) -> Result<Record> {
         let wanted = id.to_ascii_uppercase();
@@ -450,28 +426,6 @@ mod tests {
             history.undoable(&[Path::new("/other")]).expect("reads"),
             None
         );
-    }
-
-    #[test]
-    fn the_last_version_of_a_file_is_found_at_the_end_of_the_journal() {
-        let temp = tempfile::tempdir().expect("a temporary directory");
-        let history = History::open(temp.path());
-        assert_eq!(history.last_version(Path::new("/r"), "a.md"), None);
-        for number in 0..2000u32 {
-            let mut made = record(&format!("ID{number}"), ChangeVerb::Write, None);
-            made.files[0].path = format!("{}.md", number % 2);
-            made.files[0].after = Some(Revision::of(&number.to_le_bytes()));
-            let path = history.journal_path();
-            let line = encode(&made, &path).expect("encodes");
-            let mut file = private::open_append(&path).expect("opens");
-            file.write_all(&[&line[..], b"\n"].concat())
-                .expect("writes");
-        }
-        let last = |path: &str| history.last_version(Path::new("/r"), path);
-        assert_eq!(last("1.md"), Some(Revision::of(&1999u32.to_le_bytes())));
-        assert_eq!(last("0.md"), Some(Revision::of(&1998u32.to_le_bytes())));
-        assert_eq!(last("2.md"), None);
-        assert_eq!(history.last_version(Path::new("/other"), "1.md"), None);
     }
 
     #[test]

@@ -1,18 +1,18 @@
 //! Slips of the keyboard: the words of the searched texts that are one or two letters away from
-//! a typed word. The typed word is compared with the words of the index and of the memories.
+//! a typed word. The typed word is compared with the words of the index, of memories and of titles.
 
 use std::collections::HashMap;
 
 use crate::core::search::Sources;
-use crate::core::search::index::{Part, Spelling, WantedWord};
+use crate::core::search::index::{Corpus, Part, Spelling, WantedWord};
 use crate::core::search::query::{Atom, MatchMode, Polarity};
 use crate::core::text::{fold, words};
 
 /// The words that are searched.
 pub(super) struct Spellings<'a> {
     sources: Sources<'a>,
-    /// The folded words of the memories, and how often each occurs.
-    memories: HashMap<String, u64>,
+    /// The folded words of memories and titles, which no index has, and how often each occurs.
+    unindexed: HashMap<String, u64>,
 }
 
 /// A word that may have been meant.
@@ -41,16 +41,18 @@ pub(super) enum Correction {
 
 impl<'a> Spellings<'a> {
     pub(super) fn new(sources: Sources<'a>) -> Self {
-        let mut memories: HashMap<String, u64> = HashMap::new();
-        for memory_text in &sources.memories.texts {
-            let title = words(&memory_text.memory.title);
-            for word in words(&memory_text.text).chain(title) {
-                if word.text.len() >= SHORTEST {
-                    *memories.entry(fold(word.text).into_owned()).or_default() += 1;
-                }
+        let memories = sources.memories.texts.iter();
+        let memories =
+            memories.flat_map(|memory| [memory.text.as_str(), memory.memory.title.as_str()]);
+        let sessions = sources.corpus.into_iter().flat_map(Corpus::logs);
+        let titles = sessions.filter_map(|log| log.title());
+        let mut unindexed: HashMap<String, u64> = HashMap::new();
+        for word in memories.chain(titles).flat_map(words) {
+            if word.text.len() >= SHORTEST {
+                *unindexed.entry(fold(word.text).into_owned()).or_default() += 1;
             }
         }
-        Self { sources, memories }
+        Self { sources, unindexed }
     }
 
     /// Returns the regular expression of an atom and of what may have been meant by it, and the words
@@ -106,10 +108,13 @@ impl<'a> Spellings<'a> {
 
     /// Returns how often words occur that begin with this folded text, or have it in them.
     fn count(&self, text: &str) -> u64 {
-        let memories = self.memories.iter().filter(|(word, _)| word.contains(text));
-        let in_memories: u64 = memories.map(|(_, count)| count).sum();
+        let unindexed = self
+            .unindexed
+            .iter()
+            .filter(|(word, _)| word.contains(text));
+        let count: u64 = unindexed.map(|(_, count)| count).sum();
         let corpus = self.sources.corpus;
-        in_memories + corpus.map_or(0, |corpus| corpus.count_beginning(text, Part::Words))
+        count + corpus.map_or(0, |corpus| corpus.count_beginning(text, Part::Words))
     }
 
     /// Returns the words that a folded one may stand for, the nearest and then the most
@@ -120,14 +125,14 @@ impl<'a> Spellings<'a> {
         if most == 0 {
             return Vec::new();
         }
-        let of_memories = self.memories.iter().map(|(word, count)| Spelling {
+        let unindexed = self.unindexed.iter().map(|(word, count)| Spelling {
             word: word.clone(),
             count: *count,
         });
         let corpus = self.sources.corpus.into_iter();
         let of_logs = corpus.flat_map(|corpus| corpus.spelled_like(typed, Part::Words, most as u8));
         let mut found: HashMap<String, Meant> = HashMap::new();
-        for Spelling { word, count } in of_memories.chain(of_logs) {
+        for Spelling { word, count } in unindexed.chain(of_logs) {
             if word == typed || word.len() < SHORTEST {
                 continue;
             }
@@ -274,7 +279,7 @@ mod tests {
                 memories: &memories,
                 corpus: None,
             },
-            memories: words(text).map(|word| (word.text.to_owned(), 1)).collect(),
+            unindexed: words(text).map(|word| (word.text.to_owned(), 1)).collect(),
         };
         let first = |typed: &str| {
             let found = spellings.near(typed);

@@ -157,7 +157,7 @@ impl Corpus {
             for (segment, of_parts) in (0..).zip(&forms.segments) {
                 let counted = self.count_words(segment, of_parts)?;
                 if let Some(counted) = &counted {
-                    counted.take_best(&mut best, (request, &table));
+                    counted.take_best(&mut best, request, &table);
                 }
                 segments.extend(counted);
             }
@@ -269,11 +269,7 @@ impl SegmentCounts<'_> {
     }
 
     /// Adds the messages that match best to those of other segments.
-    fn take_best(
-        &self,
-        best: &mut Best<u32>,
-        (request, table): (&RankRequest<'_>, &SaturationTable),
-    ) {
+    fn take_best(&self, best: &mut Best<u32>, request: &RankRequest<'_>, table: &SaturationTable) {
         let weights: Vec<[f32; 2]> = (0..self.counts.len())
             .map(|word| [false, true].map(|is_exact| (request.weight)(word, is_exact)))
             .collect();

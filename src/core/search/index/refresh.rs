@@ -797,11 +797,7 @@ impl<'a> Indexer<'a> {
             has_results: task.with_results,
             ..LogRow::default()
         };
-        row.describe(
-            (log, title),
-            (head, outcome.skipped),
-            outcome.carry.as_ref(),
-        );
+        row.describe(log, title, head, outcome.skipped, outcome.carry.as_ref());
         let note = outcome.skipped.over_limits();
         ReadLog {
             listed: task.listed,

@@ -39,7 +39,7 @@ pub(super) struct LogRow {
     /// with one allocation takes a third of the time.
     #[serde(with = "as_bytes")]
     pub(super) texts: Vec<u8>,
-    /// Where each of the texts ends.
+    /// Where each of the texts ends, in the order of [`TextField`].
     pub(super) ends: [u32; 5],
     pub(super) size: u64,
     pub(super) modified: Option<i64>,
@@ -62,6 +62,16 @@ pub(super) struct LogRow {
     /// of its own, which only a build reads.
     #[serde(skip)]
     pub(super) carry: Vec<u8>,
+}
+
+/// The texts of a row.
+#[derive(Debug, Clone, Copy)]
+enum TextField {
+    Path,
+    Id,
+    Cwd,
+    Title,
+    Facts,
 }
 
 /// How far a log was read, and the hashes that identify what was read.
@@ -115,8 +125,10 @@ impl LogRow {
     /// lines, and the state of the decoder.
     pub(super) fn describe(
         &mut self,
-        (log, title): (&LogFile, Option<&str>),
-        (head, skipped): (&Head, Skipped),
+        log: &LogFile,
+        title: Option<&str>,
+        head: &Head,
+        skipped: Skipped,
         carry: Option<&Carry>,
     ) {
         // Plain values in memory: encoding them cannot fail.
@@ -140,43 +152,48 @@ impl LogRow {
         self.carry = carry.unwrap_or_default();
     }
 
-    fn bytes(&self, number: usize) -> &[u8] {
+    fn bytes(&self, field: TextField) -> &[u8] {
+        let number = field as usize;
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         let range = start as usize..self.ends[number] as usize;
         self.texts.get(range).unwrap_or_default()
     }
 
-    fn text(&self, number: usize) -> &str {
-        std::str::from_utf8(self.bytes(number)).unwrap_or_default()
+    fn text(&self, field: TextField) -> &str {
+        std::str::from_utf8(self.bytes(field)).unwrap_or_default()
     }
 
     pub(super) fn key(&self) -> LogKey<'_> {
-        (self.agent, self.bytes(0), self.bytes(1))
+        (
+            self.agent,
+            self.bytes(TextField::Path),
+            self.bytes(TextField::Id),
+        )
     }
 
     pub(super) fn path_bytes(&self) -> &[u8] {
-        self.bytes(0)
+        self.bytes(TextField::Path)
     }
 
     pub(super) fn path(&self) -> PathBuf {
-        path_of(self.bytes(0))
+        path_of(self.bytes(TextField::Path))
     }
 
     pub(super) fn id(&self) -> &str {
-        self.text(1)
+        self.text(TextField::Id)
     }
 
     pub(super) fn cwd(&self) -> Option<&str> {
-        Some(self.text(2)).filter(|cwd| !cwd.is_empty())
+        Some(self.text(TextField::Cwd)).filter(|cwd| !cwd.is_empty())
     }
 
     pub(super) fn title(&self) -> Option<&str> {
-        Some(self.text(3)).filter(|title| !title.is_empty())
+        Some(self.text(TextField::Title)).filter(|title| !title.is_empty())
     }
 
     /// Returns the metadata of the log and the counts of skipped lines.
     pub(super) fn facts(&self) -> Option<(Head, Skipped)> {
-        postcard::from_bytes(self.bytes(4)).ok()
+        postcard::from_bytes(self.bytes(TextField::Facts)).ok()
     }
 
     /// Returns the state of the decoder.
