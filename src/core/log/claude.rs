@@ -77,14 +77,16 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
 /// Returns the logs of the agents that the session in this directory started.
 fn subagents(session: &Path) -> Vec<LogFile> {
     let parent = location::name(session);
-    location::files_under(&session.join("subagents"))
+    let id = |name: &str| {
+        let id = name.strip_suffix(".jsonl");
+        id.filter(|id| id.starts_with("agent-")).map(str::to_owned)
+    };
+    location::logs_under(Agent::ClaudeCode, session.join("subagents"), &id)
         .into_iter()
-        .filter_map(|path| {
-            let id = location::stem(&path, ".jsonl").filter(|id| id.starts_with("agent-"))?;
-            let mut log = location::found(Agent::ClaudeCode, path, id)?;
-            log.parent = Some(parent.clone());
-            log.title = description(&log.path.with_extension("meta.json"));
-            Some(log)
+        .map(|log| LogFile {
+            parent: Some(parent.clone()),
+            title: description(&log.path.with_extension("meta.json")),
+            ..log
         })
         .collect()
 }

@@ -42,25 +42,26 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         // Keyed by name, so that a log and its compressed or archived copy count once.
         let mut rollouts = BTreeMap::new();
         for directory in ["archived_sessions", "sessions"] {
-            for path in location::files_under(&home.join(directory)) {
-                let plain = location::stem(&path, ".jsonl");
-                let packed = location::stem(&path, ".jsonl.zst");
-                if let Some(stem) = plain {
-                    rollouts.insert(stem, path);
-                } else if let Some(stem) = packed {
-                    rollouts.entry(stem).or_insert(path);
+            for log in location::logs_under(Agent::Codex, home.join(directory), &stem_of) {
+                if location::is_compressed(&log.path) {
+                    rollouts.entry(log.id.clone()).or_insert(log);
+                } else {
+                    rollouts.insert(log.id.clone(), log);
                 }
             }
         }
-        for (stem, path) in rollouts {
-            let Some(mut log) = location::found(Agent::Codex, path, id_of(&stem)) else {
-                continue;
-            };
-            log.title = titles.get(&log.id).cloned();
-            logs.push(log);
+        for (stem, log) in rollouts {
+            let id = id_of(&stem);
+            let title = titles.get(&id).cloned();
+            logs.push(LogFile { id, title, ..log });
         }
     }
     logs
+}
+
+fn stem_of(name: &str) -> Option<String> {
+    let plain = name.strip_suffix(".zst").unwrap_or(name);
+    plain.strip_suffix(".jsonl").map(str::to_owned)
 }
 
 /// Returns the id at the end of `rollout-<time>-<id>`.

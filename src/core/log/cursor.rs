@@ -29,13 +29,10 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
     for root in &locations.cursor {
         for project in location::entries(&root.join("projects")) {
             let transcripts = project.join("agent-transcripts");
-            for path in location::files_under(&transcripts) {
-                let Some(id) = location::stem(&path, ".jsonl") else {
-                    continue;
-                };
-                let parent = parent(&path);
-                let log = location::found(Agent::Cursor, path, id);
-                logs.extend(log.map(|log| LogFile { parent, ..log }));
+            let id = |name: &str| name.strip_suffix(".jsonl").map(str::to_owned);
+            for log in location::logs_under(Agent::Cursor, transcripts, &id) {
+                let parent = parent(&log.path);
+                logs.push(LogFile { parent, ..log });
             }
         }
     }

@@ -18,12 +18,9 @@ pub(super) const FORMAT: Format = Format {
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let roots = locations.factory.iter().map(|root| root.join("sessions"));
+    let id = |name: &str| name.strip_suffix(".jsonl").map(str::to_owned);
     roots
-        .flat_map(|root| location::files_under(&root))
-        .filter_map(|path| {
-            let id = location::stem(&path, ".jsonl")?;
-            location::found(Agent::Factory, path, id)
-        })
+        .flat_map(|root| location::logs_under(Agent::Factory, root, &id))
         .collect()
 }
 

@@ -31,30 +31,26 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
     for root in &locations.gemini {
         for project in location::entries(&root.join("tmp")) {
             let chats = project.join("chats");
-            let files = location::files_under(&chats);
-            let lines: HashSet<PathBuf> = files
-                .iter()
-                .filter(|path| is_lines(path))
-                .cloned()
-                .collect();
-            for path in files {
+            let found = location::logs_under(Agent::Gemini, chats.clone(), &id_of);
+            let paths = found.iter().map(|log| log.path.clone());
+            let lines: HashSet<PathBuf> = paths.filter(|path| is_lines(path)).collect();
+            for log in found {
                 // A resumed session continues in a file of lines beside its old file.
-                if !is_lines(&path) && lines.contains(&path.with_extension("jsonl")) {
+                if !is_lines(&log.path) && lines.contains(&log.path.with_extension("jsonl")) {
                     continue;
                 }
-                logs.extend(found(&chats, path));
+                let directory = log.path.parent().filter(|directory| *directory != chats);
+                let parent = directory.map(location::name);
+                logs.push(LogFile { parent, ..log });
             }
         }
     }
     logs
 }
 
-fn found(chats: &Path, path: PathBuf) -> Option<LogFile> {
-    let id = location::stem(&path, ".jsonl").or_else(|| location::stem(&path, ".json"))?;
-    let directory = path.parent().filter(|directory| *directory != chats);
-    let parent = directory.map(location::name);
-    let log = location::found(Agent::Gemini, path, id)?;
-    Some(LogFile { parent, ..log })
+fn id_of(name: &str) -> Option<String> {
+    let id = name.strip_suffix(".jsonl");
+    id.or_else(|| name.strip_suffix(".json")).map(str::to_owned)
 }
 
 fn is_lines(path: &Path) -> bool {

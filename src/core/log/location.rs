@@ -298,27 +298,18 @@ pub(super) fn logs_in(
         if let Ok(metadata) = metadata
             && metadata.is_file()
         {
-            logs.push((name, metadata.len(), modified(&metadata)));
+            logs.push((name, metadata));
         }
     }
     others.sort_unstable();
-    logs.sort_unstable();
-    let logs = logs.into_iter().map(|(name, size, modified)| {
+    logs.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    let logs = logs.into_iter().map(|(name, metadata)| {
         let path = joined(directory, &name);
         let mut id = name
             .into_string()
             .unwrap_or_else(|name| name.to_string_lossy().into_owned());
         id.truncate(id.len() - ending.len());
-        LogFile {
-            agent,
-            path,
-            id,
-            parent: None,
-            title: None,
-            size,
-            modified,
-            start: LogStart::default(),
-        }
+        described(agent, path, id, &metadata)
     });
     let others = others.iter().map(|name| joined(directory, name));
     (logs.collect(), others.collect())
@@ -346,14 +337,35 @@ pub(super) fn path_order(a: &Path, b: &Path) -> Ordering {
     }
 }
 
-/// Returns every file under a directory; links are not followed.
-pub(super) fn files_under(directory: &Path) -> Vec<PathBuf> {
-    walkdir::WalkDir::new(directory)
-        .into_iter()
-        .flatten()
-        .filter(|entry| entry.file_type().is_file())
-        .map(walkdir::DirEntry::into_path)
-        .collect()
+/// Describes the logs under a directory: the files to whose names `id_of` gives an id. Links are not
+/// followed.
+pub(super) fn logs_under(
+    agent: Agent,
+    directory: PathBuf,
+    id_of: &dyn Fn(&str) -> Option<String>,
+) -> Vec<LogFile> {
+    let mut logs = Vec::new();
+    let mut directories = vec![directory];
+    while let Some(directory) = directories.pop() {
+        let Ok(entries) = fs::read_dir(&directory) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            let name = entry.file_name();
+            if kind.is_dir() {
+                directories.push(joined(&directory, &name));
+            } else if kind.is_file()
+                && let Some(id) = id_of(&name.to_string_lossy())
+                && let Ok(metadata) = entry.metadata()
+            {
+                logs.push(described(agent, joined(&directory, &name), id, &metadata));
+            }
+        }
+    }
+    logs
 }
 
 /// Returns the name of the file or directory; empty if the path has none.
@@ -372,16 +384,20 @@ pub(super) fn stem(path: &Path, ending: &str) -> Option<String> {
 /// Describes the file at `path`; `None` if there is none.
 pub(super) fn found(agent: Agent, path: PathBuf, id: String) -> Option<LogFile> {
     let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
-    Some(LogFile {
+    Some(described(agent, path, id, &metadata))
+}
+
+fn described(agent: Agent, path: PathBuf, id: String, metadata: &fs::Metadata) -> LogFile {
+    LogFile {
         agent,
         path,
         id,
         parent: None,
         title: None,
         size: metadata.len(),
-        modified: modified(&metadata),
+        modified: modified(metadata),
         start: LogStart::default(),
-    })
+    }
 }
 
 /// Returns the path of a `file:` URI; `None` for any other text.

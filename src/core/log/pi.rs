@@ -17,14 +17,10 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let forks = fork::homes_of(locations, Agent::Pi);
     let homes = locations.pi.iter().chain(&forks);
     let roots = homes.map(|root| root.join("sessions"));
+    // `<time>_<id>.jsonl`
+    let id = |name: &str| Some(name.strip_suffix(".jsonl")?.rsplit('_').next()?.to_owned());
     roots
-        .flat_map(|root| location::files_under(&root))
-        .filter_map(|path| {
-            let stem = location::stem(&path, ".jsonl")?;
-            // `<time>_<id>`
-            let id = stem.rsplit('_').next().unwrap_or(&stem).to_owned();
-            location::found(Agent::Pi, path, id)
-        })
+        .flat_map(|root| location::logs_under(Agent::Pi, root, &id))
         .collect()
 }
 

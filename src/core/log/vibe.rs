@@ -21,21 +21,19 @@ pub(super) const FORMAT: Format = Format {
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let roots = locations.vibe.iter().map(|root| root.join("logs/session"));
-    let files = roots.flat_map(|root| location::files_under(&root));
-    files
-        .filter(|path| location::name(path) == "messages.jsonl")
-        .filter_map(|path| {
-            let id = path.parent().map(location::name)?;
-            let log = location::found(Agent::Vibe, path, id)?;
-            let meta = Meta::beside(&log);
-            Some(LogFile {
-                id: meta.id.unwrap_or(log.id),
-                parent: meta.parent,
-                title: meta.title,
-                ..log
-            })
-        })
-        .collect()
+    let id = |name: &str| (name == "messages.jsonl").then(String::new);
+    let logs = roots.flat_map(|root| location::logs_under(Agent::Vibe, root, &id));
+    logs.map(|log| {
+        let meta = Meta::beside(&log);
+        let directory = || log.path.parent().map(location::name).unwrap_or_default();
+        LogFile {
+            id: meta.id.unwrap_or_else(directory),
+            parent: meta.parent,
+            title: meta.title,
+            ..log
+        }
+    })
+    .collect()
 }
 
 /// What the file beside the messages tells.
