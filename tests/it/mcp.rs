@@ -422,6 +422,29 @@ fn recall_finds_memories_and_messages_and_marks_what_is_quoted() {
     client.end();
 }
 
+/// The server has maps of its cache, and a handler for faults in them.
+#[cfg(unix)]
+#[test]
+fn a_signal_for_bad_memory_that_another_process_sends_ends_the_server() {
+    use std::os::unix::process::ExitStatusExt as _;
+    const SIGBUS: i32 = if cfg!(target_os = "linux") { 7 } else { 10 };
+    let home = Home::new();
+    home.file(
+        ".codex/sessions/2026/01/02/rollout-2026-01-02T03-04-05-one.jsonl",
+        "{\"type\":\"event_msg\",\"payload\":{\"type\":\"user_message\",\"message\":\"a wombat\"}}\n",
+    );
+    let mut client = Client::start(&home, &["--all"]);
+    let found = client.ok("recall_memory", json!({ "query": "wombat" }));
+    assert!(found.contains("a wombat"), "{found}");
+    let mut kill = std::process::Command::new("sh");
+    let kill = kill
+        .arg("-c")
+        .arg(format!("kill -BUS {}", client.child.id()));
+    assert!(kill.status().expect("a shell").success());
+    let status = client.child.wait().expect("the server ends");
+    assert_eq!(status.signal(), Some(SIGBUS));
+}
+
 #[test]
 fn a_quotation_has_marks_at_both_ends_that_its_text_cannot_forge() {
     let home = Home::new();

@@ -324,11 +324,23 @@ mod guard {
                     ) = std::mem::transmute(before.sa_sigaction);
                     handler(signal, info, context);
                 }
-                _ => {
-                    let default = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
-                    libc::sigaction(libc::SIGBUS, &default, ptr::null_mut());
-                }
+                _ => take_default(),
             }
+            // What another process sent does not come again by itself, unlike a fault. Without this
+            // the program would go on, and without the guard.
+            if (*info).si_code <= 0 {
+                take_default();
+                libc::raise(signal);
+            }
+        }
+    }
+
+    /// Lets the signal end the program.
+    fn take_default() {
+        // Sound: a zeroed action is the default one, and the call takes it by reference.
+        unsafe {
+            let default = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
+            libc::sigaction(libc::SIGBUS, &default, ptr::null_mut());
         }
     }
 }
