@@ -37,7 +37,6 @@ mod timeline;
 mod trust;
 mod ui;
 mod undo;
-mod view;
 mod why;
 mod world;
 mod write;
@@ -62,6 +61,13 @@ enum Outcome {
     Done,
     /// Nothing was found, or a check failed.
     Nothing,
+}
+
+impl Outcome {
+    /// Done if something was found.
+    fn found(is_found: bool) -> Self {
+        if is_found { Self::Done } else { Self::Nothing }
+    }
 }
 
 /// Why a verb failed.
@@ -138,11 +144,9 @@ pub fn run() -> ExitCode {
         // The reader of the pipe closed it early, such as `head`.
         Err(Failure::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
-            if let Failure::Core(Error::Conflict(conflict), _) = &failure
-                && printer.is_json()
-            {
-                // Both sides as JSON, so that a caller can merge them; the error text follows.
-                drop(printer.conflict(conflict).and_then(|()| printer.flush()));
+            if let Failure::Core(Error::Conflict(conflict), _) = &failure {
+                // The error text follows, whether or not this can be written.
+                drop(printer.conflict(conflict));
             }
             print::print_error(&failure.to_string());
             ExitCode::from(2)
@@ -163,51 +167,52 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> CommandResult 
     let Some(verb) = &args.verb else {
         return ui::run(args.path.as_deref(), world);
     };
-    match verb {
-        Verb::Stores => stores::run(world, printer),
-        Verb::List => list::run(world, printer),
-        Verb::View(args) => view::run(args, world, printer),
-        Verb::Read(args) => read::run(args, world, printer),
-        Verb::Context(args) => context::run(args, world, printer),
-        Verb::Write(args) => write::write(args, world, printer),
-        Verb::Append(args) => write::append(args, world, printer),
-        Verb::Patch(args) => write::patch(args, world, printer),
-        Verb::Delete(args) => write::delete(args, world, printer),
-        Verb::Rename(args) => write::rename(args, world, printer),
-        Verb::Merge(args) => merge::run(args, world, printer),
-        Verb::Generalize(args) => merge::generalize(args, world, printer),
-        Verb::Rehome(args) => rehome::run(args, world, printer),
-        Verb::Index(args) => index::run(args, world, printer),
-        Verb::Review(args) => review::run(args, world, printer),
-        Verb::Why(args) => why::run(args, world, printer),
-        Verb::Curate(args) => curate::run(args, world, printer),
-        Verb::History(args) => history::run(args, world, printer),
-        Verb::Undo(args) => undo::undo(args, world, printer),
-        Verb::Redo(args) => undo::redo(args, world, printer),
-        Verb::Restore(args) => undo::restore(args, world, printer),
-        Verb::Recall(args) => recall::run(args, world, printer),
-        Verb::Find(args) => find::run(args, world, printer),
-        Verb::Pick(args) => pick::run(args, world, printer),
-        Verb::Logs(args) => logs::run(args, world, printer),
-        Verb::Log(args) => log::run(args, world, printer),
-        Verb::Resume(args) => resume::run(args, world, printer),
-        Verb::Keep(args) => keep::run(args, world, printer),
-        Verb::Stats(args) => stats::run(args, world, printer),
-        Verb::Toc(args) => timeline::toc(args, world, printer),
-        Verb::Events(args) => timeline::events(args, world, printer),
-        Verb::Grip(args) => timeline::grip(args, world, printer),
-        Verb::Teleport(args) => timeline::teleport(args, world, printer),
-        Verb::Promote(args) => promote::run(args, world, printer),
+    let report = match verb {
+        Verb::Stores => stores::run(world),
+        Verb::List => list::run(world),
+        Verb::View(args) => context::view(args, world),
+        Verb::Read(args) => read::run(args, world),
+        Verb::Context(args) => context::run(args, world),
+        Verb::Write(args) => write::write(args, world),
+        Verb::Append(args) => write::append(args, world),
+        Verb::Patch(args) => write::patch(args, world),
+        Verb::Delete(args) => write::delete(args, world),
+        Verb::Rename(args) => write::rename(args, world),
+        Verb::Merge(args) => merge::run(args, world),
+        Verb::Generalize(args) => merge::generalize(args, world),
+        Verb::Rehome(args) => rehome::run(args, world),
+        Verb::Index(args) => index::run(args, world),
+        Verb::Review(args) => review::run(args, world),
+        Verb::Why(args) => why::run(args, world),
+        Verb::Curate(args) => curate::run(args, world),
+        Verb::History(args) => history::run(args, world),
+        Verb::Undo(args) => undo::undo(args, world),
+        Verb::Redo(args) => undo::redo(args, world),
+        Verb::Restore(args) => undo::restore(args, world),
+        Verb::Recall(args) => recall::run(args, world),
+        Verb::Find(args) => find::run(args, world),
+        Verb::Pick(args) => return pick::run(args, world, printer),
+        Verb::Logs(args) => logs::run(args, world),
+        Verb::Log(args) => log::run(args, world),
+        Verb::Resume(args) => resume::run(args, world),
+        Verb::Keep(args) => keep::run(args, world),
+        Verb::Stats(args) => stats::run(args, world),
+        Verb::Toc(args) => timeline::toc(args, world),
+        Verb::Events(args) => timeline::events(args, world),
+        Verb::Grip(args) => timeline::grip(args, world),
+        Verb::Teleport(args) => timeline::teleport(args, world),
+        Verb::Promote(args) => promote::run(args, world),
+        Verb::Setup(args) => return setup::run(args, world, printer),
+        Verb::Trust(args) => trust::run(args, world),
+        Verb::Doctor => doctor::run(world),
         // Unreachable: `run` handles hooks before it dispatches.
         Verb::Hook(args) => {
             hook::run(args, world);
-            Ok(Outcome::Done)
+            return Ok(Outcome::Done);
         }
-        Verb::Mcp(args) => mcp::run(args, world),
-        Verb::Setup(args) => setup::run(args, world, printer),
-        Verb::Trust(args) => trust::run(args, world, printer),
-        Verb::Doctor => doctor::run(world, printer),
-        Verb::Completions(args) => completions::run(args, printer),
-        Verb::Man => completions::man(printer),
-    }
+        Verb::Mcp(args) => return mcp::run(args, world),
+        Verb::Completions(args) => return completions::run(args, printer),
+        Verb::Man => return completions::man(printer),
+    };
+    printer.report(report?)
 }

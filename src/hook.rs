@@ -127,7 +127,7 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
     let reminds = || hook.settings.reminders && is_attended(&payload, hook);
     let text = match (reminder, &payload.cwd) {
         (Reminder::Context, Some(cwd)) if hook.settings.context => {
-            start_context(hook.memory, cwd, (hook.caller, &payload.session))
+            start_context(hook.memory, cwd, hook.caller, &payload.session)
         }
         (Reminder::Recall, _) if reminds() => recall_pointer(&hook.memory.lessons()),
         (Reminder::Store(touched), _) if reminds() => {
@@ -139,11 +139,7 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
 }
 
 /// Returns the text that a session of the agent gets at its start.
-pub fn start_context(
-    memory: &dyn HookMemory,
-    cwd: &Path,
-    (agent, session): (Agent, &str),
-) -> String {
+pub fn start_context(memory: &dyn HookMemory, cwd: &Path, agent: Agent, session: &str) -> String {
     truncate_context(&memory.context(cwd, agent, session))
 }
 
@@ -215,7 +211,7 @@ fn record(payload: &Payload, hook: &HookContext<'_>) -> Result<Option<Reminder>>
         return Ok(Some(Reminder::Nothing));
     };
     let mut turn = Turn::load(&root, &payload.session);
-    if turn.is_repeat(payload, (hook.caller, hook.moment.time.as_millisecond())) {
+    if turn.is_repeat(payload, hook.caller, hook.moment.time.as_millisecond()) {
         return Ok(None);
     }
     if let Some(event) = &event {

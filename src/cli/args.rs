@@ -4,15 +4,9 @@
 // would take the place of its verb's help text.
 #![allow(rustdoc::broken_intra_doc_links, missing_docs)]
 
-mod context;
-mod curate;
 mod logs;
-mod merge;
+mod memory;
 mod pick;
-mod promote;
-mod rehome;
-mod review;
-mod timeline;
 
 use std::path::PathBuf;
 
@@ -21,15 +15,15 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use crate::core::disk::revision::Revision;
 use crate::core::memory::layout::Layout;
 
-pub use context::ContextArgs;
-pub use curate::{CurateArgs, CurateFormat};
-pub use logs::{KeepArgs, LogArgs, LogFilter, LogsArgs, ResumeArgs, RoleArg, StatsArgs};
-pub use merge::{GeneralizeArgs, MergeArgs};
+pub use logs::{
+    EventsArgs, GripArgs, KeepArgs, LevelArg, LogArgs, LogFilter, LogsArgs, ResumeArgs, RoleArg,
+    StatsArgs, TeleportArgs, TocArgs,
+};
+pub use memory::{
+    ContextArgs, CurateArgs, CurateFormat, GeneralizeArgs, MergeArgs, PromoteArgs, RehomeArgs,
+    ReviewArgs, WhyArgs,
+};
 pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
-pub use promote::PromoteArgs;
-pub use rehome::RehomeArgs;
-pub use review::{ReviewArgs, WhyArgs};
-pub use timeline::{EventsArgs, GripArgs, LevelArg, TeleportArgs, TocArgs};
 
 /// See, search, fix and prune what coding agents remember.
 #[derive(Debug, Parser)]

@@ -1,41 +1,21 @@
 //! Shared by every verb that changes memories: shows the planned change, or commits and reports it.
 
+use std::io;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::Failure;
 use super::index::{newly_unseen, warn_of_unseen};
-use super::print::{Printer, print_error, print_note};
+use super::print::{Json, Printer, Report, Reported, print_error, print_note};
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
 use crate::core::change::history::Record;
-use crate::core::change::{Change, CommittedChange, plan_and_commit};
+use crate::core::change::{Change, plan_and_commit};
 use crate::core::memory::layout::Layout;
 
-/// Plans a change of the stores at `roots` and shows or commits it.
-///
-/// `plan` is called again when another process changed a store in the meantime.
-pub(super) fn carry_out(
-    world: &World,
-    printer: &mut Printer,
-    how: ChangeOptions,
-    roots: &[&Path],
-    plan: impl Fn() -> Result<Change, Error>,
-) -> CommandResult {
-    let worded = |error: Error| Failure::Core(error, how.layout);
-    if how.dry_run {
-        return show(printer, &plan().map_err(worded)?, world);
-    }
-    let by = (&world.author(), &world.moment);
-    let committed = plan_and_commit(&world.history, roots, by, plan).map_err(worded)?;
-    if let Some(root) = committed.new_root() {
-        print_error(&format!("created {}", world.short_path(root)));
-    }
-    report(printer, &committed, how.extra)
-}
-
 /// How a change is carried out and reported.
+#[derive(Default)]
 pub(super) struct ChangeOptions {
     /// Whether to show the diff and change nothing.
     pub(super) dry_run: bool,
@@ -43,53 +23,108 @@ pub(super) struct ChangeOptions {
     pub(super) layout: Option<Layout>,
     /// Further fields of the JSON answer.
     pub(super) extra: Value,
+    /// Further messages for people.
+    pub(super) notes: Vec<String>,
 }
 
-fn show(printer: &mut Printer, change: &Change, world: &World) -> CommandResult {
-    let is_missing = |root: &&std::path::PathBuf| !root.exists();
-    let mut roots = change.edits.iter().map(|edit| &edit.root);
-    if let Some(root) = roots.find(is_missing) {
-        print_error(&format!("would create {}", world.short_path(root)));
-    }
-    let unseen = newly_unseen(change);
-    if printer.is_json() {
-        let mut answer = json!({ "diff": change.diff(), "message": change.message });
-        if !unseen.is_empty() {
-            answer["unseen"] = json!(unseen);
-        }
-        printer.object(answer)?;
-    } else {
-        printer.diff(&change.diff())?;
-    }
-    warn_of_unseen(&unseen);
-    Ok(Outcome::Done)
+/// Plans a change of the stores at `roots` and shows or commits it.
+///
+/// `plan` is called again when another process changed a store in the meantime.
+pub(super) fn carry_out(
+    world: &World,
+    how: ChangeOptions,
+    roots: &[&Path],
+    plan: impl Fn() -> Result<Change, Error>,
+) -> Reported<'static> {
+    let report = ChangeReport::of(world, how, roots, plan)?;
+    report.print_messages();
+    Ok(Box::new(report))
 }
 
-fn report(printer: &mut Printer, committed: &CommittedChange, extra: Value) -> CommandResult {
-    let CommittedChange { change, record } = committed;
-    let unseen = newly_unseen(change);
-    if printer.is_json() {
-        let mut answer = json!({
-            "success": true,
-            "message": change.message,
-            "change": record.as_ref().map(as_json),
-        });
-        if let (Some(answer), Value::Object(extra)) = (answer.as_object_mut(), extra) {
-            answer.extend(extra);
-        }
-        if !unseen.is_empty() {
-            answer["unseen"] = json!(unseen);
-        }
-        printer.object(answer)?;
-    } else {
-        printer.line(&change.message)?;
+/// A change that was made, or that would be.
+pub(super) struct ChangeReport {
+    pub(super) change: Change,
+    record: Option<Record>,
+    how: ChangeOptions,
+    /// Says which folder is created, if one is.
+    created: Option<String>,
+    /// Memories that an agent does not see in the index any more.
+    unseen: Vec<String>,
+}
+
+impl ChangeReport {
+    pub(super) fn of(
+        world: &World,
+        how: ChangeOptions,
+        roots: &[&Path],
+        plan: impl Fn() -> Result<Change, Error>,
+    ) -> Result<Self, Failure> {
+        let worded = |error: Error| Failure::Core(error, how.layout);
+        let (change, record, created) = if how.dry_run {
+            let change = plan().map_err(worded)?;
+            let mut roots = change.edits.iter().map(|edit| &edit.root);
+            let missing = roots.find(|root| !root.exists());
+            let created = missing.map(|root| format!("would create {}", world.short_path(root)));
+            (change, None, created)
+        } else {
+            let by = (&world.author(), &world.moment);
+            let committed = plan_and_commit(&world.history, roots, by, plan).map_err(worded)?;
+            let root = committed.new_root();
+            let created = root.map(|root| format!("created {}", world.short_path(root)));
+            (committed.change, committed.record, created)
+        };
+        Ok(Self {
+            unseen: newly_unseen(&change),
+            change,
+            record,
+            how,
+            created,
+        })
     }
-    warn_of_unseen(&unseen);
-    match record {
-        Some(record) => print_note(&format!("tome undo {} undoes this", short_id(&record.id))),
-        None => print_note("nothing was different"),
+
+    /// Prints what concerns the change, on standard error.
+    pub(super) fn print_messages(&self) {
+        if let Some(created) = &self.created {
+            print_error(created);
+        }
+        warn_of_unseen(&self.unseen);
+        match &self.record {
+            _ if self.how.dry_run => {}
+            Some(record) => print_note(&format!("tome undo {} undoes this", short_id(&record.id))),
+            None => print_note("nothing was different"),
+        }
     }
-    Ok(Outcome::Done)
+}
+
+impl Report for ChangeReport {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let mut answer = json!({ "message": self.change.message });
+        if self.how.dry_run {
+            answer["diff"] = json!(self.change.diff());
+        } else {
+            answer["success"] = json!(true);
+            answer["change"] = json!(self.record.as_ref().map(as_json));
+            if let (Some(answer), Value::Object(extra)) = (answer.as_object_mut(), &self.how.extra)
+            {
+                answer.extend(extra.clone());
+            }
+        }
+        if !self.unseen.is_empty() {
+            answer["unseen"] = json!(self.unseen);
+        }
+        Ok(answer.into())
+    }
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        for note in &self.how.notes {
+            print_note(note);
+        }
+        if self.how.dry_run {
+            printer.diff(&self.change.diff())
+        } else {
+            printer.line(&self.change.message)
+        }
+    }
 }
 
 /// Returns the end of an id, which is enough to find the change.

@@ -1,19 +1,21 @@
 //! `tome context`: what an agent reads of the stores when a session starts; with an agent, all that
-//! it loads by itself.
+//! it loads by itself. And `tome view`: a store as its agent sees it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::args::ContextArgs;
-use super::print::{Cell, Printer, TextStyle};
+use super::args::{ContextArgs, ViewArgs, ViewTarget};
+use super::print::{Cell, Json, Printer, Report, Reported, TextStyle};
 use super::setup::{homes, program};
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
+use super::{Failure, Outcome};
 use crate::core::insight::context::{
     AGENTS, AgentContext, CHARACTERS_PER_TOKEN, Draft, KnownAgent, Piece, PieceKind, Start, pieces,
 };
 use crate::core::log::Agent;
+use crate::core::memory::layout::View;
 use crate::core::memory::store::Store;
 use crate::core::text::display::format_size;
 use crate::core::text::hidden::without_hidden;
@@ -22,7 +24,7 @@ use crate::hook::start_context;
 use crate::setup::{SetupMode, SetupRequest, SetupScope, plan};
 use crate::tui::ContextSource;
 
-pub(super) fn run(args: &ContextArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run(args: &ContextArgs, world: &World) -> Reported<'static> {
     if let Some(name) = &args.agent {
         let agent = Agent::named(name).filter(|agent| AGENTS.contains(agent));
         let agent = agent.ok_or_else(|| {
@@ -32,56 +34,67 @@ pub(super) fn run(args: &ContextArgs, world: &World, printer: &mut Printer) -> C
                 known.join(", ")
             ))
         })?;
-        return effective(agent, args.cwd.as_deref(), world, printer);
+        return effective(agent, args.cwd.as_deref(), world);
     }
-    let mut blocks = Vec::new();
-    for store in world.memory_stores()? {
-        let text = store.rules().context(&store);
-        let text = text.map_err(|error| Failure::Core(error, Some(store.layout())))?;
-        blocks.push((store, text));
-    }
-    show(blocks, printer)
+    ViewReport::of(world, |store| store.rules().context(store))
 }
 
-/// Prints one text per store; several texts each get a heading with the store's name.
-pub(super) fn show(mut blocks: Vec<(Store, String)>, printer: &mut Printer) -> CommandResult {
-    blocks.retain(|(_, text)| !text.is_empty());
-    if printer.is_json() {
-        let views: Vec<Value> = blocks
-            .iter()
-            .map(|(store, text)| {
-                json!({ "store": store.name(), "layout": store.layout(), "text": text })
-            })
-            .collect();
-        printer.list("views", views)?;
-    } else {
-        let several = blocks.len() > 1;
-        for (at, (store, text)) in blocks.iter().enumerate() {
+pub(super) fn view(args: &ViewArgs, world: &World) -> Reported<'static> {
+    let view = match args.target {
+        ViewTarget::Index => View::Index,
+        ViewTarget::Files => View::Files,
+    };
+    ViewReport::of(world, |store| store.rules().view(store, view))
+}
+
+/// One text per store.
+struct ViewReport(Vec<(Store, String)>);
+
+impl ViewReport {
+    /// Returns the texts of the selected stores that are not empty.
+    fn of(world: &World, text: impl Fn(&Store) -> core::Result<String>) -> Reported<'static> {
+        let mut views = Vec::new();
+        for store in world.memory_stores()? {
+            let text = text(&store).map_err(|error| Failure::Core(error, Some(store.layout())))?;
+            if !text.is_empty() {
+                views.push((store, text));
+            }
+        }
+        Ok(Box::new(Self(views)))
+    }
+}
+
+impl Report for ViewReport {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let views = self.0.iter().map(
+            |(store, text)| json!({ "store": store.name(), "layout": store.layout(), "text": text }),
+        );
+        Ok(Json::list("views", views))
+    }
+
+    /// Prints the texts; several of them each get a heading with the store's name.
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        let several = self.0.len() > 1;
+        for (at, (store, text)) in self.0.iter().enumerate() {
             if several {
                 if at > 0 {
                     printer.line("")?;
                 }
                 let heading = format!("── {} ({})", store.name(), store.layout());
-                let heading = printer.paint(TextStyle::Strong, &heading);
-                printer.styled_line(&heading)?;
+                printer.painted_line(TextStyle::Strong, &heading)?;
             }
             printer.line(text)?;
         }
+        Ok(())
     }
-    Ok(if blocks.is_empty() {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+
+    fn outcome(&self) -> Outcome {
+        Outcome::found(!self.0.is_empty())
+    }
 }
 
 /// Shows everything that an agent loads when it starts in a directory.
-fn effective(
-    agent: Agent,
-    cwd: Option<&Path>,
-    world: &World,
-    printer: &mut Printer,
-) -> CommandResult {
+fn effective(agent: Agent, cwd: Option<&Path>, world: &World) -> Reported<'static> {
     let mut world = world.clone();
     if let Some(cwd) = cwd {
         // Agents see the real path of their working directory.
@@ -89,22 +102,38 @@ fn effective(
         world.environment.cwd = real.map_err(|e| Error::io(cwd, e))?;
     }
     let context = WorldContexts(world).read(agent, None)?;
-    if printer.is_json() {
-        let pieces: Vec<Value> = context.pieces.iter().map(as_json).collect();
-        printer.object(json!({
-            "agent": agent.name(),
-            "cwd": context.cwd,
+    Ok(Box::new(context))
+}
+
+impl Report for AgentContext {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let pieces: Vec<Value> = self.pieces.iter().map(as_json).collect();
+        let json = json!({
+            "agent": self.agent.name(),
+            "cwd": self.cwd,
             "pieces": pieces,
-            "tokens": context.tokens(),
-        }))?;
-    } else {
-        list(&context, printer)?;
+            "tokens": self.tokens(),
+        });
+        Ok(json.into())
     }
-    Ok(if context.pieces.is_empty() {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+
+    /// Prints a line for each piece: kind, file, size, tokens, what is cut off.
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        let heading = format!(
+            "{} in {}: {}, {} tokens at {CHARACTERS_PER_TOKEN} characters each",
+            self.agent.name(),
+            self.name_of(&self.cwd),
+            format_size(self.bytes() as u64),
+            self.tokens(),
+        );
+        printer.painted_line(TextStyle::Strong, &heading)?;
+        let rows: Vec<Vec<Cell>> = self.pieces.iter().map(|piece| row(self, piece)).collect();
+        printer.table(&rows)
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome::found(!self.pieces.is_empty())
+    }
 }
 
 /// Reads what agents load in the working directory of a world.
@@ -174,7 +203,7 @@ fn of_hook(agent: Agent, world: &World) -> Option<Piece> {
         && [SetupScope::User, SetupScope::Project]
             .into_iter()
             .any(is_registered);
-    let text = is_on.then(|| start_context(world, &world.environment.cwd, (agent, "")))?;
+    let text = is_on.then(|| start_context(world, &world.environment.cwd, agent, ""))?;
     let text = without_hidden(&text).to_string();
     let name = PathBuf::from(format!("tome hook {}", agent.name()));
     let size = text.len() as u64;
@@ -193,45 +222,25 @@ fn as_json(piece: &Piece) -> Value {
     })
 }
 
-/// Prints a line for each piece: kind, file, size, tokens, what is cut off.
-fn list(context: &AgentContext, printer: &mut Printer) -> Result<(), Failure> {
-    let heading = printer.paint(
-        TextStyle::Strong,
-        &format!(
-            "{} in {}: {}, {} tokens at {CHARACTERS_PER_TOKEN} characters each",
-            context.agent.name(),
-            context.name_of(&context.cwd),
-            format_size(context.bytes() as u64),
-            context.tokens(),
-        ),
-    );
-    printer.styled_line(&heading)?;
-    let rows: Vec<Vec<Cell>> = context
-        .pieces
-        .iter()
-        .map(|piece| {
-            let rest = if piece.is_continued() {
-                ", continued"
-            } else {
-                ""
-            };
-            let cut = piece.cut.as_ref().map(|cut| {
-                if piece.text.is_empty() {
-                    cut.clone()
-                } else {
-                    format!("cut off: {cut}")
-                }
-            });
-            let name = format!("{}{rest}", context.name_of(&piece.path));
-            vec![
-                Cell::plain(piece.kind.name()),
-                Cell::new(TextStyle::Strong, name),
-                Cell::number(TextStyle::Plain, format_size(piece.text.len() as u64)),
-                Cell::number(TextStyle::Plain, piece.tokens().to_string()),
-                Cell::new(TextStyle::Attention, cut.unwrap_or_default()),
-            ]
-        })
-        .collect();
-    printer.table(&rows)?;
-    Ok(())
+fn row(context: &AgentContext, piece: &Piece) -> Vec<Cell> {
+    let rest = if piece.is_continued() {
+        ", continued"
+    } else {
+        ""
+    };
+    let cut = piece.cut.as_ref().map(|cut| {
+        if piece.text.is_empty() {
+            cut.clone()
+        } else {
+            format!("cut off: {cut}")
+        }
+    });
+    let name = format!("{}{rest}", context.name_of(&piece.path));
+    vec![
+        Cell::plain(piece.kind.name()),
+        Cell::new(TextStyle::Strong, name),
+        Cell::number(TextStyle::Plain, format_size(piece.text.len() as u64)),
+        Cell::number(TextStyle::Plain, piece.tokens().to_string()),
+        Cell::new(TextStyle::Attention, cut.unwrap_or_default()),
+    ]
 }

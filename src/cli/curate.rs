@@ -2,16 +2,19 @@
 
 mod sarif;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::args::{CurateArgs, CurateFormat};
-use super::change::{ChangeOptions, carry_out};
+use super::change::{ChangeOptions, ChangeReport};
 use super::corpus::LogCorpus;
-use super::print::{Cell, Printer, TextStyle, print_error, print_note};
+use super::print::{
+    Answer, Cell, Json, Printer, Report, Reported, Text, TextStyle, print_error, print_note,
+};
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
+use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::insight::curate::collect::{Sources, collect};
 use crate::core::insight::curate::fix::plan_fixes;
@@ -26,9 +29,9 @@ use crate::core::search::catalog::{LogCatalog, LogScope};
 /// The program that reads git histories.
 const GIT: &str = "git";
 
-pub(super) fn run(args: &CurateArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run(args: &CurateArgs, world: &World) -> Reported<'static> {
     if args.rules {
-        return print_rules(world, printer);
+        return rules(world);
     }
     let asked = args.rule.iter().chain(&world.settings.curate.off);
     if let Some(id) = asked.into_iter().find(|id| rule(id).is_none()) {
@@ -40,34 +43,23 @@ pub(super) fn run(args: &CurateArgs, world: &World, printer: &mut Printer) -> Co
     }
     let stores = world.stores()?;
     if args.fix {
-        return fix_all(args, world, printer, &stores);
+        return fix_all(args, world, &stores);
     }
     let mut findings = found(args, world, &stores)?;
     waiver::apply(&mut findings, &waiver::read(&world.data_dir)?);
     if let [id, words] = args.waive.as_slice() {
-        return waive(world, printer, &findings, (id, Some(words.trim())));
+        return waive(world, &findings, id, Some(words.trim()));
     }
     if let Some(id) = &args.unwaive {
-        return waive(world, printer, &findings, (id, None));
+        return waive(world, &findings, id, None);
     }
-    match args.format {
-        Some(CurateFormat::Sarif) => {
-            let project = world.locations.projects.last();
-            let log = sarif::log(&stores, &findings, project.map(|path| path.as_path()));
-            printer.line(&log.to_string())?;
-        }
-        Some(CurateFormat::Json) => print_json(printer, &stores, &findings)?,
-        None if printer.is_json() => print_json(printer, &stores, &findings)?,
-        _ => print_text(printer, &stores, &findings)?,
-    }
-    let is_open = findings.iter().any(|finding| finding.waived.is_none());
-    Ok(if is_open {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+    Ok(Box::new(CurateReport {
+        project: world.locations.projects.last().cloned(),
+        format: args.format,
+        stores,
+        findings,
+    }))
 }
-
 impl World {
     /// The folder of cached findings and git histories.
     pub(super) fn curate_cache(&self) -> PathBuf {
@@ -141,45 +133,34 @@ impl Logs {
     }
 }
 
-fn print_rules(world: &World, printer: &mut Printer) -> CommandResult {
+fn rules(world: &World) -> Reported<'static> {
     let is_off = |id: &str| world.settings.curate.off.iter().any(|off| off == id);
-    if printer.is_json() {
-        let rules = RULES.iter().map(|rule| {
-            json!({
-                "id": rule.id,
-                "severity": rule.severity,
-                "about": rule.about,
-                "off": is_off(rule.id),
-            })
-        });
-        printer.object(json!({ "rules": rules.collect::<Vec<Value>>() }))?;
-        return Ok(Outcome::Done);
-    }
-    let rows: Vec<Vec<Cell>> = RULES
-        .iter()
-        .map(|rule| {
-            let severity = if is_off(rule.id) {
-                "off"
-            } else {
-                rule.severity.name()
-            };
-            vec![
-                Cell::new(TextStyle::Strong, rule.id),
-                Cell::plain(severity),
-                Cell::new(TextStyle::Quiet, rule.about),
-            ]
+    let rules = RULES.iter().map(|rule| {
+        json!({
+            "id": rule.id,
+            "severity": rule.severity,
+            "about": rule.about,
+            "off": is_off(rule.id),
         })
-        .collect();
-    printer.table(&rows)?;
-    Ok(Outcome::Done)
+    });
+    let rows = RULES.iter().map(|rule| {
+        let severity = if is_off(rule.id) {
+            "off"
+        } else {
+            rule.severity.name()
+        };
+        vec![
+            Cell::new(TextStyle::Strong, rule.id),
+            Cell::plain(severity),
+            Cell::new(TextStyle::Quiet, rule.about),
+        ]
+    });
+    let json = json!({ "rules": rules.collect::<Vec<Value>>() });
+    Answer::done(json, Text::Table(rows.collect()))
 }
 
-fn waive(
-    world: &World,
-    printer: &mut Printer,
-    findings: &[Finding],
-    (id, words): (&str, Option<&str>),
-) -> CommandResult {
+/// Records why a finding is kept; without words, opens it again.
+fn waive(world: &World, findings: &[Finding], id: &str, words: Option<&str>) -> Reported<'static> {
     let Some(finding) = findings.iter().find(|finding| finding.id == id) else {
         return Err(
             Error::not_found(format!("finding {id} (`tome curate` prints the ids)")).into(),
@@ -196,22 +177,14 @@ fn waive(
         Some(_) => "Waived",
         None => "Open again",
     };
-    if printer.is_json() {
-        printer.object(json!({ "success": true, "finding": finding.id }))?;
-    } else {
-        printer.line(&format!("{done}: {} {}", finding.path, finding.message))?;
-    }
-    Ok(Outcome::Done)
+    let line = format!("{done}: {} {}", finding.path, finding.message);
+    let json = json!({ "success": true, "finding": finding.id });
+    Answer::done(json, Text::Line(line))
 }
 
 /// Corrects what needs no decision. The memories are read anew: a fix changes parts of the texts
 /// that the rules read.
-fn fix_all(
-    args: &CurateArgs,
-    world: &World,
-    printer: &mut Printer,
-    stores: &[Store],
-) -> CommandResult {
+fn fix_all(args: &CurateArgs, world: &World, stores: &[Store]) -> Reported<'static> {
     let cache = world.curate_cache();
     let logs = session_logs(args, world).read(world, stores)?;
     let (collection, errors) = collect(stores, &sources(world, &cache))?;
@@ -221,113 +194,152 @@ fn fix_all(
     }
     let mut findings = check(&collection, &args.rule);
     waiver::apply(&mut findings, &waiver::read(&world.data_dir)?);
-    let mut left = 0;
-    let mut is_any = false;
-    let mut changes: Vec<Value> = Vec::new();
+    let mut report = FixReport {
+        changes: Vec::new(),
+        left: 0,
+        failure: None,
+    };
     for (number, store) in collection.stores.iter().enumerate() {
         let open = |finding: &&Finding| finding.store == Some(number) && finding.waived.is_none();
         let own: Vec<&Finding> = findings.iter().filter(open).collect();
-        left += own.iter().filter(|finding| finding.fix.is_none()).count();
-        if own.iter().all(|finding| finding.fix.is_none()) {
+        let left = own.iter().filter(|finding| finding.fix.is_none()).count();
+        report.left += left;
+        if left == own.len() {
             continue;
         }
-        is_any = true;
+        let store = store.store;
         let options = ChangeOptions {
             dry_run: args.dry_run,
-            layout: Some(store.store.layout()),
-            extra: Value::Null,
+            layout: Some(store.layout()),
+            ..ChangeOptions::default()
         };
-        let plan = || plan_fixes(&[(store.store, own.clone())], &world.moment);
-        if printer.is_json() {
-            // One object for all stores.
-            changes.push(json!({ "store": store.store.name(), "diff": plan()?.diff() }));
-            if args.dry_run {
-                continue;
+        let plan = || plan_fixes(&[(store, own.clone())], &world.moment);
+        match ChangeReport::of(world, options, &[store.root().path()], plan) {
+            Ok(change) => report.changes.push((store.name().to_owned(), change)),
+            Err(failure) => {
+                report.failure = Some(failure);
+                break;
             }
-            let by = (&world.author(), &world.moment);
-            let root = store.store.root().path();
-            crate::core::change::plan_and_commit(&world.history, &[root], by, plan)?;
-            continue;
         }
-        let root = store.store.root().path();
-        carry_out(world, printer, options, &[root], plan)?;
     }
-    if printer.is_json() {
-        printer.object(json!({ "changes": changes, "left": left }))?;
-    } else if !is_any {
-        print_note("nothing can be corrected without a decision");
+    Ok(Box::new(report))
+}
+
+struct FixReport {
+    /// The stores that are changed, by name.
+    changes: Vec<(String, ChangeReport)>,
+    /// How many findings need a decision.
+    left: usize,
+    failure: Option<Failure>,
+}
+
+impl Report for FixReport {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let changes = self.changes.iter();
+        let changes =
+            changes.map(|(store, report)| json!({ "store": store, "diff": report.change.diff() }));
+        Ok(json!({ "changes": changes.collect::<Vec<Value>>(), "left": self.left }).into())
     }
-    if left > 0 && !printer.is_json() {
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        for (_, report) in &self.changes {
+            report.print_messages();
+            report.print(printer)?;
+        }
+        if self.failure.is_some() {
+            return Ok(());
+        }
+        if self.changes.is_empty() {
+            print_note("nothing can be corrected without a decision");
+        }
+        if self.left > 0 {
+            print_note(&format!(
+                "{} findings need a decision: tome curate lists them",
+                self.left
+            ));
+        }
+        Ok(())
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome::found(self.left == 0)
+    }
+
+    fn failure(&mut self) -> Option<Failure> {
+        self.failure.take()
+    }
+}
+
+struct CurateReport {
+    project: Option<PathBuf>,
+    format: Option<CurateFormat>,
+    stores: Vec<Store>,
+    findings: Vec<Finding>,
+}
+
+impl Report for CurateReport {
+    fn is_json(&self) -> Option<bool> {
+        self.format.map(|format| format == CurateFormat::Json)
+    }
+
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let findings = self.findings.iter().map(|finding| {
+            json!({
+                "id": finding.id,
+                "rule": finding.rule,
+                "severity": finding.severity,
+                "store": finding.store.map(|store| self.stores[store].name()),
+                "path": finding.path,
+                "line": finding.line,
+                "subject": finding.subject,
+                "message": finding.message,
+                "evidence": finding.evidence,
+                "fix": finding.fix.as_ref().map(|fix| &fix.words),
+                "waived": finding.waived.as_ref().map(waiver_json),
+            })
+        });
+        Ok(Json::list("findings", findings))
+    }
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        if self.format == Some(CurateFormat::Sarif) {
+            let log = sarif::log(&self.stores, &self.findings, self.project.as_deref());
+            return printer.line(&log.to_string());
+        }
+        let open = self.findings.iter();
+        let open: Vec<&Finding> = open.filter(|finding| finding.waived.is_none()).collect();
+        for (number, finding) in open.iter().enumerate() {
+            if number > 0 {
+                printer.line("")?;
+            }
+            self.print_finding(finding, printer)?;
+        }
+        let waived = self.findings.len() - open.len();
+        let count = match (open.len(), waived) {
+            (0, 0) => "nothing to curate".to_owned(),
+            (open, 0) => format!("{open} findings"),
+            (open, waived) => format!("{open} findings, {waived} waived"),
+        };
         print_note(&format!(
-            "{left} findings need a decision: tome curate lists them"
+            "{count}; tome curate --fix corrects what it can, --waive ID WORDS keeps one"
         ));
+        Ok(())
     }
-    Ok(match left {
-        0 => Outcome::Done,
-        _ => Outcome::Nothing,
-    })
+
+    fn outcome(&self) -> Outcome {
+        let is_open = |finding: &Finding| finding.waived.is_none();
+        Outcome::found(!self.findings.iter().any(is_open))
+    }
 }
 
-fn print_json(
-    printer: &mut Printer,
-    stores: &[Store],
-    findings: &[Finding],
-) -> Result<(), Failure> {
-    let rows = findings.iter().map(|finding| {
-        let waived = finding.waived.as_ref().map(waiver_json);
-        json!({
-            "id": finding.id,
-            "rule": finding.rule,
-            "severity": finding.severity,
-            "store": finding.store.map(|store| stores[store].name()),
-            "path": finding.path,
-            "line": finding.line,
-            "subject": finding.subject,
-            "message": finding.message,
-            "evidence": finding.evidence,
-            "fix": finding.fix.as_ref().map(|fix| &fix.words),
-            "waived": waived,
-        })
-    });
-    let rows: Vec<Value> = rows.collect();
-    printer.list("findings", rows)?;
-    Ok(())
-}
-
-fn waiver_json(waiver: &Waiver) -> Value {
-    json!({
-        "date": waiver.date,
-        "who": waiver.who,
-        "words": waiver.words,
-    })
-}
-
-/// How many pieces of evidence are printed.
-const SHOWN: usize = 4;
-
-fn print_text(
-    printer: &mut Printer,
-    stores: &[Store],
-    findings: &[Finding],
-) -> Result<(), Failure> {
-    let open: Vec<&Finding> = findings
-        .iter()
-        .filter(|finding| finding.waived.is_none())
-        .collect();
-    for (number, finding) in open.iter().enumerate() {
-        if number > 0 {
-            printer.line("")?;
-        }
-        let store = finding
-            .store
-            .map(|store| format!("{}:", stores[store].name()));
+impl CurateReport {
+    fn print_finding(&self, finding: &Finding, printer: &mut Printer) -> io::Result<()> {
+        /// How many pieces of evidence are printed.
+        const SHOWN: usize = 4;
+        let store = finding.store.map(|store| self.stores[store].name());
+        let store = store.map(|name| format!("{name}:")).unwrap_or_default();
         let line = finding.line.map(|line| format!("#L{line}"));
-        let place = format!(
-            "{}{}{}",
-            store.unwrap_or_default(),
-            finding.path,
-            line.unwrap_or_default()
-        );
+        let place = format!("{store}{}{}", finding.path, line.unwrap_or_default());
         let role = match finding.severity {
             Severity::Error => TextStyle::Removed,
             Severity::Warning => TextStyle::Attention,
@@ -351,22 +363,19 @@ fn print_text(
                 _ => String::new(),
             };
             let text = format!("    {place}  {}", piece.text);
-            let text = printer.paint(TextStyle::Quiet, text.trim_end());
-            printer.styled_line(&text)?;
+            printer.painted_line(TextStyle::Quiet, text.trim_end())?;
         }
         if let Some(fix) = &finding.fix {
-            let text = printer.paint(TextStyle::Added, &format!("    --fix {}", fix.words));
-            printer.styled_line(&text)?;
+            printer.painted_line(TextStyle::Added, &format!("    --fix {}", fix.words))?;
         }
+        Ok(())
     }
-    let waived = findings.len() - open.len();
-    let count = match (open.len(), waived) {
-        (0, 0) => "nothing to curate".to_owned(),
-        (open, 0) => format!("{open} findings"),
-        (open, waived) => format!("{open} findings, {waived} waived"),
-    };
-    print_note(&format!(
-        "{count}; tome curate --fix corrects what it can, --waive ID WORDS keeps one"
-    ));
-    Ok(())
+}
+
+fn waiver_json(waiver: &Waiver) -> Value {
+    json!({
+        "date": waiver.date,
+        "who": waiver.who,
+        "words": waiver.words,
+    })
 }

@@ -8,11 +8,10 @@ use std::env;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use super::print::Printer;
+use super::print::Reported;
 use super::setup::{homes, program};
 use super::ui::terminal;
 use super::world::World;
-use super::{CommandResult, Outcome};
 use crate::core::change::history::{Health, Unfinished};
 use crate::core::change::interrupted;
 use crate::core::disk::foreign::{LARGEST_SETTINGS, open_regular, read_text};
@@ -28,18 +27,8 @@ use crate::setup::{AGENTS, SetupMode, SetupRequest, SetupScope, plan};
 use crate::tui;
 use crate::tui::theme::{Background, ColorDepth, Terminal, Theme, ThemeFile};
 
-pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
-    let report = Report::of(world);
-    if printer.is_json() {
-        printer.object(show::as_json(&report))?;
-    } else {
-        show::print(&report, world, printer)?;
-    }
-    Ok(if report.troubles.is_empty() {
-        Outcome::Done
-    } else {
-        Outcome::Nothing
-    })
+pub(super) fn run(world: &World) -> Reported<'_> {
+    Ok(Box::new(Checkup::of(world)))
 }
 
 /// A problem with its remedy.
@@ -52,7 +41,8 @@ struct Issue {
 }
 
 /// The result of every check.
-struct Report {
+struct Checkup<'a> {
+    world: &'a World,
     /// The terminal's colours and background, queried once.
     known: Terminal,
     /// tome's directories, by purpose.
@@ -106,10 +96,11 @@ struct StoreRow {
     memories: usize,
 }
 
-impl Report {
-    fn of(world: &World) -> Self {
+impl<'a> Checkup<'a> {
+    fn of(world: &'a World) -> Self {
         let on_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
-        let mut report = Self {
+        let mut checkup = Self {
+            world,
             known: if on_terminal {
                 terminal(&world.settings).0
             } else {
@@ -125,16 +116,16 @@ impl Report {
             notes: Vec::new(),
             troubles: Vec::new(),
         };
-        report.check_folders(world);
-        report.check_history(world);
-        report.check_settings(world);
+        checkup.check_folders(world);
+        checkup.check_history(world);
+        checkup.check_settings(world);
         // `World::discovered` would recover interrupted changes before they are reported.
         let found = discover(&world.environment, &world.settings, world.scope());
-        report.check_agents(world, &found);
-        report.check_stores(world, memory::chosen(world, found));
-        report.look_for_former_homes(world);
-        report.check_terminal();
-        report
+        checkup.check_agents(world, &found);
+        checkup.check_stores(world, memory::chosen(world, found));
+        checkup.look_for_former_homes(world);
+        checkup.check_terminal();
+        checkup
     }
 
     fn trouble(&mut self, place: impl Into<String>, what: &str, remedy: impl Into<String>) {

@@ -4,16 +4,16 @@ use serde_json::{Value, json};
 
 use super::args::FindArgs;
 use super::corpus::IncludeLogs;
-use super::print::{Cell, Printer, TextStyle};
+use super::print::{Answer, Cell, Reported, Text, TextStyle};
 use super::recall::as_json;
 use super::select::say_no_store;
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
+use super::{Failure, Outcome};
 use crate::core::search::Hit;
 use crate::core::search::find::{Closeness, FindRequest, LineReader, SearchCache, find};
 use crate::core::search::query::{Query, QueryError};
 
-pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run(args: &FindArgs, world: &World) -> Reported<'static> {
     let text = args.query.join(" ");
     let query = Query::parse(&text, &world.now).map_err(|wrong| query_failure(&text, &wrong))?;
     if query.is_empty() {
@@ -40,18 +40,13 @@ pub(super) fn run(args: &FindArgs, world: &World, printer: &mut Printer) -> Comm
     if hits.is_empty() && stores.is_empty() && !has_logs {
         say_no_store();
     }
-    if printer.is_json() {
-        let results: Vec<Value> = hits.iter().map(found_json).collect();
-        printer.object(json!({ "query": text, "total": total, "results": results }))?;
-    } else {
-        let rows: Vec<Vec<Cell>> = hits.iter().map(|(_, hit)| row(hit)).collect();
-        printer.table(&rows)?;
-    }
-    Ok(if hits.is_empty() {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+    let results: Vec<Value> = hits.iter().map(found_json).collect();
+    let rows: Vec<Vec<Cell>> = hits.iter().map(|(_, hit)| row(hit)).collect();
+    Answer::ending(
+        Outcome::found(!hits.is_empty()),
+        json!({ "query": text, "total": total, "results": results }),
+        Text::Table(rows),
+    )
 }
 
 /// Returns a hit with how it matches: by words, by words with a slip, or by letters only.

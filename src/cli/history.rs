@@ -1,21 +1,25 @@
 //! `tome history`: the changes, newest first; and pruning them.
 
-use serde_json::{Value, json};
+use std::io;
+
+use serde_json::json;
 
 use super::args::HistoryArgs;
 use super::change::{as_json, short_id};
-use super::print::{Cell, Printer, TextStyle, format_age, print_error};
+use super::print::{
+    Answer, Cell, Json, Printer, Report, Reported, Text, TextStyle, format_age, print_error,
+};
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
-use crate::core::change::history::{FileChange, History, PruneOptions, Pruned, Record, RunMode};
+use super::{Failure, Outcome};
+use crate::core::change::history::{FileChange, PruneOptions, Pruned, Record, RunMode};
 use crate::core::change::{Edit, recorded_edits};
 use crate::core::memory::citation::Citation;
 use crate::core::memory::layout::format_size;
 use crate::core::text::time::parse_age;
 
-pub(super) fn run(args: &HistoryArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run<'a>(args: &HistoryArgs, world: &'a World) -> Reported<'a> {
     if args.prune {
-        return prune(args, world, printer);
+        return prune(args, world);
     }
     let roots = world.history_roots()?;
     let path = args.path.as_ref().map(|path| {
@@ -37,33 +41,75 @@ pub(super) fn run(args: &HistoryArgs, world: &World, printer: &mut Printer) -> C
     });
     records.reverse();
     records.truncate(args.limit);
-    if printer.is_json() {
-        let mut changes: Vec<Value> = Vec::new();
-        for record in &records {
-            let mut change = as_json(record);
-            if args.diff {
-                change["diff"] = json!(diff_of(&world.history, record)?);
+    let mut report = HistoryReport {
+        world,
+        changes: Vec::new(),
+        failure: None,
+    };
+    for record in records {
+        let edits = args
+            .diff
+            .then(|| recorded_edits(&world.history, &record))
+            .transpose();
+        match edits {
+            Ok(edits) => {
+                let diff = edits.map(|edits| edits.iter().map(Edit::diff).collect());
+                report.changes.push((record, diff));
             }
-            changes.push(change);
+            Err(error) => {
+                report.changes.push((record, None));
+                report.failure = Some(error.into());
+                break;
+            }
         }
-        printer.list("changes", changes)?;
-    } else if args.diff {
-        for record in &records {
-            printer.table(&[row(record, world)])?;
-            printer.diff(&diff_of(&world.history, record)?)?;
-        }
-    } else {
-        let rows: Vec<Vec<Cell>> = records.iter().map(|record| row(record, world)).collect();
-        printer.table(&rows)?;
     }
-    Ok(if records.is_empty() {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+    Ok(Box::new(report))
 }
 
-fn prune(args: &HistoryArgs, world: &World, printer: &mut Printer) -> CommandResult {
+struct HistoryReport<'a> {
+    world: &'a World,
+    /// The changes, with their diffs if these are asked for.
+    changes: Vec<(Record, Option<String>)>,
+    failure: Option<Failure>,
+}
+
+impl Report for HistoryReport<'_> {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let changes = self.changes.iter().map(|(record, diff)| {
+            let mut change = as_json(record);
+            if let Some(diff) = diff {
+                change["diff"] = json!(diff);
+            }
+            change
+        });
+        Ok(Json::list("changes", changes))
+    }
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        let mut rows = Vec::new();
+        for (record, diff) in &self.changes {
+            let row = row(record, self.world);
+            match diff {
+                Some(diff) => {
+                    printer.table(&[row])?;
+                    printer.diff(diff)?;
+                }
+                None => rows.push(row),
+            }
+        }
+        printer.table(&rows)
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome::found(!self.changes.is_empty())
+    }
+
+    fn failure(&mut self) -> Option<Failure> {
+        self.failure.take()
+    }
+}
+
+fn prune(args: &HistoryArgs, world: &World) -> Reported<'static> {
     let pruning = PruneOptions {
         before: match &args.older_than {
             Some(age) => Some(time_before(age, world)?),
@@ -80,24 +126,20 @@ fn prune(args: &HistoryArgs, world: &World, printer: &mut Printer) -> CommandRes
         RunMode::Real
     };
     let pruned = world.history.prune(&pruning, run)?;
-    if printer.is_json() {
-        printer.object(json!({
-            "dry_run": args.dry_run,
-            "pruned": { "changes": pruned.changes, "versions": pruned.versions },
-            "kept": { "changes": pruned.kept },
-            "bytes_before": pruned.bytes_before,
-            "bytes_after": pruned.bytes_after,
-        }))?;
-    } else {
-        printer.line(&format_pruned(&pruned, run))?;
-        if pruning
-            .most_bytes
-            .is_some_and(|most| pruned.bytes_after > most)
-        {
-            print_error("unfinished changes need more than that; their versions are kept");
-        }
+    let json = json!({
+        "dry_run": args.dry_run,
+        "pruned": { "changes": pruned.changes, "versions": pruned.versions },
+        "kept": { "changes": pruned.kept },
+        "bytes_before": pruned.bytes_before,
+        "bytes_after": pruned.bytes_after,
+    });
+    if pruning
+        .most_bytes
+        .is_some_and(|most| pruned.bytes_after > most)
+    {
+        print_error("unfinished changes need more than that; their versions are kept");
     }
-    Ok(Outcome::Done)
+    Answer::done(json, Text::Line(format_pruned(&pruned, run)))
 }
 
 fn format_pruned(pruned: &Pruned, run: RunMode) -> String {
@@ -187,12 +229,4 @@ fn row(record: &Record, world: &World) -> Vec<Cell> {
             format!("−{}", sum(|file_change| file_change.removed)),
         ),
     ]
-}
-
-/// Returns the diff of a recorded change.
-fn diff_of(history: &History, record: &Record) -> Result<String, Failure> {
-    Ok(recorded_edits(history, record)?
-        .iter()
-        .map(Edit::diff)
-        .collect())
 }

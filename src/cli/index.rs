@@ -1,42 +1,69 @@
 //! `tome index`: updates the index, or checks it.
 
+use std::io;
+
 use serde_json::{Value, json};
 
 use super::args::IndexArgs;
-use super::print::{Printer, print_error};
+use super::print::{Answer, Json, Printer, Report, Reported, print_error};
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
+use super::{Failure, Outcome};
 use crate::core::Error;
-use crate::core::change::{Change, ChangeContext, ChangeRequest, plan, plan_and_commit};
+use crate::core::change::{Change, ChangeRequest, plan, plan_and_commit};
 use crate::core::memory::Memory;
 use crate::core::memory::layout::{IndexUpdate, Layout, index};
 use crate::core::memory::store::Store;
 
-pub(super) fn run(args: &IndexArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run<'a>(args: &'a IndexArgs, world: &World) -> Reported<'a> {
     let stores = world.memory_stores()?;
     if stores.is_empty() {
-        return Ok(Outcome::Nothing);
+        return Answer::silent(Outcome::Nothing);
     }
-    let mut answers: Vec<Value> = Vec::new();
-    let mut differs = false;
+    let mut report = IndexReport {
+        args,
+        stores: Vec::new(),
+        failure: None,
+    };
     for store in stores {
-        let kept = IndexResult::of(args, world, &store)
-            .map_err(|error| Failure::Core(error, Some(store.layout())))?;
-        differs |= kept.differs();
-        if printer.is_json() {
-            answers.push(kept.as_json(args, &store));
-        } else {
-            kept.print(args, &store, printer)?;
+        match IndexResult::of(args, world, &store) {
+            Ok(result) => report.stores.push((store, result)),
+            Err(error) => {
+                report.failure = Some(Failure::Core(error, Some(store.layout())));
+                break;
+            }
         }
     }
-    if printer.is_json() {
-        printer.object(json!({ "indexes": answers }))?;
+    Ok(Box::new(report))
+}
+
+struct IndexReport<'a> {
+    args: &'a IndexArgs,
+    stores: Vec<(Store, IndexResult)>,
+    failure: Option<Failure>,
+}
+
+impl Report for IndexReport<'_> {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let stores = self.stores.iter();
+        let indexes = stores.map(|(store, result)| result.as_json(self.args, store));
+        Ok(json!({ "indexes": indexes.collect::<Vec<Value>>() }).into())
     }
-    Ok(if args.check && differs {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        for (store, result) in &self.stores {
+            result.print(self.args, store, printer)?;
+        }
+        Ok(())
+    }
+
+    fn outcome(&self) -> Outcome {
+        let differs = self.stores.iter().any(|(_, result)| result.differs());
+        Outcome::found(!(self.args.check && differs))
+    }
+
+    fn failure(&mut self) -> Option<Failure> {
+        self.failure.take()
+    }
 }
 
 /// The change of the index of a store, made or planned.
@@ -55,10 +82,7 @@ impl IndexResult {
         } else {
             IndexUpdate::Repair
         };
-        let context = ChangeContext {
-            moment: world.moment.clone(),
-            expected: None,
-        };
+        let context = world.change_context(None);
         let planned = || plan(store, &ChangeRequest::Index(how), &context);
         let change = if is_shown_only(args) {
             planned()?
@@ -122,7 +146,7 @@ impl IndexResult {
         answer
     }
 
-    fn print(&self, args: &IndexArgs, store: &Store, printer: &mut Printer) -> Result<(), Failure> {
+    fn print(&self, args: &IndexArgs, store: &Store, printer: &mut Printer) -> io::Result<()> {
         let state = self.state(args);
         if is_shown_only(args) {
             printer.diff(&self.change.diff())?;

@@ -1,30 +1,39 @@
 //! `tome list`: every memory of the selected stores.
 
+use std::io;
+
 use serde_json::{Value, json};
 
-use super::print::{Cell, Printer, TextStyle, print_error};
+use super::print::{Cell, Json, Printer, Report, Reported, TextStyle, print_error};
 use super::world::World;
-use super::{CommandResult, Outcome};
+use super::{Failure, Outcome};
 use crate::core::memory::Memory;
 use crate::core::memory::layout::format_size;
 use crate::core::memory::store::Store;
 
-pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
-    let stores = world.stores_or(World::print_searched_places)?;
-    let mut listed: Vec<(&Store, Vec<Memory>)> = Vec::new();
-    for store in &stores {
+pub(super) fn run(world: &World) -> Reported<'static> {
+    let mut listed: Vec<(Store, Vec<Memory>)> = Vec::new();
+    for store in world.stores_or(World::print_searched_places)? {
         let memories = store.list()?;
-        world.observe(store, &memories);
+        world.observe(&store, &memories);
         listed.push((store, memories));
     }
-    if printer.is_json() {
-        let memories = listed.iter();
-        let memories =
-            memories.flat_map(|(store, memories)| memories.iter().map(|one| as_json(store, one)));
-        printer.list("memories", memories)?;
-    } else {
-        for (at, (store, memories)) in listed.iter().enumerate() {
-            if stores.len() > 1 {
+    Ok(Box::new(ListReport(listed)))
+}
+
+struct ListReport(Vec<(Store, Vec<Memory>)>);
+
+impl Report for ListReport {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let rows = self.0.iter();
+        let rows =
+            rows.flat_map(|(store, memories)| memories.iter().map(|one| as_json(store, one)));
+        Ok(Json::list("memories", rows))
+    }
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        for (at, (store, memories)) in self.0.iter().enumerate() {
+            if self.0.len() > 1 {
                 if at > 0 {
                     printer.line("")?;
                 }
@@ -40,9 +49,12 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
                 }
             }
         }
+        Ok(())
     }
-    let any = listed.iter().any(|(_, memories)| !memories.is_empty());
-    Ok(if any { Outcome::Done } else { Outcome::Nothing })
+
+    fn outcome(&self) -> Outcome {
+        Outcome::found(self.0.iter().any(|(_, memories)| !memories.is_empty()))
+    }
 }
 
 fn row(memory: &Memory) -> Vec<Cell> {

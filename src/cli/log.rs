@@ -1,13 +1,14 @@
 //! `tome log`: one conversation, as text, Markdown or JSON.
 
 use std::collections::HashMap;
+use std::io;
 
 use serde_json::{Value, json};
 
 use super::args::LogArgs;
-use super::print::{Printer, TextStyle as Paint};
+use super::print::{Json, Printer, Report, Reported, TextStyle as Paint};
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
+use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::log::{Head, LogFile, Message, MessageKind, Origin, Role, Transcript, read};
 use crate::core::search::index::LONGEST;
@@ -34,42 +35,63 @@ impl World {
     }
 }
 
-pub(super) fn run(args: &LogArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run<'a>(args: &'a LogArgs, world: &World) -> Reported<'a> {
     let file = world.log_named(&args.id)?;
     let transcript = read(&file)?;
     if let Some(why) = transcript.skipped.over_limits() {
         super::print::print_error(&format!("warning: {}: {why}", file.path.display()));
     }
-    let shown: Vec<&Message> = transcript
-        .messages
-        .iter()
-        .filter(|message| is_shown(message, args))
-        .collect();
-    let formatter = MessageFormatter {
+    let results = transcript.messages.iter();
+    let subagents =
+        results.filter_map(|message| message.call.clone().zip(message.subagent.clone()));
+    Ok(Box::new(LogReport {
         args,
-        subagents: subagents(&transcript),
-    };
-    if printer.is_json() {
-        let messages = shown.iter().map(|message| formatter.json(message));
-        let about = json!({
-            "agent": file.agent.name(),
-            "id": formatter.safe(&file.id),
-            "path": formatter.safe(&file.path.to_string_lossy()),
-            "head": formatter.head(&transcript.head),
-            "skipped": transcript.skipped,
-        });
-        printer.object_with_list(about, ("messages", messages))?;
-    } else if args.markdown {
-        let text = formatter.markdown(&file, &transcript, &shown);
-        printer.content(text.as_bytes())?;
-    } else {
-        formatter.plain(printer, &file, &shown)?;
+        file,
+        subagents: subagents.collect(),
+        transcript,
+    }))
+}
+
+/// A conversation, as the arguments ask for it.
+struct LogReport<'a> {
+    args: &'a LogArgs,
+    file: LogFile,
+    /// The logs of subagents, by the ids of the calls that started them.
+    subagents: HashMap<String, String>,
+    transcript: Transcript,
+}
+
+impl LogReport<'_> {
+    fn shown(&self) -> impl Iterator<Item = &Message> {
+        let messages = self.transcript.messages.iter();
+        messages.filter(|message| is_shown(message, self.args))
     }
-    Ok(if shown.is_empty() {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+}
+
+impl Report for LogReport<'_> {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let about = json!({
+            "agent": self.file.agent.name(),
+            "id": self.safe(&self.file.id),
+            "path": self.safe(&self.file.path.to_string_lossy()),
+            "head": self.head(&self.transcript.head),
+            "skipped": self.transcript.skipped,
+        });
+        let messages = self.shown().map(|message| self.message(message));
+        Ok(Json::from(about).with_list("messages", messages))
+    }
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        if self.args.markdown {
+            printer.content(self.markdown().as_bytes())
+        } else {
+            self.plain(printer)
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome::found(self.shown().next().is_some())
+    }
 }
 
 fn is_shown(message: &Message, args: &LogArgs) -> bool {
@@ -84,22 +106,7 @@ fn is_shown(message: &Message, args: &LogArgs) -> bool {
         }
 }
 
-/// Formats messages as the arguments request.
-struct MessageFormatter<'a> {
-    args: &'a LogArgs,
-    /// The logs of subagents, by the ids of the calls that started them.
-    subagents: HashMap<&'a str, &'a str>,
-}
-
-/// Returns the logs of the subagents of a conversation, by the ids of the calls.
-fn subagents(transcript: &Transcript) -> HashMap<&str, &str> {
-    let results = transcript.messages.iter();
-    results
-        .filter_map(|message| message.call.as_deref().zip(message.subagent.as_deref()))
-        .collect()
-}
-
-impl MessageFormatter<'_> {
+impl LogReport<'_> {
     /// Makes a text safe for a terminal and masks secrets, unless `--unmasked` is given.
     fn safe(&self, text: &str) -> String {
         let text = clean(text);
@@ -142,8 +149,8 @@ impl MessageFormatter<'_> {
     /// Returns the id of the log of the subagent that the message's call started.
     fn subagent(&self, message: &Message) -> Option<String> {
         let call = message.call.as_deref();
-        let known = call.and_then(|call| self.subagents.get(call).copied());
-        let subagent = known.or(message.subagent.as_deref())?;
+        let known = call.and_then(|call| self.subagents.get(call));
+        let subagent = known.or(message.subagent.as_ref())?;
         Some(one_line(&self.safe(subagent)))
     }
 
@@ -184,7 +191,7 @@ impl MessageFormatter<'_> {
         message.kind == MessageKind::ToolCall && !self.args.tools
     }
 
-    fn json(&self, message: &Message) -> Value {
+    fn message(&self, message: &Message) -> Value {
         json!({
             "line": message.line,
             "role": message.role,
@@ -200,14 +207,10 @@ impl MessageFormatter<'_> {
         })
     }
 
-    fn plain(
-        &self,
-        printer: &mut Printer,
-        file: &LogFile,
-        shown: &[&Message],
-    ) -> Result<(), Failure> {
+    fn plain(&self, printer: &mut Printer) -> io::Result<()> {
+        let file = &self.file;
         let mut before: Option<&Message> = None;
-        for message in shown {
+        for message in self.shown() {
             if before.is_none_or(|before| speaker(file, before) != speaker(file, message)) {
                 if before.is_some() {
                     printer.line("")?;
@@ -218,28 +221,27 @@ impl MessageFormatter<'_> {
                 printer.styled_line(format!("{who}  {when}").trim_end())?;
             }
             if self.is_one_line(message) {
-                let line = printer.paint(Paint::Quiet, &format!("  {}", self.call(message)));
-                printer.styled_line(&line)?;
+                printer.painted_line(Paint::Quiet, &format!("  {}", self.call(message)))?;
             } else {
                 if is_tool(message) {
-                    let line = printer.paint(Paint::Quiet, &self.title(message));
-                    printer.styled_line(&line)?;
+                    printer.painted_line(Paint::Quiet, &self.title(message))?;
                 }
                 printer.line(self.text(message).trim_end())?;
             }
             if let Some(limit) = Self::search_limit(message) {
-                printer.styled_line(&printer.paint(Paint::Quiet, &limit))?;
+                printer.painted_line(Paint::Quiet, &limit)?;
             }
             before = Some(message);
         }
         Ok(())
     }
 
-    fn markdown(&self, file: &LogFile, transcript: &Transcript, shown: &[&Message]) -> String {
+    fn markdown(&self) -> String {
+        let (file, transcript) = (&self.file, &self.transcript);
         let title = transcript.head.title.as_deref().or(file.title.as_deref());
         let mut out = format!("# {}\n", one_line(&self.safe(title.unwrap_or(&file.id))));
         let mut before: Option<&Message> = None;
-        for message in shown {
+        for message in self.shown() {
             if before.is_none_or(|before| speaker(file, before) != speaker(file, message)) {
                 let when = message.time.and_then(stamp).unwrap_or_default();
                 let heading = format!("{} {when}", speaker(file, message));

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use super::Outcome;
 use super::args::LogsArgs;
 use super::corpus::{LogCorpus, ParsedLogFilter};
-use super::print::{Cell, Printer, TextStyle as Paint, format_age};
+use super::print::{Answer, Cell, Reported, Text, TextStyle as Paint, format_age};
 use super::recall::as_json as hit_as_json;
 use super::world::World;
-use super::{CommandResult, Outcome};
 use crate::core::log::Role;
 use crate::core::memory::layout::format_size;
 use crate::core::memory::library::Unlisted;
@@ -23,42 +23,27 @@ use crate::core::search::recall::{RecallRequest, Scope, SessionHit, sessions};
 use crate::core::search::{MemoryTexts, Sources};
 use crate::core::text::display::safe;
 
-pub(super) fn run(args: &LogsArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run(args: &LogsArgs, world: &World) -> Reported<'static> {
     let filter = world.parse_filter(&args.filter)?;
-    let is_json = printer.is_json();
-    let listing = world.read_corpus(|logs| listing(logs, (args, &filter), is_json, world))?;
-    let is_empty = match &listing {
-        LogRows::Json(logs) => logs.is_empty(),
-        LogRows::Table(rows) => rows.is_empty(),
-    };
-    match listing {
-        LogRows::Json(logs) => printer.object(json!({ "logs": logs }))?,
-        LogRows::Table(rows) => printer.table(&rows)?,
-    }
-    Ok(if is_empty {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+    let (logs, rows) = world.read_corpus(|logs| listing(logs, args, &filter, world))?;
+    Answer::ending(
+        Outcome::found(!rows.is_empty()),
+        json!({ "logs": logs }),
+        Text::Table(rows),
+    )
 }
 
-/// The listed logs, formatted.
-enum LogRows {
-    Json(Vec<Value>),
-    Table(Vec<Vec<Cell>>),
-}
-
-/// Lists the logs that the filter allows.
+/// Lists the logs that the filter allows, as JSON and as rows of a table.
 fn listing(
     LogCorpus {
         catalog,
         files,
         corpus,
     }: &LogCorpus<'_>,
-    (args, filter): (&LogsArgs, &ParsedLogFilter<'_>),
-    is_json: bool,
+    args: &LogsArgs,
+    filter: &ParsedLogFilter<'_>,
     world: &World,
-) -> LogRows {
+) -> (Vec<Value>, Vec<Vec<Cell>>) {
     let speaks = args.role.map(|role| logs_with_role(corpus, role.into()));
     let listings = listings(corpus);
     let mut logs: Vec<(usize, Log<'_>)> = corpus
@@ -100,21 +85,18 @@ fn listing(
             .filter_map(|hit| by_number.get_key_value(&hit.log));
         logs = found.map(|(number, log)| (*number, *log)).collect();
     }
-    if is_json {
-        let list = logs.iter().enumerate().map(|(place, (number, log))| {
-            let mut value = as_json(log, &listings[*number]);
-            if let Some(hit) = best.get(place) {
-                value["score"] = json!(hit.score);
-                value["best"] = hit_as_json(&hit.best);
-            }
-            value
-        });
-        return LogRows::Json(list.collect());
-    }
+    let list = logs.iter().enumerate().map(|(place, (number, log))| {
+        let mut value = as_json(log, &listings[*number]);
+        if let Some(hit) = best.get(place) {
+            value["score"] = json!(hit.score);
+            value["best"] = hit_as_json(&hit.best);
+        }
+        value
+    });
     let ids: Vec<&str> = logs.iter().map(|(_, log)| log.id()).collect();
     let letters = short_id_length(&ids);
     let rows = logs.iter().map(|(_, log)| row(log, letters, world));
-    LogRows::Table(rows.collect())
+    (list.collect(), rows.collect())
 }
 
 /// Returns for each log whether it has a message of this role.

@@ -4,23 +4,23 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::Failure;
 use super::args::{GeneralizeArgs, MergeArgs};
 use super::change::{ChangeOptions, carry_out};
-use super::print::Printer;
+use super::print::Reported;
 use super::world::World;
-use super::write::{content, reject_part};
-use super::{CommandResult, Failure};
-use crate::core::change::{ChangeRequest, MemoryAt, MergeTexts, plan, plan_merge};
+use super::write::content;
+use crate::core::change::{ChangeRequest, MemoryAt, MergeTexts, plan_merge};
 use crate::core::memory::citation::Citation;
 use crate::core::memory::layout::Fields;
 use crate::core::memory::store::Store;
 
 /// Merges memories: everything that any of them says is in the one that stays.
-pub(super) fn run(args: &MergeArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run(args: &MergeArgs, world: &World) -> Reported<'static> {
     let mut found: Vec<(Store, String)> = Vec::new();
     for path in args.into.iter().chain(&args.paths) {
-        let (store, citation) = reject_part(world.store_holding(path)?)?;
-        let file = store.locate(&citation.path)?;
+        let (store, path) = world.memory_named(path)?;
+        let file = store.locate(&path)?;
         let reference = store.rules().reference_of(&file);
         let is_known = |(known, path): &(Store, String)| {
             known.root().path() == store.root().path() && *path == reference
@@ -48,10 +48,10 @@ pub(super) fn run(args: &MergeArgs, world: &World, printer: &mut Printer) -> Com
     let how = ChangeOptions {
         dry_run: args.dry_run,
         layout: Some(into.0.layout()),
-        extra: Value::Null,
+        ..ChangeOptions::default()
     };
     let context = world.change_context(None);
-    carry_out(world, printer, how, &roots, || {
+    carry_out(world, how, &roots, || {
         let texts = MergeTexts::read(*into, others, &context.moment)?;
         let revisions = texts.revisions.iter().copied();
         let seen: Vec<_> = others.iter().copied().zip(revisions).collect();
@@ -60,12 +60,8 @@ pub(super) fn run(args: &MergeArgs, world: &World, printer: &mut Printer) -> Com
 }
 
 /// Writes a principle and links it and its lessons to each other.
-pub(super) fn generalize(
-    args: &GeneralizeArgs,
-    world: &World,
-    printer: &mut Printer,
-) -> CommandResult {
-    let (store, citation) = reject_part(world.store_for_new(&args.path)?)?;
+pub(super) fn generalize(args: &GeneralizeArgs, world: &World) -> Reported<'static> {
+    let (store, path) = world.new_memory_named(&args.path)?;
     let mut from: Vec<Citation> = Vec::new();
     for lesson in &args.from {
         let Ok(lesson) = lesson.parse::<Citation>();
@@ -75,7 +71,7 @@ pub(super) fn generalize(
         });
     }
     let request = ChangeRequest::Generalize {
-        path: citation.path,
+        path,
         content: content(&args.content)?,
         fields: Fields {
             name: args.name.clone(),
@@ -85,13 +81,5 @@ pub(super) fn generalize(
         },
         from,
     };
-    let how = ChangeOptions {
-        dry_run: args.change.dry_run,
-        layout: Some(store.layout()),
-        extra: Value::Null,
-    };
-    let context = world.change_context(args.change.expect);
-    carry_out(world, printer, how, &[store.root().path()], || {
-        plan(&store, &request, &context)
-    })
+    world.change_store(&store, &request, &args.change, Value::Null)
 }

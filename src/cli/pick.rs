@@ -23,9 +23,5 @@ pub(super) fn run(args: &PickArgs, world: &World, printer: &mut Printer) -> Comm
     for line in &picked {
         printer.line(line)?;
     }
-    Ok(if picked.is_empty() {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+    Ok(Outcome::found(!picked.is_empty()))
 }

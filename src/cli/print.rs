@@ -1,5 +1,5 @@
-//! Output: data on standard output, messages on standard error. Control characters in file content
-//! never reach a terminal.
+//! Output: a verb's report on standard output, as text or as JSON, and messages on standard error.
+//! Control characters in file content never reach a terminal.
 
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
@@ -7,12 +7,154 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::args::{ColorChoice, Common};
+use super::{CommandResult, Failure, Outcome};
 use crate::core::disk::error::Conflict;
 use crate::core::memory::config::{Color, Settings};
 use crate::core::text::display::visible_json;
 pub(super) use crate::core::text::display::{escape_controls, format_age};
 
-/// Writes a verb's data to standard output.
+/// What a verb found or did: text for people, and one JSON object for `--json`.
+pub(super) trait Report {
+    /// Returns the JSON object.
+    fn json(&self) -> Result<Json<'_>, Failure>;
+
+    /// Prints the text.
+    fn print(&self, printer: &mut Printer) -> io::Result<()>;
+
+    /// Whether a flag of the verb itself asks for JSON, or for text.
+    fn is_json(&self) -> Option<bool> {
+        None
+    }
+
+    /// How the verb ends.
+    fn outcome(&self) -> Outcome {
+        Outcome::Done
+    }
+
+    /// Takes the failure that ended the verb after some of its steps. People see what was done
+    /// before; a JSON object is printed only of what is whole.
+    fn failure(&mut self) -> Option<Failure> {
+        None
+    }
+}
+
+/// A verb's report, or why there is none.
+pub(super) type Reported<'a> = Result<Box<dyn Report + 'a>, Failure>;
+
+/// A JSON object, with one list of which one row at a time is in memory.
+pub(super) struct Json<'a> {
+    object: Value,
+    list: Option<(&'static str, Box<dyn Iterator<Item = Value> + 'a>)>,
+}
+
+impl From<Value> for Json<'_> {
+    fn from(object: Value) -> Self {
+        Self { object, list: None }
+    }
+}
+
+impl<'a> Json<'a> {
+    /// Returns an object with this list only.
+    pub(super) fn list(name: &'static str, rows: impl Iterator<Item = Value> + 'a) -> Self {
+        Self::from(json!({})).with_list(name, rows)
+    }
+
+    /// Adds a list at the end.
+    pub(super) fn with_list(
+        self,
+        name: &'static str,
+        rows: impl Iterator<Item = Value> + 'a,
+    ) -> Self {
+        Self {
+            list: Some((name, Box::new(rows))),
+            ..self
+        }
+    }
+}
+
+/// A report of which both forms are small.
+pub(super) struct Answer {
+    json: Value,
+    text: Text,
+    outcome: Outcome,
+    failure: Option<Failure>,
+}
+
+/// What people see of an [`Answer`].
+pub(super) enum Text {
+    Nothing,
+    Line(String),
+    Lines(Vec<String>),
+    /// A unified diff.
+    Diff(String),
+    /// The content of a file.
+    Content(Vec<u8>),
+    Table(Vec<Vec<Cell>>),
+    /// A message on standard error.
+    Error(String),
+}
+
+impl Answer {
+    /// Returns the answer of a verb that is done.
+    pub(super) fn done(json: Value, text: Text) -> Reported<'static> {
+        Self::ending(Outcome::Done, json, text)
+    }
+
+    /// Returns the answer of a verb that prints nothing, in either form.
+    pub(super) fn silent(outcome: Outcome) -> Reported<'static> {
+        Self::ending(outcome, Value::Null, Text::Nothing)
+    }
+
+    pub(super) fn ending(outcome: Outcome, json: Value, text: Text) -> Reported<'static> {
+        Ok(Box::new(Self {
+            json,
+            text,
+            outcome,
+            failure: None,
+        }))
+    }
+
+    /// Returns the answer of a verb that failed after some of its steps.
+    pub(super) fn failed(failure: Failure, text: Text) -> Reported<'static> {
+        Ok(Box::new(Self {
+            json: Value::Null,
+            text,
+            outcome: Outcome::Nothing,
+            failure: Some(failure),
+        }))
+    }
+}
+
+impl Report for Answer {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        Ok(self.json.clone().into())
+    }
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        match &self.text {
+            Text::Nothing => Ok(()),
+            Text::Line(line) => printer.line(line),
+            Text::Lines(lines) => lines.iter().try_for_each(|line| printer.line(line)),
+            Text::Diff(diff) => printer.diff(diff),
+            Text::Content(bytes) => printer.content(bytes),
+            Text::Table(rows) => printer.table(rows),
+            Text::Error(text) => {
+                print_error(text);
+                Ok(())
+            }
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    fn failure(&mut self) -> Option<Failure> {
+        self.failure.take()
+    }
+}
+
+/// Writes to standard output.
 pub(super) struct Printer {
     out: Box<dyn Write>,
     json: bool,
@@ -94,25 +236,35 @@ impl Printer {
         writeln!(self.out)
     }
 
-    /// Prints one JSON object, with the schema number added.
-    pub(super) fn object(&mut self, mut value: Value) -> io::Result<()> {
-        value["schema"] = json!(1);
-        let text = serde_json::to_string(&value)?;
-        writeln!(self.out, "{}", visible_json(&text))
+    /// Prints a report in the form that was asked for.
+    pub(super) fn report(&mut self, mut report: Box<dyn Report + '_>) -> CommandResult {
+        let is_json = report.is_json().unwrap_or(self.json);
+        if !is_json {
+            report.print(self)?;
+        }
+        if let Some(failure) = report.failure() {
+            return Err(failure);
+        }
+        if is_json {
+            self.object(report.json()?)?;
+        }
+        Ok(report.outcome())
     }
 
-    /// Prints one JSON object as [`object`](Self::object) does, with one more member at its end: a
-    /// list, of which one row at a time is in memory.
-    pub(super) fn object_with_list(
-        &mut self,
-        mut value: Value,
-        (name, rows): (&str, impl IntoIterator<Item = Value>),
-    ) -> io::Result<()> {
-        value["schema"] = json!(1);
-        let text = serde_json::to_string(&value)?;
+    /// Prints a JSON object, with the schema number added.
+    pub(super) fn object(&mut self, json: Json<'_>) -> io::Result<()> {
+        let Json { mut object, list } = json;
+        if object.is_null() {
+            return Ok(());
+        }
+        object["schema"] = json!(1);
+        let text = serde_json::to_string(&object)?;
+        let Some((name, rows)) = list else {
+            return writeln!(self.out, "{}", visible_json(&text));
+        };
         let open = text.strip_suffix('}').unwrap_or(&text);
         write!(self.out, "{},\"{name}\":[", visible_json(open))?;
-        for (at, row) in rows.into_iter().enumerate() {
+        for (at, row) in rows.enumerate() {
             let comma = if at == 0 { "" } else { "," };
             let row = serde_json::to_string(&row)?;
             write!(self.out, "{comma}{}", visible_json(&row))?;
@@ -120,22 +272,16 @@ impl Printer {
         writeln!(self.out, "]}}")
     }
 
-    /// Prints one JSON object with a list.
-    pub(super) fn list(
-        &mut self,
-        name: &str,
-        rows: impl IntoIterator<Item = Value>,
-    ) -> io::Result<()> {
-        self.object_with_list(json!({}), (name, rows))
-    }
-
-    /// Prints a conflict as JSON, with base and both sides.
+    /// With `--json`, prints base and both sides of a conflict, so that a caller can merge them.
     pub(super) fn conflict(&mut self, conflict: &Conflict) -> io::Result<()> {
+        if !self.json {
+            return Ok(());
+        }
         let text = |side: &Option<Vec<u8>>| {
             let bytes = side.as_deref();
             bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned())
         };
-        self.object(json!({
+        let sides = json!({
             "success": false,
             "conflict": {
                 "path": conflict.path,
@@ -143,7 +289,9 @@ impl Printer {
                 "mine": text(&conflict.mine),
                 "theirs": text(&conflict.theirs),
             },
-        }))
+        });
+        self.object(sides.into())?;
+        self.flush()
     }
 
     /// Returns the text in the colour of its role.
@@ -154,6 +302,12 @@ impl Printer {
             code if self.color => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
             _ => text,
         }
+    }
+
+    /// Prints a line in the colour of its role.
+    pub(super) fn painted_line(&mut self, role: TextStyle, text: &str) -> io::Result<()> {
+        let line = self.paint(role, text);
+        self.styled_line(&line)
     }
 
     /// Prints a line that [`paint`](Self::paint) has already made safe.
@@ -171,8 +325,7 @@ impl Printer {
                 [b'@', ..] | [b'\\', ..] => TextStyle::Quiet,
                 _ => TextStyle::Plain,
             };
-            let painted = self.paint(role, line);
-            self.styled_line(&painted)?;
+            self.painted_line(role, line)?;
         }
         Ok(())
     }
@@ -240,6 +393,13 @@ impl Cell {
 
     pub(super) fn plain(text: impl Into<String>) -> Self {
         Self::new(TextStyle::Plain, text)
+    }
+
+    /// Returns the titles of columns.
+    pub(super) fn titles<const N: usize>(titles: [&str; N]) -> Vec<Self> {
+        titles
+            .map(|title| Self::new(TextStyle::Quiet, title))
+            .into()
     }
 
     pub(super) fn number(role: TextStyle, text: impl Into<String>) -> Self {

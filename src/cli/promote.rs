@@ -2,19 +2,19 @@
 
 use serde_json::json;
 
+use super::Failure;
 use super::args::PromoteArgs;
 use super::change::{ChangeOptions, carry_out};
-use super::print::Printer;
+use super::print::Reported;
 use super::world::World;
-use super::{CommandResult, Failure};
 use crate::core::Error;
-use crate::core::change::{ChangeContext, ChangeRequest, plan};
+use crate::core::change::{ChangeRequest, plan};
 use crate::core::insight::promote::{Proposal, grips_below, propose, quotes};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 use crate::core::memory::template::{self, NewWords, template};
 
-pub(super) fn run(args: &PromoteArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run(args: &PromoteArgs, world: &World) -> Reported<'static> {
     let quoted = world.read_whole_corpus(|logs| {
         let find_grip = |id: &str| world.find_grip(logs, id);
         quotes(&logs.corpus, &find_grip, &args.references)
@@ -53,16 +53,14 @@ pub(super) fn run(args: &PromoteArgs, world: &World, printer: &mut Printer) -> C
         content: made.content,
         fields: made.fields,
     };
-    let context = ChangeContext {
-        moment: world.moment.clone(),
-        expected: None,
-    };
+    let context = world.change_context(None);
     let how = ChangeOptions {
         dry_run: args.dry_run,
         layout: Some(store.layout()),
         extra: json!({ "store": store.name(), "path": path, "grips": grips }),
+        ..ChangeOptions::default()
     };
-    carry_out(world, printer, how, &[store.root().path()], || {
+    carry_out(world, how, &[store.root().path()], || {
         plan(&store, &request, &context)
     })
 }

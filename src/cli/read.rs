@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
+use super::Failure;
 use super::args::ReadArgs;
-use super::print::Printer;
+use super::print::{Answer, Reported, Text};
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
 use crate::core::log::Agent;
 use crate::core::memory::FileKind;
@@ -13,18 +13,14 @@ use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::search::format;
 use crate::core::text::display::safe;
 
-pub(super) fn run(args: &ReadArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run(args: &ReadArgs, world: &World) -> Reported<'static> {
     let Ok(cited) = args.reference.parse::<Citation>();
     if cited.store.as_deref().and_then(Agent::named).is_some()
         && let Some(messages) = world.log_catalog()?.cited_messages(&cited)?
     {
         let text = format::format_messages(&messages);
-        if printer.is_json() {
-            printer.object(json!({ "store": cited.store, "path": cited.path, "text": text }))?;
-        } else {
-            printer.line(&text)?;
-        }
-        return Ok(Outcome::Done);
+        let json = json!({ "store": cited.store, "path": cited.path, "text": text });
+        return Answer::done(json, Text::Line(text));
     }
     let (store, citation) = world.store_holding(&args.reference)?;
     let worded = |error: Error| Failure::Core(error, Some(store.layout()));
@@ -34,31 +30,25 @@ pub(super) fn run(args: &ReadArgs, world: &World, printer: &mut Printer) -> Comm
         let found = store.root().read_lines(&file, lines)?;
         let found = found.ok_or_else(|| Error::not_found(&args.reference))?;
         let text = safe(&String::from_utf8_lossy(&found));
-        if printer.is_json() {
-            printer
-                .object(json!({ "store": store.name(), "path": citation.path, "text": text }))?;
-        } else {
-            printer.content(text.as_bytes())?;
-        }
-        return Ok(Outcome::Done);
+        let json = json!({ "store": store.name(), "path": citation.path, "text": text });
+        return Answer::done(json, Text::Content(text.into_bytes()));
     }
     let document = store.read(&citation.path).map_err(worded)?;
     let text = document.lossy();
     let memory = store.rules().read(&file, &text);
     let part = citation.part.of(&text, &memory, store.layout());
     let part = part.ok_or_else(|| Error::not_found(&args.reference))?;
-    if printer.is_json() {
-        printer.object(json!({
-            "store": store.name(),
-            "path": document.path,
-            "text": part,
-            "size": document.bytes.len(),
-            "revision": document.revision,
-        }))?;
-    } else if citation.part == CitedPart::Whole {
-        printer.content(&document.bytes)?;
+    let json = json!({
+        "store": store.name(),
+        "path": document.path,
+        "text": part,
+        "size": document.bytes.len(),
+        "revision": document.revision,
+    });
+    let content = if citation.part == CitedPart::Whole {
+        document.bytes.clone()
     } else {
-        printer.content(part.as_bytes())?;
-    }
-    Ok(Outcome::Done)
+        part.as_bytes().to_vec()
+    };
+    Answer::done(json, Text::Content(content))
 }

@@ -4,17 +4,17 @@ use serde_json::{Value, json};
 
 use super::args::{RecallArgs, ScopeName};
 use super::corpus::IncludeLogs;
-use super::print::Printer;
+use super::print::{Answer, Reported, Text};
 use super::select::say_no_store;
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
+use super::{Failure, Outcome};
 use crate::core::memory::layout::Layout;
 use crate::core::search::lesson::{self, Lesson};
 use crate::core::search::query::Query;
 use crate::core::search::recall::{RecallRequest, Scope, recall};
 use crate::core::search::{Hit, HitSource, MemoryTexts, format};
 
-pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run(args: &RecallArgs, world: &World) -> Reported<'static> {
     let text = args.query.join(" ");
     if text.trim().is_empty() {
         return Err(Failure::Usage("query parameter is required".to_owned()));
@@ -24,7 +24,7 @@ pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> Co
     let stores = world.stores_or(|_| {})?;
     if !stores.is_empty() && stores.iter().all(|store| store.layout() == Layout::Coder) {
         let lessons = lesson::lessons(&MemoryTexts::read(&stores)?, &query);
-        return print_lessons(&text, &lessons, printer);
+        return lessons_found(&text, &lessons);
     }
     let request = RecallRequest {
         query: &query,
@@ -46,17 +46,12 @@ pub(super) fn run(args: &RecallArgs, world: &World, printer: &mut Printer) -> Co
     if answer.hits.is_empty() && stores.is_empty() && !has_logs {
         say_no_store();
     }
-    if printer.is_json() {
-        let results: Vec<Value> = answer.hits.iter().map(as_json).collect();
-        printer.object(json!({ "query": text, "total": answer.total, "results": results }))?;
-    } else {
-        printer.line(&format::format_hits(&text, &answer.hits))?;
-    }
-    Ok(if answer.hits.is_empty() {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+    let results: Vec<Value> = answer.hits.iter().map(as_json).collect();
+    Answer::ending(
+        Outcome::found(!answer.hits.is_empty()),
+        json!({ "query": text, "total": answer.total, "results": results }),
+        Text::Line(format::format_hits(&text, &answer.hits)),
+    )
 }
 
 /// Returns a hit as JSON, in the form that `find` prints too.
@@ -89,31 +84,29 @@ pub(super) fn as_json(hit: &Hit) -> Value {
     value
 }
 
-fn print_lessons(text: &str, lessons: &[Lesson], printer: &mut Printer) -> CommandResult {
-    if printer.is_json() {
-        let results: Vec<Value> = lessons
-            .iter()
-            .map(|lesson| {
-                json!({
-                    "source": HitSource::Detail.name(),
-                    "type": lesson.category,
-                    "file_path": lesson.citation.path,
-                    "title": lesson.title,
-                    "why": lesson.why,
-                    "text": lesson.text,
-                    "citation": lesson.citation.to_string(),
-                })
+fn lessons_found(text: &str, lessons: &[Lesson]) -> Reported<'static> {
+    let results: Vec<Value> = lessons
+        .iter()
+        .map(|lesson| {
+            json!({
+                "source": HitSource::Detail.name(),
+                "type": lesson.category,
+                "file_path": lesson.citation.path,
+                "title": lesson.title,
+                "why": lesson.why,
+                "text": lesson.text,
+                "citation": lesson.citation.to_string(),
             })
-            .collect();
-        printer.object(json!({ "query": text, "total": results.len(), "results": results }))?;
-    } else if lessons.is_empty() {
-        printer.line(lesson::NONE)?;
+        })
+        .collect();
+    let words = if lessons.is_empty() {
+        lesson::NONE.to_owned()
     } else {
-        printer.line(&format::format_lessons(lessons))?;
-    }
-    Ok(if lessons.is_empty() {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+        format::format_lessons(lessons)
+    };
+    Answer::ending(
+        Outcome::found(!lessons.is_empty()),
+        json!({ "query": text, "total": results.len(), "results": results }),
+        Text::Line(words),
+    )
 }

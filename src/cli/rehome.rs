@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::args::RehomeArgs;
 use super::change::{ChangeOptions, carry_out};
-use super::print::{Cell, Printer, TextStyle, print_note};
+use super::print::{Answer, Cell, Reported, Text, TextStyle, print_note};
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
+use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::insight::rehome::{FormerHome, claude_home_of, former_homes, plan_rehome};
 use crate::core::memory::config::expand;
@@ -16,9 +16,9 @@ use crate::core::memory::discover::claude_memory_root;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 
-pub(super) fn run(args: &RehomeArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run(args: &RehomeArgs, world: &World) -> Reported<'static> {
     let Some(from) = &args.from else {
-        return list(&world.former_homes(), world, printer);
+        return list(&world.former_homes(), world);
     };
     let source = world.former_store(from)?;
     let target = match &args.to {
@@ -35,61 +35,49 @@ pub(super) fn run(args: &RehomeArgs, world: &World, printer: &mut Printer) -> Co
         dry_run: args.dry_run,
         layout: Some(target.layout()),
         extra: json!({ "notes": notes }),
+        notes,
     };
-    let outcome = carry_out(world, printer, how, &roots, || {
+    carry_out(world, how, &roots, || {
         plan_rehome(&source, &target, &context).map(|rehoming| rehoming.change)
-    })?;
-    if !printer.is_json() {
-        for note in &notes {
-            print_note(note);
-        }
-    }
-    Ok(outcome)
+    })
 }
 
-fn list(homes: &[FormerHome], world: &World, printer: &mut Printer) -> CommandResult {
-    if printer.is_json() {
-        let rows = homes.iter().map(|home| {
-            json!({
-                "root": home.root,
-                "project": home.project,
-                "there": home.is_there,
-                "memories": home.memories,
-                "proof": home.proof.to_string(),
-            })
-        });
-        printer.object(json!({ "former": rows.collect::<Vec<Value>>() }))?;
-    } else {
-        let rows: Vec<Vec<Cell>> = homes
-            .iter()
-            .map(|home| {
-                let memories = match home.memories {
-                    1 => "1 memory".to_owned(),
-                    number => format!("{number} memories"),
-                };
-                let state = if home.is_there {
-                    "another worktree or clone"
-                } else {
-                    "moved"
-                };
-                vec![
-                    Cell::new(TextStyle::Strong, world.short_path(&home.project)),
-                    Cell::plain(memories),
-                    Cell::plain(state),
-                    Cell::new(TextStyle::Quiet, home.proof.to_string()),
-                ]
-            })
-            .collect();
-        printer.table(&rows)?;
-        print_note(match homes {
-            [] => "no memories of this project below another path",
-            _ => "tome rehome PATH gathers them here",
-        });
-    }
-    Ok(match homes {
-        [] => Outcome::Nothing,
-        _ => Outcome::Done,
-    })
+fn list(homes: &[FormerHome], world: &World) -> Reported<'static> {
+    let former = homes.iter().map(|home| {
+        json!({
+            "root": home.root,
+            "project": home.project,
+            "there": home.is_there,
+            "memories": home.memories,
+            "proof": home.proof.to_string(),
+        })
+    });
+    let rows = homes.iter().map(|home| {
+        let memories = match home.memories {
+            1 => "1 memory".to_owned(),
+            number => format!("{number} memories"),
+        };
+        let state = if home.is_there {
+            "another worktree or clone"
+        } else {
+            "moved"
+        };
+        vec![
+            Cell::new(TextStyle::Strong, world.short_path(&home.project)),
+            Cell::plain(memories),
+            Cell::plain(state),
+            Cell::new(TextStyle::Quiet, home.proof.to_string()),
+        ]
+    });
+    print_note(match homes {
+        [] => "no memories of this project below another path",
+        _ => "tome rehome PATH gathers them here",
+    });
+    Answer::ending(
+        Outcome::found(!homes.is_empty()),
+        json!({ "former": former.collect::<Vec<Value>>() }),
+        Text::Table(rows.collect()),
+    )
 }
 
 impl World {

@@ -5,13 +5,13 @@ use std::process::Command;
 use serde_json::json;
 
 use super::args::ResumeArgs;
-use super::print::Printer;
+use super::print::{Answer, Reported, Text};
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
+use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::log::read;
 
-pub(super) fn run(args: &ResumeArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run(args: &ResumeArgs, world: &World) -> Reported<'static> {
     let file = world.log_named(&args.id)?;
     let head = read(&file)?.head;
     let Some(resume) = file.resume(&head) else {
@@ -28,22 +28,14 @@ pub(super) fn run(args: &ResumeArgs, world: &World, printer: &mut Printer) -> Co
             command.current_dir(cwd);
         }
         let status = command.status().map_err(|e| Error::io(resume.program, e))?;
-        return Ok(if status.success() {
-            Outcome::Done
-        } else {
-            Outcome::Nothing
-        });
+        return Answer::silent(Outcome::found(status.success()));
     }
     let line = resume.command_line();
-    if printer.is_json() {
-        printer.object(json!({
-            "program": resume.program,
-            "args": resume.args,
-            "cwd": resume.cwd,
-            "command": line,
-        }))?;
-    } else {
-        printer.line(&line)?;
-    }
-    Ok(Outcome::Done)
+    let json = json!({
+        "program": resume.program,
+        "args": resume.args,
+        "cwd": resume.cwd,
+        "command": line,
+    });
+    Answer::done(json, Text::Line(line))
 }

@@ -1,14 +1,15 @@
 //! `tome review`: what agents and other programs wrote since the person last accepted it.
 
+use std::io;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::args::ReviewArgs;
 use super::change::{ChangeOptions, as_json, carry_out};
-use super::print::{Printer, TextStyle, print_note};
+use super::print::{Answer, Json, Printer, Report, Reported, Text, TextStyle, print_note};
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
+use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::insight::review::{
     Item, Selection, accept, accepted_memories, annotate, attribute, observe, observe_store,
@@ -18,70 +19,58 @@ use crate::core::memory::Memory;
 use crate::core::memory::store::Store;
 use crate::core::text::display::format_ago;
 
-pub(super) fn run(args: &ReviewArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run<'a>(args: &ReviewArgs, world: &'a World) -> Reported<'a> {
     let stores = world.stores()?;
     let mut count = 0;
     for store in &stores {
         count += observe_store(&world.history, store, &world.moment)?.waiting;
     }
+    // Succeeds when nothing waits.
+    let outcome = Outcome::found(count == 0);
     if args.count {
-        return print_count(printer, count);
+        let json = json!({ "count": count });
+        return Answer::ending(outcome, json, Text::Line(count.to_string()));
     }
-    let mut waiting: Vec<(&Store, Vec<Item>)> = Vec::new();
-    for store in &stores {
-        waiting.push((store, queue(&world.history, store)?));
+    let mut waiting: Vec<Waiting> = Vec::new();
+    for store in stores {
+        let items = queue(&world.history, &store)?;
+        waiting.push(Waiting { store, items });
     }
     if count > 0 {
         world.attribute(&mut waiting);
     }
     if let [id, text] = args.note.as_slice() {
-        return note(world, printer, &waiting, (id, text));
+        return note(world, &waiting, id, text);
     }
     if !args.accept.is_empty() {
         let chosen = selection(&args.accept, &waiting)?;
-        return accept_chosen(world, printer, &waiting, &chosen);
+        return accept_chosen(world, &waiting, &chosen);
     }
     if !args.revert.is_empty() {
         let chosen = selection(&args.revert, &waiting)?;
-        return revert_chosen(world, printer, (&waiting, &chosen), args.dry_run);
+        return revert_chosen(world, &waiting, &chosen, args.dry_run);
     }
-    if printer.is_json() {
-        let items = waiting.iter().flat_map(|(store, items)| {
-            let items = items.iter();
-            items.map(|item| item_json(store, item))
-        });
-        printer.object(json!({ "items": items.collect::<Vec<Value>>() }))?;
-    } else {
-        print_items(world, printer, &waiting)?;
-    }
-    Ok(outcome(count))
+    Ok(Box::new(ReviewReport {
+        world,
+        outcome,
+        waiting,
+    }))
 }
 
-/// Succeeds when nothing waits.
-fn outcome(count: usize) -> Outcome {
-    match count {
-        0 => Outcome::Done,
-        _ => Outcome::Nothing,
-    }
-}
-
-fn print_count(printer: &mut Printer, count: usize) -> CommandResult {
-    if printer.is_json() {
-        printer.object(json!({ "count": count }))?;
-    } else {
-        printer.line(&count.to_string())?;
-    }
-    Ok(outcome(count))
+/// What waits for review in a store.
+struct Waiting {
+    store: Store,
+    items: Vec<Item>,
 }
 
 /// The selection with these ids, if each of them names something that waits.
-fn selection(ids: &[String], waiting: &[(&Store, Vec<Item>)]) -> Result<Selection, Failure> {
+fn selection(ids: &[String], waiting: &[Waiting]) -> Result<Selection, Failure> {
     if ids.iter().any(|id| id == "all") {
         return Ok(Selection::All);
     }
     let items: Vec<Item> = waiting
         .iter()
-        .flat_map(|(_, items)| items.clone())
+        .flat_map(|waiting| waiting.items.clone())
         .collect();
     let mut wanted = ids.to_vec();
     // The session of an item may be known only from the logs.
@@ -100,74 +89,102 @@ fn selection(ids: &[String], waiting: &[(&Store, Vec<Item>)]) -> Result<Selectio
     }
 }
 
-fn accept_chosen(
-    world: &World,
-    printer: &mut Printer,
-    waiting: &[(&Store, Vec<Item>)],
-    chosen: &Selection,
-) -> CommandResult {
-    let stores: Vec<&Store> = waiting.iter().map(|(store, _)| *store).collect();
+fn accept_chosen(world: &World, waiting: &[Waiting], chosen: &Selection) -> Reported<'static> {
+    let stores: Vec<&Store> = waiting.iter().map(|waiting| &waiting.store).collect();
     let by = (&world.author(), &world.moment);
     let records = accept(&world.history, &stores, chosen, by)?;
-    if printer.is_json() {
-        let accepted = accepted_memories(&records);
-        let changes: Vec<Value> = records.iter().map(as_json).collect();
-        printer.object(json!({ "success": true, "accepted": accepted, "changes": changes }))?;
-    } else if records.is_empty() {
-        print_note("nothing waits for review");
+    let changes: Vec<Value> = records.iter().map(as_json).collect();
+    print_note(if records.is_empty() {
+        "nothing waits for review"
     } else {
-        for record in &records {
-            printer.line(&record.message)?;
-        }
-        print_note("tome undo takes it back");
-    }
-    Ok(Outcome::Done)
+        "tome undo takes it back"
+    });
+    Answer::done(
+        json!({
+            "success": true,
+            "accepted": accepted_memories(&records),
+            "changes": changes,
+        }),
+        Text::Lines(records.into_iter().map(|record| record.message).collect()),
+    )
 }
 
 fn revert_chosen(
     world: &World,
-    printer: &mut Printer,
-    (waiting, chosen): (&[(&Store, Vec<Item>)], &Selection),
+    waiting: &[Waiting],
+    chosen: &Selection,
     dry_run: bool,
-) -> CommandResult {
-    let is_meant =
-        |(_, items): &&(&Store, Vec<Item>)| items.iter().any(|item| chosen.touches(item));
+) -> Reported<'static> {
     let stores: Vec<&Store> = waiting
         .iter()
-        .filter(is_meant)
-        .map(|(store, _)| *store)
+        .filter(|waiting| waiting.items.iter().any(|item| chosen.touches(item)))
+        .map(|waiting| &waiting.store)
         .collect();
     if stores.is_empty() {
         print_note("nothing waits for review");
-        return Ok(Outcome::Done);
+        return Answer::silent(Outcome::Done);
     }
     let roots: Vec<&Path> = stores.iter().map(|store| store.root().path()).collect();
     let options = ChangeOptions {
         dry_run,
-        layout: None,
-        extra: Value::Null,
+        ..ChangeOptions::default()
     };
-    carry_out(world, printer, options, &roots, || {
+    carry_out(world, options, &roots, || {
         plan_reverts(&world.history, &stores, chosen, &world.moment)
     })
 }
 
-fn note(
-    world: &World,
-    printer: &mut Printer,
-    waiting: &[(&Store, Vec<Item>)],
-    (id, text): (&str, &str),
-) -> CommandResult {
+fn note(world: &World, waiting: &[Waiting], id: &str, text: &str) -> Reported<'static> {
     let chosen = selection(&[id.to_owned()], waiting)?;
-    for (store, _) in waiting {
+    for Waiting { store, .. } in waiting {
         annotate(&world.history, store, (&chosen, text), &world.moment)?;
     }
-    if printer.is_json() {
-        printer.object(json!({ "success": true }))?;
-    } else {
-        printer.line(&format!("Noted: {text}"))?;
+    let json = json!({ "success": true });
+    Answer::done(json, Text::Line(format!("Noted: {text}")))
+}
+
+struct ReviewReport<'a> {
+    world: &'a World,
+    outcome: Outcome,
+    waiting: Vec<Waiting>,
+}
+
+impl ReviewReport<'_> {
+    /// Everything that waits, with its store.
+    fn items(&self) -> impl Iterator<Item = (&Store, &Item)> {
+        let waiting = self.waiting.iter();
+        waiting.flat_map(|waiting| waiting.items.iter().map(|item| (&waiting.store, item)))
     }
-    Ok(Outcome::Done)
+}
+
+impl Report for ReviewReport<'_> {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let items = self.items().map(|(store, item)| item_json(store, item));
+        Ok(json!({ "items": items.collect::<Vec<Value>>() }).into())
+    }
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        let mut items: Vec<(&Store, &Item)> = self.items().collect();
+        items.sort_by_key(|(_, item)| std::cmp::Reverse(item.time));
+        let now = self.world.moment.time.as_millisecond();
+        for (number, (store, item)) in items.iter().enumerate() {
+            if number > 0 {
+                printer.line("")?;
+            }
+            let name = format!("{}:{}", store.name(), item.path);
+            print_item(printer, &name, item, now)?;
+        }
+        print_note(if items.is_empty() {
+            "nothing waits for review"
+        } else {
+            "tome review --accept ID… or all, --revert ID… (an item or a hunk), --note ID TEXT"
+        });
+        Ok(())
+    }
+
+    fn outcome(&self) -> Outcome {
+        self.outcome
+    }
 }
 
 fn item_json(store: &Store, item: &Item) -> Value {
@@ -218,51 +235,27 @@ fn first_line(range: &std::ops::Range<usize>) -> usize {
     }
 }
 
-fn print_items(
-    world: &World,
-    printer: &mut Printer,
-    waiting: &[(&Store, Vec<Item>)],
-) -> Result<(), Failure> {
-    let mut items: Vec<(&Store, &Item)> = Vec::new();
-    for (store, all) in waiting {
-        items.extend(all.iter().map(|item| (*store, item)));
+fn print_item(printer: &mut Printer, name: &str, item: &Item, now: i64) -> io::Result<()> {
+    let heading = format!(
+        "{}  {}  {}",
+        printer.paint(TextStyle::Quiet, &item.id),
+        printer.paint(TextStyle::Strong, name),
+        printer.paint(TextStyle::Quiet, &summary(item, now)),
+    );
+    printer.styled_line(&heading)?;
+    for note in &item.notes {
+        printer.painted_line(TextStyle::Attention, &format!("note: {}", note.text))?;
     }
-    items.sort_by_key(|(_, item)| std::cmp::Reverse(item.time));
-    let now = world.moment.time.as_millisecond();
-    for (number, (store, item)) in items.iter().enumerate() {
-        if number > 0 {
-            printer.line("")?;
-        }
-        let name = format!("{}:{}", store.name(), item.path);
-        let heading = format!(
-            "{}  {}  {}",
-            printer.paint(TextStyle::Quiet, &item.id),
-            printer.paint(TextStyle::Strong, &name),
-            printer.paint(TextStyle::Quiet, &summary(item, now)),
-        );
-        printer.styled_line(&heading)?;
-        for note in &item.notes {
-            let text = printer.paint(TextStyle::Attention, &format!("note: {}", note.text));
-            printer.styled_line(&text)?;
-        }
-        for hunk in &item.hunks {
-            printer.diff(&format!(
-                "@@ -{},{} +{},{} @@ {}\n{}",
-                first_line(&hunk.old),
-                hunk.old.len(),
-                first_line(&hunk.new),
-                hunk.new.len(),
-                hunk.id,
-                hunk.text
-            ))?;
-        }
-    }
-    if items.is_empty() {
-        print_note("nothing waits for review");
-    } else {
-        print_note(
-            "tome review --accept ID… or all, --revert ID… (an item or a hunk), --note ID TEXT",
-        );
+    for hunk in &item.hunks {
+        printer.diff(&format!(
+            "@@ -{},{} +{},{} @@ {}\n{}",
+            first_line(&hunk.old),
+            hunk.old.len(),
+            first_line(&hunk.new),
+            hunk.new.len(),
+            hunk.id,
+            hunk.text
+        ))?;
     }
     Ok(())
 }
@@ -288,20 +281,18 @@ fn summary(item: &Item, now: i64) -> String {
 
 impl World {
     /// Joins items to the sessions that wrote them, as far as the logs show it.
-    fn attribute(&self, waiting: &mut [(&Store, Vec<Item>)]) {
+    fn attribute(&self, waiting: &mut [Waiting]) {
         let found = self.read_whole_corpus(|logs| {
-            let mut waiting: Vec<(&Store, Vec<Item>)> = waiting.to_vec();
-            for (store, items) in &mut waiting {
-                attribute(&logs.corpus, store.root().path(), items);
-            }
-            waiting
-                .into_iter()
-                .map(|(_, items)| items)
-                .collect::<Vec<_>>()
+            let items = waiting.iter().map(|Waiting { store, items }| {
+                let mut items = items.clone();
+                attribute(&logs.corpus, store.root().path(), &mut items);
+                items
+            });
+            items.collect::<Vec<Vec<Item>>>()
         });
         // Without logs, nobody is named.
-        for ((_, items), found) in waiting.iter_mut().zip(found.unwrap_or_default()) {
-            *items = found;
+        for (waiting, found) in waiting.iter_mut().zip(found.unwrap_or_default()) {
+            waiting.items = found;
         }
     }
 

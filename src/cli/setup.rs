@@ -69,6 +69,7 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
             )?
         }
     };
+    // People see the changes before they are asked; a JSON object says whether they were made.
     let is_json = printer.is_json();
     if !is_json {
         show(printer, &planned)?;
@@ -105,8 +106,8 @@ fn show_json(printer: &mut Printer, planned: &Plan, written: bool) -> Result<(),
         .iter()
         .map(|step| json!({ "path": step.path, "diff": step.diff() }))
         .collect();
-    printer.object(json!({ "steps": steps, "notes": planned.notes, "written": written }))?;
-    Ok(())
+    let json = json!({ "steps": steps, "notes": planned.notes, "written": written });
+    Ok(printer.object(json.into())?)
 }
 
 fn show(printer: &mut Printer, planned: &Plan) -> Result<(), Failure> {

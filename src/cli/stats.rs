@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 
+use super::Outcome;
 use super::args::StatsArgs;
 use super::corpus::{LogCorpus, ParsedLogFilter};
-use super::print::{Cell, Printer, TextStyle};
+use super::print::{Answer, Cell, Reported, Text, TextStyle};
 use super::world::World;
-use super::{CommandResult, Outcome};
 use crate::core::search::catalog::listings;
 use crate::core::search::index::{Corpus, Part};
 
@@ -23,23 +23,15 @@ struct Count {
     tools: u64,
 }
 
-pub(super) fn run(args: &StatsArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run(args: &StatsArgs, world: &World) -> Reported<'static> {
     let filter = world.parse_filter(&args.filter)?;
     let counts = world.read_corpus(|logs| counts(logs, &filter, world))?;
-    if printer.is_json() {
-        let list: Vec<Value> = counts
-            .iter()
-            .map(|(key, count)| as_json(key, count))
-            .collect();
-        printer.list("stats", list)?;
-    } else {
-        table(printer, &counts)?;
-    }
-    Ok(if counts.is_empty() {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+    let stats = counts.iter().map(|(key, count)| as_json(key, count));
+    Answer::ending(
+        Outcome::found(!counts.is_empty()),
+        json!({ "stats": stats.collect::<Vec<Value>>() }),
+        Text::Table(table(&counts)),
+    )
 }
 
 /// Counts over the logs that the filter allows, per agent and project.
@@ -86,7 +78,7 @@ fn messages(corpus: &Corpus) -> Vec<u64> {
     counts
 }
 
-fn table(printer: &mut Printer, counts: &BTreeMap<(&str, String), Count>) -> std::io::Result<()> {
+fn table(counts: &BTreeMap<(&str, String), Count>) -> Vec<Vec<Cell>> {
     let titles = [
         "AGENT",
         "PROJECT",
@@ -98,11 +90,7 @@ fn table(printer: &mut Printer, counts: &BTreeMap<(&str, String), Count>) -> std
         "TOOL TEXT",
         "OTHER",
     ];
-    let mut rows = vec![
-        titles
-            .map(|title| Cell::new(TextStyle::Quiet, title))
-            .to_vec(),
-    ];
+    let mut rows = vec![Cell::titles(titles)];
     for ((agent, project), count) in counts {
         let share = |part: u64| format!("{} %", (part * 100).checked_div(count.bytes).unwrap_or(0));
         let other = count.bytes.saturating_sub(count.words + count.tools);
@@ -118,7 +106,7 @@ fn table(printer: &mut Printer, counts: &BTreeMap<(&str, String), Count>) -> std
             Cell::number(TextStyle::Quiet, share(other)),
         ]);
     }
-    printer.table(&rows)
+    rows
 }
 
 fn megabytes(bytes: u64) -> String {

@@ -1,16 +1,18 @@
 //! `tome stores`: the stores that were found, and why.
 
+use std::io;
+
 use serde_json::{Value, json};
 
-use super::print::{Cell, Printer, TextStyle, print_error};
+use super::print::{Cell, Json, Printer, Report, Reported, TextStyle, print_error};
 use super::world::World;
-use super::{CommandResult, Outcome};
+use super::{Failure, Outcome};
 use crate::core::memory::discover::{
     Discovered, FoundStore, SearchedPlace, first_store, searched_places,
 };
 use crate::core::memory::layout::Layout;
 
-pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run(world: &World) -> Reported<'_> {
     let mut found = world.discovered()?;
     if !world.common.store.is_empty() {
         let asked = world.stores()?;
@@ -22,99 +24,97 @@ pub(super) fn run(world: &World, printer: &mut Printer) -> CommandResult {
             })
             .collect();
     }
-    if printer.is_json() {
-        printer.object(as_json(world, &found)?)?;
-    } else {
-        for refusal in &found.refusals {
-            print_error(&refusal.to_string());
-        }
-        for problem in &found.problems {
-            print_error(&problem.error.to_string());
-        }
-        if found.stores.is_empty() {
-            world.print_searched_places();
-        } else {
-            table(world, printer, &found.stores)?;
-        }
-    }
-    Ok(if found.stores.is_empty() {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+    Ok(Box::new(StoresReport { world, found }))
 }
 
-fn table(
-    world: &World,
-    printer: &mut Printer,
-    stores: &[FoundStore],
-) -> Result<(), super::Failure> {
-    let mut rows = vec![
-        [
+struct StoresReport<'a> {
+    world: &'a World,
+    found: Discovered,
+}
+
+impl Report for StoresReport<'_> {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let mut list = Vec::new();
+        for FoundStore { store, why } in &self.found.stores {
+            let memories = store.list()?;
+            let waiting = self.world.observe(store, &memories);
+            list.push(json!({
+                "name": store.name(),
+                "layout": store.layout(),
+                "root": store.root().path(),
+                "memories": memories.len(),
+                "waiting": waiting,
+                "why": why,
+            }));
+        }
+        let problems = self.found.problems.iter();
+        let problems = problems
+            .map(|problem| json!({ "root": problem.root, "error": problem.error.to_string() }));
+        let refused = self.found.refusals.iter().map(|refusal| {
+            json!({
+                "place": refusal.place,
+                "target": refusal.target,
+                "error": refusal.to_string(),
+            })
+        });
+        let json = json!({
+            "stores": list,
+            "problems": problems.collect::<Vec<Value>>(),
+            "refused": refused.collect::<Vec<Value>>(),
+            "cwd": self.world.environment.cwd,
+        });
+        Ok(json.into())
+    }
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        for refusal in &self.found.refusals {
+            print_error(&refusal.to_string());
+        }
+        for problem in &self.found.problems {
+            print_error(&problem.error.to_string());
+        }
+        if self.found.stores.is_empty() {
+            self.world.print_searched_places();
+            return Ok(());
+        }
+        let titles = [
             "NAME",
             "LAYOUT",
             "MEMORIES",
             "TO REVIEW",
             "ROOT",
             "FOUND AS",
-        ]
-        .map(|title| Cell::new(TextStyle::Quiet, title))
-        .to_vec(),
-    ];
-    for FoundStore { store, why } in stores {
-        let (count, role, waiting) = match store.list() {
-            Ok(memories) => {
-                let waiting = world.observe(store, &memories);
-                (memories.len().to_string(), TextStyle::Plain, waiting)
-            }
-            Err(_) => ("unreadable".to_owned(), TextStyle::Attention, 0),
-        };
-        let waiting = match waiting {
-            0 => Cell::number(TextStyle::Quiet, "–".to_owned()),
-            count => Cell::number(TextStyle::Attention, count.to_string()),
-        };
-        rows.push(vec![
-            Cell::new(TextStyle::Strong, store.name()),
-            Cell::plain(store.layout().name()),
-            Cell::number(role, count),
-            waiting,
-            Cell::plain(world.short_path(store.root().path())),
-            Cell::new(TextStyle::Quiet, why),
-        ]);
+        ];
+        let mut rows = vec![Cell::titles(titles)];
+        rows.extend(self.found.stores.iter().map(|found| row(found, self.world)));
+        printer.table(&rows)
     }
-    Ok(printer.table(&rows)?)
+
+    fn outcome(&self) -> Outcome {
+        Outcome::found(!self.found.stores.is_empty())
+    }
 }
 
-fn as_json(world: &World, found: &Discovered) -> Result<Value, super::Failure> {
-    let mut list = Vec::new();
-    for FoundStore { store, why } in &found.stores {
-        let memories = store.list()?;
-        let waiting = world.observe(store, &memories);
-        list.push(json!({
-            "name": store.name(),
-            "layout": store.layout(),
-            "root": store.root().path(),
-            "memories": memories.len(),
-            "waiting": waiting,
-            "why": why,
-        }));
-    }
-    let problems: Vec<Value> = found
-        .problems
-        .iter()
-        .map(|problem| json!({ "root": problem.root, "error": problem.error.to_string() }))
-        .collect();
-    let refused: Vec<Value> = found
-        .refusals
-        .iter()
-        .map(|refusal| json!({ "place": refusal.place, "target": refusal.target, "error": refusal.to_string() }))
-        .collect();
-    Ok(json!({
-        "stores": list,
-        "problems": problems,
-        "refused": refused,
-        "cwd": world.environment.cwd,
-    }))
+fn row(FoundStore { store, why }: &FoundStore, world: &World) -> Vec<Cell> {
+    let (count, waiting) = match store.list() {
+        Ok(memories) => (
+            Cell::number(TextStyle::Plain, memories.len().to_string()),
+            world.observe(store, &memories),
+        ),
+        Err(_) => (Cell::number(TextStyle::Attention, "unreadable"), 0),
+    };
+    let waiting = match waiting {
+        0 => Cell::number(TextStyle::Quiet, "–"),
+        count => Cell::number(TextStyle::Attention, count.to_string()),
+    };
+    vec![
+        Cell::new(TextStyle::Strong, store.name()),
+        Cell::plain(store.layout().name()),
+        count,
+        waiting,
+        Cell::plain(world.short_path(store.root().path())),
+        Cell::new(TextStyle::Quiet, why),
+    ]
 }
 
 impl World {

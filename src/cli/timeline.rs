@@ -1,12 +1,16 @@
 //! `tome toc`, `tome events`, `tome grip`, `tome teleport`: what happened, from years down to lines.
 
+use std::io;
+
 use serde_json::{Value, json};
 
 use super::args::{EventsArgs, GripArgs, TeleportArgs, TocArgs};
 use super::corpus::LogCorpus;
-use super::print::{Printer, TextStyle as Paint};
+use super::print::{
+    Answer, Json, Printer, Report, Reported, Text, TextStyle as Paint, print_error,
+};
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
+use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::insight::promote::grip_in_memories;
 use crate::core::insight::timeline::grip::{Grip, GripState};
@@ -15,6 +19,7 @@ use crate::core::insight::timeline::node::NodeId;
 use crate::core::insight::timeline::{
     Node, Records, Timeline, directory, events_between, expand, log_named, sessions_of, summarizer,
 };
+use crate::core::memory::layout::events::TimeSpan;
 use crate::core::search::MemoryTexts;
 use crate::core::text::display::safe_line;
 use crate::core::text::time::{self, Edge};
@@ -60,64 +65,69 @@ fn in_scope(logs: &LogCorpus<'_>) -> Vec<bool> {
         .collect()
 }
 
-pub(super) fn toc(args: &TocArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn toc(args: &TocArgs, world: &World) -> Reported<'static> {
     let records = if args.rebuild {
         Records::Rebuild
     } else {
         Records::Use
     };
-    if let Some(id) = &args.log {
-        let node = world.read_corpus(|logs| {
+    let nodes = if let Some(id) = &args.log {
+        world.read_corpus(|logs| {
             let number = log_named(&logs.corpus, id)?;
             let none = world.no_timeline();
             let timeline = none.refresh(&logs.corpus, |log| log == number, records);
-            Ok::<_, Error>(timeline.sessions().pop())
-        })??;
-        return print_node(node.as_ref(), id, printer);
-    }
-    if let Some(id) = &args.node {
+            Ok::<_, Error>(timeline.sessions().pop().into_iter().collect())
+        })??
+    } else if let Some(id) = &args.node {
         let node: NodeId = id
             .parse()
             .map_err(|e| Failure::Usage(format!("{id}: {e}")))?;
         let found = world.read_corpus(|logs| world.timeline(logs, records).node(&node))?;
-        return print_node(found.as_ref(), id, printer);
-    }
-    let nodes = world.read_corpus(|logs| {
-        let timeline = world.timeline(logs, records);
-        match args.level {
-            Some(level) => timeline.nodes(level.into()),
-            None => timeline.root(),
-        }
-    })?;
-    if printer.is_json() {
-        let nodes: Vec<Value> = nodes.iter().map(node_json).collect();
-        printer.list("nodes", nodes)?;
+        found.into_iter().collect()
     } else {
-        for (at, node) in nodes.iter().enumerate() {
+        world.read_corpus(|logs| {
+            let timeline = world.timeline(logs, records);
+            match args.level {
+                Some(level) => timeline.nodes(level.into()),
+                None => timeline.root(),
+            }
+        })?
+    };
+    let asked = args.log.clone().or_else(|| args.node.clone());
+    Ok(Box::new(TocReport { nodes, asked }))
+}
+
+/// Nodes of the timeline, or the one that was asked for.
+struct TocReport {
+    nodes: Vec<Node>,
+    asked: Option<String>,
+}
+
+impl Report for TocReport {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let mut nodes = self.nodes.iter().map(node_json);
+        Ok(match self.asked {
+            Some(_) => json!({ "node": nodes.next() }).into(),
+            None => Json::list("nodes", nodes),
+        })
+    }
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        for (at, node) in self.nodes.iter().enumerate() {
             if at > 0 {
                 printer.line("")?;
             }
             show(node, printer)?;
         }
+        if let (Some(id), []) = (&self.asked, self.nodes.as_slice()) {
+            print_error(&safe_line(&format!("nothing happened in {id}")));
+        }
+        Ok(())
     }
-    Ok(if nodes.is_empty() {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
-}
 
-fn print_node(node: Option<&Node>, id: &str, printer: &mut Printer) -> CommandResult {
-    match node {
-        Some(node) if printer.is_json() => printer.object(json!({ "node": node_json(node) }))?,
-        Some(node) => show(node, printer)?,
-        None if printer.is_json() => printer.object(json!({ "node": null }))?,
-        None => super::print::print_error(&safe_line(&format!("nothing happened in {id}"))),
+    fn outcome(&self) -> Outcome {
+        Outcome::found(!self.nodes.is_empty())
     }
-    Ok(match node {
-        Some(_) => Outcome::Done,
-        None => Outcome::Nothing,
-    })
 }
 
 fn short_stamp(time: i64) -> String {
@@ -125,18 +135,17 @@ fn short_stamp(time: i64) -> String {
     time.strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-fn show(node: &Node, printer: &mut Printer) -> Result<(), Failure> {
+fn show(node: &Node, printer: &mut Printer) -> io::Result<()> {
     const MOST_FILES: usize = 8;
-    let title = printer.paint(Paint::Strong, &node.title);
-    printer.styled_line(&title)?;
+    printer.painted_line(Paint::Strong, &node.title)?;
     let mut place = format!("{} – {}  ", short_stamp(node.from), short_stamp(node.to));
     match (&node.log, node.lines) {
         (Some(log), Some((first, last))) => place.push_str(&format!("{log}#L{first}-{last}")),
         _ => place.push_str(&node.id),
     }
-    printer.styled_line(&printer.paint(Paint::Quiet, &place))?;
+    printer.painted_line(Paint::Quiet, &place)?;
     if node.log.is_some() {
-        printer.styled_line(&printer.paint(Paint::Quiet, &node.id))?;
+        printer.painted_line(Paint::Quiet, &node.id)?;
     }
     if let Some(note) = &node.note {
         printer.line(&format!("  {note}"))?;
@@ -179,37 +188,51 @@ fn show(node: &Node, printer: &mut Printer) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn events(args: &EventsArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn events(args: &EventsArgs, world: &World) -> Reported<'static> {
     let from = world.parse_time(args.from.as_deref(), Edge::Start)?;
     let to = world.parse_time(args.to.as_deref(), Edge::End)?;
-    let span = (from.unwrap_or(i64::MIN), to.unwrap_or(i64::MAX));
-    let (rows, has_more) = world.read_corpus(|logs| {
+    let span = TimeSpan {
+        from: from.unwrap_or(i64::MIN),
+        to: to.unwrap_or(i64::MAX),
+        limit: args.limit,
+    };
+    let (events, has_more) = world.read_corpus(|logs| {
         let wanted = in_scope(logs);
-        let (found, has_more) = events_between(&logs.corpus, |log| wanted[log], span, args.limit);
-        let rows: Vec<Value> = found
+        let (found, has_more) = events_between(&logs.corpus, |log| wanted[log], span);
+        let events: Vec<Value> = found
             .iter()
             .map(|found| event_json(found.agent, &found.log, &found.event))
             .collect();
-        (rows, has_more)
+        (events, has_more)
     })?;
-    let is_empty = rows.is_empty();
-    if printer.is_json() {
-        printer.object(json!({ "events": rows, "has_more": has_more }))?;
-    } else {
-        show_events(&rows, printer)?;
-        if has_more {
+    Ok(Box::new(EventsReport { events, has_more }))
+}
+
+struct EventsReport {
+    events: Vec<Value>,
+    has_more: bool,
+}
+
+impl Report for EventsReport {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        Ok(json!({ "events": self.events, "has_more": self.has_more }).into())
+    }
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        show_events(&self.events, printer)?;
+        if self.has_more {
             printer.line("There are more; raise --limit, or start later with --from.")?;
         }
+        Ok(())
     }
-    Ok(if is_empty {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+
+    fn outcome(&self) -> Outcome {
+        Outcome::found(!self.events.is_empty())
+    }
 }
 
 /// Prints an event on a line of its own.
-fn show_events(rows: &[Value], printer: &mut Printer) -> Result<(), Failure> {
+fn show_events(rows: &[Value], printer: &mut Printer) -> io::Result<()> {
     const LONGEST: usize = 160;
     for row in rows {
         let text = |name: &str| row[name].as_str().unwrap_or_default();
@@ -225,53 +248,62 @@ fn show_events(rows: &[Value], printer: &mut Printer) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn grip(args: &GripArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn grip(args: &GripArgs, world: &World) -> Reported<'static> {
     let found = world.read_whole_corpus(|logs| {
-        let grip = world.find_grip(logs, &args.id);
-        let expanded = grip.as_ref().map(|grip| {
-            let expanded = expand(&logs.corpus, grip, args.before, args.after);
-            (grip, expanded.state, grip_json(Some((grip, &expanded))))
-        });
-        expanded.map(|(grip, state, shown)| (grip.clone(), state, shown))
+        let grip = world.find_grip(logs, &args.id)?;
+        let expanded = expand(&logs.corpus, &grip, args.before, args.after);
+        Some(GripReport {
+            json: grip_json(Some((&grip, &expanded))),
+            state: expanded.state,
+            grip,
+        })
     })?;
-    let Some((grip, state, shown)) = found else {
-        if printer.is_json() {
-            printer.object(grip_json(None))?;
-        } else {
+    match found {
+        Some(report) => Ok(Box::new(report)),
+        None => {
             let unknown = format!("no grip {} is known; tome toc --json lists them", args.id);
-            super::print::print_error(&safe_line(&unknown));
-        }
-        return Ok(Outcome::Nothing);
-    };
-    if printer.is_json() {
-        printer.object(shown)?;
-        return Ok(Outcome::Done);
-    }
-    let heading = format!("{}  {}", grip.citation(), short_stamp(grip.timestamp));
-    printer.styled_line(&printer.paint(Paint::Strong, &heading))?;
-    printer.line(&format!("  {}", grip.excerpt))?;
-    match state {
-        GripState::Current => {}
-        GripState::Changed => {
-            printer.line(
-                "The log has other text in these lines now; the words above are the kept ones.",
-            )?;
-        }
-        GripState::Gone => {
-            printer.line("The log is gone; the words above are what was kept of it.")?;
+            let unknown = Text::Error(safe_line(&unknown));
+            Answer::ending(Outcome::Nothing, grip_json(None), unknown)
         }
     }
-    if state == GripState::Current {
-        printer.line("")?;
-        for part in ["before", "excerpt", "after"] {
-            let rows = shown[part].as_array();
-            show_events(rows.map_or(&[], Vec::as_slice), printer)?;
-        }
-    }
-    Ok(Outcome::Done)
 }
 
-pub(super) fn teleport(args: &TeleportArgs, world: &World, printer: &mut Printer) -> CommandResult {
+struct GripReport {
+    grip: Grip,
+    state: GripState,
+    json: Value,
+}
+
+impl Report for GripReport {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        Ok(self.json.clone().into())
+    }
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        let grip = &self.grip;
+        let heading = format!("{}  {}", grip.citation(), short_stamp(grip.timestamp));
+        printer.painted_line(Paint::Strong, &heading)?;
+        printer.line(&format!("  {}", grip.excerpt))?;
+        match self.state {
+            GripState::Current => {
+                printer.line("")?;
+                for part in ["before", "excerpt", "after"] {
+                    let rows = self.json[part].as_array();
+                    show_events(rows.map_or(&[], Vec::as_slice), printer)?;
+                }
+                Ok(())
+            }
+            GripState::Changed => printer.line(
+                "The log has other text in these lines now; the words above are the kept ones.",
+            ),
+            GripState::Gone => {
+                printer.line("The log is gone; the words above are what was kept of it.")
+            }
+        }
+    }
+}
+
+pub(super) fn teleport(args: &TeleportArgs, world: &World) -> Reported<'static> {
     let query = args.query.join(" ");
     if query.trim().is_empty() {
         return Err(Failure::Usage("query parameter is required".to_owned()));
@@ -280,20 +312,16 @@ pub(super) fn teleport(args: &TeleportArgs, world: &World, printer: &mut Printer
         let timeline = world.timeline(logs, Records::Use);
         timeline.teleport(&query, args.limit)
     })?;
-    if printer.is_json() {
-        let results: Vec<Value> = found
-            .iter()
-            .map(|found| json!({ "node": found.node, "grips": found.grips, "score": found.score }))
-            .collect();
-        printer.object(json!({ "query": query, "results": results }))?;
-    } else {
-        for found in &found {
-            printer.line(&format!("{}  {}", found.node, found.grips.join(" ")))?;
-        }
-    }
-    Ok(if found.is_empty() {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+    let results = found
+        .iter()
+        .map(|found| json!({ "node": found.node, "grips": found.grips, "score": found.score }));
+    let lines = found
+        .iter()
+        .map(|found| format!("{}  {}", found.node, found.grips.join(" ")));
+    let lines: Vec<String> = lines.collect();
+    Answer::ending(
+        Outcome::found(!found.is_empty()),
+        json!({ "query": query, "results": results.collect::<Vec<Value>>() }),
+        Text::Lines(lines),
+    )
 }

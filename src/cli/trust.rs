@@ -6,16 +6,16 @@ use std::path::Path;
 use serde_json::json;
 
 use super::args::TrustArgs;
-use super::print::{Printer, print_note};
+use super::print::{Answer, Reported, Text, print_note};
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
+use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::disk::trust::{Trust, real_path, with_trusted};
 use crate::core::memory::config::expand;
 use crate::setup::{FileStep, replace};
 
-pub(super) fn run(args: &TrustArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run(args: &TrustArgs, world: &World) -> Reported<'static> {
     let asked = expand(&args.path, &world.environment.home, &world.environment.cwd);
     let real = real_path(&asked);
     let trust = if args.remove {
@@ -46,36 +46,25 @@ pub(super) fn run(args: &TrustArgs, world: &World, printer: &mut Printer) -> Com
             .map_err(|what| Error::refused(path.display().to_string(), what))?,
     };
     let Some(after) = edited else {
-        let what = match trust {
-            Trust::Give => "is trusted already",
-            Trust::Take => "is not trusted",
+        let (what, outcome) = match trust {
+            Trust::Give => ("is trusted already", Outcome::Done),
+            Trust::Take => ("is not trusted", Outcome::Nothing),
         };
-        if printer.is_json() {
-            printer.object(json!({ "path": real, "settings": path, "diff": "" }))?;
-        } else {
-            printer.line(&format!("{} {what}", world.short_path(&real)))?;
-        }
-        return Ok(match trust {
-            Trust::Give => Outcome::Done,
-            Trust::Take => Outcome::Nothing,
-        });
+        let json = json!({ "path": real, "settings": path, "diff": "" });
+        let line = format!("{} {what}", world.short_path(&real));
+        return Answer::ending(outcome, json, Text::Line(line));
     };
     let step = FileStep {
         path: path.clone(),
         before,
         after: Some(after),
     };
-    if printer.is_json() {
-        printer.object(json!({ "path": real, "settings": path, "diff": step.diff() }))?;
-    } else {
-        printer.diff(&step.diff())?;
+    if !args.dry_run {
+        replace(&path, step.after.as_deref().unwrap_or_default())?;
+        if trust == Trust::Give {
+            print_note(&format!("tome trust {} --remove undoes this", args.path));
+        }
     }
-    if args.dry_run {
-        return Ok(Outcome::Done);
-    }
-    replace(&path, step.after.as_deref().unwrap_or_default())?;
-    if trust == Trust::Give {
-        print_note(&format!("tome trust {} --remove undoes this", args.path));
-    }
-    Ok(Outcome::Done)
+    let json = json!({ "path": real, "settings": path, "diff": step.diff() });
+    Answer::done(json, Text::Diff(step.diff()))
 }

@@ -1,5 +1,6 @@
 //! `tome why`: which session and message wrote a memory, and the user's words before that.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::args::WhyArgs;
 use super::corpus::LogCorpus;
-use super::print::{Printer, TextStyle, print_note};
+use super::print::{Json, Printer, Report, Reported, TextStyle, print_note};
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
+use super::{Failure, Outcome, change};
 use crate::core::Error;
 use crate::core::change::history::Record;
 use crate::core::insight::review::{
@@ -22,16 +23,22 @@ use crate::core::text::display::{format_age, safe_line};
 /// How many of the calls that wrote a whole file are shown.
 const MOST: usize = 10;
 
-pub(super) fn run(args: &WhyArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn run<'a>(args: &'a WhyArgs, world: &'a World) -> Reported<'a> {
     if let Some(session) = &args.session {
-        return show_session(session, world, printer);
+        return touched_by(session, world);
     }
     let reference = args.reference.as_deref().unwrap_or_default();
     let (store, citation) = world.store_holding(reference)?;
     let document = store.read(&citation.path)?;
     let text = document.lossy();
     let path = store.rules().file_of(&citation.path);
-    let (mut reasons, mut changes) = (Vec::new(), Vec::new());
+    let mut report = WhyReport {
+        world,
+        store: store.name().to_owned(),
+        path: document.path.clone(),
+        reasons: Vec::new(),
+        changes: Vec::new(),
+    };
     if let CitedPart::Lines(range) = &citation.part {
         let all = (1..).zip(text.lines());
         let (numbers, lines): (Vec<usize>, Vec<&str>) =
@@ -42,38 +49,71 @@ pub(super) fn run(args: &WhyArgs, world: &World, printer: &mut Printer) -> Comma
         })?;
         for (number, source) in numbers.into_iter().zip(sources?) {
             match source.map(Arc::unwrap_or_clone) {
-                Some(LineSource::Call(reason)) => reasons.push((Some(number), reason)),
-                Some(LineSource::Change(record)) => changes.push((number, record)),
+                Some(LineSource::Call(reason)) => report.reasons.push((Some(number), reason)),
+                Some(LineSource::Change(record)) => report.changes.push((number, record)),
                 None => {}
             }
         }
     } else if citation.part == CitedPart::Whole {
         let file = store.root().absolute(&path);
         let found = world.read_whole_corpus(|logs| writing_calls(logs, &file))?;
+        let reasons = &mut report.reasons;
         reasons.extend(found.into_iter().map(|reason| (None, reason)));
     }
-    if printer.is_json() {
-        let list = reasons.iter().map(|(line, reason)| as_json(reason, *line));
-        let recorded: Vec<Value> = changes
-            .iter()
-            .map(|(line, record)| json!({ "line": line, "change": super::change::as_json(record) }))
-            .collect();
-        printer.object(json!({
-            "store": store.name(),
-            "path": document.path,
-            "calls": list.collect::<Vec<Value>>(),
-            "changes": recorded,
-        }))?;
-    } else {
-        print_reasons(world, printer, &reasons)?;
-        print_changes(world, printer, &changes)?;
-    }
-    Ok(if reasons.is_empty() && changes.is_empty() {
+    if report.reasons.is_empty() && report.changes.is_empty() {
         print_note("no log and no recorded change tells who wrote this");
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+    }
+    Ok(Box::new(report))
+}
+
+struct WhyReport<'a> {
+    world: &'a World,
+    store: String,
+    path: String,
+    /// The calls that wrote the memory, with the line if lines are asked about.
+    reasons: Vec<(Option<usize>, Reason)>,
+    /// The recorded changes that wrote lines.
+    changes: Vec<(usize, Record)>,
+}
+
+impl Report for WhyReport<'_> {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let calls = self.reasons.iter();
+        let calls = calls.map(|(line, reason)| as_json(reason, *line));
+        let changes = self.changes.iter();
+        let changes = changes
+            .map(|(line, record)| json!({ "line": line, "change": change::as_json(record) }));
+        let json = json!({
+            "store": self.store,
+            "path": self.path,
+            "calls": calls.collect::<Vec<Value>>(),
+            "changes": changes.collect::<Vec<Value>>(),
+        });
+        Ok(json.into())
+    }
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        let now = self.world.moment.time.as_millisecond();
+        for (line, reason) in &self.reasons {
+            print_reason(printer, *line, reason, now)?;
+        }
+        for (line, record) in &self.changes {
+            let origin = record.origin.as_ref();
+            let session = origin.map(|origin| format!(", session {}", origin.session));
+            printer.line(&format!(
+                "line {line}: {} ({}{}), {}",
+                record.message,
+                record.author.who,
+                session.unwrap_or_default(),
+                format_age(record.time, now),
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome::found(!self.reasons.is_empty() || !self.changes.is_empty())
+    }
 }
 
 /// The calls that wrote or deleted a file, newest first.
@@ -108,62 +148,35 @@ fn as_json(reason: &Reason, line: Option<usize>) -> Value {
     })
 }
 
-fn print_reasons(
-    world: &World,
+fn print_reason(
     printer: &mut Printer,
-    reasons: &[(Option<usize>, Reason)],
-) -> Result<(), Failure> {
-    let now = world.moment.time.as_millisecond();
-    for (line, reason) in reasons {
-        let line = line.map(|line| format!("line {line}: "));
-        let line = line.unwrap_or_default();
-        let citation = printer.paint(TextStyle::Strong, &reason.cite(reason.line));
-        let age = format_age(reason.time.unwrap_or(0), now);
-        let what = printer.paint(
-            TextStyle::Quiet,
-            &format!(
-                "{} {}  {age}  {}",
-                reason.tool,
-                reason.usage.name(),
-                reason.title
-            ),
-        );
-        printer.styled_line(&format!("{line}{citation}  {what}"))?;
-        if let Some((line, words)) = &reason.words {
-            const SHOWN: usize = 300;
-            let words: String = safe_line(words).chars().take(SHOWN).collect();
-            printer.line(&format!("  you had said: {words}"))?;
-            let at = printer.paint(TextStyle::Quiet, &format!("  {}", reason.cite(*line)));
-            printer.styled_line(&at)?;
-        }
+    line: Option<usize>,
+    reason: &Reason,
+    now: i64,
+) -> io::Result<()> {
+    const SHOWN: usize = 300;
+    let line = line.map(|line| format!("line {line}: "));
+    let line = line.unwrap_or_default();
+    let citation = printer.paint(TextStyle::Strong, &reason.cite(reason.line));
+    let age = format_age(reason.time.unwrap_or(0), now);
+    let what = format!(
+        "{} {}  {age}  {}",
+        reason.tool,
+        reason.usage.name(),
+        reason.title
+    );
+    let what = printer.paint(TextStyle::Quiet, &what);
+    printer.styled_line(&format!("{line}{citation}  {what}"))?;
+    if let Some((line, words)) = &reason.words {
+        let words: String = safe_line(words).chars().take(SHOWN).collect();
+        printer.line(&format!("  you had said: {words}"))?;
+        printer.painted_line(TextStyle::Quiet, &format!("  {}", reason.cite(*line)))?;
     }
     Ok(())
 }
 
-fn print_changes(
-    world: &World,
-    printer: &mut Printer,
-    changes: &[(usize, Record)],
-) -> Result<(), Failure> {
-    let now = world.moment.time.as_millisecond();
-    for (line, record) in changes {
-        let session = record
-            .origin
-            .as_ref()
-            .map(|origin| format!(", session {}", origin.session));
-        printer.line(&format!(
-            "line {line}: {} ({}{}), {}",
-            record.message,
-            record.author.who,
-            session.unwrap_or_default(),
-            format_age(record.time, now),
-        ))?;
-    }
-    Ok(())
-}
-
-/// Shows which memories a session touched.
-fn show_session(session: &str, world: &World, printer: &mut Printer) -> CommandResult {
+/// Reports which memories a session touched.
+fn touched_by<'a>(session: &'a str, world: &'a World) -> Reported<'a> {
     let stores = world.stores()?;
     let roots: Vec<&Path> = stores.iter().map(|store| store.root().path()).collect();
     let found = world.read_whole_corpus(|LogCorpus { corpus, .. }| {
@@ -180,21 +193,38 @@ fn show_session(session: &str, world: &World, printer: &mut Printer) -> CommandR
     let Some(touched) = found else {
         return Err(Error::not_found(format!("session {session}")).into());
     };
-    if printer.is_json() {
-        let list: Vec<Value> = touched.iter().map(|one| as_json(one, None)).collect();
-        printer.object(json!({ "session": session, "files": list }))?;
-    } else {
-        for one in &touched {
-            let name = world.short_path(&one.file);
+    Ok(Box::new(SessionReport {
+        world,
+        session,
+        touched,
+    }))
+}
+
+/// The memories that a session touched.
+struct SessionReport<'a> {
+    world: &'a World,
+    session: &'a str,
+    touched: Vec<Reason>,
+}
+
+impl Report for SessionReport<'_> {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let files: Vec<Value> = self.touched.iter().map(|one| as_json(one, None)).collect();
+        Ok(json!({ "session": self.session, "files": files }).into())
+    }
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        for one in &self.touched {
+            let name = self.world.short_path(&one.file);
             let what = printer.paint(TextStyle::Quiet, &one.cite(one.line));
             let usage = printer.paint(TextStyle::Strong, one.usage.name());
             let name = printer.paint(TextStyle::Plain, &name);
             printer.styled_line(&format!("{usage}  {name}  {what}"))?;
         }
+        Ok(())
     }
-    Ok(if touched.is_empty() {
-        Outcome::Nothing
-    } else {
-        Outcome::Done
-    })
+
+    fn outcome(&self) -> Outcome {
+        Outcome::found(!self.touched.is_empty())
+    }
 }

@@ -6,11 +6,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::args::{AppendArgs, ContentFlags, DeleteArgs, PatchArgs, RenameArgs, WriteArgs};
+use super::args::{
+    AppendArgs, ChangeFlags, ContentFlags, DeleteArgs, PatchArgs, RenameArgs, WriteArgs,
+};
 use super::change::{ChangeOptions, carry_out};
-use super::print::Printer;
+use super::print::{Answer, Reported, Text};
 use super::world::World;
-use super::{CommandResult, Failure, Outcome};
+use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::change::{ChangeContext, ChangeRequest, events, plan, plan_move};
 use crate::core::disk::revision::Revision;
@@ -26,14 +28,44 @@ impl World {
             expected,
         }
     }
+
+    /// Returns the store of an existing memory, and the path of the memory in it.
+    pub(super) fn memory_named(&self, reference: &str) -> Result<(Store, String), Failure> {
+        let (store, citation) = self.store_holding(reference)?;
+        Ok((store, whole_file(citation)?))
+    }
+
+    /// Returns the store of an existing or new memory, and the path of the memory in it.
+    pub(super) fn new_memory_named(&self, reference: &str) -> Result<(Store, String), Failure> {
+        let (store, citation) = self.store_for_new(reference)?;
+        Ok((store, whole_file(citation)?))
+    }
+
+    /// Changes one store; `extra` are further fields of the JSON answer.
+    pub(super) fn change_store(
+        &self,
+        store: &Store,
+        request: &ChangeRequest,
+        flags: &ChangeFlags,
+        extra: Value,
+    ) -> Reported<'static> {
+        let context = self.change_context(flags.expect);
+        let how = ChangeOptions {
+            dry_run: flags.dry_run,
+            layout: Some(store.layout()),
+            extra,
+            ..ChangeOptions::default()
+        };
+        carry_out(self, how, &[store.root().path()], || {
+            plan(store, request, &context)
+        })
+    }
 }
 
-/// Rejects a reference to a part of a file: changes apply to a whole file.
-pub(super) fn reject_part(
-    (store, citation): (Store, Citation),
-) -> Result<(Store, Citation), Failure> {
+/// Returns the path of a whole file, which changes apply to.
+fn whole_file(citation: Citation) -> Result<String, Failure> {
     if citation.part == CitedPart::Whole {
-        return Ok((store, citation));
+        return Ok(citation.path);
     }
     Err(Failure::Usage(format!(
         "{citation}: a change applies to the whole file; give {} (patch changes a part of it)",
@@ -41,10 +73,10 @@ pub(super) fn reject_part(
     )))
 }
 
-pub(super) fn write(args: &WriteArgs, world: &World, printer: &mut Printer) -> CommandResult {
-    let (store, citation) = reject_part(world.store_for_new(&args.path)?)?;
+pub(super) fn write(args: &WriteArgs, world: &World) -> Reported<'static> {
+    let (store, path) = world.new_memory_named(&args.path)?;
     let request = ChangeRequest::Write {
-        path: citation.path,
+        path,
         content: content(&args.content)?,
         fields: Fields {
             name: args.name.clone(),
@@ -54,24 +86,16 @@ pub(super) fn write(args: &WriteArgs, world: &World, printer: &mut Printer) -> C
             ..Fields::default()
         },
     };
-    let context = world.change_context(args.change.expect);
-    let how = ChangeOptions {
-        dry_run: args.change.dry_run,
-        layout: Some(store.layout()),
-        extra: Value::Null,
-    };
-    carry_out(world, printer, how, &[store.root().path()], || {
-        plan(&store, &request, &context)
-    })
+    world.change_store(&store, &request, &args.change, Value::Null)
 }
 
-pub(super) fn append(args: &AppendArgs, world: &World, printer: &mut Printer) -> CommandResult {
-    let (store, citation) = reject_part(world.store_for_new(&args.path)?)?;
+pub(super) fn append(args: &AppendArgs, world: &World) -> Reported<'static> {
+    let (store, path) = world.new_memory_named(&args.path)?;
     if store.layout() == Layout::Events {
-        return append_event(args, (&store, &citation.path), world, printer);
+        return append_event(args, world, &store, &path);
     }
     let request = ChangeRequest::Append {
-        path: citation.path,
+        path,
         entry: content(&args.content)?,
         fields: Fields {
             name: args.name.clone(),
@@ -81,47 +105,26 @@ pub(super) fn append(args: &AppendArgs, world: &World, printer: &mut Printer) ->
             tags: args.tag.clone(),
         },
     };
-    let context = world.change_context(args.change.expect);
-    let how = ChangeOptions {
-        dry_run: args.change.dry_run,
-        layout: Some(store.layout()),
-        extra: Value::Null,
-    };
-    carry_out(world, printer, how, &[store.root().path()], || {
-        plan(&store, &request, &context)
-    })
+    world.change_store(&store, &request, &args.change, Value::Null)
 }
 
 /// Appends an event; the content is an event as JSON, or its text.
-fn append_event(
-    args: &AppendArgs,
-    (store, path): (&Store, &str),
-    world: &World,
-    printer: &mut Printer,
-) -> CommandResult {
+fn append_event(args: &AppendArgs, world: &World, store: &Store, path: &str) -> Reported<'static> {
     let file = store.locate(path)?;
     let act = crate::core::memory::layout::Operation::Append;
     store.rules().allow(act, &file, store.root())?;
     let (event, identity) = event(args, world)?;
     if args.change.dry_run {
         let line = serde_json::to_string(&event).map_err(io::Error::from)?;
-        if printer.is_json() {
-            printer.object(json!({ "diff": format!("+{line}\n") }))?;
-        } else {
-            printer.line(&format!("+{line}"))?;
-        }
-        return Ok(Outcome::Done);
+        let json = json!({ "diff": format!("+{line}\n") });
+        return Answer::done(json, Text::Line(format!("+{line}")));
     }
     let message = match events::append(store, &world.history, &event, identity)? {
         events::AppendOutcome::New => format!("Event appended: {}", event.event_id),
         events::AppendOutcome::Known => format!("Event already recorded: {}", event.event_id),
     };
-    if printer.is_json() {
-        printer.object(json!({ "success": true, "message": message, "event": event }))?;
-    } else {
-        printer.line(&message)?;
-    }
-    Ok(Outcome::Done)
+    let json = json!({ "success": true, "message": message, "event": event });
+    Answer::done(json, Text::Line(message))
 }
 
 /// Returns the event of the arguments, with missing fields filled in.
@@ -167,8 +170,8 @@ fn event(args: &AppendArgs, world: &World) -> Result<(CapturedEvent, events::Ide
     Ok((event, identity))
 }
 
-pub(super) fn patch(args: &PatchArgs, world: &World, printer: &mut Printer) -> CommandResult {
-    let (store, citation) = reject_part(world.store_holding(&args.path)?)?;
+pub(super) fn patch(args: &PatchArgs, world: &World) -> Reported<'static> {
+    let (store, path) = world.memory_named(&args.path)?;
     let patches = match (&args.old, &args.new, &args.patches) {
         (Some(old), Some(new), _) => vec![Patch {
             old: old.clone(),
@@ -183,19 +186,12 @@ pub(super) fn patch(args: &PatchArgs, world: &World, printer: &mut Printer) -> C
     };
     let count = patches.len();
     let request = ChangeRequest::Patch {
-        path: citation.path,
+        path,
         patches,
         matching: Matching::Unique,
     };
-    let context = world.change_context(args.change.expect);
-    let how = ChangeOptions {
-        dry_run: args.change.dry_run,
-        layout: Some(store.layout()),
-        extra: json!({ "appliedCount": count }),
-    };
-    carry_out(world, printer, how, &[store.root().path()], || {
-        plan(&store, &request, &context)
-    })
+    let extra = json!({ "appliedCount": count });
+    world.change_store(&store, &request, &args.change, extra)
 }
 
 fn read_patches(file: &Path) -> Result<Vec<Patch>, Failure> {
@@ -219,11 +215,11 @@ fn read_patches(file: &Path) -> Result<Vec<Patch>, Failure> {
     })
 }
 
-pub(super) fn delete(args: &DeleteArgs, world: &World, printer: &mut Printer) -> CommandResult {
+pub(super) fn delete(args: &DeleteArgs, world: &World) -> Reported<'static> {
     let mut shared_store: Option<Store> = None;
     let mut paths = Vec::new();
     for path in &args.paths {
-        let (store, citation) = reject_part(world.store_holding(path)?)?;
+        let (store, file) = world.memory_named(path)?;
         if let Some(first) = &shared_store
             && first.root().path() != store.root().path()
         {
@@ -233,10 +229,10 @@ pub(super) fn delete(args: &DeleteArgs, world: &World, printer: &mut Printer) ->
             )));
         }
         shared_store = Some(store);
-        paths.push(citation.path);
+        paths.push(file);
     }
     let Some(store) = shared_store else {
-        return Ok(Outcome::Nothing);
+        return Answer::silent(Outcome::Nothing);
     };
     if args.change.expect.is_some() && paths.len() > 1 {
         return Err(Failure::Usage(
@@ -244,47 +240,30 @@ pub(super) fn delete(args: &DeleteArgs, world: &World, printer: &mut Printer) ->
         ));
     }
     let request = ChangeRequest::Delete { paths };
-    let context = world.change_context(args.change.expect);
-    let how = ChangeOptions {
-        dry_run: args.change.dry_run,
-        layout: Some(store.layout()),
-        extra: Value::Null,
-    };
-    carry_out(world, printer, how, &[store.root().path()], || {
-        plan(&store, &request, &context)
-    })
+    world.change_store(&store, &request, &args.change, Value::Null)
 }
 
-pub(super) fn rename(args: &RenameArgs, world: &World, printer: &mut Printer) -> CommandResult {
-    let (store, from) = reject_part(world.store_holding(&args.old)?)?;
+pub(super) fn rename(args: &RenameArgs, world: &World) -> Reported<'static> {
+    let (store, from) = world.memory_named(&args.old)?;
     let Ok(to) = args.new.parse::<Citation>();
-    let context = world.change_context(args.change.expect);
-    let how = ChangeOptions {
-        dry_run: args.change.dry_run,
-        layout: Some(store.layout()),
-        extra: Value::Null,
-    };
     let target = match &to.store {
         Some(_) => Some(world.store_for_new(&args.new)?.0),
         None => None,
     };
-    match target.filter(|target| target.root().path() != store.root().path()) {
-        Some(target) => {
-            let roots = [store.root().path(), target.root().path()];
-            carry_out(world, printer, how, &roots, || {
-                plan_move((&store, &from.path), (&target, &to.path), &context)
-            })
-        }
-        None => {
-            let request = ChangeRequest::Rename {
-                from: from.path.clone(),
-                to: to.path,
-            };
-            carry_out(world, printer, how, &[store.root().path()], || {
-                plan(&store, &request, &context)
-            })
-        }
+    if let Some(target) = target.filter(|target| target.root().path() != store.root().path()) {
+        let context = world.change_context(args.change.expect);
+        let how = ChangeOptions {
+            dry_run: args.change.dry_run,
+            layout: Some(store.layout()),
+            ..ChangeOptions::default()
+        };
+        let roots = [store.root().path(), target.root().path()];
+        return carry_out(world, how, &roots, || {
+            plan_move((&store, &from), (&target, &to.path), &context)
+        });
     }
+    let request = ChangeRequest::Rename { from, to: to.path };
+    world.change_store(&store, &request, &args.change, Value::Null)
 }
 
 pub(super) fn content(flags: &ContentFlags) -> Result<String, Failure> {

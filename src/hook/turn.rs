@@ -127,7 +127,7 @@ impl Turn {
     }
 
     /// Whether the event came before, a moment ago: the hook is registered twice.
-    pub(super) fn is_repeat(&mut self, payload: &Payload, (agent, now): (Agent, i64)) -> bool {
+    pub(super) fn is_repeat(&mut self, payload: &Payload, agent: Agent, now: i64) -> bool {
         let call = payload.metadata.get("tool_use_id").cloned();
         let own_time = || Some(payload.time?.as_millisecond().to_string());
         let identity = call.or_else(own_time);

@@ -235,12 +235,7 @@ fn expand_grip(call: &Call<'_>) -> ToolResult {
 pub(super) fn events(call: &Call<'_>, span: TimeSpan) -> ToolResult {
     let (found, left) = read_logs(call, |corpus, _| {
         let sessions = sessions_of(corpus);
-        let (events, has_more) = events_between(
-            corpus,
-            |log| sessions[log],
-            (span.from, span.to),
-            span.limit,
-        );
+        let (events, has_more) = events_between(corpus, |log| sessions[log], span);
         let rows: Vec<Value> = events
             .iter()
             .map(|found| {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::super::index::{named, unseen_in_words};
 use super::super::world::World;
-use super::Report;
-use crate::core::change::{ChangeContext, ChangeRequest, plan};
+use super::Checkup;
+use crate::core::change::{ChangeRequest, plan};
 use crate::core::insight::curate::check_store;
 use crate::core::memory::config::expand;
 use crate::core::memory::discover::{Discovered, FoundStore, Problem};
@@ -41,7 +41,7 @@ pub(super) fn chosen(world: &World, mut found: Discovered) -> Discovered {
     meant
 }
 
-impl Report {
+impl Checkup<'_> {
     /// Checks the index and the links of a store.
     pub(super) fn look_at_memories(&mut self, world: &World, store: &Store) {
         let has_links = matches!(
@@ -84,10 +84,7 @@ impl Report {
     }
 
     fn look_at_index(&mut self, world: &World, store: &Store) {
-        let context = ChangeContext {
-            moment: world.moment.clone(),
-            expected: None,
-        };
+        let context = world.change_context(None);
         let root = store.root();
         let here = world.short_path(root.path());
         let change = match plan(store, &ChangeRequest::Index(IndexUpdate::Repair), &context) {

@@ -1,90 +1,166 @@
-//! Prints a report: a table per section, or JSON.
+//! The report of a checkup: a table per section, or JSON.
+
+use std::io;
 
 use serde_json::{Value, json};
 
-use super::super::Failure;
-use super::super::print::{Cell, Printer, TextStyle, format_age};
+use super::super::print::{Cell, Json, Printer, Report, TextStyle, format_age};
 use super::super::world::World;
-use super::{AgentRow, Registered, Report};
+use super::super::{Failure, Outcome};
+use super::{AgentRow, Checkup, Registered};
 use crate::core::insight::checkup::{CacheState, Folder, FolderState};
 use crate::core::memory::layout::format_size;
 
 /// The version, as `tome --version` prints it.
 const VERSION: &str = env!("TOME_VERSION");
 
-pub(super) fn print(report: &Report, world: &World, printer: &mut Printer) -> Result<(), Failure> {
-    let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
-    printer.table(&[vec![
-        Cell::new(TextStyle::Strong, format!("tome {VERSION}")),
-        Cell::new(TextStyle::Quiet, system),
-    ]])?;
-    section(printer, "directories", folders(report, world))?;
-    let known = report.agents.iter().filter(|row| row.is_known());
-    title(printer, "agents")?;
-    rows(printer, known.map(|row| agent(row, world)).collect())?;
-    let silent: Vec<&str> = report
-        .agents
-        .iter()
-        .filter(|row| !row.is_known())
-        .map(|row| row.agent.name())
-        .collect();
-    if !silent.is_empty() {
-        let line = format!("  no logs of {}", silent.join(", "));
-        let line = printer.paint(TextStyle::Quiet, &line);
-        printer.styled_line(&line)?;
+impl Report for Checkup<'_> {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let folders = self.folders.iter().map(|(name, folder)| {
+            let value = json!({
+                "path": folder.path,
+                "state": folder.state.name(),
+                "files": folder.files,
+                "bytes": folder.bytes,
+            });
+            ((*name).to_owned(), value)
+        });
+        let folders: serde_json::Map<String, Value> = folders.collect();
+        let cache = match self.cache {
+            CacheState::Empty => json!({ "state": "empty" }),
+            CacheState::Usable { logs } => json!({ "state": "usable", "logs": logs }),
+            CacheState::Useless => json!({ "state": "useless" }),
+        };
+        let agents: Vec<Value> = self
+            .agents
+            .iter()
+            .map(|row| {
+                let time = |ms| jiff::Timestamp::from_millisecond(ms).ok();
+                json!({
+                    "agent": row.agent.name(),
+                    "logs": row.logs,
+                    "bytes": row.bytes,
+                    "newest": row.newest.and_then(time).map(|time| time.to_string()),
+                    "registered": row.registered.map(Registered::name),
+                })
+            })
+            .collect();
+        let stores: Vec<Value> = self
+            .stores
+            .iter()
+            .map(|row| {
+                json!({
+                    "name": row.name,
+                    "layout": row.layout,
+                    "root": row.root,
+                    "memories": row.memories,
+                })
+            })
+            .collect();
+        let terminal: serde_json::Map<String, Value> = self
+            .terminal
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), json!(value)))
+            .collect();
+        let troubles: Vec<Value> = self
+            .troubles
+            .iter()
+            .map(|trouble| {
+                json!({ "place": trouble.place, "problem": trouble.what, "remedy": trouble.remedy })
+            })
+            .collect();
+        let json = json!({
+            "version": VERSION,
+            "os": std::env::consts::OS,
+            "arch": std::env::consts::ARCH,
+            "folders": folders,
+            "changes": self.history.changes,
+            "history": history(self),
+            "open": self.open,
+            "cache": cache,
+            "agents": agents,
+            "stores": stores,
+            "terminal": terminal,
+            "notes": self.notes,
+            "problems": troubles,
+        });
+        Ok(json.into())
     }
-    if !report.stores.is_empty() {
-        section(printer, "stores", stores(report, world))?;
-    }
-    let terminal = report.terminal.iter().map(|(name, value)| {
-        vec![
-            Cell::plain(*name),
-            Cell::new(TextStyle::Quiet, value.clone()),
-        ]
-    });
-    section(printer, "terminal", terminal.collect())?;
-    if !report.notes.is_empty() {
-        let notes = report.notes.iter();
-        let notes = notes.map(|note| vec![Cell::plain(note.clone())]);
-        section(printer, "notes", notes.collect())?;
-    }
-    printer.line("")?;
-    match report.troubles.len() {
-        0 => {
-            let line = printer.paint(TextStyle::Strong, "All is well.");
-            printer.styled_line(&line)?;
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
+        printer.table(&[vec![
+            Cell::new(TextStyle::Strong, format!("tome {VERSION}")),
+            Cell::new(TextStyle::Quiet, system),
+        ]])?;
+        section(printer, "directories", folders(self))?;
+        let known = self.agents.iter().filter(|row| row.is_known());
+        title(printer, "agents")?;
+        rows(printer, known.map(|row| agent(row, self.world)).collect())?;
+        let silent: Vec<&str> = self
+            .agents
+            .iter()
+            .filter(|row| !row.is_known())
+            .map(|row| row.agent.name())
+            .collect();
+        if !silent.is_empty() {
+            let line = format!("  no logs of {}", silent.join(", "));
+            printer.painted_line(TextStyle::Quiet, &line)?;
         }
-        number => {
-            let heading = match number {
-                1 => "1 thing needs attention".to_owned(),
-                number => format!("{number} things need attention"),
-            };
-            let heading = printer.paint(TextStyle::Attention, &heading);
-            printer.styled_line(&heading)?;
-            for trouble in &report.troubles {
-                let place = printer.paint(TextStyle::Strong, &trouble.place);
-                let what = printer.paint(TextStyle::Plain, &trouble.what);
-                printer.styled_line(&format!("  {place}: {what}"))?;
-                let remedy = printer.paint(TextStyle::Quiet, &format!("    → {}", trouble.remedy));
-                printer.styled_line(&remedy)?;
+        if !self.stores.is_empty() {
+            section(printer, "stores", stores(self))?;
+        }
+        let terminal = self.terminal.iter().map(|(name, value)| {
+            vec![
+                Cell::plain(*name),
+                Cell::new(TextStyle::Quiet, value.clone()),
+            ]
+        });
+        section(printer, "terminal", terminal.collect())?;
+        if !self.notes.is_empty() {
+            let notes = self.notes.iter();
+            let notes = notes.map(|note| vec![Cell::plain(note.clone())]);
+            section(printer, "notes", notes.collect())?;
+        }
+        printer.line("")?;
+        match self.troubles.len() {
+            0 => {
+                printer.painted_line(TextStyle::Strong, "All is well.")?;
+            }
+            number => {
+                let heading = match number {
+                    1 => "1 thing needs attention".to_owned(),
+                    number => format!("{number} things need attention"),
+                };
+                printer.painted_line(TextStyle::Attention, &heading)?;
+                for trouble in &self.troubles {
+                    let place = printer.paint(TextStyle::Strong, &trouble.place);
+                    let what = printer.paint(TextStyle::Plain, &trouble.what);
+                    printer.styled_line(&format!("  {place}: {what}"))?;
+                    let remedy = format!("    → {}", trouble.remedy);
+                    printer.painted_line(TextStyle::Quiet, &remedy)?;
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
+
+    fn outcome(&self) -> Outcome {
+        Outcome::found(self.troubles.is_empty())
+    }
 }
 
-fn section(printer: &mut Printer, name: &str, cells: Vec<Vec<Cell>>) -> Result<(), Failure> {
+fn section(printer: &mut Printer, name: &str, cells: Vec<Vec<Cell>>) -> io::Result<()> {
     title(printer, name)?;
     rows(printer, cells)
 }
 
-fn title(printer: &mut Printer, name: &str) -> Result<(), Failure> {
+fn title(printer: &mut Printer, name: &str) -> io::Result<()> {
     printer.line("")?;
-    let name = printer.paint(TextStyle::Strong, name);
-    Ok(printer.styled_line(&name)?)
+    printer.painted_line(TextStyle::Strong, name)
 }
 
-fn rows(printer: &mut Printer, rows: Vec<Vec<Cell>>) -> Result<(), Failure> {
+fn rows(printer: &mut Printer, rows: Vec<Vec<Cell>>) -> io::Result<()> {
     let indented: Vec<Vec<Cell>> = rows
         .into_iter()
         .map(|mut row| {
@@ -92,10 +168,10 @@ fn rows(printer: &mut Printer, rows: Vec<Vec<Cell>>) -> Result<(), Failure> {
             row
         })
         .collect();
-    Ok(printer.table(&indented)?)
+    printer.table(&indented)
 }
 
-fn folders(report: &Report, world: &World) -> Vec<Vec<Cell>> {
+fn folders(report: &Checkup<'_>) -> Vec<Vec<Cell>> {
     let rows = report.folders.iter();
     rows.map(|(name, folder)| {
         let (role, state) = match folder.state {
@@ -107,14 +183,14 @@ fn folders(report: &Report, world: &World) -> Vec<Vec<Cell>> {
             ),
         };
         let more = match (*name, report.cache) {
-            ("history", _) if report.history.changes > 0 => held_changes(report, world),
+            ("history", _) if report.history.changes > 0 => held_changes(report),
             ("cache", CacheState::Usable { logs }) => format!("the text of {logs} logs"),
             ("cache", CacheState::Useless) => "damaged or from another version".to_owned(),
             _ => String::new(),
         };
         vec![
             Cell::plain(*name),
-            Cell::plain(world.short_path(&folder.path)),
+            Cell::plain(report.world.short_path(&folder.path)),
             Cell::new(role, state),
             Cell::new(TextStyle::Quiet, more),
         ]
@@ -122,8 +198,8 @@ fn folders(report: &Report, world: &World) -> Vec<Vec<Cell>> {
     .collect()
 }
 
-fn held_changes(report: &Report, world: &World) -> String {
-    let now = world.moment.time.as_millisecond();
+fn held_changes(report: &Checkup<'_>) -> String {
+    let now = report.world.moment.time.as_millisecond();
     let changes = match report.history.changes {
         1 => "1 change".to_owned(),
         number => format!("{number} changes"),
@@ -174,20 +250,20 @@ fn agent(row: &AgentRow, world: &World) -> Vec<Cell> {
     ]
 }
 
-fn stores(report: &Report, world: &World) -> Vec<Vec<Cell>> {
+fn stores(report: &Checkup<'_>) -> Vec<Vec<Cell>> {
     let rows = report.stores.iter();
     rows.map(|row| {
         vec![
             Cell::plain(row.name.clone()),
             Cell::new(TextStyle::Quiet, row.layout.name()),
             Cell::number(TextStyle::Plain, row.memories.to_string()),
-            Cell::new(TextStyle::Quiet, world.short_path(&row.root)),
+            Cell::new(TextStyle::Quiet, report.world.short_path(&row.root)),
         ]
     })
     .collect()
 }
 
-fn history(report: &Report) -> Value {
+fn history(report: &Checkup<'_>) -> Value {
     let health = &report.history;
     let damaged: Vec<Value> = health
         .damaged
@@ -209,76 +285,5 @@ fn history(report: &Report) -> Value {
         "bytes": health.bytes,
         "broken_lines": health.broken_lines,
         "damaged": damaged,
-    })
-}
-
-pub(super) fn as_json(report: &Report) -> Value {
-    let folders = report.folders.iter().map(|(name, folder)| {
-        let value = json!({
-            "path": folder.path,
-            "state": folder.state.name(),
-            "files": folder.files,
-            "bytes": folder.bytes,
-        });
-        ((*name).to_owned(), value)
-    });
-    let folders: serde_json::Map<String, Value> = folders.collect();
-    let cache = match report.cache {
-        CacheState::Empty => json!({ "state": "empty" }),
-        CacheState::Usable { logs } => json!({ "state": "usable", "logs": logs }),
-        CacheState::Useless => json!({ "state": "useless" }),
-    };
-    let agents: Vec<Value> = report
-        .agents
-        .iter()
-        .map(|row| {
-            let time = |ms| jiff::Timestamp::from_millisecond(ms).ok();
-            json!({
-                "agent": row.agent.name(),
-                "logs": row.logs,
-                "bytes": row.bytes,
-                "newest": row.newest.and_then(time).map(|time| time.to_string()),
-                "registered": row.registered.map(Registered::name),
-            })
-        })
-        .collect();
-    let stores: Vec<Value> = report
-        .stores
-        .iter()
-        .map(|row| {
-            json!({
-                "name": row.name,
-                "layout": row.layout,
-                "root": row.root,
-                "memories": row.memories,
-            })
-        })
-        .collect();
-    let terminal: serde_json::Map<String, Value> = report
-        .terminal
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), json!(value)))
-        .collect();
-    let troubles: Vec<Value> = report
-        .troubles
-        .iter()
-        .map(|trouble| {
-            json!({ "place": trouble.place, "problem": trouble.what, "remedy": trouble.remedy })
-        })
-        .collect();
-    json!({
-        "version": VERSION,
-        "os": std::env::consts::OS,
-        "arch": std::env::consts::ARCH,
-        "folders": folders,
-        "changes": report.history.changes,
-        "history": history(report),
-        "open": report.open,
-        "cache": cache,
-        "agents": agents,
-        "stores": stores,
-        "terminal": terminal,
-        "notes": report.notes,
-        "problems": troubles,
     })
 }

@@ -31,6 +31,7 @@ use crate::core::disk::parallel::on_all_cores;
 use crate::core::disk::private;
 use crate::core::log::Agent;
 use crate::core::memory::config::TimelineSettings;
+use crate::core::memory::layout::events::TimeSpan;
 use crate::core::search::catalog::{last_activity, listings};
 use crate::core::search::index::{Corpus, Log, Part};
 use crate::core::{Error, Result};
@@ -284,13 +285,12 @@ pub fn expand(corpus: &Corpus, grip: &Grip, before: usize, after: usize) -> Expa
     }
 }
 
-/// Returns the events between two times, both included, of those logs that `is_wanted` selects: by
-/// time, at most `limit`; and whether there are more.
+/// Returns the events of a span, sorted by time, of those logs that `is_wanted` selects; and whether
+/// there are more.
 pub fn events_between(
     corpus: &Corpus,
     is_wanted: impl Fn(usize) -> bool,
-    (from, to): (i64, i64),
-    limit: usize,
+    TimeSpan { from, to, limit }: TimeSpan,
 ) -> (Vec<LogEvent>, bool) {
     // The earliest ones, by time and then in the order of the logs; the latest of them on top.
     let mut earliest: BinaryHeap<(i64, usize, usize, Place)> = BinaryHeap::new();
@@ -455,28 +455,35 @@ mod tests {
         };
         let home = TestHome::new(&[], &[said("one", 3), said("two", 5)]);
         let corpus = home.corpus();
-        let texts = |span: (i64, i64), limit: usize| {
-            let (found, has_more) = events_between(&corpus, |_| true, span, limit);
+        let texts = |span: TimeSpan| {
+            let (found, has_more) = events_between(&corpus, |_| true, span);
             let texts = found.iter().map(|found| found.event.text.to_string());
             (texts.collect::<Vec<String>>(), has_more)
         };
-        let all = (i64::MIN, i64::MAX);
-        let (everything, has_more) = texts(all, 100);
+        let all = |limit: usize| TimeSpan {
+            from: i64::MIN,
+            to: i64::MAX,
+            limit,
+        };
+        let (everything, has_more) = texts(all(100));
         assert_eq!(everything.len(), 8);
         assert!(!has_more);
         for limit in 0..=8 {
             let expected = everything[..limit].to_vec();
-            assert_eq!(texts(all, limit), (expected, limit < 8), "{limit}");
+            assert_eq!(texts(all(limit)), (expected, limit < 8), "{limit}");
         }
         assert_eq!(
             everything[..3],
             ["one says 0", "two says 0", "one says 1"].map(str::to_owned)
         );
-        let late = (minute(2), minute(3));
-        let (found, has_more) = texts(late, 10);
+        let (found, has_more) = texts(TimeSpan {
+            from: minute(2),
+            to: minute(3),
+            limit: 10,
+        });
         assert_eq!(found, ["one says 2", "two says 2", "two says 3"]);
         assert!(!has_more);
-        let (none, _) = events_between(&corpus, |_| false, all, 10);
+        let (none, _) = events_between(&corpus, |_| false, all(10));
         assert!(none.is_empty());
     }
 
