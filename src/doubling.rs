@@ -276,7 +276,7 @@ const FUNCTIONS: &[(&str, Run)] = &[
         let event = Event::said(1, 0, Role::Assistant, text);
         let mut seen = SegmentWords::default();
         seen.add(std::slice::from_ref(&event));
-        drop(summarize((&[event], 0), &seen, None));
+        drop(summarize(&[event], 0, &seen, None));
     }),
     ("renaming", |text, with| {
         let (from, to) = ("a.md".to_owned(), "b.md".to_owned());

@@ -269,6 +269,6 @@ pub(super) fn read_context(bytes: &[u8], scene: &Scene) {
         scene.file(name, bytes);
     }
     for agent in context::AGENTS {
-        drop(pieces_in(&home, (agent, "project"), None));
+        drop(pieces_in(&home, agent, "project", None));
     }
 }

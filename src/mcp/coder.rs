@@ -161,7 +161,7 @@ fn store(call: &Call<'_>) -> ToolResult {
         None => {
             let known = similar(call, &format!("{title} {}", fields.tags.join(" ")))?;
             if !known.is_empty() {
-                let proposed = proposal(&known, (kind, title, content));
+                let proposed = proposal(&known, kind, title, content);
                 return Ok(ToolAnswer::text(proposed));
             }
             create(call, kind, fields)?
@@ -195,7 +195,7 @@ fn new_path(call: &Call<'_>, kind: &str, title: &str) -> Result<String, Failure>
 }
 
 /// Formats the similar lessons, and the decision proposed for them.
-fn proposal(known: &[SimilarLesson], (kind, title, content): (&str, &str, &str)) -> String {
+fn proposal(known: &[SimilarLesson], kind: &str, title: &str, content: &str) -> String {
     const SHOWN: usize = 5;
     let rows: Vec<String> = known
         .iter()

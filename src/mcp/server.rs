@@ -73,7 +73,7 @@ pub(super) fn call(setup: ServerSetup, request: &CallToolRequestParams) -> Strin
         session: None,
     };
     let is_dropped = AtomicBool::new(false);
-    let answer = ServerState::new(setup).call(request, (&client, &is_dropped));
+    let answer = ServerState::new(setup).call(request, &client, &is_dropped);
     format!("{answer:?}")
 }
 
@@ -223,7 +223,7 @@ impl ServerHandler for Server {
         };
         let result = self
             .run_blocking(&context, move |state, is_dropped| {
-                state.call(&request, (&client, is_dropped))
+                state.call(&request, &client, is_dropped)
             })
             .await?;
         self.log_call(&context, &result).await;

@@ -231,6 +231,7 @@ impl SetupPlanner<'_> {
         let command = self.command();
         let program = self.request.program;
         let verb = format!("hook {}", self.request.agent.name());
+        let is_own = |command: &str| calls_tome(command, &verb, program);
         self.edit(path, "the hooks", &|text, mode| {
             let mut text = text.to_owned();
             let start = text.clone();
@@ -238,11 +239,15 @@ impl SetupPlanner<'_> {
                 SetupMode::Install => {
                     for (event, matcher) in events {
                         let group = group(*matcher, handler(&command, event));
-                        let own = (verb.as_str(), program);
-                        text = with_hook(path, text, (event, own), (&command, &group))?;
+                        let hook = Hook {
+                            event,
+                            command: &command,
+                            group: &group,
+                        };
+                        text = with_hook(path, text, &hook, &is_own)?;
                     }
                 }
-                SetupMode::Remove => text = without_hooks(path, text, (&verb, program))?,
+                SetupMode::Remove => text = without_hooks(path, text, &is_own)?,
             }
             Ok((text != start).then_some(text))
         })
@@ -392,23 +397,35 @@ fn unset(path: &Path, text: &str, at: &[&str]) -> Result<Option<String>> {
 }
 
 /// The positions of tome's handler: the group, and the handler in it.
-fn find_handler(list: &Node, (verb, program): (&str, &str)) -> Option<(usize, usize)> {
+fn find_handler(list: &Node, is_own: &dyn Fn(&str) -> bool) -> Option<(usize, usize)> {
     list.items().iter().enumerate().find_map(|(at, group)| {
         let handlers = group.get("hooks")?.items();
         let own = handlers.iter().position(|handler| {
             let command = handler.get("command").and_then(Node::text);
-            command.is_some_and(|command| calls_tome(command, verb, program))
+            command.is_some_and(is_own)
         });
         Some((at, own?))
     })
 }
 
+/// A hook to register: the group of handlers for an event, with the command of its handler.
+struct Hook<'a> {
+    event: &'a str,
+    command: &'a str,
+    group: &'a Value,
+}
+
 fn with_hook(
     path: &Path,
     text: String,
-    (event, own_command): (&str, (&str, &str)),
-    (command, group): (&str, &Value),
+    hook: &Hook<'_>,
+    is_own: &dyn Fn(&str) -> bool,
 ) -> Result<String> {
+    let Hook {
+        event,
+        command,
+        group,
+    } = *hook;
     let (text, node) = root(path, &text)?;
     let Some(hooks) = node.get("hooks") else {
         return Ok(with_part(
@@ -427,7 +444,7 @@ fn with_hook(
     if !matches!(list.kind, Kind::Array(_)) {
         return Err(invalid(path, 1, format!("hooks.{event} is no list")));
     }
-    let Some((at, own)) = find_handler(list, own_command) else {
+    let Some((at, own)) = find_handler(list, is_own) else {
         return Ok(with_part(&text, list, None, group));
     };
     let handlers = list.items()[at].get("hooks").map_or(&[][..], Node::items);
@@ -442,7 +459,7 @@ fn with_hook(
     }
 }
 
-fn without_hooks(path: &Path, mut text: String, own_command: (&str, &str)) -> Result<String> {
+fn without_hooks(path: &Path, mut text: String, is_own: &dyn Fn(&str) -> bool) -> Result<String> {
     loop {
         let Some(node) = read(path, &text)? else {
             return Ok(text);
@@ -452,7 +469,7 @@ fn without_hooks(path: &Path, mut text: String, own_command: (&str, &str)) -> Re
         };
         let found = events
             .iter()
-            .find_map(|event| Some((event, find_handler(&event.value, own_command)?)));
+            .find_map(|event| Some((event, find_handler(&event.value, is_own)?)));
         let Some((event, (at, own))) = found else {
             return Ok(text);
         };

@@ -244,7 +244,7 @@ impl Planner<'_> {
         let old = self.read_expected(planned, &file)?;
         let old = old.ok_or_else(|| Error::not_found(self.reference_of(&file)))?;
         let rules = self.store.rules();
-        let text = rules.patch(planned, (&file, &old), patches, matching)?;
+        let text = rules.patch(planned, &file, &old, patches, matching)?;
         planned.set(&file, Some(text.into_bytes()))?;
         Ok(format!("Memory updated: {}", self.reference_of(&file)))
     }

@@ -157,7 +157,7 @@ pub fn propose(quotes: &[Quote]) -> Option<Proposal> {
             Event::said(first_line, timestamp, quote.role, &quote.text)
         })
         .collect();
-    let summary = summarize((&events, 0), &SegmentWords::default(), None);
+    let summary = summarize(&events, 0, &SegmentWords::default(), None);
     let said = summary.points.first().map(|(point, _)| point.text.as_str());
     let description = one_line(said.unwrap_or(&first.text), LONGEST_DESCRIPTION);
     let name = match summary.title.trim() {

@@ -65,7 +65,7 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let chunks: Vec<&[PathBuf]> = projects.chunks(together).collect();
     let logs = on_all_cores(chunks.len(), |chunk| {
         let logs = chunks[chunk].iter().flat_map(|project| {
-            let (mut found, others) = location::logs_in(project, (Agent::ClaudeCode, ".jsonl"));
+            let (mut found, others) = location::logs_in(project, Agent::ClaudeCode, ".jsonl");
             found.extend(others.iter().flat_map(|session| subagents(session)));
             found
         });
@@ -133,7 +133,7 @@ fn user(record: &Object<'_>, sink: &mut Sink<'_>) {
         return;
     }
     let before = sink.count();
-    take_content((record, message.as_ref()), speaker(record), sink);
+    take_content(record, message.as_ref(), speaker(record), sink);
     take_details(record, before, sink);
 }
 
@@ -203,7 +203,7 @@ fn assistant(record: &Object<'_>, sink: &mut Sink<'_>) {
         return;
     }
     note(&mut sink.head().model, model);
-    take_content((record, message.as_ref()), Speaker::Model, sink);
+    take_content(record, message.as_ref(), Speaker::Model, sink);
 }
 
 /// Returns the message and stamps its id; `None` if `message` is the content itself, as in some
@@ -216,7 +216,8 @@ fn message_of<'a>(record: &Object<'a>, sink: &mut Sink<'_>) -> Option<Object<'a>
 
 /// Adds what the message of a record says.
 fn take_content(
-    (record, message): (&Object<'_>, Option<&Object<'_>>),
+    record: &Object<'_>,
+    message: Option<&Object<'_>>,
     speaker: Speaker,
     sink: &mut Sink<'_>,
 ) {

@@ -275,7 +275,8 @@ pub(super) fn entries(directory: &Path) -> Vec<PathBuf> {
 /// the paths of all other entries; both are sorted by name.
 pub(super) fn logs_in(
     directory: &Path,
-    (agent, ending): (Agent, &str),
+    agent: Agent,
+    ending: &str,
 ) -> (Vec<LogFile>, Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(directory) else {
         return Default::default();
@@ -490,7 +491,7 @@ mod tests {
         for (link, to) in [("link.jsonl", "d/e.jsonl"), ("gone.jsonl", "nothing")] {
             std::os::unix::fs::symlink(directory.join(to), directory.join(link)).expect("a link");
         }
-        let (logs, others) = logs_in(&directory, (Agent::Pi, ".jsonl"));
+        let (logs, others) = logs_in(&directory, Agent::Pi, ".jsonl");
         let expected = entries(&directory).into_iter().filter_map(|path| {
             let id = stem(&path, ".jsonl")?;
             found(Agent::Pi, path, id)
@@ -503,7 +504,7 @@ mod tests {
         assert_eq!(ids.count(), all.count());
         assert_eq!(others, [directory.join("c.json"), directory.join("d")]);
         assert_eq!(
-            logs_in(&home.path().join("none"), (Agent::Pi, ".jsonl")),
+            logs_in(&home.path().join("none"), Agent::Pi, ".jsonl"),
             (vec![], vec![])
         );
     }

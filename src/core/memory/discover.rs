@@ -274,14 +274,14 @@ impl Discovery<'_> {
             .collect();
         if settings.discover_project {
             for folder in &project.folders {
-                self.in_folder(folder, (&mut found, refused));
+                self.in_folder(folder, &mut found, refused);
             }
         }
         if settings.discover_home {
-            claude::claude_memory(environment, project, &self.border, (&mut found, refused));
+            claude::claude_memory(environment, project, &self.border, &mut found, refused);
             let folder = environment.claude.join("agent-memory");
             let why = "a subagent's memory, for all projects";
-            agents_in(&folder, ("user-agent", why), Origin::Home, &mut found);
+            agents_in(&folder, "user-agent", why, Origin::Home, &mut found);
             sessions(environment, project, self.scope, &mut found);
             lessons(environment, settings, &mut found);
             codex_memories(environment, &mut found);
@@ -293,8 +293,7 @@ impl Discovery<'_> {
         }
         if settings.discover_project {
             for folder in &project.folders {
-                let into = (&mut found, &mut *refused);
-                instruction::project_instructions(folder, &self.border, into);
+                instruction::project_instructions(folder, &self.border, &mut found, refused);
             }
         }
         if settings.discover_home {
@@ -311,7 +310,7 @@ impl Discovery<'_> {
         found
     }
 
-    fn in_folder(&self, folder: &Path, (found, refused): (&mut Vec<Candidate>, &mut Vec<Refusal>)) {
+    fn in_folder(&self, folder: &Path, found: &mut Vec<Candidate>, refused: &mut Vec<Refusal>) {
         for (place, name) in PROJECT_PLACES {
             found.push(Candidate {
                 name: name.to_owned(),
@@ -327,7 +326,7 @@ impl Discovery<'_> {
             let why = "a subagent's memory, for this project";
             // A refused folder is reported once, not for each folder below it.
             match self.border.check_present(&folder) {
-                Ok(()) => agents_in(&folder, ("agent", why), Origin::Project, found),
+                Ok(()) => agents_in(&folder, "agent", why, Origin::Project, found),
                 Err(refusal) => refused.push(refusal),
             }
         }
@@ -348,12 +347,7 @@ const PROJECT_PLACES: [(&str, &str); 4] = [
 /// The log that Aider writes in the project itself.
 const AIDER_LOG: &str = ".aider.chat.history.md";
 
-fn agents_in(
-    folder: &Path,
-    (prefix, why): (&str, &str),
-    origin: Origin,
-    found: &mut Vec<Candidate>,
-) {
+fn agents_in(folder: &Path, prefix: &str, why: &str, origin: Origin, found: &mut Vec<Candidate>) {
     for agent in subfolders(folder) {
         found.push(Candidate {
             name: format!("{prefix}-{}", name_of(&agent)),

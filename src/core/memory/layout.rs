@@ -315,11 +315,12 @@ pub trait Rules: Sync {
     fn patch(
         &self,
         _planned: &dyn FileView,
-        (file, text): (&str, &str),
+        file: &str,
+        text: &str,
         patches: &[Patch],
         _matching: Matching,
     ) -> Result<String> {
-        patched((&self.reference_of(file), text), patches, Matching::Unique)
+        patched(&self.reference_of(file), text, patches, Matching::Unique)
     }
 
     /// A text that a user saved in place of `old`, with its derived parts updated.
@@ -385,11 +386,7 @@ pub fn append_entry(old: &str, entry: &str) -> String {
 
 /// Applies the patches to the text of a file, one after the other. If the file has CRLF line
 /// endings, they are also used in the patches.
-pub fn patched(
-    (path, text): (&str, &str),
-    patches: &[Patch],
-    matching: Matching,
-) -> Result<String> {
+pub fn patched(path: &str, text: &str, patches: &[Patch], matching: Matching) -> Result<String> {
     let is_crlf = header::is_crlf(text);
     let fitted = |given: &str| {
         if is_crlf {
@@ -474,7 +471,7 @@ mod tests {
     #[test]
     fn a_patch_needs_its_text_exactly_once_at_its_turn() {
         let apply = |text: &str, pairs: &[(&str, &str)]| {
-            patched(("f.md", text), &patches(pairs), Matching::Unique)
+            patched("f.md", text, &patches(pairs), Matching::Unique)
         };
         assert_eq!(
             apply("a b", &[("a", "$&"), ("$&", "x")]).expect("applies"),
@@ -496,14 +493,14 @@ mod tests {
             apply("éé", &[("é", "x")]),
             Err(Error::TextRepeated { .. })
         ));
-        let first = patched(("f.md", "x x"), &patches(&[("x", "y")]), Matching::First);
+        let first = patched("f.md", "x x", &patches(&[("x", "y")]), Matching::First);
         assert_eq!(first.expect("applies"), "y x");
     }
 
     #[test]
     fn a_patch_of_lines_fits_a_file_of_crlf_lines() {
         let apply = |text: &str, old: &str, new: &str| {
-            patched(("f.md", text), &patches(&[(old, new)]), Matching::Unique)
+            patched("f.md", text, &patches(&[(old, new)]), Matching::Unique)
         };
         for (old, new) in [("a\nb", "c\nd"), ("a\r\nb", "c\nd")] {
             assert_eq!(
@@ -562,14 +559,10 @@ mod tests {
 
     #[test]
     fn a_text_of_several_bytes_a_character_is_found_once() {
-        let once = patched(("f.md", "aé b"), &patches(&[("é", "e")]), Matching::Unique);
+        let once = patched("f.md", "aé b", &patches(&[("é", "e")]), Matching::Unique);
         assert_eq!(once.expect("applies"), "ae b");
         assert!(matches!(
-            patched(
-                ("f.md", "ab ab"),
-                &patches(&[("ab", "x")]),
-                Matching::Unique
-            ),
+            patched("f.md", "ab ab", &patches(&[("ab", "x")]), Matching::Unique),
             Err(Error::TextRepeated { .. })
         ));
     }

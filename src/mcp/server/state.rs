@@ -88,7 +88,8 @@ impl ServerState {
     pub(super) fn call(
         &self,
         request: &CallToolRequestParams,
-        (client, is_dropped): (&ClientIdentity, &AtomicBool),
+        client: &ClientIdentity,
+        is_dropped: &AtomicBool,
     ) -> Result<CallToolResult, ErrorData> {
         let tool = self.served.tools().find(|tool| tool.name == request.name);
         let Some(tool) = tool else {

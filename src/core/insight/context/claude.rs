@@ -182,11 +182,11 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn instructions(&mut self, file: &Path, scope: Scope) {
-        self.file(file, (scope, scope.kind()), 0);
+        self.file(file, scope, scope.kind(), 0);
     }
 
     /// Adds a file and its imports; `depth` imports lead to it.
-    fn file(&mut self, file: &Path, (scope, kind): (Scope, PieceKind), depth: usize) {
+    fn file(&mut self, file: &Path, scope: Scope, kind: PieceKind, depth: usize) {
         if depth >= DEEPEST || self.seen.contains(file) || self.is_excluded(file, scope) {
             return;
         }
@@ -242,7 +242,7 @@ impl Walk<'_> {
         for name in read.imports {
             let import = without_dots(&expand(&name, &self.start.environment.home, &folder));
             if self.may_import(&import, scope) {
-                self.file(&import, (scope, PieceKind::Import), depth + 1);
+                self.file(&import, scope, PieceKind::Import, depth + 1);
             }
         }
     }
@@ -285,7 +285,7 @@ impl Walk<'_> {
             if path.is_dir() {
                 self.rules(&path, scope);
             } else if entry.file_name().to_string_lossy().ends_with(".md") {
-                self.file(&path, (scope, PieceKind::Rule), 0);
+                self.file(&path, scope, PieceKind::Rule, 0);
             }
         }
     }

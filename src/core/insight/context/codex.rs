@@ -38,7 +38,7 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
             .map(|name| folder.join(name))
             .find(|file| file.is_file());
         if let Some(file) = file.filter(|_| options.most_bytes > 0) {
-            pieces.extend(project(start, &file, (&mut left, options.most_bytes)));
+            pieces.extend(project(start, &file, &mut left, options.most_bytes));
         }
     }
     pieces
@@ -169,7 +169,7 @@ fn user(start: &Start<'_>, file: &Path) -> Option<Piece> {
 
 /// Returns the piece of one of the project's files, of which at most `left` bytes are loaded; all
 /// of them share the limit `most`.
-fn project(start: &Start<'_>, file: &Path, (left, most): (&mut usize, usize)) -> Option<Piece> {
+fn project(start: &Start<'_>, file: &Path, left: &mut usize, most: usize) -> Option<Piece> {
     let kind = PieceKind::Project;
     let bytes = match start.read(file, Source::Project) {
         Found::Missing => return None,

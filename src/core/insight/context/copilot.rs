@@ -48,7 +48,7 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let mut sent: HashMap<Vec<u8>, PathBuf> = HashMap::new();
     let mut pieces = Vec::new();
     for (file, kind) in files {
-        pieces.extend(instructions(start, &file, (kind, root), &mut sent));
+        pieces.extend(instructions(start, &file, kind, root, &mut sent));
     }
     let mut rules = rules_in(&start.copilot.join("instructions"), ".instructions.md");
     let own = rules.len();
@@ -131,7 +131,8 @@ fn read(start: &Start<'_>, file: &Path, source: Source) -> Option<Result<(String
 fn instructions(
     start: &Start<'_>,
     file: &Path,
-    (kind, root): (PieceKind, &Path),
+    kind: PieceKind,
+    root: &Path,
     sent: &mut HashMap<Vec<u8>, PathBuf>,
 ) -> Vec<Piece> {
     let (source, root) = match kind {

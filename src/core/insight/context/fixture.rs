@@ -41,7 +41,7 @@ impl Home {
 
     /// Returns the pieces that an agent would load with a draft.
     pub(super) fn pieces_with(&self, agent: Agent, cwd: &str, draft: Option<&Draft>) -> Vec<Piece> {
-        pieces_in(&self.path(), (agent, cwd), draft)
+        pieces_in(&self.path(), agent, cwd, draft)
     }
 
     /// Returns the path, the kind and the text of each piece, or what is cut; the home is `~`.
@@ -64,11 +64,7 @@ impl Home {
 }
 
 /// Returns the pieces that an agent loads in a directory of a home.
-pub(crate) fn pieces_in(
-    home: &Path,
-    (agent, cwd): (Agent, &str),
-    draft: Option<&Draft>,
-) -> Vec<Piece> {
+pub(crate) fn pieces_in(home: &Path, agent: Agent, cwd: &str, draft: Option<&Draft>) -> Vec<Piece> {
     let start = Start {
         environment: &Environment::of_home(home, home.join(cwd), home.join("data")),
         settings: &Settings::default(),

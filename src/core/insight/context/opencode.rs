@@ -63,7 +63,7 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     }
     let pieces = found.into_iter();
     pieces
-        .filter_map(|(file, kind, source)| piece(start, file, (kind, source)))
+        .filter_map(|(file, kind, source)| piece(start, file, kind, source))
         .collect()
 }
 
@@ -117,7 +117,7 @@ fn patterns(start: &Start<'_>, folders: &[&Path]) -> Vec<(String, Source)> {
     patterns
 }
 
-fn piece(start: &Start<'_>, path: PathBuf, (kind, source): (PieceKind, Source)) -> Option<Piece> {
+fn piece(start: &Start<'_>, path: PathBuf, kind: PieceKind, source: Source) -> Option<Piece> {
     match start.read(&path, source) {
         Found::Missing => None,
         Found::Unread(why) => Some(Piece::unsent(&path, kind, 0, why)),

@@ -243,7 +243,7 @@ impl<'s> Session<'s> {
                     seen: &self.words,
                     cwd: self.source.cwd,
                 });
-                Record::new(self.source, (&self.held, bounds), digest, summary)
+                Record::new(self.source, &self.held, bounds, digest, summary)
             }
         };
         whole.add_segment(&record, own);
@@ -326,7 +326,7 @@ impl WholeLog {
             seen: &words,
             cwd: source.cwd,
         });
-        Some(Record::new(source, (&events, bounds), digest, summary))
+        Some(Record::new(source, &events, bounds, digest, summary))
     }
 }
 
@@ -401,7 +401,8 @@ fn shortened(hasher: &blake3::Hasher) -> String {
 impl Record {
     fn new(
         source: Source<'_>,
-        (events, bounds): (&[Event], Bounds),
+        events: &[Event],
+        bounds: Bounds,
         digest: String,
         summary: Summary,
     ) -> Self {

@@ -126,7 +126,7 @@ impl Summarizer for Offline {
     }
 
     fn summarize(&self, input: SummaryInput<'_>) -> Summary {
-        summarize((input.events, input.own), input.seen, input.cwd)
+        summarize(input.events, input.own, input.seen, input.cwd)
     }
 }
 
@@ -142,11 +142,7 @@ const COMMIT_WORDS: usize = 56;
 
 /// Summarizes events. Those before `own` are context, whose words count. `seen` holds the words of
 /// the segments up to this one.
-pub fn summarize(
-    (events, own): (&[Event], usize),
-    seen: &SegmentWords,
-    cwd: Option<&str>,
-) -> Summary {
+pub fn summarize(events: &[Event], own: usize, seen: &SegmentWords, cwd: Option<&str>) -> Summary {
     let vocabulary = Vocabulary::of(events);
     let own_events = &events[own..];
     let mut summary = if is_talk(own_events) {
@@ -188,7 +184,7 @@ fn talk(events: &[Event], seen: &SegmentWords, vocabulary: &Vocabulary) -> Summa
         for found in clauses(text) {
             let text = clause::without_lead(&found.text).to_owned();
             let weight = statement_weight(&found, &text);
-            let candidate = Candidate::new(PointKind::Said, text, (at, weight));
+            let candidate = Candidate::new(PointKind::Said, text, at, weight);
             candidates.push(candidate.said_by(speaker));
         }
     }
@@ -235,7 +231,7 @@ fn work(
         for subject in commit::subjects(&event.text) {
             let text = crate::core::text::display::safe_line(subject);
             if committed.insert(text.clone()) {
-                candidates.push(Candidate::new(PointKind::Committed, text, (at, 1.0)));
+                candidates.push(Candidate::new(PointKind::Committed, text, at, 1.0));
             }
         }
     }
@@ -277,7 +273,7 @@ fn work(
             } else {
                 weight * found.prose
             };
-            candidates.push(Candidate::of_clause(found, kind, (*at, weight)));
+            candidates.push(Candidate::of_clause(found, kind, *at, weight));
         }
     }
     let value = |term: Term| vocabulary.frequency(term);
@@ -344,7 +340,7 @@ pub fn choose_points(points: &[&Point]) -> Vec<usize> {
                 PointKind::Open => says(0.6),
                 _ => says(clause::answer_kind(&point.text).1),
             };
-            Candidate::new(point.kind, point.text.as_str(), (at, weight))
+            Candidate::new(point.kind, point.text.as_str(), at, weight)
         })
         .collect();
     let mut counts: TermMap<usize> = TermMap::default();

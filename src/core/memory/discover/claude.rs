@@ -13,7 +13,8 @@ pub(super) fn claude_memory(
     environment: &Environment,
     project: &Project,
     border: &TrustBoundary,
-    (found, refused): (&mut Vec<Candidate>, &mut Vec<Refusal>),
+    found: &mut Vec<Candidate>,
+    refused: &mut Vec<Refusal>,
 ) {
     let mut push = |root: PathBuf, why: &str| {
         found.push(Candidate {
@@ -25,7 +26,7 @@ pub(super) fn claude_memory(
             origin: Origin::Home,
         });
     };
-    if let Some(elsewhere) = auto_memory_directory(environment, project, (border, refused)) {
+    if let Some(elsewhere) = auto_memory_directory(environment, project, border, refused) {
         push(elsewhere, "autoMemoryDirectory of Claude Code");
     }
     let projects = environment.claude.join("projects");
@@ -52,7 +53,7 @@ pub fn claude_memory_root(environment: &Environment, settings: &Settings) -> Opt
     let project = Project::of(&environment.cwd);
     let border = project.border(environment, settings);
     let (mut found, mut refused) = (Vec::new(), Vec::new());
-    claude_memory(environment, &project, &border, (&mut found, &mut refused));
+    claude_memory(environment, &project, &border, &mut found, &mut refused);
     // The directory of the settings comes first, then the one that a variable names.
     found.into_iter().next().map(|candidate| candidate.root)
 }
@@ -72,7 +73,8 @@ pub fn claude_slug(path: &Path) -> String {
 fn auto_memory_directory(
     environment: &Environment,
     project: &Project,
-    (border, refused): (&TrustBoundary, &mut Vec<Refusal>),
+    border: &TrustBoundary,
+    refused: &mut Vec<Refusal>,
 ) -> Option<PathBuf> {
     let root = project.root();
     for name in [".claude/settings.local.json", ".claude/settings.json"] {

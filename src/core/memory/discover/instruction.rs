@@ -11,7 +11,8 @@ use crate::core::memory::layout::{Layout, instructions};
 pub(super) fn project_instructions(
     folder: &Path,
     border: &TrustBoundary,
-    (found, refused): (&mut Vec<Candidate>, &mut Vec<Refusal>),
+    found: &mut Vec<Candidate>,
+    refused: &mut Vec<Refusal>,
 ) {
     let why = "instructions of this project";
     let real_folder = real_path(folder);

@@ -110,11 +110,12 @@ impl Rules for Facts {
     fn patch(
         &self,
         _planned: &dyn FileView,
-        (file, text): (&str, &str),
+        file: &str,
+        text: &str,
         patches: &[Patch],
         _matching: Matching,
     ) -> Result<String> {
-        let new = patched((file, text), patches, Matching::Unique)?;
+        let new = patched(file, text, patches, Matching::Unique)?;
         Ok(summary::followed(Some(text), &new))
     }
 

@@ -203,11 +203,12 @@ impl Rules for Index {
     fn patch(
         &self,
         planned: &dyn FileView,
-        (file, text): (&str, &str),
+        file: &str,
+        text: &str,
         patches: &[Patch],
         matching: Matching,
     ) -> Result<String> {
-        let text = patched((file, text), patches, matching)?;
+        let text = patched(file, text, patches, matching)?;
         Ok(match file {
             INDEX => text,
             _ => with_updated_today(text, planned),

@@ -111,7 +111,8 @@ impl<'a> Candidate<'a> {
     pub(super) fn new(
         kind: PointKind,
         text: impl Into<Cow<'a, str>>,
-        (event, weight): (usize, f64),
+        event: usize,
+        weight: f64,
     ) -> Self {
         let text = text.into();
         Self {
@@ -129,7 +130,8 @@ impl<'a> Candidate<'a> {
     pub(super) fn of_clause(
         found: &'a KnownClause,
         kind: PointKind,
-        (event, weight): (usize, f64),
+        event: usize,
+        weight: f64,
     ) -> Self {
         Self {
             kind,
@@ -292,7 +294,7 @@ mod tests {
         let candidates: Vec<Candidate<'_>> = texts
             .iter()
             .enumerate()
-            .map(|(at, text)| Candidate::new(PointKind::Done, *text, (at, 1.0)))
+            .map(|(at, text)| Candidate::new(PointKind::Done, *text, at, 1.0))
             .collect();
         let mut choice = Choice::new(&candidates, &|_| 1.0);
         choice.add(budget, |_| true);
