@@ -3,7 +3,7 @@
 //! A rollout has each message twice: as sent to the model (`response_item`) and as recorded
 //! by the program (`event_msg`). Whichever comes first is used.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::content::{self, Speaker};
@@ -39,19 +39,22 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let forks = fork::homes_of(locations, Agent::Codex);
     for home in locations.codex.iter().chain(&forks) {
         let titles = titles(&home.join("session_index.jsonl"));
-        // Keyed by name, so that a log and its compressed or archived copy count once.
-        let mut rollouts = BTreeMap::new();
-        for directory in ["archived_sessions", "sessions"] {
-            for log in location::logs_under(Agent::Codex, home.join(directory), &stem_of) {
-                if location::is_compressed(&log.path) {
-                    rollouts.entry(log.id.clone()).or_insert(log);
-                } else {
-                    rollouts.insert(log.id.clone(), log);
-                }
-            }
-        }
-        for (stem, log) in rollouts {
-            let id = id_of(&stem);
+        let directories = ["sessions", "archived_sessions"];
+        let mut rollouts: Vec<LogFile> = directories
+            .iter()
+            .flat_map(|directory| {
+                location::logs_under(Agent::Codex, home.join(directory), &stem_of)
+            })
+            .collect();
+        // A log and its compressed or archived copy, which have the same name, count once.
+        let is_compressed = |log: &LogFile| location::is_compressed(&log.path);
+        rollouts.sort_by(|a, b| {
+            let plain_first = || is_compressed(a).cmp(&is_compressed(b));
+            a.id.cmp(&b.id).then_with(plain_first)
+        });
+        rollouts.dedup_by(|later, first| later.id == first.id);
+        for log in rollouts {
+            let id = id_of(&log.id);
             let title = titles.get(&id).cloned();
             logs.push(LogFile { id, title, ..log });
         }

@@ -45,6 +45,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use tantivy::{DocAddress, Index, ReloadPolicy, Searcher, TantivyError};
 
 use crate::core::log::{HashedProjects, LogFile, MessageKind, Origin, Role};
@@ -188,7 +189,7 @@ pub struct Corpus {
     /// The rows of the visible logs, in the order of [`Corpus::logs`].
     shown: Vec<usize>,
     /// For each owner number the index of its visible log.
-    log_of_owner: HashMap<u64, usize>,
+    log_of_owner: FxHashMap<u64, usize>,
     /// Whether bytes were read that their file no longer has.
     has_shrunk: Arc<AtomicBool>,
     is_damaged: AtomicBool,
@@ -306,7 +307,7 @@ impl Corpus {
             fields: Fields::schema().1,
             table,
             shown: Vec::new(),
-            log_of_owner: HashMap::new(),
+            log_of_owner: FxHashMap::default(),
             has_shrunk: Arc::default(),
             is_damaged: AtomicBool::new(false),
             misses_results: AtomicBool::new(false),
@@ -323,7 +324,7 @@ impl Corpus {
 
     /// Makes the logs of these rows visible, in this order.
     fn show(&mut self, rows: Vec<usize>) {
-        self.log_of_owner = HashMap::with_capacity(rows.len());
+        self.log_of_owner = FxHashMap::with_capacity_and_hasher(rows.len(), FxBuildHasher);
         for (log, row) in rows.iter().enumerate() {
             let row = &self.table.logs[*row];
             let owners = [row.owner, row.tail_owner].into_iter();

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use tantivy::Index;
 
 use super::index_folder;
-use super::table::{encode, load};
+use super::table::{encode, load, with_checksum};
 use crate::core::disk::private;
 
 /// The name of the file with what was noted.
@@ -53,7 +53,7 @@ pub(super) fn are_whole(cache: &Path, index: &Index) -> tantivy::Result<bool> {
 }
 
 fn save(cache: &Path, checked: &BTreeMap<PathBuf, FileStamp>) -> std::io::Result<()> {
-    let bytes = encode(checked)?;
+    let bytes = with_checksum(encode(checked)?);
     private::replace_unflushed(&cache.join(NAME), |file| file.write_all(&bytes))
 }
 

@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use tantivy::indexer::{AddOperation, IndexWriterOptions, LogMergePolicy, SegmentWriter};
 use tantivy::schema::Term;
 use tantivy::store::{Compressor, ZstdCompressor};
@@ -235,7 +236,8 @@ struct Plan {
 
 impl Plan {
     fn new(table: &Table, logs: &[LogFile], results: ReadResults) -> Self {
-        let mut rows: HashMap<LogKey<'_>, usize> = HashMap::with_capacity(table.logs.len());
+        let mut rows: FxHashMap<LogKey<'_>, usize> =
+            FxHashMap::with_capacity_and_hasher(table.logs.len(), FxBuildHasher);
         rows.extend(table.logs.iter().map(LogRow::key).zip(0..));
         let have_all = !table.logs.is_empty() && table.logs.iter().all(|row| row.has_results);
         let mut plan = Self::default();

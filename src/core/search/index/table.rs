@@ -6,6 +6,7 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ use crate::core::disk::private;
 use crate::core::log::{Carry, Head, LogFile, Skipped};
 
 /// The version of the cache; one of another version is built anew.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The beginning of the names of tables.
 const PREFIX: &str = "logs.";
 
@@ -32,14 +33,17 @@ pub(super) struct Table {
 }
 
 /// One log.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct LogRow {
     pub(super) agent: u32,
-    /// Its path, id, working directory, title and facts one behind the other, because reading a row
-    /// with one allocation takes a third of the time.
-    #[serde(with = "as_bytes")]
-    pub(super) texts: Vec<u8>,
-    /// Where each of the texts ends, in the order of [`TextField`].
+    /// Its path, id, working directory, title and facts one behind the other. The rows of a table that
+    /// was read share the bytes of its file: copying the texts would take as long as all else.
+    #[serde(skip)]
+    pub(super) texts: Arc<Vec<u8>>,
+    /// Where its texts begin in these bytes.
+    #[serde(skip)]
+    pub(super) texts_start: usize,
+    /// Where each of the texts ends, counted from there, in the order of [`TextField`].
     pub(super) ends: [u32; 5],
     pub(super) size: u64,
     pub(super) modified: Option<i64>,
@@ -142,7 +146,8 @@ impl LogRow {
             title.unwrap_or_default().as_bytes(),
             &facts,
         ];
-        self.texts = texts.concat();
+        self.texts = Arc::new(texts.concat());
+        self.texts_start = 0;
         let mut end = 0;
         self.ends = texts.map(|text| {
             end += text.len() as u32;
@@ -156,7 +161,16 @@ impl LogRow {
         let number = field as usize;
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         let range = start as usize..self.ends[number] as usize;
+        self.texts().get(range).unwrap_or_default()
+    }
+
+    fn texts(&self) -> &[u8] {
+        let range = self.texts_start..self.texts_start + self.texts_length();
         self.texts.get(range).unwrap_or_default()
+    }
+
+    fn texts_length(&self) -> usize {
+        self.ends[TextField::Facts as usize] as usize
     }
 
     fn text(&self, field: TextField) -> &str {
@@ -216,7 +230,16 @@ impl Table {
             return None;
         }
         let number: u64 = number.parse().ok()?;
-        load(&cache.join(format!("{PREFIX}{number}")))
+        let bytes = read_whole(&cache.join(format!("{PREFIX}{number}")))?;
+        let (mut table, texts) = postcard::take_from_bytes::<Self>(&bytes).ok()?;
+        let mut start = bytes.len() - texts.len();
+        let bytes = Arc::new(bytes);
+        for row in &mut table.logs {
+            row.texts = Arc::clone(&bytes);
+            row.texts_start = start;
+            start += row.texts_length();
+        }
+        Some(table)
     }
 
     /// Reads the states of the decoders. A log whose state is missing is read from its beginning when
@@ -239,8 +262,10 @@ impl Table {
     /// Writes the table and returns the payload that names it.
     pub(super) fn save(&self, cache: &Path) -> io::Result<String> {
         let states: Vec<&Vec<u8>> = self.logs.iter().map(|log| &log.carry).collect();
-        save(&self.states_file(cache), &states)?;
-        save(&self.file(cache), self)?;
+        save(&self.states_file(cache), encode(&states)?)?;
+        let mut bytes = encode(self)?;
+        self.logs.iter().for_each(|row| bytes.extend(row.texts()));
+        save(&self.file(cache), bytes)?;
         Ok(self.payload())
     }
 
@@ -267,21 +292,32 @@ impl Table {
 
 /// Reads a value that was saved; `None` if it is damaged.
 pub(super) fn load<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    let bytes = read_capped(path, LARGEST_LOG).ok()?;
+    postcard::from_bytes(&read_whole(path)?).ok()
+}
+
+/// Reads the bytes that were saved in a file; `None` if they are damaged.
+fn read_whole(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = read_capped(path, LARGEST_LOG).ok()?;
     let (content, sum) = bytes.split_last_chunk()?;
-    let is_whole = checksum([content]) == u32::from_le_bytes(*sum);
-    is_whole.then(|| postcard::from_bytes(content).ok())?
+    if checksum([content]) != u32::from_le_bytes(*sum) {
+        return None;
+    }
+    bytes.truncate(content.len());
+    Some(bytes)
 }
 
-/// Returns a value as it is saved: encoded, with a checksum.
 pub(super) fn encode(value: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut bytes = postcard::to_stdvec(value).map_err(io::Error::other)?;
-    bytes.extend(checksum([bytes.as_slice()]).to_le_bytes());
-    Ok(bytes)
+    postcard::to_stdvec(value).map_err(io::Error::other)
 }
 
-fn save(path: &Path, value: &impl Serialize) -> io::Result<()> {
-    let bytes = encode(value)?;
+/// Adds a checksum to bytes.
+pub(super) fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.extend(checksum([bytes.as_slice()]).to_le_bytes());
+    bytes
+}
+
+fn save(path: &Path, bytes: Vec<u8>) -> io::Result<()> {
+    let bytes = with_checksum(bytes);
     private::replace(path, |file| file.write_all(&bytes))
 }
 
@@ -296,33 +332,4 @@ pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
 #[cfg(not(unix))]
 pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).as_ref())
-}
-
-mod as_bytes {
-    //! Bytes that are copied as a whole, not one by one.
-
-    use serde::de::{Error, Visitor};
-    use serde::{Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_bytes(bytes)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
-        struct Bytes;
-
-        impl Visitor<'_> for Bytes {
-            type Value = Vec<u8>;
-
-            fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                to.write_str("bytes")
-            }
-
-            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
-                Ok(bytes.to_vec())
-            }
-        }
-
-        from.deserialize_bytes(Bytes)
-    }
 }
