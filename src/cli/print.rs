@@ -90,6 +90,8 @@ pub(super) enum Text {
     /// The content of a file.
     Content(Vec<u8>),
     Table(Vec<Vec<Cell>>),
+    /// A table, and a line below it.
+    TableAndLine(Vec<Vec<Cell>>, String),
     /// A message on standard error.
     Error(String),
 }
@@ -138,6 +140,10 @@ impl Report for Answer {
             Text::Diff(diff) => printer.diff(diff),
             Text::Content(bytes) => printer.content(bytes),
             Text::Table(rows) => printer.table(rows),
+            Text::TableAndLine(rows, line) => {
+                printer.table(rows)?;
+                printer.line(line)
+            }
             Text::Error(text) => {
                 print_error(text);
                 Ok(())

@@ -1,4 +1,4 @@
-//! `tome stats`: counts over the logs, per agent and project.
+//! `tome stats`: counts over the logs, per agent and project, and how large the cache is.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,6 +9,7 @@ use super::args::StatsArgs;
 use super::corpus::{LogCorpus, ParsedLogFilter};
 use super::print::{Answer, Cell, Reported, Text, TextStyle};
 use super::world::World;
+use crate::core::insight::checkup::Folder;
 use crate::core::search::catalog::listings;
 use crate::core::search::index::{Corpus, Part};
 
@@ -27,10 +28,21 @@ pub(super) fn run(args: &StatsArgs, world: &World) -> Reported<'static> {
     let filter = world.parse_filter(&args.filter)?;
     let counts = world.read_corpus(|logs| counts(logs, &filter, world))?;
     let stats = counts.iter().map(|(key, count)| as_json(key, count));
+    let cache = Folder::at(&world.cache);
     Answer::ending(
         Outcome::found(!counts.is_empty()),
-        json!({ "stats": stats.collect::<Vec<Value>>() }),
-        Text::Table(table(&counts)),
+        json!({
+            "stats": stats.collect::<Vec<Value>>(),
+            "cache": { "path": cache.path, "files": cache.files, "bytes": cache.bytes },
+        }),
+        Text::TableAndLine(
+            table(&counts),
+            format!(
+                "\nThe cache in {} has {}.",
+                cache.path.display(),
+                megabytes(cache.bytes)
+            ),
+        ),
     )
 }
 
