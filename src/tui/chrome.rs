@@ -12,6 +12,7 @@ use unicode_width::UnicodeWidthChar as _;
 use super::action::Action;
 use super::cells::{self, escape_line};
 use super::keymap::{KeyContext, Keymap};
+use super::layout::inside;
 use super::theme::{Role, Theme};
 use crate::tui::model::PaneContext;
 
@@ -20,6 +21,12 @@ use crate::tui::model::PaneContext;
 pub(crate) enum KeyFocus {
     Here,
     Elsewhere,
+}
+
+impl KeyFocus {
+    pub(crate) fn of(is_here: bool) -> Self {
+        if is_here { Self::Here } else { Self::Elsewhere }
+    }
 }
 
 /// Returns the border of a pane.
@@ -249,6 +256,34 @@ impl Hint {
     }
 }
 
+/// Returns which lines are on the screen, for the right end of a border; `None` if all are.
+pub(crate) fn shown_lines(
+    first: usize,
+    height: u16,
+    count: usize,
+    theme: &Theme,
+) -> Option<Line<'static>> {
+    let height = usize::from(height);
+    (count > height).then(|| {
+        let last = (first + height).min(count);
+        let place = format!(" {}–{last}/{count} ", first + 1);
+        Line::from(Span::styled(place, theme.style(Role::Muted))).right_aligned()
+    })
+}
+
+/// Draws a pane that is empty, and why.
+pub(crate) fn draw_empty(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    title: impl Into<Line<'static>>,
+    why: &str,
+    theme: &Theme,
+) {
+    let block = bordered(theme, KeyFocus::Here).title(title);
+    frame.render_widget(block, area);
+    draw_note(frame, inside(area), why, theme);
+}
+
 /// Draws a text that says why a pane is empty, wrapped to its width.
 pub(crate) fn draw_note(frame: &mut Frame<'_>, area: Rect, text: &str, theme: &Theme) {
     let area = area.inner(Margin::new(1, 0));
@@ -268,12 +303,7 @@ pub(crate) fn draw_scrolled(
     (lines, scroll, right): (Vec<Line<'_>>, usize, Option<Line<'static>>),
 ) {
     let inner = block.inner(area);
-    let height = usize::from(inner.height);
-    let place = (lines.len() > height).then(|| {
-        let last = (scroll + height).min(lines.len());
-        let place = format!(" {}–{last}/{} ", scroll + 1, lines.len());
-        Line::from(Span::styled(place, cx.theme.style(Role::Muted)))
-    });
+    let place = shown_lines(scroll, inner.height, lines.len(), cx.theme);
     if let Some(title) = right.or(place) {
         block = block.title(title.right_aligned());
     }

@@ -10,15 +10,15 @@ use crate::core::insight::timeline::node::NodeId;
 use crate::core::log::LogFile;
 use crate::tui::action::Action;
 use crate::tui::cells::escape_line;
-use crate::tui::chrome::{dialog, two_ends};
+use crate::tui::chrome::dialog;
 use crate::tui::effect::Request;
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::centred;
+use crate::tui::layout::{centred, inside};
 use crate::tui::model::PaneContext;
 use crate::tui::pane::{Handled, Pane, Step};
 use crate::tui::theme::Role;
-use crate::tui::widget::list::{Cursor, Move};
+use crate::tui::widget::list::{Cursor, Move, RowLook};
 
 /// Something that can be chosen.
 #[derive(Debug)]
@@ -100,13 +100,12 @@ impl Pane for Chooser {
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
         Handled::Used(match action {
-            Action::Up => self.step(Move::Up, cx),
-            Action::Down => self.step(Move::Down, cx),
-            Action::PageUp => self.step(Move::PageUp, cx),
-            Action::PageDown => self.step(Move::PageDown, cx),
             Action::Open => self.chosen(),
             Action::Back => vec![Step::Close],
-            _ => Vec::new(),
+            action => match Move::of(action) {
+                Some(to) => self.step(to, cx),
+                None => Vec::new(),
+            },
         })
     }
 
@@ -130,10 +129,8 @@ impl Pane for Chooser {
         if !area.contains(Position::new(mouse.column, mouse.row)) {
             return vec![Step::Close];
         }
-        let line = usize::from(mouse.row).checked_sub(usize::from(area.y) + 1);
-        let height = usize::from(area.height.saturating_sub(2));
-        let row = line.and_then(|line| self.cursor.row_at(line, height, self.options.len()));
-        match row {
+        let at = Position::new(mouse.column, mouse.row);
+        match self.cursor.row_at(at, inside(area), self.options.len()) {
             Some(row) => {
                 self.cursor.selected = row;
                 self.chosen()
@@ -153,30 +150,13 @@ impl Pane for Chooser {
         let inner = block.inner(area);
         frame.render_widget(Clear, area);
         frame.render_widget(block, area);
-        let window = self
-            .cursor
-            .window(usize::from(inner.height), self.options.len());
-        for (at, y) in window.zip(inner.top()..inner.bottom()) {
+        let line = |at: usize, look: RowLook| {
             let option = &self.options[at];
-            let here = at == self.cursor.selected;
-            let (bar, style) = if here {
-                (
-                    Span::styled("▌ ", theme.style(Role::Accent)),
-                    Role::Selected,
-                )
-            } else {
-                (Span::raw("  "), Role::Text)
-            };
-            let line = two_ends(
-                vec![bar, Span::raw(escape_line(&option.label))],
-                vec![Span::styled(
-                    format!(" {} ", escape_line(&option.detail)),
-                    theme.style(Role::Muted),
-                )],
-                usize::from(inner.width),
-                theme.style(style),
-            );
-            frame.render_widget(line, Rect::new(inner.x, y, inner.width, 1));
-        }
+            let label = vec![Span::raw(" "), Span::raw(escape_line(&option.label))];
+            let detail = format!(" {} ", escape_line(&option.detail));
+            let detail = Span::styled(detail, theme.style(Role::Muted));
+            look.line(label, vec![detail], theme)
+        };
+        self.cursor.draw(frame, inner, self.options.len(), line);
     }
 }

@@ -2,19 +2,19 @@
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::{Margin, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
 use crate::tui::action::Action;
-use crate::tui::chrome::{dialog, two_ends};
+use crate::tui::chrome::dialog;
 use crate::tui::keymap::{KeyContext, Keymap};
-use crate::tui::layout::centred;
+use crate::tui::layout::{centred, inside};
 use crate::tui::model::PaneContext;
 use crate::tui::pane::{Handled, Pane, Step};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::{Input, InputOutcome};
-use crate::tui::widget::list::{Cursor, Move};
+use crate::tui::widget::list::{Cursor, Move, RowLook};
 
 /// An action that can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,12 +85,19 @@ impl Palette {
         centred(cx.areas.whole, 72, rows.saturating_add(4).min(most))
     }
 
-    fn height(&self, cx: &PaneContext<'_>) -> usize {
-        usize::from(self.area(cx).height.saturating_sub(4))
+    /// The rows, below the input and a rule.
+    fn rows(area: Rect) -> Rect {
+        let inner = inside(area).inner(Margin::new(1, 0));
+        let above = inner.height.min(2);
+        Rect {
+            y: inner.y + above,
+            height: inner.height - above,
+            ..inner
+        }
     }
 
     fn step(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        let height = self.height(cx);
+        let height = usize::from(Self::rows(self.area(cx)).height);
         self.cursor.step(to, height, self.found.len());
         Vec::new()
     }
@@ -132,13 +139,12 @@ impl Pane for Palette {
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
         Handled::Used(match action {
-            Action::Up => self.step(Move::Up, cx),
-            Action::Down => self.step(Move::Down, cx),
-            Action::PageUp => self.step(Move::PageUp, cx),
-            Action::PageDown => self.step(Move::PageDown, cx),
             Action::Open => self.chosen(),
             Action::Back => vec![Step::Close],
-            _ => Vec::new(),
+            action => match Move::of(action) {
+                Some(to) => self.step(to, cx),
+                None => Vec::new(),
+            },
         })
     }
 
@@ -161,13 +167,11 @@ impl Pane for Palette {
             MouseEventKind::ScrollDown => self.step(Move::Down, cx),
             MouseEventKind::ScrollUp => self.step(Move::Up, cx),
             MouseEventKind::Down(MouseButton::Left) => {
-                if !area.contains(Position::new(mouse.column, mouse.row)) {
+                let at = Position::new(mouse.column, mouse.row);
+                if !area.contains(at) {
                     return vec![Step::Close];
                 }
-                let line = usize::from(mouse.row).checked_sub(usize::from(area.y) + 3);
-                let (height, count) = (self.height(cx), self.found.len());
-                let row = line.and_then(|line| self.cursor.row_at(line, height, count));
-                match row {
+                match self.cursor.row_at(at, Self::rows(area), self.found.len()) {
                     Some(row) => {
                         self.cursor.selected = row;
                         self.chosen()
@@ -207,31 +211,18 @@ impl Pane for Palette {
             let none = Span::styled("No action has these words", theme.style(Role::Muted));
             frame.render_widget(Line::from(none), row(inner.y + 2));
         }
-        let window = self
-            .cursor
-            .window(usize::from(inner.height - 2), self.found.len());
-        for (at, y) in window.zip(inner.top() + 2..inner.bottom()) {
+        let line = |at: usize, look: RowLook| {
             let option = &self.all[self.found[at]];
-            let here = at == self.cursor.selected;
-            let (bar, role) = if here {
-                (
-                    Span::styled("▌ ", theme.style(Role::Accent)),
-                    Role::Selected,
-                )
-            } else {
-                (Span::raw("  "), Role::Text)
-            };
-            let line = two_ends(
-                vec![bar, Span::raw(option.desc.clone())],
-                vec![Span::styled(
-                    format!(" {} ", option.keys),
-                    theme.style(Role::KeyHint),
-                )],
-                usize::from(inner.width),
-                theme.style(role),
-            );
-            frame.render_widget(line, row(y));
-        }
+            let keys = format!(" {} ", option.keys);
+            let keys = Span::styled(keys, theme.style(Role::KeyHint));
+            look.line(
+                vec![Span::raw(format!(" {}", option.desc))],
+                vec![keys],
+                theme,
+            )
+        };
+        self.cursor
+            .draw(frame, Self::rows(area), self.found.len(), line);
         frame.set_cursor_position((inner.x + 2 + column, inner.y));
     }
 }

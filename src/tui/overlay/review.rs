@@ -9,7 +9,7 @@ use ratatui::widgets::Clear;
 use crate::core::change::{BrokenLinks, Change, ChangeVerb};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{Hint, count, dialog_with};
+use crate::tui::chrome::{Hint, count, dialog_with, shown_lines};
 use crate::tui::effect::{Effect, Request, WriteJob};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
@@ -231,12 +231,8 @@ impl Pane for ReviewDialog {
         let mut block = dialog_with(cx, &self.title(), &self.dialog_hints(cx));
         let inner = block.inner(area);
         let lines = self.diff.lines(cx.theme, inner.width).len();
-        if lines > usize::from(inner.height) {
-            let top = self.diff.top();
-            let last = (top + usize::from(inner.height)).min(lines);
-            let context = format!(" {}–{last}/{lines} ", top + 1);
-            let context = Span::styled(context, cx.theme.style(Role::Muted));
-            block = block.title(Line::from(context).right_aligned());
+        if let Some(place) = shown_lines(self.diff.top(), inner.height, lines, cx.theme) {
+            block = block.title(place);
         }
         frame.render_widget(Clear, area);
         frame.render_widget(block, area);

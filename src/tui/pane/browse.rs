@@ -185,15 +185,10 @@ impl BrowsePane {
             .rows
             .get(self.cursor.selected)
             .and_then(|row| row.fold);
+        if let Some(to) = Move::of(action) {
+            return Some(self.moved(to, cx));
+        }
         Some(match action {
-            Action::Up => self.moved(Move::Up, cx),
-            Action::Down => self.moved(Move::Down, cx),
-            Action::PageUp => self.moved(Move::PageUp, cx),
-            Action::PageDown => self.moved(Move::PageDown, cx),
-            Action::HalfUp => self.moved(Move::HalfUp, cx),
-            Action::HalfDown => self.moved(Move::HalfDown, cx),
-            Action::Top => self.moved(Move::First, cx),
-            Action::Bottom => self.moved(Move::Last, cx),
             Action::Right => match fold {
                 Some(Fold::Closed) => self.fold(Fold::Open, cx),
                 Some(Fold::Open) => self.moved(Move::Down, cx),

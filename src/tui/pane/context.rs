@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::Position;
+use ratatui::layout::{Position, Rect};
 
-use self::rows::{Row, rows};
+use self::rows::{ContextRow, rows};
 use self::view::PieceText;
-use super::list_text::{ListWithText, list_height, text_area};
+use super::list_text::{ListWithText, Parts};
 use super::{Handled, Pane, Step, Toast, latest};
 use crate::core::insight::context::{AgentContext, KnownAgent, Piece};
 use crate::core::log::Agent;
@@ -25,7 +25,7 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::reader::TextDialog;
-use crate::tui::widget::list::{Cursor, Move};
+use crate::tui::widget::list::{List, Move};
 
 /// The pieces of one agent, and the text of the selected one.
 #[derive(Debug)]
@@ -35,8 +35,7 @@ pub(crate) struct ContextPane {
     chosen: usize,
     /// What it loads; `None` while that is read.
     context: Option<Arc<AgentContext>>,
-    rows: Vec<Row>,
-    cursor: Cursor,
+    list: List<ContextRow>,
     focus: Focus,
     /// The selected piece, wrapped at the width of its area.
     text: PieceText,
@@ -57,8 +56,7 @@ impl ContextPane {
             agents,
             chosen,
             context: None,
-            rows: Vec::new(),
-            cursor: Cursor::default(),
+            list: List::default(),
             focus: Focus::Tree,
             text: PieceText::default(),
             scroll: 0,
@@ -86,7 +84,7 @@ impl ContextPane {
 
     /// The number of the piece under the cursor.
     fn selected(&self) -> Option<usize> {
-        self.rows.get(self.cursor.selected).map(Row::piece)
+        self.list.selected().map(|row| row.piece)
     }
 
     fn piece(&self) -> Option<&Piece> {
@@ -94,50 +92,21 @@ impl ContextPane {
     }
 
     /// Lists the pieces, with the cursor on the same file.
-    fn list(&mut self, context: &Arc<AgentContext>, cx: &PaneContext<'_>) {
-        let is_same = self
-            .context
-            .as_ref()
-            .is_some_and(|old| old.agent == context.agent);
-        let before = self.context.as_ref().map(|old| rows::keys(old));
-        self.rows = rows(context);
-        match before {
-            Some(before) if is_same => self.cursor.follow(&before, &rows::keys(context)),
-            _ => self.cursor = Cursor::default(),
-        }
-        self.context = Some(Arc::clone(context));
-        self.leave_remark(Move::Down);
-        self.show(cx);
-        if !is_same {
+    fn take(&mut self, context: &Arc<AgentContext>, cx: &PaneContext<'_>) {
+        if self.context.replace(Arc::clone(context)).is_none() {
             self.scroll = 0;
         }
+        self.list.replace(rows(context), Parts::of(cx).height());
+        self.show(cx);
     }
 
     /// Wraps the selected piece and keeps what is shown of it inside of it.
     fn show(&mut self, cx: &PaneContext<'_>) {
-        self.cursor.fit(list_height(cx), self.rows.len());
+        self.list.fit(Parts::of(cx).height());
         self.text = self.piece().map_or_else(PieceText::default, |piece| {
-            PieceText::new(piece, text_area(cx).width)
+            PieceText::new(piece, Parts::of(cx).inner_text().width)
         });
         self.scroll_by(0, cx);
-    }
-
-    /// Moves from a remark to the piece that it is about, or on to the next one.
-    fn leave_remark(&mut self, way: Move) {
-        let is_up = matches!(way, Move::Up | Move::HalfUp | Move::PageUp | Move::Last);
-        let is_piece = |row: &Row| matches!(row, Row::Piece(_));
-        let at = self.cursor.selected.min(self.rows.len());
-        let below = self.rows[at..].iter().position(is_piece);
-        let above = self.rows[..at].iter().rposition(is_piece);
-        if self.rows.get(at).is_some_and(is_piece) {
-            return;
-        }
-        self.cursor.selected = match (below, above) {
-            (Some(below), _) if !is_up => at + below,
-            (_, Some(above)) => above,
-            (Some(below), None) => at + below,
-            (None, None) => 0,
-        };
     }
 
     /// Shows the next agent, or the one before.
@@ -154,7 +123,7 @@ impl ContextPane {
     fn choose(&mut self, agent: usize) -> Vec<Step> {
         self.chosen = agent;
         (self.context, self.focus) = (None, Focus::Tree);
-        self.rows.clear();
+        self.list = List::default();
         self.text = PieceText::default();
         self.load()
     }
@@ -190,20 +159,13 @@ impl ContextPane {
 }
 
 impl ListWithText for ContextPane {
-    fn cursor(&self) -> Cursor {
-        self.cursor
+    fn row_at(&self, at: Position, rows: Rect) -> Option<usize> {
+        self.list.row_at(at, rows)
     }
 
-    fn rows(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn text_lines(&self, _cx: &PaneContext<'_>) -> usize {
-        self.text.lines.len()
-    }
-
-    fn scroll(&mut self) -> &mut usize {
-        &mut self.scroll
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        Parts::of(cx).scroll(&mut self.scroll, lines, self.text.lines.len());
+        Vec::new()
     }
 
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -216,10 +178,7 @@ impl ListWithText for ContextPane {
             };
             return self.scroll_by(rows, cx);
         }
-        let before = self.selected();
-        self.cursor.step(to, list_height(cx), self.rows.len());
-        self.leave_remark(to);
-        if self.selected() != before {
+        if self.list.step(to, Parts::of(cx).height()) {
             self.scroll = 0;
         }
         self.show(cx);
@@ -233,8 +192,7 @@ impl ListWithText for ContextPane {
     }
 
     fn row_clicked(&mut self, row: usize, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.cursor.selected = row;
-        self.leave_remark(Move::Up);
+        self.list.select(row, Move::Up);
         (self.focus, self.scroll) = (Focus::Tree, 0);
         self.show(cx);
         Vec::new()
@@ -295,7 +253,7 @@ impl Pane for ContextPane {
                 .agent()
                 .is_some_and(|known| known.agent == context.agent) =>
             {
-                self.list(context, cx);
+                self.take(context, cx);
                 Vec::new()
             }
             Event::ContextRead {

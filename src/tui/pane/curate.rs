@@ -13,11 +13,12 @@ use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::crossterm::event::MouseEvent;
+use ratatui::layout::{Position, Rect};
 
 use self::decide::names_another;
-use self::rows::{FindingList, Located, Row, RowKey, Shown};
+use self::rows::{FindingRow, Findings, Located, Shown};
 use self::visit::Visit;
-use super::list_text::{ListWithText, list_height};
+use super::list_text::{ListWithText, Parts};
 use super::{Handled, Pane, Step, Toast};
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::tui::action::Action;
@@ -27,13 +28,14 @@ use crate::tui::event::{CurateStep, Event};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::model::PaneContext;
-use crate::tui::widget::list::{Cursor, Move};
+use crate::tui::widget::list::{List, Move, Row as _};
 
 /// The list of findings, and the evidence of the selected one.
 #[derive(Debug)]
 pub(crate) struct CuratePane {
-    list: FindingList,
+    findings: Findings,
     shown: Shown,
+    list: List<FindingRow>,
     /// Whether a check was finished.
     is_loaded: bool,
     /// The generation of the newest check.
@@ -44,7 +46,6 @@ pub(crate) struct CuratePane {
     found: Vec<Located>,
     /// The stores that the newest check is about.
     stores: Vec<Arc<StoreSnapshot>>,
-    cursor: Cursor,
     /// Whether the user has moved the cursor.
     is_moved: bool,
     /// The ids of the marked findings.
@@ -60,14 +61,14 @@ impl CuratePane {
     /// Opens the pane and starts a check.
     pub(crate) fn open(cx: &PaneContext<'_>) -> Vec<Step> {
         let mut pane = Self {
-            list: FindingList::default(),
+            findings: Findings::default(),
             shown: Shown::default(),
+            list: List::default(),
             is_loaded: false,
             generation: 0,
             progress: None,
             found: Vec::new(),
             stores: Vec::new(),
-            cursor: Cursor::default(),
             is_moved: false,
             marks: BTreeSet::new(),
             scroll: 0,
@@ -103,21 +104,17 @@ impl CuratePane {
         }
     }
 
-    fn row(&self) -> Option<Row> {
-        self.list.rows.get(self.cursor.selected).copied()
-    }
-
     /// The finding under the cursor.
     fn selected(&self) -> Option<&Located> {
-        match self.row()? {
-            Row::Finding(at) => self.list.get(at),
-            Row::Heading { .. } => None,
+        match self.list.selected()? {
+            FindingRow::Finding { at, .. } => self.findings.get(*at),
+            FindingRow::Heading { .. } => None,
         }
     }
 
     /// The findings of a rule that are listed or folded.
     fn group(&self, rule: &'static str) -> impl Iterator<Item = &Located> {
-        self.list.iter().filter(move |located| {
+        self.findings.iter().filter(move |located| {
             located.finding.rule == rule && (self.shown.waived || located.is_open())
         })
     }
@@ -125,11 +122,11 @@ impl CuratePane {
     /// The marked findings, or else the one under the cursor, or all below its heading.
     fn chosen(&self) -> Vec<&Located> {
         let is_marked = |located: &&Located| self.marks.contains(&located.finding.id);
-        let marked: Vec<&Located> = self.list.iter().filter(is_marked).collect();
-        match (marked.is_empty(), self.row()) {
-            (false, _) => marked,
-            (true, Some(Row::Heading { rule, .. })) => self.group(rule).collect(),
-            (true, _) => self.selected().into_iter().collect(),
+        let marked: Vec<&Located> = self.findings.iter().filter(is_marked).collect();
+        match self.list.selected() {
+            _ if !marked.is_empty() => marked,
+            Some(FindingRow::Heading { rule, .. }) => self.group(rule).collect(),
+            _ => self.selected().into_iter().collect(),
         }
     }
 
@@ -146,10 +143,7 @@ impl CuratePane {
                     true => self.found.extend(located),
                     // The first check fills the list as it goes.
                     false if findings.is_empty() => {}
-                    false => {
-                        let more = located.collect();
-                        self.replace(|list, shown| list.with(more, shown), cx);
-                    }
+                    false => self.replace(|findings| findings.with(located), cx),
                 }
                 Vec::new()
             }
@@ -157,7 +151,7 @@ impl CuratePane {
                 self.progress = None;
                 if std::mem::replace(&mut self.is_loaded, true) {
                     let found = std::mem::take(&mut self.found);
-                    self.replace(|_, shown| FindingList::new(found, shown), cx);
+                    self.replace(|_| Findings::new(found), cx);
                 }
                 Vec::new()
             }
@@ -169,52 +163,34 @@ impl CuratePane {
         }
     }
 
-    /// Shows another list, with the cursor on the same finding, or on its neighbour.
-    fn replace(
-        &mut self,
-        make: impl FnOnce(FindingList, &Shown) -> FindingList,
-        cx: &PaneContext<'_>,
-    ) {
-        let before = self.list.keys();
-        self.list = make(std::mem::take(&mut self.list), &self.shown);
-        let is_there = |id: &String| self.list.iter().any(|other| other.finding.id == *id);
-        let marks: BTreeSet<String> = self
-            .marks
-            .iter()
-            .filter(|id| is_there(id))
-            .cloned()
-            .collect();
-        self.marks = marks;
-        self.follow(&before, cx);
+    /// Shows other findings, with the cursor on the same one, or on its neighbour.
+    fn replace(&mut self, make: impl FnOnce(Findings) -> Findings, cx: &PaneContext<'_>) {
+        self.findings = make(std::mem::take(&mut self.findings));
+        let ids = self.findings.iter().map(|located| &located.finding.id);
+        let ids: BTreeSet<&String> = ids.collect();
+        self.marks.retain(|id| ids.contains(id));
+        self.lay_out(cx);
     }
 
     /// Makes the rows again, with the cursor on the same finding, or on its neighbour.
     fn lay_out(&mut self, cx: &PaneContext<'_>) {
-        let before = self.list.keys();
-        self.list.lay_out(&self.shown);
-        self.follow(&before, cx);
-    }
-
-    /// Places the cursor after the rows have changed.
-    fn follow(&mut self, before: &[RowKey], cx: &PaneContext<'_>) {
-        let was = before.get(self.cursor.selected).cloned();
-        let after = self.list.keys();
-        if self.is_moved {
-            self.cursor.follow(before, &after);
-        } else {
+        let was = self.list.selected().cloned();
+        if !self.is_moved {
             // Until then it stays on the worst finding.
-            self.cursor = Cursor::default();
+            self.list = List::default();
         }
-        let was_finding = was.as_ref().is_none_or(|key| key.1.is_some());
-        let is_heading = matches!(self.row(), Some(Row::Heading { .. }));
-        if was_finding && is_heading {
-            let at = self.cursor.selected;
-            let is_finding = |at: &usize| matches!(self.list.rows.get(*at), Some(Row::Finding(_)));
+        let height = Parts::of(cx).height();
+        self.list.replace(self.findings.rows(&self.shown), height);
+        let is_heading = |row: &FindingRow| row.is_heading();
+        if !was.as_ref().is_some_and(is_heading) && self.list.selected().is_some_and(is_heading) {
+            let at = self.list.position();
+            let rows = self.list.rows();
+            let is_finding = |at: &usize| rows.get(*at).is_some_and(|row| !row.is_heading());
             let near = [at + 1, at.wrapping_sub(1)].into_iter().find(is_finding);
-            self.cursor.selected = near.unwrap_or(at);
+            self.list.select(near.unwrap_or(at), Move::Down);
+            self.list.fit(height);
         }
-        self.cursor.fit(list_height(cx), self.list.rows.len());
-        if was.as_ref() != after.get(self.cursor.selected) {
+        if !matches!((was, self.list.selected()), (Some(was), Some(is)) if is.is_same(&was)) {
             self.scroll = 0;
         }
         self.scroll_by(0, cx);
@@ -222,13 +198,8 @@ impl CuratePane {
 
     /// Folds the group of the row under the cursor, or unfolds it.
     fn fold(&mut self, is_folded: bool, cx: &PaneContext<'_>) -> Vec<Step> {
-        let rule = match self.row() {
-            Some(Row::Heading { rule, .. }) => rule,
-            Some(Row::Finding(at)) => match self.list.get(at) {
-                Some(located) => located.finding.rule,
-                None => return Vec::new(),
-            },
-            None => return Vec::new(),
+        let Some(rule) = self.list.selected().map(FindingRow::rule) else {
+            return Vec::new();
         };
         self.is_moved = true;
         if is_folded {
@@ -236,23 +207,26 @@ impl CuratePane {
         } else {
             self.shown.folded.remove(rule)
         };
-        self.list.lay_out(&self.shown);
-        let is_heading =
-            |row: &Row| matches!(row, Row::Heading { rule: other, .. } if *other == rule);
-        let heading = self.list.rows.iter().position(is_heading);
-        if is_folded && let Some(at) = heading {
-            self.cursor.selected = at;
+        let is_heading = |row: &FindingRow| row.is_heading() && row.rule() == rule;
+        if is_folded && let Some(at) = self.list.rows().iter().position(is_heading) {
+            self.list.select(at, Move::Down);
         }
+        let rows = self.findings.rows(&self.shown);
+        self.list.replace(rows, Parts::of(cx).height());
         self.scroll = 0;
-        self.cursor.fit(list_height(cx), self.list.rows.len());
         Vec::new()
+    }
+
+    /// Whether the findings of a rule are folded.
+    fn is_folded(&self, rule: &str) -> bool {
+        self.shown.folded.contains(rule)
     }
 
     /// Marks the finding under the cursor, or a whole group; or takes the mark away.
     fn mark(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         self.is_moved = true;
-        match self.row() {
-            Some(Row::Heading { rule, .. }) => {
+        match self.list.selected() {
+            Some(FindingRow::Heading { rule, .. }) => {
                 let ids = self.group(rule).map(|located| located.finding.id.clone());
                 let ids: Vec<String> = ids.collect();
                 if ids.iter().all(|id| self.marks.contains(id)) {
@@ -262,11 +236,9 @@ impl CuratePane {
                 }
                 Vec::new()
             }
-            Some(Row::Finding(_)) => {
-                let id = self.selected().map(|located| located.finding.id.clone());
-                let id = id.unwrap_or_default();
-                if !self.marks.remove(&id) {
-                    self.marks.insert(id);
+            Some(FindingRow::Finding { id, .. }) => {
+                if !self.marks.remove(id) {
+                    self.marks.insert(id.clone());
                 }
                 self.moved(Move::Down, cx)
             }
@@ -275,7 +247,7 @@ impl CuratePane {
     }
 
     fn invert_marks(&mut self) -> Vec<Step> {
-        let listed = self.list.iter();
+        let listed = self.findings.iter();
         let listed = listed.filter(|located| self.shown.waived || located.is_open());
         let ids = listed.map(|located| located.finding.id.clone());
         let unmarked = ids.filter(|id| !self.marks.contains(id));
@@ -284,7 +256,7 @@ impl CuratePane {
     }
 
     fn show_waived(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        let waived = self.list.iter().filter(|located| !located.is_open());
+        let waived = self.findings.iter().filter(|located| !located.is_open());
         let waived = count(waived.count(), "waived finding", "waived findings");
         self.shown.waived = !self.shown.waived;
         self.lay_out(cx);
@@ -307,31 +279,25 @@ impl CuratePane {
 }
 
 impl ListWithText for CuratePane {
-    fn cursor(&self) -> Cursor {
-        self.cursor
+    fn row_at(&self, at: Position, rows: Rect) -> Option<usize> {
+        self.list.row_at(at, rows)
     }
 
-    fn rows(&self) -> usize {
-        self.list.rows.len()
-    }
-
-    fn text_lines(&self, cx: &PaneContext<'_>) -> usize {
-        self.lines(cx).len()
-    }
-
-    fn scroll(&mut self) -> &mut usize {
-        &mut self.scroll
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let count = self.lines(cx).len();
+        Parts::of(cx).scroll(&mut self.scroll, lines, count);
+        Vec::new()
     }
 
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        let before = self.cursor.selected;
-        self.cursor.step(to, list_height(cx), self.list.rows.len());
+        let before = self.list.position();
+        self.list.step(to, Parts::of(cx).height());
         // The worst is a finding, not the heading above it.
-        if to == Move::First && matches!(self.list.rows.get(1), Some(Row::Finding(_))) {
-            self.cursor.selected = 1;
+        if to == Move::First && self.list.rows().get(1).is_some_and(|row| !row.is_heading()) {
+            self.list.select(1, to);
         }
         self.is_moved = true;
-        if self.cursor.selected != before {
+        if self.list.position() != before {
             self.scroll = 0;
         }
         Vec::new()
@@ -339,12 +305,12 @@ impl ListWithText for CuratePane {
 
     /// Selects the row; a heading that is clicked again is folded or unfolded.
     fn row_clicked(&mut self, row: usize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let is_again = row == self.cursor.selected && self.is_moved;
-        self.cursor.selected = row;
+        let is_again = row == self.list.position() && self.is_moved;
+        self.list.select(row, Move::Down);
         (self.is_moved, self.scroll) = (true, 0);
-        match self.row() {
-            Some(Row::Heading { rule, .. }) if is_again => {
-                self.fold(!self.shown.folded.contains(rule), cx)
+        match self.list.selected() {
+            Some(FindingRow::Heading { rule, .. }) if is_again => {
+                self.fold(!self.is_folded(rule), cx)
             }
             _ => Vec::new(),
         }
@@ -376,8 +342,8 @@ impl Pane for CuratePane {
             Action::Waive => self.waive(),
             Action::Pin => self.pin(),
             Action::ShowWaived => self.show_waived(cx),
-            Action::Open => match self.row() {
-                Some(Row::Heading { rule, .. }) => self.fold(!self.shown.folded.contains(rule), cx),
+            Action::Open => match self.list.selected() {
+                Some(FindingRow::Heading { rule, .. }) => self.fold(!self.is_folded(rule), cx),
                 _ => self.open_memory(cx),
             },
             Action::Undo => self.visit.replay(UndoDirection::Undo),
@@ -418,7 +384,7 @@ impl Pane for CuratePane {
             } => {
                 self.visit.waived(job);
                 for (finding, waiver) in job.findings.iter().zip(waivers) {
-                    self.list.set_waived(&finding.id, waiver.clone());
+                    self.findings.set_waived(&finding.id, waiver.clone());
                     self.marks.remove(&finding.id);
                 }
                 self.lay_out(cx);
@@ -429,7 +395,7 @@ impl Pane for CuratePane {
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {
-        self.cursor.fit(list_height(cx), self.list.rows.len());
+        self.list.fit(Parts::of(cx).height());
     }
 
     fn arrangement(&self) -> Option<Arrangement> {
@@ -445,7 +411,7 @@ impl Pane for CuratePane {
     }
 
     fn facts(&self) -> Option<String> {
-        let open: Vec<&Located> = self.list.iter().filter(|one| one.is_open()).collect();
+        let open: Vec<&Located> = self.findings.iter().filter(|one| one.is_open()).collect();
         let fixable = open.iter().filter(|located| located.finding.fix.is_some());
         let mut facts = Vec::new();
         facts.extend(match self.progress {
@@ -464,7 +430,7 @@ impl Pane for CuratePane {
         match action {
             Action::Fix => has(|located| located.is_open() && located.finding.fix.is_some()),
             Action::Edit => self.selected().is_some(),
-            Action::Down | Action::Mark => !self.list.rows.is_empty(),
+            Action::Down | Action::Mark => !self.list.rows().is_empty(),
             Action::Merge => !self.marks.is_empty() || has(names_another),
             Action::Delete | Action::Waive | Action::Pin | Action::Open => has(|_| true),
             _ => true,

@@ -347,9 +347,10 @@ impl Pane for FindPane {
             MouseEventKind::ScrollDown => return self.moved(Move::Down, cx),
             MouseEventKind::ScrollUp => return self.moved(Move::Up, cx),
             MouseEventKind::Down(MouseButton::Left) if rows.contains(at) => {
+                // Each row has two lines; a last one for which there is no room has none.
                 let line = usize::from(at.y - rows.y) / 2;
-                let count = self.count();
-                if let Some(row) = self.cursor.row_at(line, Self::height(cx), count) {
+                let row = self.cursor.top + line;
+                if line < Self::height(cx) && row < self.count() {
                     let again = self.cursor.selected == row;
                     self.cursor.selected = row;
                     return if again {

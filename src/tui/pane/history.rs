@@ -3,12 +3,13 @@
 mod rows;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 
 use self::rows::{ChangeState, HistoryRow};
 use super::browse::tree::Key;
+use super::list_text::{ListWithText, Parts};
 use super::{Handled, Pane, Step, Toast};
 use crate::core::change::history::{FileChange, Record};
 use crate::core::change::{Change, ChangeVerb};
@@ -16,16 +17,15 @@ use crate::core::memory::store::StoreId;
 use crate::core::text::display::format_age;
 use crate::tui::action::Action;
 use crate::tui::cells::{escape_line, fit};
-use crate::tui::chrome::{KeyFocus, bordered, count, draw_note, short_path, title_span, two_ends};
+use crate::tui::chrome::{KeyFocus, bordered, count, draw_note, short_path, title_span};
 use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
-use crate::tui::widget::list::{Cursor, Move};
+use crate::tui::widget::list::{List, Move, RowLook};
 
 /// The list of changes, and the diff of the selected one.
 #[derive(Debug)]
@@ -35,8 +35,7 @@ pub(crate) struct HistoryPane {
     /// Whether the changes of everything are listed, not only those of the memory.
     lists_all: bool,
     records: Option<Vec<Record>>,
-    rows: Vec<HistoryRow>,
-    cursor: Cursor,
+    list: List<HistoryRow>,
     /// The id of the change whose diff is displayed, and the diff.
     shown: Option<(String, Diff)>,
 }
@@ -48,8 +47,7 @@ impl HistoryPane {
             lists_all: memory.is_none(),
             memory,
             records: None,
-            rows: Vec::new(),
-            cursor: Cursor::default(),
+            list: List::default(),
             shown: None,
         }
     }
@@ -60,47 +58,23 @@ impl HistoryPane {
     }
 
     /// Lists the changes again, with the cursor on the same one.
-    fn list(&mut self, records: Option<Vec<Record>>, cx: &PaneContext<'_>) -> Vec<Step> {
-        let id = |records: &[Record], row: &HistoryRow| records[row.record].id.clone();
-        let old = self.records();
-        let before: Vec<String> = self.rows.iter().map(|row| id(old, row)).collect();
-        if records.is_some() {
-            self.records = records;
-        }
+    fn lay_out(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let rows = rows::rows(self.records(), self.scope());
-        let after: Vec<String> = rows.iter().map(|row| id(self.records(), row)).collect();
-        self.rows = rows;
-        self.cursor.follow(&before, &after);
-        let height = usize::from(inside(Self::areas(cx).0).height);
-        self.cursor.fit(height, self.rows.len());
+        self.list.replace(rows, Self::parts(cx).height());
         self.load_diff()
-    }
-
-    fn areas(cx: &PaneContext<'_>) -> (Rect, Rect) {
-        let body = cx.areas.body;
-        if cx.areas.is_zoomed {
-            return (Rect::default(), body);
-        }
-        let [list, diff] =
-            Layout::vertical([Constraint::Percentage(45), Constraint::Min(3)]).areas(body);
-        (list, diff)
     }
 
     fn records(&self) -> &[Record] {
         self.records.as_deref().unwrap_or_default()
     }
 
-    fn row(&self) -> Option<HistoryRow> {
-        self.rows.get(self.cursor.selected).copied()
-    }
-
     fn record(&self) -> Option<&Record> {
-        self.records().get(self.row()?.record)
+        self.records().get(self.list.selected()?.record)
     }
 
     /// Undoes the change under the cursor, or makes it again if it is undone.
     fn undo_this(&self) -> Vec<Step> {
-        let (Some(row), Some(record)) = (self.row(), self.record()) else {
+        let (Some(row), Some(record)) = (self.list.selected(), self.record()) else {
             return Vec::new();
         };
         let id = record.id.clone();
@@ -154,35 +128,6 @@ impl HistoryPane {
             .collect()
     }
 
-    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        let height = usize::from(inside(Self::areas(cx).0).height);
-        let before = self.cursor.selected;
-        let count = self.rows.len();
-        self.cursor.step(to, height, count);
-        if before == self.cursor.selected {
-            return Vec::new();
-        }
-        self.load_diff()
-    }
-
-    fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let area = Self::text(cx);
-        if let Some((_, diff)) = &mut self.shown {
-            diff.scroll(rows, area.width, area.height);
-        }
-        Vec::new()
-    }
-
-    /// The area of the diff, inside the border and margins.
-    fn text(cx: &PaneContext<'_>) -> Rect {
-        let text = inside(Self::areas(cx).1);
-        Rect {
-            x: text.x + 1.min(text.width),
-            width: text.width.saturating_sub(2),
-            ..text
-        }
-    }
-
     fn open(&self, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(file_change) = self.record().and_then(|record| asked_for(record).next()) else {
             return Vec::new();
@@ -211,17 +156,10 @@ impl HistoryPane {
         }
     }
 
-    fn line(&self, at: usize, cx: &PaneContext<'_>, width: usize) -> Line<'static> {
+    fn line(&self, row: &HistoryRow, look: RowLook, cx: &PaneContext<'_>) -> Line<'static> {
         let theme = cx.theme;
         let muted = theme.style(Role::Muted);
-        let row = self.rows[at];
         let record = &self.records()[row.record];
-        let here = at == self.cursor.selected;
-        let bar = if here {
-            Span::styled("▌ ", theme.style(Role::Accent))
-        } else {
-            Span::raw("  ")
-        };
         let who = format!("{} · {}", record.author.who, record.author.door);
         let (added, removed) = asked_for(record).fold((0, 0), |(a, r), file_change| {
             (a + file_change.added, r + file_change.removed)
@@ -232,7 +170,7 @@ impl HistoryPane {
             ChangeState::Redone => "redone  ",
         };
         let left = vec![
-            bar,
+            Span::raw(" "),
             Span::styled(fit(&format_age(record.time, cx.now), 5), muted),
             Span::styled(fit(&escape_line(&who), 16), muted),
             Span::styled(fit(record.verb.name(), 9), theme.style(Role::Strong)),
@@ -254,8 +192,7 @@ impl HistoryPane {
             ));
         }
         right.push(Span::raw(" "));
-        let role = if here { Role::Selected } else { Role::Text };
-        two_ends(left, right, width, theme.style(role))
+        look.line(left, right, theme)
     }
 }
 
@@ -312,20 +249,54 @@ fn what(record: &Record) -> String {
     }
 }
 
+impl ListWithText for HistoryPane {
+    fn row_at(&self, at: Position, rows: Rect) -> Option<usize> {
+        self.list.row_at(at, rows)
+    }
+
+    /// The list is above the diff.
+    fn parts(cx: &PaneContext<'_>) -> Parts {
+        let body = cx.areas.body;
+        let [list, text] = if cx.areas.is_zoomed {
+            [Rect::default(), body]
+        } else {
+            Layout::vertical([Constraint::Percentage(45), Constraint::Min(3)]).areas(body)
+        };
+        Parts { list, text }
+    }
+
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let area = Self::parts(cx).inner_text();
+        if let Some((_, diff)) = &mut self.shown {
+            diff.scroll(lines, area.width, area.height);
+        }
+        Vec::new()
+    }
+
+    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
+        if self.list.step(to, Self::parts(cx).height()) {
+            self.load_diff()
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn row_clicked(&mut self, row: usize, _cx: &PaneContext<'_>) -> Vec<Step> {
+        self.list.select(row, Move::Down);
+        self.load_diff()
+    }
+}
+
 impl Pane for HistoryPane {
     fn key_context(&self) -> KeyContext {
         KeyContext::History
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        let page = isize::try_from(Self::areas(cx).1.height.saturating_sub(3)).unwrap_or(1);
+        if let Some(steps) = self.movement(action, cx) {
+            return Handled::Used(steps);
+        }
         Handled::Used(match action {
-            Action::Up => self.moved(Move::Up, cx),
-            Action::Down => self.moved(Move::Down, cx),
-            Action::Top => self.moved(Move::First, cx),
-            Action::Bottom => self.moved(Move::Last, cx),
-            Action::PageUp => self.scroll_by(-page, cx),
-            Action::PageDown => self.scroll_by(page, cx),
             Action::UndoThis => self.undo_this(),
             Action::Restore => self.restore(cx),
             Action::AllChanges if self.memory.is_none() => vec![Step::Toast(Toast::done(
@@ -333,7 +304,7 @@ impl Pane for HistoryPane {
             ))],
             Action::AllChanges => {
                 self.lists_all = !self.lists_all;
-                self.list(None, cx)
+                self.lay_out(cx)
             }
             Action::Open => self.open(cx),
             Action::Back => vec![Step::Close],
@@ -342,32 +313,15 @@ impl Pane for HistoryPane {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let (list, diff) = Self::areas(cx);
-        let at = Position::new(mouse.column, mouse.row);
-        match mouse.kind {
-            MouseEventKind::ScrollDown if diff.contains(at) => self.scroll_by(3, cx),
-            MouseEventKind::ScrollUp if diff.contains(at) => self.scroll_by(-3, cx),
-            MouseEventKind::ScrollDown => self.moved(Move::Down, cx),
-            MouseEventKind::ScrollUp => self.moved(Move::Up, cx),
-            MouseEventKind::Down(MouseButton::Left) if inside(list).contains(at) => {
-                let rows = inside(list);
-                let line = usize::from(at.y - rows.y);
-                let (height, count) = (usize::from(rows.height), self.rows.len());
-                match self.cursor.row_at(line, height, count) {
-                    Some(row) => {
-                        self.cursor.selected = row;
-                        self.load_diff()
-                    }
-                    None => Vec::new(),
-                }
-            }
-            _ => Vec::new(),
-        }
+        self.list_mouse(mouse, cx)
     }
 
     fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {
         match event {
-            Event::HistoryLoaded(records) => self.list(Some(records.clone()), cx),
+            Event::HistoryLoaded(records) => {
+                self.records = Some(records.clone());
+                self.lay_out(cx)
+            }
             Event::Compared { id, result } => match result {
                 Ok(edits) => {
                     let change = Change {
@@ -393,13 +347,13 @@ impl Pane for HistoryPane {
             Some((_, path)) => path.as_str(),
             None => "everything",
         };
-        let changes = count(self.rows.len(), "change", "changes");
+        let changes = count(self.list.rows().len(), "change", "changes");
         Some(format!("history · {about} · {changes}"))
     }
 
     fn offers(&self, action: Action) -> bool {
         match action {
-            Action::UndoThis | Action::Restore | Action::Open => self.row().is_some(),
+            Action::UndoThis | Action::Restore | Action::Open => self.list.selected().is_some(),
             Action::AllChanges => self.memory.is_some(),
             _ => true,
         }
@@ -411,13 +365,12 @@ impl Pane for HistoryPane {
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
-        let (list, diff) = Self::areas(cx);
-        let rows = inside(list);
-        if list.area() > 0 {
+        let parts = Self::parts(cx);
+        if parts.list.area() > 0 {
             let block = bordered(theme, KeyFocus::Here).title(title_span(theme, "history"));
-            frame.render_widget(block, list);
+            frame.render_widget(block, parts.list);
         }
-        if self.rows.is_empty() {
+        if self.list.rows().is_empty() {
             let key = cx.keymap.key(KeyContext::History, Action::AllChanges);
             let text = match (&self.records, self.scope()) {
                 (None, _) => "reading…".to_owned(),
@@ -430,22 +383,17 @@ impl Pane for HistoryPane {
                         .to_owned()
                 }
             };
-            draw_note(frame, rows, &escape_line(&text), theme);
+            draw_note(frame, parts.rows(), &escape_line(&text), theme);
         }
-        let window = self
-            .cursor
-            .window(usize::from(rows.height), self.rows.len());
-        for (at, y) in window.zip(rows.top()..rows.bottom()) {
-            let line = self.line(at, cx, usize::from(rows.width));
-            frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
-        }
+        let line = |row: &HistoryRow, look| self.line(row, look, cx);
+        self.list.draw(frame, parts.rows(), line);
         let block = bordered(theme, KeyFocus::Elsewhere).title(title_span(theme, "what it did"));
-        frame.render_widget(block, diff);
+        frame.render_widget(block, parts.text);
         let record = self.record().map(|record| record.id.as_str());
         if let Some((id, shown)) = &self.shown
             && record == Some(id)
         {
-            frame.render_widget(shown.view(theme), Self::text(cx));
+            frame.render_widget(shown.view(theme), parts.inner_text());
         }
     }
 }

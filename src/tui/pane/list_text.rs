@@ -1,50 +1,105 @@
-//! A list, and beside it the text of its selected row: the movement and the mouse of the panes
-//! that are divided like that (review, curate, context).
+//! A list, and with it the text of its selected row: the movement, the mouse and the drawing of the
+//! panes that are divided like that (review, curate, context, history).
 
+use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Margin, Position, Rect};
+use ratatui::text::{Line, Span};
 
 use super::Step;
 use crate::tui::action::Action;
+use crate::tui::chrome::{KeyFocus, bordered, shown_lines, title_span};
 use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
-use crate::tui::widget::list::{Cursor, Move};
+use crate::tui::theme::Role;
+use crate::tui::widget::list::Move;
 
 /// The lines that a step of the wheel scrolls.
 const WHEEL: isize = 3;
 
-/// The rows of the list, inside its border.
-pub(super) fn list_area(cx: &PaneContext<'_>) -> Rect {
-    inside(cx.areas.tree)
+/// The two parts of such a pane, with their borders.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parts {
+    pub(super) list: Rect,
+    pub(super) text: Rect,
 }
 
-/// The number of rows that are visible, at least one.
-pub(super) fn list_height(cx: &PaneContext<'_>) -> usize {
-    usize::from(list_area(cx).height).max(1)
+impl Parts {
+    /// The usual parts: those of the tree and the preview.
+    pub(super) fn of(cx: &PaneContext<'_>) -> Self {
+        Self {
+            list: cx.areas.tree,
+            text: cx.areas.preview,
+        }
+    }
+
+    /// The rows of the list, inside its border.
+    pub(super) fn rows(&self) -> Rect {
+        inside(self.list)
+    }
+
+    /// The number of rows that are visible, at least one.
+    pub(super) fn height(&self) -> usize {
+        usize::from(self.rows().height).max(1)
+    }
+
+    /// The text, inside its border and margins.
+    pub(super) fn inner_text(&self) -> Rect {
+        inside(self.text).inner(Margin::new(1, 0))
+    }
+
+    /// Scrolls a text of so many lines, at most to its last screen.
+    pub(super) fn scroll(&self, scroll: &mut usize, by: isize, lines: usize) {
+        let last = lines.saturating_sub(usize::from(self.inner_text().height));
+        *scroll = scroll.saturating_add_signed(by).min(last);
+    }
 }
 
-/// The text, inside its border and margins.
-pub(super) fn text_area(cx: &PaneContext<'_>) -> Rect {
-    inside(cx.areas.preview).inner(Margin::new(1, 0))
+/// The text of a row, with what its border says.
+pub(super) struct RowText {
+    pub(super) title: String,
+    /// A remark at the right end of the border.
+    pub(super) remark: String,
+    pub(super) keys: KeyFocus,
+    pub(super) lines: Vec<Line<'static>>,
+    pub(super) scroll: usize,
+}
+
+impl RowText {
+    pub(super) fn draw(self, frame: &mut Frame<'_>, parts: Parts, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let text = parts.inner_text();
+        let remark = Span::styled(self.remark, theme.style(Role::Muted));
+        let mut block = bordered(theme, self.keys)
+            .title(title_span(theme, &self.title))
+            .title(Line::from(remark).right_aligned());
+        if let Some(place) = shown_lines(self.scroll, text.height, self.lines.len(), theme) {
+            block = block.title_bottom(place);
+        }
+        frame.render_widget(block, parts.text);
+        let shown = self.lines.into_iter().skip(self.scroll);
+        for (line, y) in shown.zip(text.top()..text.bottom()) {
+            frame.render_widget(line, Rect::new(text.x, y, text.width, 1));
+        }
+    }
 }
 
 /// A pane with a list and the text of the selected row.
 pub(super) trait ListWithText {
-    fn cursor(&self) -> Cursor;
+    /// The row at a cell, if the list is drawn in `rows`.
+    fn row_at(&self, at: Position, rows: Rect) -> Option<usize>;
 
-    /// The number of rows of the list.
-    fn rows(&self) -> usize;
+    fn parts(cx: &PaneContext<'_>) -> Parts {
+        Parts::of(cx)
+    }
 
-    /// The number of lines of the text.
-    fn text_lines(&self, cx: &PaneContext<'_>) -> usize;
+    /// Scrolls the text by so many lines.
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step>;
 
-    /// The first visible line of the text.
-    fn scroll(&mut self) -> &mut usize;
-
-    /// Moves the cursor.
+    /// Moves the selection.
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step>;
 
-    /// Moves the cursor by the wheel.
+    /// Moves the selection by the wheel.
     fn wheeled(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         self.moved(to, cx)
     }
@@ -57,48 +112,33 @@ pub(super) trait ListWithText {
         Vec::new()
     }
 
-    /// Scrolls the text, at most to its last screen.
-    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let height = usize::from(text_area(cx).height);
-        let last = self.text_lines(cx).saturating_sub(height);
-        let scroll = self.scroll();
-        *scroll = scroll.saturating_add_signed(lines).min(last);
-        Vec::new()
-    }
-
-    fn scroll_page(&mut self, pages: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let page = isize::try_from(text_area(cx).height.saturating_sub(1).max(1));
-        self.scroll_by(pages * page.unwrap_or(1), cx)
-    }
-
     /// Carries out an action that moves in the list or in the text; `None` for any other.
     fn movement(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        let page = Self::parts(cx).inner_text().height.saturating_sub(1).max(1);
+        let page = isize::try_from(page).unwrap_or(1);
         Some(match action {
-            Action::Up => self.moved(Move::Up, cx),
-            Action::Down => self.moved(Move::Down, cx),
-            Action::Top => self.moved(Move::First, cx),
-            Action::Bottom => self.moved(Move::Last, cx),
-            Action::PageUp => self.scroll_page(-1, cx),
-            Action::PageDown => self.scroll_page(1, cx),
-            _ => return None,
+            Action::PageUp => self.scroll_by(-page, cx),
+            Action::PageDown => self.scroll_by(page, cx),
+            Action::HalfUp | Action::HalfDown => return None,
+            action => self.moved(Move::of(action)?, cx),
         })
     }
 
     /// Handles the mouse: the wheel scrolls what it is over, a click selects.
     fn list_mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         let at = Position::new(mouse.column, mouse.row);
-        let is_over_text = cx.areas.preview.contains(at);
+        let parts = Self::parts(cx);
+        let is_over_text = parts.text.contains(at);
         match mouse.kind {
             MouseEventKind::ScrollDown if is_over_text => self.scroll_by(WHEEL, cx),
             MouseEventKind::ScrollUp if is_over_text => self.scroll_by(-WHEEL, cx),
             MouseEventKind::ScrollDown => self.wheeled(Move::Down, cx),
             MouseEventKind::ScrollUp => self.wheeled(Move::Up, cx),
             MouseEventKind::Down(MouseButton::Left) if is_over_text => self.text_clicked(at, cx),
-            MouseEventKind::Down(MouseButton::Left) if list_area(cx).contains(at) => {
-                let line = usize::from(at.y - list_area(cx).y);
-                let row = self.cursor().row_at(line, list_height(cx), self.rows());
-                row.map_or_else(Vec::new, |row| self.row_clicked(row, cx))
-            }
+            MouseEventKind::Down(MouseButton::Left) => match self.row_at(at, parts.rows()) {
+                Some(row) => self.row_clicked(row, cx),
+                None => Vec::new(),
+            },
             _ => Vec::new(),
         }
     }

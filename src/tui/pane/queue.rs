@@ -9,10 +9,10 @@ use std::collections::HashMap;
 
 use ratatui::Frame;
 use ratatui::crossterm::event::MouseEvent;
-use ratatui::layout::Position;
+use ratatui::layout::{Position, Rect};
 
-use self::rows::{Entry, Queue, Row, RowKey};
-use super::list_text::{ListWithText, list_height};
+use self::rows::{Entry, Queue, QueueRow};
+use super::list_text::{ListWithText, Parts};
 use super::{Handled, Pane, Step, latest};
 use crate::core::insight::review::{Item, ItemChange};
 use crate::core::memory::library::Library;
@@ -24,7 +24,7 @@ use crate::tui::event::{Attribution, Event};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::model::PaneContext;
-use crate::tui::widget::list::{Cursor, Move};
+use crate::tui::widget::list::{List, Move};
 
 /// The list of files, and the difference of the selected one.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(crate) struct QueuePane {
     queue: Queue,
     /// Whether the queue was read.
     is_loaded: bool,
-    cursor: Cursor,
+    list: List<QueueRow>,
     /// Whether whole files are decided about, or hunks.
     focus: Focus,
     /// The current hunk of the file under the cursor.
@@ -51,7 +51,7 @@ impl QueuePane {
         let pane = Self {
             queue: Queue::default(),
             is_loaded: false,
-            cursor: Cursor::default(),
+            list: List::default(),
             focus: Focus::Tree,
             hunk: 0,
             scroll: 0,
@@ -61,15 +61,11 @@ impl QueuePane {
         vec![Step::Push(Box::new(pane)), load()]
     }
 
-    fn row(&self) -> Option<Row> {
-        self.queue.rows.get(self.cursor.selected).copied()
-    }
-
     /// The file under the cursor.
     fn entry(&self) -> Option<&Entry> {
-        match self.row()? {
-            Row::Entry(at) => self.queue.entries.get(at),
-            Row::Heading { .. } => None,
+        match self.list.selected()? {
+            QueueRow::Entry { at, .. } => self.queue.entries.get(*at),
+            QueueRow::Heading { .. } => None,
         }
     }
 
@@ -85,17 +81,11 @@ impl QueuePane {
         hunk.map_or_else(|| entry.ids(), |hunk| vec![hunk.id.clone()])
     }
 
-    /// Lists what waits, with the cursor on the same file, or on the next one if that is gone.
-    fn list(&mut self, waiting: &[(StoreId, Vec<Item>)], cx: &PaneContext<'_>) {
-        let (before, is_first) = (self.queue.keys(), !self.is_loaded);
+    /// Lists what waits.
+    fn take(&mut self, waiting: &[(StoreId, Vec<Item>)], cx: &PaneContext<'_>) {
         self.queue = Queue::new(waiting);
-        self.queue.attribute(&self.attributions);
         self.is_loaded = true;
-        self.name_sessions(cx.library);
-        if is_first {
-            self.cursor = Cursor::default();
-        }
-        self.follow(&before, cx);
+        self.attribute(&[], cx);
     }
 
     /// Names the sessions that the logs show.
@@ -103,38 +93,20 @@ impl QueuePane {
         let found = found.iter();
         self.attributions
             .extend(found.map(|one| (one.item.clone(), one.clone())));
-        let before = self.queue.keys();
         self.queue.attribute(&self.attributions);
         self.name_sessions(cx.library);
-        self.follow(&before, cx);
+        self.lay_out(cx);
     }
 
-    /// Places the cursor after the rows have changed.
-    fn follow(&mut self, before: &[RowKey], cx: &PaneContext<'_>) {
-        let was = before.get(self.cursor.selected).cloned();
-        let after = self.queue.keys();
-        self.cursor.follow(before, &after);
-        self.leave_heading(Move::Down);
-        self.cursor.fit(list_height(cx), self.queue.rows.len());
-        if was.as_ref() != after.get(self.cursor.selected) || was.is_none() {
+    /// Makes the rows again, with the cursor on the same file, or on the next one if that is gone.
+    fn lay_out(&mut self, cx: &PaneContext<'_>) {
+        if self.list.replace(self.queue.rows(), Parts::of(cx).height()) {
             self.hunk = 0;
             self.scroll = 0;
         }
         let divisions = self.entry().map_or(0, Entry::divisions);
         self.hunk = self.hunk.min(divisions.saturating_sub(1));
         self.show_hunk(cx);
-    }
-
-    /// Moves from a heading to a file: the one before it, or the first one below it.
-    fn leave_heading(&mut self, way: Move) {
-        if !matches!(self.row(), Some(Row::Heading { .. })) {
-            return;
-        }
-        let is_up = matches!(way, Move::Up | Move::HalfUp | Move::PageUp);
-        match self.cursor.selected {
-            at if is_up && at > 0 => self.cursor.selected = at - 1,
-            at => self.cursor.selected = at + 1,
-        }
     }
 
     /// Goes to the next hunk, and from the last one to the next file.
@@ -158,9 +130,9 @@ impl QueuePane {
             Focus::Preview if self.hunk > 0 => self.hunk -= 1,
             Focus::Preview => self.focus = Focus::Tree,
             Focus::Tree => {
-                let before = self.cursor.selected;
+                let before = self.list.position();
                 self.moved(Move::Up, cx);
-                if self.cursor.selected != before {
+                if self.list.position() != before {
                     self.focus = Focus::Preview;
                     let divisions = self.entry().map_or(0, Entry::divisions);
                     self.hunk = divisions.saturating_sub(1);
@@ -198,30 +170,19 @@ fn load() -> Step {
 }
 
 impl ListWithText for QueuePane {
-    fn cursor(&self) -> Cursor {
-        self.cursor
+    fn row_at(&self, at: Position, rows: Rect) -> Option<usize> {
+        self.list.row_at(at, rows)
     }
 
-    fn rows(&self) -> usize {
-        self.queue.rows.len()
-    }
-
-    fn text_lines(&self, cx: &PaneContext<'_>) -> usize {
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
         let entry = self.entry();
-        entry.map_or(0, |entry| self.detail(entry, cx).lines.len())
-    }
-
-    fn scroll(&mut self) -> &mut usize {
-        &mut self.scroll
+        let count = entry.map_or(0, |entry| self.detail(entry, cx).lines.len());
+        Parts::of(cx).scroll(&mut self.scroll, lines, count);
+        Vec::new()
     }
 
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        let before = self.cursor.selected;
-        let (height, count) = (list_height(cx), self.queue.rows.len());
-        self.cursor.step(to, height, count);
-        self.leave_heading(to);
-        self.cursor.fit(height, count);
-        if self.cursor.selected != before {
+        if self.list.step(to, Parts::of(cx).height()) {
             self.hunk = 0;
             self.scroll = 0;
         }
@@ -229,8 +190,7 @@ impl ListWithText for QueuePane {
     }
 
     fn row_clicked(&mut self, row: usize, _cx: &PaneContext<'_>) -> Vec<Step> {
-        self.cursor.selected = row;
-        self.leave_heading(Move::Down);
+        self.list.select(row, Move::Down);
         (self.focus, self.hunk, self.scroll) = (Focus::Tree, 0, 0);
         Vec::new()
     }
@@ -283,7 +243,7 @@ impl Pane for QueuePane {
     fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {
         match event {
             Event::QueueLoaded(waiting) => {
-                self.list(waiting, cx);
+                self.take(waiting, cx);
                 Vec::new()
             }
             Event::Attributed(found) => {
@@ -308,7 +268,7 @@ impl Pane for QueuePane {
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {
-        self.cursor.fit(list_height(cx), self.queue.rows.len());
+        self.list.fit(Parts::of(cx).height());
     }
 
     fn arrangement(&self) -> Option<Arrangement> {

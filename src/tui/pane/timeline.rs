@@ -105,7 +105,7 @@ impl TimelinePane {
                 self.go_to(&NodeId::Day(day), cx);
             }
         } else {
-            self.cursor.follow(&before, &self.rows.keys());
+            self.cursor.follow(&before, &self.rows.keys(), Entry::eq);
             self.settle_cursor(cx);
         }
     }
@@ -124,7 +124,7 @@ impl TimelinePane {
     fn lay_out_again(&mut self, cx: &PaneContext<'_>) {
         let before = self.rows.keys();
         self.lay_out(cx);
-        self.cursor.follow(&before, &self.rows.keys());
+        self.cursor.follow(&before, &self.rows.keys(), Entry::eq);
         self.settle_cursor(cx);
     }
 
@@ -220,13 +220,8 @@ impl TimelinePane {
         if let Some(day) = self.calendar().day_at(areas.days(), at) {
             return self.go_to(&NodeId::Day(day), cx);
         }
-        let rows = areas.rows();
-        if !rows.contains(at) {
-            return Vec::new();
-        }
-        let line = usize::from(at.y - rows.y);
         let count = self.rows.lines.len();
-        let Some(line) = self.cursor.row_at(line, areas.height(), count) else {
+        let Some(line) = self.cursor.row_at(at, areas.rows(), count) else {
             return Vec::new();
         };
         self.part = Part::Tree;
@@ -266,14 +261,6 @@ impl Pane for TimelinePane {
             Action::Down if is_calendar => self.move_day(1),
             Action::Top if is_calendar => self.move_day(-100_000),
             Action::Bottom if is_calendar => self.move_day(100_000),
-            Action::Up => self.moved(Move::Up, cx),
-            Action::Down => self.moved(Move::Down, cx),
-            Action::HalfUp => self.moved(Move::HalfUp, cx),
-            Action::HalfDown => self.moved(Move::HalfDown, cx),
-            Action::PageUp => self.moved(Move::PageUp, cx),
-            Action::PageDown => self.moved(Move::PageDown, cx),
-            Action::Top => self.moved(Move::First, cx),
-            Action::Bottom => self.moved(Move::Last, cx),
             Action::Left => self.left(cx),
             Action::Right => self.right(cx),
             Action::Open => self.enter(cx),
@@ -286,7 +273,10 @@ impl Pane for TimelinePane {
             Action::Copy => self.cite(),
             Action::Promote => self.promote(),
             Action::Back => self.back(cx),
-            _ => return Handled::Unused,
+            action => match Move::of(action) {
+                Some(to) => self.moved(to, cx),
+                None => return Handled::Unused,
+            },
         })
     }
 

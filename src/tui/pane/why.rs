@@ -16,14 +16,14 @@ use crate::core::memory::store::StoreId;
 use crate::core::text::display::{format_age, format_ago};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, title_span, two_ends};
+use crate::tui::chrome::{KeyFocus, bordered, title_span};
 use crate::tui::effect::{Effect, WhyJob};
 use crate::tui::event::{Event, ExplainedText};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
-use crate::tui::widget::list::{Cursor, Move};
+use crate::tui::widget::list::{Cursor, Move, RowLook};
 
 /// The width of the column that names who wrote a line, and when.
 const WHO: usize = 17;
@@ -121,21 +121,13 @@ impl WhyPane {
         let block =
             bordered(theme, KeyFocus::Here).title(title_span(theme, &escape_line(&self.job.path)));
         frame.render_widget(block, area);
-        let rows = inside(area);
         let lines = self.lines();
-        let window = self.cursor.window(usize::from(rows.height), lines.len());
         // Without any source there is no column for them.
         let has_sources = lines.iter().any(|(_, source)| source.is_some());
         let column = if has_sources { WHO + 1 } else { 0 };
         let mut above: Option<&LineSource> = None;
-        for (at, y) in window.zip(rows.top()..rows.bottom()) {
+        let line = |at: usize, look: RowLook| {
             let (text, source) = &lines[at];
-            let is_here = at == self.cursor.selected;
-            let bar = if is_here {
-                Span::styled("▌ ", theme.style(Role::Accent))
-            } else {
-                Span::raw("  ")
-            };
             let source = source.as_deref();
             // Lines of one source are named once.
             let who = match source {
@@ -149,14 +141,13 @@ impl WhyPane {
             let who = cells::cut(&escape_line(&who), WHO);
             let pad = " ".repeat(column.saturating_sub(cells::width(&who)));
             let left = vec![
-                bar,
+                Span::raw(" "),
                 Span::styled(format!("{who}{pad}"), theme.style(Role::Muted)),
                 Span::raw(escape_line(text)),
             ];
-            let role = if is_here { Role::Selected } else { Role::Text };
-            let line = two_ends(left, Vec::new(), usize::from(rows.width), theme.style(role));
-            frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
-        }
+            look.line(left, Vec::new(), theme)
+        };
+        self.cursor.draw(frame, inside(area), lines.len(), line);
     }
 
     /// Draws what is known about the line under the cursor.
@@ -254,16 +245,13 @@ impl Pane for WhyPane {
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
         Handled::Used(match action {
-            Action::Up => self.moved(Move::Up, cx),
-            Action::Down => self.moved(Move::Down, cx),
-            Action::PageUp => self.moved(Move::PageUp, cx),
-            Action::PageDown => self.moved(Move::PageDown, cx),
-            Action::Top => self.moved(Move::First, cx),
-            Action::Bottom => self.moved(Move::Last, cx),
             Action::Open => self.open_log(cx),
             Action::Copy => self.copy(),
             Action::Back => vec![Step::Close],
-            _ => return Handled::Unused,
+            action => match Move::of(action) {
+                Some(to) => self.moved(to, cx),
+                None => return Handled::Unused,
+            },
         })
     }
 
@@ -273,10 +261,8 @@ impl Pane for WhyPane {
         match mouse.kind {
             MouseEventKind::ScrollDown => self.moved(Move::Down, cx),
             MouseEventKind::ScrollUp => self.moved(Move::Up, cx),
-            MouseEventKind::Down(MouseButton::Left) if rows.contains(at) => {
-                let line = usize::from(at.y - rows.y);
-                let (height, count) = (Self::height(cx), self.lines().len());
-                if let Some(row) = self.cursor.row_at(line, height, count) {
+            MouseEventKind::Down(MouseButton::Left) => {
+                if let Some(row) = self.cursor.row_at(at, rows, self.lines().len()) {
                     self.cursor.selected = row;
                 }
                 Vec::new()

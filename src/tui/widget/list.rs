@@ -1,6 +1,17 @@
-//! The selection and scroll position of a long list: arithmetic only.
+//! Long lists: the selected row, what of them is on the screen, and how a row is drawn.
+//!
+//! [`Cursor`] is the arithmetic, for rows that somebody else keeps. [`List`] keeps its rows: the
+//! selection passes over headings, and stays on its row when the rows are others.
 
 use std::ops::Range;
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use crate::tui::action::Action;
+use crate::tui::chrome::two_ends;
+use crate::tui::theme::{Role, Theme};
 
 /// How many rows stay between the selection and the edge of the screen, if the list has them.
 const MARGIN: usize = 2;
@@ -24,6 +35,48 @@ pub enum Move {
     First,
     /// To the last row.
     Last,
+}
+
+impl Move {
+    /// Returns the move that an action asks for.
+    pub(crate) fn of(action: Action) -> Option<Self> {
+        Some(match action {
+            Action::Up => Self::Up,
+            Action::Down => Self::Down,
+            Action::HalfUp => Self::HalfUp,
+            Action::HalfDown => Self::HalfDown,
+            Action::PageUp => Self::PageUp,
+            Action::PageDown => Self::PageDown,
+            Action::Top => Self::First,
+            Action::Bottom => Self::Last,
+            _ => return None,
+        })
+    }
+}
+
+/// How a row is drawn: whether it is the selected one, and how wide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RowLook {
+    pub(crate) is_here: bool,
+    pub(crate) width: usize,
+}
+
+impl RowLook {
+    /// Returns a row with text at both ends. The selected one has a bar before it.
+    pub(crate) fn line<'a>(
+        self,
+        mut left: Vec<Span<'a>>,
+        right: Vec<Span<'a>>,
+        theme: &Theme,
+    ) -> Line<'a> {
+        let (bar, role) = if self.is_here {
+            (Span::styled("▌", theme.style(Role::Accent)), Role::Selected)
+        } else {
+            (Span::raw(" "), Role::Text)
+        };
+        left.insert(0, bar);
+        two_ends(left, right, self.width, theme.style(role))
+    }
 }
 
 /// The selection and scroll position.
@@ -87,10 +140,29 @@ impl Cursor {
         self.selected = self.selected.clamp(low.min(high), high);
     }
 
-    /// Returns the row at `line` of the screen, if there is one.
-    pub fn row_at(&self, line: usize, height: usize, count: usize) -> Option<usize> {
+    /// Returns the row at a cell, if the rows are drawn in `area`.
+    pub(crate) fn row_at(&self, at: Position, area: Rect, count: usize) -> Option<usize> {
+        let line = usize::from(at.y.checked_sub(area.y)?);
         let row = self.top + line;
-        (line < height && row < count).then_some(row)
+        (area.contains(at) && row < count).then_some(row)
+    }
+
+    /// Draws the rows that are on the screen, each as `line` says.
+    pub(crate) fn draw<'a>(
+        &self,
+        frame: &mut Frame<'_>,
+        area: Rect,
+        count: usize,
+        mut line: impl FnMut(usize, RowLook) -> Line<'a>,
+    ) {
+        let window = self.window(usize::from(area.height), count);
+        for (at, y) in window.zip(area.top()..area.bottom()) {
+            let look = RowLook {
+                is_here: at == self.selected,
+                width: usize::from(area.width),
+            };
+            frame.render_widget(line(at, look), Rect::new(area.x, y, area.width, 1));
+        }
     }
 
     /// Clamps the selection to the list and scrolls to it, moving as little as possible.
@@ -105,17 +177,22 @@ impl Cursor {
             .min(count.saturating_sub(height));
     }
 
-    /// Keeps the selection when `after` replaces the list `before`: the same key at the same row of
+    /// Keeps the selection when `after` replaces the list `before`: the same row at the same line of
     /// the screen or, if it is missing, the nearest following row that remains, or preceding one.
-    pub fn follow<K: PartialEq>(&mut self, before: &[K], after: &[K]) {
+    pub(crate) fn follow<K>(
+        &mut self,
+        before: &[K],
+        after: &[K],
+        is_same: impl Fn(&K, &K) -> bool,
+    ) {
         let Some(key) = before.get(self.selected) else {
             return self.selected = self.selected.min(after.len().saturating_sub(1));
         };
         let place = |key: &K| {
             // Most refreshes change little, so check the old row first.
             match after.get(self.selected) {
-                Some(same) if same == key => Some(self.selected),
-                _ => after.iter().position(|other| other == key),
+                Some(same) if is_same(same, key) => Some(self.selected),
+                _ => after.iter().position(|other| is_same(other, key)),
             }
         };
         let found = place(key)
@@ -125,6 +202,114 @@ impl Cursor {
         let line = self.selected.saturating_sub(self.top);
         self.selected = found;
         self.top = found.saturating_sub(line);
+    }
+}
+
+/// A row of a [`List`].
+pub(crate) trait Row: Clone {
+    /// Whether it is this row of an earlier list.
+    fn is_same(&self, other: &Self) -> bool;
+
+    /// Whether the selection passes over it.
+    fn is_passed(&self) -> bool {
+        false
+    }
+}
+
+/// Rows, one of which is selected.
+#[derive(Debug)]
+pub(crate) struct List<R> {
+    rows: Vec<R>,
+    cursor: Cursor,
+}
+
+impl<R> Default for List<R> {
+    fn default() -> Self {
+        Self {
+            rows: Vec::new(),
+            cursor: Cursor::default(),
+        }
+    }
+}
+
+impl<R: Row> List<R> {
+    pub(crate) fn rows(&self) -> &[R] {
+        &self.rows
+    }
+
+    /// The number of the selected row.
+    pub(crate) fn position(&self) -> usize {
+        self.cursor.selected
+    }
+
+    pub(crate) fn selected(&self) -> Option<&R> {
+        self.rows.get(self.cursor.selected)
+    }
+
+    /// Shows other rows. The selection stays on its row, or goes to one near it. Returns whether it
+    /// is on another row than before.
+    pub(crate) fn replace(&mut self, rows: Vec<R>, height: usize) -> bool {
+        let before = std::mem::replace(&mut self.rows, rows);
+        let was = before.get(self.cursor.selected);
+        self.cursor.follow(&before, &self.rows, R::is_same);
+        self.pass(Move::Down);
+        self.fit(height);
+        !matches!((was, self.selected()), (Some(was), Some(is)) if is.is_same(was))
+    }
+
+    /// Moves the selection and scrolls to it. Returns whether it is on another row.
+    pub(crate) fn step(&mut self, step: Move, height: usize) -> bool {
+        let before = self.cursor.selected;
+        self.cursor.step(step, height, self.rows.len());
+        self.pass(step);
+        self.fit(height);
+        self.cursor.selected != before
+    }
+
+    /// Selects a row that is on the screen, or else the nearest in the direction of a move.
+    pub(crate) fn select(&mut self, row: usize, else_to: Move) {
+        self.cursor.selected = row;
+        self.pass(else_to);
+    }
+
+    /// Scrolls to the selection, moving as little as possible.
+    pub(crate) fn fit(&mut self, height: usize) {
+        self.cursor.fit(height, self.rows.len());
+    }
+
+    /// Returns the row at a cell, if the rows are drawn in `area`.
+    pub(crate) fn row_at(&self, at: Position, area: Rect) -> Option<usize> {
+        self.cursor.row_at(at, area, self.rows.len())
+    }
+
+    /// Draws the rows that are on the screen, each as `line` says.
+    pub(crate) fn draw<'a>(
+        &self,
+        frame: &mut Frame<'_>,
+        area: Rect,
+        line: impl Fn(&R, RowLook) -> Line<'a>,
+    ) {
+        let line = |at: usize, look| line(&self.rows[at], look);
+        self.cursor.draw(frame, area, self.rows.len(), line);
+    }
+
+    /// Leaves a row that cannot be selected, in the direction of a move if there is another one.
+    fn pass(&mut self, way: Move) {
+        let at = self.cursor.selected.min(self.rows.len());
+        let is_kept = |row: &R| !row.is_passed();
+        if self.rows.get(at).is_some_and(is_kept) {
+            return;
+        }
+        let above = self.rows[..at].iter().rposition(is_kept);
+        let below = self.rows[at..].iter().position(is_kept);
+        let below = below.map(|below| at + below);
+        let is_up = matches!(way, Move::Up | Move::HalfUp | Move::PageUp | Move::Last);
+        let (first, second) = if is_up {
+            (above, below)
+        } else {
+            (below, above)
+        };
+        self.cursor.selected = first.or(second).unwrap_or(0);
     }
 }
 
@@ -173,7 +358,7 @@ mod tests {
             (1, &[], 0),
         ] {
             let mut cursor = at(selected, 1);
-            cursor.follow(&before, after);
+            cursor.follow(&before, after, |a, b| a == b);
             assert_eq!(cursor.selected, expected, "{selected} in {after:?}");
         }
     }

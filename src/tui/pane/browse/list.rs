@@ -12,21 +12,15 @@ use crate::core::memory::library::{Budget, Library, StoreSnapshot};
 use crate::core::memory::store::StoreId;
 use crate::core::text::display::{format_age, format_size};
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{short_path, two_ends};
+use crate::tui::chrome::short_path;
 use crate::tui::model::PaneContext;
 use crate::tui::theme::{Role, Theme};
+use crate::tui::widget::list::RowLook;
 use crate::tui::widget::markdown::plain_line;
 use crate::tui::widget::meter::Meter;
 
 /// The width from which on there is room for what a memory is about beside its title.
 const WIDE: usize = 70;
-
-/// Whether a row is the one under the cursor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RowCursor {
-    Here,
-    Elsewhere,
-}
 
 /// The left and right text of a row.
 struct RowEnds<'a> {
@@ -35,19 +29,15 @@ struct RowEnds<'a> {
 }
 
 impl BrowsePane {
-    /// Draws a row, `width` columns wide.
+    /// Draws a row.
     pub(super) fn line(
         &self,
         row: &TreeRow,
-        (cursor, is_marked): (RowCursor, bool),
+        is_marked: bool,
+        look: RowLook,
         cx: &PaneContext<'_>,
-        width: usize,
     ) -> Line<'static> {
         let theme = cx.theme;
-        let bar = match cursor {
-            RowCursor::Here => Span::styled("▌", theme.style(Role::Accent)),
-            RowCursor::Elsewhere => Span::raw(" "),
-        };
         let mark = if is_marked {
             Span::styled("✓", theme.style(Role::Accent))
         } else {
@@ -59,18 +49,14 @@ impl BrowsePane {
             None => "  ",
         };
         let indent = "  ".repeat(usize::from(row.depth));
-        let mut left = vec![bar, mark, Span::raw(indent)];
+        let mut left = vec![mark, Span::raw(indent)];
         left.push(Span::styled(fold, theme.style(Role::Muted)));
-        let ends = self.ends(row, cx, width);
+        let ends = self.ends(row, cx, look.width);
         left.extend(ends.label);
         let mut right = vec![Span::raw(" ")];
         right.extend(ends.right);
         right.push(Span::raw(" "));
-        let style = match cursor {
-            RowCursor::Here => theme.style(Role::Selected),
-            RowCursor::Elsewhere => theme.style(Role::Text),
-        };
-        two_ends(left, right, width, style)
+        look.line(left, right, theme)
     }
 
     fn ends(&self, row: &TreeRow, cx: &PaneContext<'_>, width: usize) -> RowEnds<'static> {

@@ -34,12 +34,7 @@ impl BrowsePane {
 
     fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
         let rows = inside(cx.areas.tree);
-        if rows.contains(at) {
-            let line = usize::from(at.y - rows.y);
-            let (height, count) = (Self::height(cx), self.tree.rows.len());
-            let Some(row) = self.cursor.row_at(line, height, count) else {
-                return Vec::new();
-            };
+        if let Some(row) = self.cursor.row_at(at, rows, self.tree.rows.len()) {
             self.focus = Focus::Tree;
             self.typing = false;
             let again = self.cursor.selected == row;

@@ -1,11 +1,9 @@
 //! Drawing of the tree and the preview.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::BrowsePane;
-use super::list::RowCursor;
 use crate::tui::chrome::{KeyFocus, bordered, title_span};
 use crate::tui::layout::{Focus, inside};
 use crate::tui::model::PaneContext;
@@ -13,11 +11,7 @@ use crate::tui::theme::Role;
 
 impl BrowsePane {
     pub(super) fn keys(&self, focus: Focus) -> KeyFocus {
-        if self.focus == focus {
-            KeyFocus::Here
-        } else {
-            KeyFocus::Elsewhere
-        }
+        KeyFocus::of(self.focus == focus)
     }
 
     pub(super) fn view_tree(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
@@ -52,21 +46,12 @@ impl BrowsePane {
             self.view_no_rows(frame, rows, cx);
             return;
         }
-        let width = usize::from(rows.width);
-        let window = self
-            .cursor
-            .window(usize::from(rows.height), self.tree.rows.len());
-        for (at, y) in window.zip(rows.top()..rows.bottom()) {
-            let cursor = if at == self.cursor.selected {
-                RowCursor::Here
-            } else {
-                RowCursor::Elsewhere
-            };
+        let line = |at: usize, look| {
             let row = &self.tree.rows[at];
             let is_marked = marked.contains(&self.tree.key(&self.library, row));
-            let line = self.line(row, (cursor, is_marked), cx, width);
-            frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
-        }
+            self.line(row, is_marked, look, cx)
+        };
+        self.cursor.draw(frame, rows, self.tree.rows.len(), line);
         self.view_filter_cursor(frame, cx);
     }
 

@@ -4,49 +4,54 @@
 use std::path::PathBuf;
 
 use crate::core::insight::context::AgentContext;
+use crate::tui::widget::list::Row;
 
-/// A row, with the number of its piece.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Row {
-    Piece(usize),
-    /// How much of the agent's limit the piece uses.
-    Limit(usize),
-    /// What of the piece is not sent.
-    Cut(usize),
+/// A row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ContextRow {
+    /// The number of its piece.
+    pub(super) piece: usize,
+    pub(super) kind: RowKind,
+    /// The file of the piece, and which of its pieces it is.
+    path: PathBuf,
+    nth: usize,
 }
 
-impl Row {
-    pub(super) fn piece(&self) -> usize {
-        let (Self::Piece(at) | Self::Limit(at) | Self::Cut(at)) = self;
-        *at
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowKind {
+    Piece,
+    /// How much of the agent's limit the piece uses.
+    Limit,
+    /// What of the piece is not sent.
+    Cut,
+}
+
+impl Row for ContextRow {
+    fn is_same(&self, other: &Self) -> bool {
+        let key = |row: &Self| (row.kind, row.nth);
+        key(self) == key(other) && self.path == other.path
+    }
+
+    fn is_passed(&self) -> bool {
+        self.kind != RowKind::Piece
     }
 }
 
 /// Returns the rows of a context.
-pub(super) fn rows(context: &AgentContext) -> Vec<Row> {
+pub(super) fn rows(context: &AgentContext) -> Vec<ContextRow> {
     let mut rows = Vec::new();
     for (at, piece) in context.pieces.iter().enumerate() {
-        rows.push(Row::Piece(at));
-        rows.extend(piece.limit.map(|_| Row::Limit(at)));
-        rows.extend(piece.cut.as_ref().map(|_| Row::Cut(at)));
+        let before = context.pieces[..at].iter();
+        let nth = before.filter(|before| before.path == piece.path).count();
+        let limit = piece.limit.map(|_| RowKind::Limit);
+        let cut = piece.cut.as_ref().map(|_| RowKind::Cut);
+        let kinds = [Some(RowKind::Piece), limit, cut].into_iter().flatten();
+        rows.extend(kinds.map(|kind| ContextRow {
+            piece: at,
+            kind,
+            path: piece.path.clone(),
+            nth,
+        }));
     }
     rows
-}
-
-/// Returns what stays the same about each row when the context is read again: the file, which of
-/// its pieces it is, and what the row says.
-pub(super) fn keys(context: &AgentContext) -> Vec<(PathBuf, usize, u8)> {
-    let key = |row: Row| {
-        let at = row.piece();
-        let path = &context.pieces[at].path;
-        let before = context.pieces[..at].iter();
-        let nth = before.filter(|piece| piece.path == *path).count();
-        let what = match row {
-            Row::Piece(_) => 0,
-            Row::Limit(_) => 1,
-            Row::Cut(_) => 2,
-        };
-        (path.clone(), nth, what)
-    };
-    rows(context).into_iter().map(key).collect()
 }

@@ -1,20 +1,21 @@
 //! Drawing of the context: the agents, the list of pieces, and the text of the selected one.
 
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Position;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::ContextPane;
-use super::rows::Row;
+use super::rows::RowKind;
 use crate::core::insight::context::{AgentContext, CHARACTERS_PER_TOKEN, Piece, PieceKind};
 use crate::core::text::display::format_size;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, draw_note, fit_end, title_span, two_ends};
+use crate::tui::chrome::{KeyFocus, bordered, draw_empty, fit_end, title_span};
 use crate::tui::layout::{Focus, inside};
 use crate::tui::model::PaneContext;
-use crate::tui::pane::list_text::text_area;
+use crate::tui::pane::list_text::{Parts, RowText};
 use crate::tui::theme::Role;
+use crate::tui::widget::list::RowLook;
 use crate::tui::widget::meter::Meter;
 
 /// The width of the column with the kinds.
@@ -86,10 +87,7 @@ impl ContextPane {
     }
 
     fn draw_nothing(&self, frame: &mut Frame<'_>, is_read: bool, cx: &PaneContext<'_>) {
-        let theme = cx.theme;
         let area = cx.areas.body;
-        let block = bordered(theme, KeyFocus::Here).title(self.agents_title(area.width, cx));
-        frame.render_widget(block, area);
         let text = match self.agent() {
             Some(known) if is_read => {
                 let name = known.agent.name();
@@ -102,7 +100,8 @@ impl ContextPane {
             }
             _ => "reading…".to_owned(),
         };
-        draw_note(frame, inside(area), &text, theme);
+        let title = self.agents_title(area.width, cx);
+        draw_empty(frame, area, title, &text, cx.theme);
     }
 
     /// The names of the agents with their numbers, the shown one marked, as far as there is room.
@@ -166,14 +165,6 @@ impl ContextPane {
         named.filter(|_| at.y == area.y)
     }
 
-    fn keys(&self, part: Focus) -> KeyFocus {
-        if self.focus == part {
-            KeyFocus::Here
-        } else {
-            KeyFocus::Elsewhere
-        }
-    }
-
     fn draw_list(&self, frame: &mut Frame<'_>, context: &AgentContext, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let area = cx.areas.tree;
@@ -183,69 +174,50 @@ impl ContextPane {
         );
         let total = cells::cut(&total, usize::from(area.width).saturating_sub(4));
         let total = Line::from(Span::styled(total, theme.style(Role::Muted))).right_aligned();
-        let block = bordered(theme, self.keys(Focus::Tree))
+        let block = bordered(theme, KeyFocus::of(self.focus == Focus::Tree))
             .title(self.agents_title(area.width, cx))
             .title_bottom(total);
         frame.render_widget(block, area);
-        let rows = inside(area);
-        let width = usize::from(rows.width);
-        let window = self
-            .cursor
-            .window(usize::from(rows.height), self.rows.len());
-        for (at, y) in window.zip(rows.top()..rows.bottom()) {
-            let row = self.rows[at];
-            let Some(piece) = context.pieces.get(row.piece()) else {
-                continue;
-            };
-            let line = match row {
-                Row::Piece(_) => {
-                    piece_line(piece, context, (at == self.cursor.selected, width), cx)
-                }
-                Row::Limit(_) => limit_line(piece, width, cx),
-                Row::Cut(_) => cut_line(piece, width, cx),
-            };
-            frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
-        }
+        self.list.draw(frame, inside(area), |row, look| {
+            match (context.pieces.get(row.piece), row.kind) {
+                (Some(piece), RowKind::Piece) => piece_line(piece, context, look, cx),
+                (Some(piece), RowKind::Limit) => limit_line(piece, look, cx),
+                (Some(piece), RowKind::Cut) => cut_line(piece, look, cx),
+                (None, _) => Line::default(),
+            }
+        });
     }
 
     fn draw_text(&self, frame: &mut Frame<'_>, context: &AgentContext, cx: &PaneContext<'_>) {
-        let theme = cx.theme;
-        let area = cx.areas.preview;
-        let muted = theme.style(Role::Muted);
-        let mut block = bordered(theme, self.keys(Focus::Preview));
+        let parts = Parts::of(cx);
+        let keys = KeyFocus::of(self.focus == Focus::Preview);
         let Some(piece) = self.piece() else {
-            return frame.render_widget(block, area);
+            return frame.render_widget(bordered(cx.theme, keys), parts.text);
         };
         // Blanks at its ends, which no agent sends, are no part that is missing.
         let is_whole = piece.cut.is_none() && piece.rest.trim().is_empty();
-        let right = if is_whole || piece.is_continued() {
+        let remark = if is_whole || piece.is_continued() {
             format!(" {} ", sent(piece))
         } else {
             format!(" {} of {} ", sent(piece), format_size(piece.bytes))
         };
-        let room = usize::from(area.width).saturating_sub(cells::width(&right) + 6);
-        let name = fit_end(&context.name_of(&piece.path), room);
-        block = block
-            .title(title_span(theme, &name))
-            .title(Line::from(Span::styled(right, muted)).right_aligned());
-        let text = text_area(cx);
-        let lines = self.text.lines.len();
-        if lines > usize::from(text.height) {
-            let last = (self.scroll + usize::from(text.height)).min(lines);
-            let place = format!(" {}–{last}/{lines} ", self.scroll + 1);
-            block = block.title_bottom(Line::from(Span::styled(place, muted)).right_aligned());
-        }
-        frame.render_widget(block, area);
-        let shown = self.text.lines.iter().skip(self.scroll);
-        for ((part, line), y) in shown.zip(text.top()..text.bottom()) {
-            let style = match part {
-                Part::Sent => theme.style(Role::Text),
-                Part::Cut => theme.style(Role::Warn),
-                Part::Unsent => muted,
+        let room = usize::from(parts.text.width).saturating_sub(cells::width(&remark) + 6);
+        let lines = self.text.lines.iter().map(|(part, line)| {
+            let role = match part {
+                Part::Sent => Role::Text,
+                Part::Cut => Role::Warn,
+                Part::Unsent => Role::Muted,
             };
-            let line = Line::from(Span::styled(line.clone(), style));
-            frame.render_widget(line, Rect::new(text.x, y, text.width, 1));
-        }
+            Line::from(Span::styled(line.clone(), cx.theme.style(role)))
+        });
+        let text = RowText {
+            title: fit_end(&context.name_of(&piece.path), room),
+            remark,
+            keys,
+            lines: lines.collect(),
+            scroll: self.scroll,
+        };
+        text.draw(frame, parts, cx);
     }
 }
 
@@ -258,16 +230,12 @@ fn sent(piece: &Piece) -> String {
 fn piece_line(
     piece: &Piece,
     context: &AgentContext,
-    (is_here, width): (bool, usize),
+    look: RowLook,
     cx: &PaneContext<'_>,
 ) -> Line<'static> {
     let theme = cx.theme;
     let muted = theme.style(Role::Muted);
-    let bar = if is_here {
-        Span::styled("▌ ", theme.style(Role::Accent))
-    } else {
-        Span::raw("  ")
-    };
+    let width = look.width;
     let kind = match piece.kind {
         PieceKind::Import => "  import",
         PieceKind::SubagentMemory => "subagent",
@@ -302,16 +270,15 @@ fn piece_line(
         Style::new()
     };
     let left = vec![
-        bar,
+        Span::raw(" "),
         Span::styled(format!("{kind:<KIND$}"), muted),
         Span::styled(name, style),
         Span::styled(rest, muted),
     ];
-    let role = if is_here { Role::Selected } else { Role::Text };
-    two_ends(left, right, width, theme.style(role))
+    look.line(left, right, theme)
 }
 
-fn limit_line(piece: &Piece, width: usize, cx: &PaneContext<'_>) -> Line<'static> {
+fn limit_line(piece: &Piece, look: RowLook, cx: &PaneContext<'_>) -> Line<'static> {
     let theme = cx.theme;
     let Some(limit) = piece.limit else {
         return Line::default();
@@ -320,21 +287,21 @@ fn limit_line(piece: &Piece, width: usize, cx: &PaneContext<'_>) -> Line<'static
         percent: limit.percent(),
         cells: LIMIT,
     };
-    let mut left = vec![Span::raw(" ".repeat(2 + KIND))];
+    let mut left = vec![Span::raw(" ".repeat(1 + KIND))];
     left.extend(meter.line(theme).spans);
     let used: usize = left.iter().map(Span::width).sum();
     let said = format!(" {} of {} {}", limit.used, limit.most, limit.unit);
     // Without room for all of it, the numbers alone.
-    let said = if used + cells::width(&said) <= width {
+    let said = if used + 1 + cells::width(&said) <= look.width {
         said
     } else {
         format!(" {} of {}", limit.used, limit.most)
     };
     left.push(Span::styled(said, theme.style(Role::Muted)));
-    two_ends(left, Vec::new(), width, theme.style(Role::Text))
+    look.line(left, Vec::new(), theme)
 }
 
-fn cut_line(piece: &Piece, width: usize, cx: &PaneContext<'_>) -> Line<'static> {
+fn cut_line(piece: &Piece, look: RowLook, cx: &PaneContext<'_>) -> Line<'static> {
     let cut = escape_line(piece.cut.as_deref().unwrap_or_default());
     let (said, role) = if piece.text.is_empty() {
         (format!("– {cut}"), Role::Muted)
@@ -342,8 +309,8 @@ fn cut_line(piece: &Piece, width: usize, cx: &PaneContext<'_>) -> Line<'static> 
         (format!("✂ {cut}"), Role::Warn)
     };
     let left = vec![
-        Span::raw(" ".repeat(2 + KIND)),
+        Span::raw(" ".repeat(1 + KIND)),
         Span::styled(said, cx.theme.style(role)),
     ];
-    two_ends(left, Vec::new(), width, cx.theme.style(Role::Text))
+    look.line(left, Vec::new(), cx.theme)
 }

@@ -109,7 +109,7 @@ impl CuratePane {
         {
             add(memory_key(here, cx.library));
         }
-        for located in self.list.iter().filter(is_marked) {
+        for located in self.findings.iter().filter(is_marked) {
             add(memory_key(located, cx.library));
         }
         if let Some(here) = self.selected().filter(|_| self.marks.is_empty()) {
@@ -152,7 +152,7 @@ impl CuratePane {
         let is_pinned = |located: &&Located| {
             located.is_open() && chosen.iter().any(|one| one.is_about_same(located))
         };
-        let pinned = self.list.iter().filter(is_pinned);
+        let pinned = self.findings.iter().filter(is_pinned);
         let pinned: Vec<Finding> = pinned.map(|located| located.finding.clone()).collect();
         if pinned.is_empty() {
             vec![Step::Toast(Toast::done("Everything about it is waived"))]
@@ -188,7 +188,7 @@ impl CuratePane {
                 let findings = stores.iter().flat_map(|(_, findings)| findings);
                 let ids: BTreeSet<&str> = findings.map(|one| one.id.as_str()).collect();
                 let is_fixed = |located: &Located| ids.contains(located.finding.id.as_str());
-                self.replace(|list, shown| list.without(is_fixed, shown), cx);
+                self.replace(|findings| findings.without(is_fixed), cx);
             }
             Request::Delete(stores) => {
                 let is_deleted = |located: &Located| {
@@ -197,7 +197,7 @@ impl CuratePane {
                             && paths.contains(&located.finding.path)
                     })
                 };
-                self.replace(|list, shown| list.without(is_deleted, shown), cx);
+                self.replace(|findings| findings.without(is_deleted), cx);
             }
             Request::Merge { others, .. } => {
                 let is_merged = |located: &Located| {
@@ -205,7 +205,7 @@ impl CuratePane {
                         Some(store) == located.store.as_ref() && *path == located.finding.path
                     })
                 };
-                self.replace(|list, shown| list.without(is_merged, shown), cx);
+                self.replace(|findings| findings.without(is_merged), cx);
             }
             _ => {}
         }

@@ -8,6 +8,7 @@ use crate::core::insight::curate::waiver::Waiver;
 use crate::core::insight::curate::{Finding, RULES};
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::core::memory::store::StoreId;
+use crate::tui::widget::list::Row;
 
 /// A finding and the store that it is about; `None` if it is about no store.
 #[derive(Debug, Clone)]
@@ -34,16 +35,42 @@ impl Located {
 }
 
 /// A row of the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Row {
+#[derive(Debug, Clone)]
+pub(super) enum FindingRow {
     /// The rule of the findings below, and their number.
     Heading { rule: &'static str, count: usize },
-    /// A finding, by its number.
-    Finding(usize),
+    Finding {
+        rule: &'static str,
+        id: String,
+        /// Its number.
+        at: usize,
+    },
 }
 
-/// What stays the same about a row when the memories are checked again.
-pub(super) type RowKey = (&'static str, Option<String>);
+impl FindingRow {
+    pub(super) fn rule(&self) -> &'static str {
+        let (Self::Heading { rule, .. } | Self::Finding { rule, .. }) = self;
+        rule
+    }
+
+    /// The id of a finding; `None` for a heading.
+    fn id(&self) -> Option<&str> {
+        match self {
+            Self::Heading { .. } => None,
+            Self::Finding { id, .. } => Some(id),
+        }
+    }
+
+    pub(super) fn is_heading(&self) -> bool {
+        self.id().is_none()
+    }
+}
+
+impl Row for FindingRow {
+    fn is_same(&self, other: &Self) -> bool {
+        self.rule() == other.rule() && self.id() == other.id()
+    }
+}
 
 /// Which findings have a row.
 #[derive(Debug, Default)]
@@ -54,52 +81,54 @@ pub(super) struct Shown {
     pub(super) waived: bool,
 }
 
-/// The findings and their rows.
+/// All findings, worst first.
 #[derive(Debug, Default)]
-pub(super) struct FindingList {
-    /// All findings, worst first.
+pub(super) struct Findings {
     all: Vec<Located>,
-    pub(super) rows: Vec<Row>,
     pub(super) has_several_stores: bool,
 }
 
-impl FindingList {
-    pub(super) fn new(all: Vec<Located>, shown: &Shown) -> Self {
-        let mut list = Self {
-            all,
-            ..Self::default()
-        };
-        list.all.sort_by_cached_key(|located| {
+impl Findings {
+    pub(super) fn new(mut all: Vec<Located>) -> Self {
+        all.sort_by_cached_key(|located| {
             let finding = &located.finding;
             let rule = RULES.iter().position(|rule| rule.id == finding.rule);
             let place = (located.store.clone(), finding.path.clone(), finding.line);
             (Reverse(finding.severity), rule, place)
         });
-        let stores = list.all.iter().map(|located| &located.store);
-        let stores: BTreeSet<&Option<StoreId>> = stores.collect();
-        list.has_several_stores = stores.len() > 1;
-        list.lay_out(shown);
-        list
+        let stores: BTreeSet<&Option<StoreId>> = all.iter().map(|one| &one.store).collect();
+        Self {
+            has_several_stores: stores.len() > 1,
+            all,
+        }
     }
 
-    /// Makes the rows again after what is shown has changed.
-    pub(super) fn lay_out(&mut self, shown: &Shown) {
-        self.rows.clear();
+    /// The rows of what is shown, grouped by rule.
+    pub(super) fn rows(&self, shown: &Shown) -> Vec<FindingRow> {
+        let mut rows = Vec::new();
         let mut first = 0;
         let same = |a: &Located, b: &Located| a.finding.rule == b.finding.rule;
         for group in self.all.chunk_by(same) {
-            let visible = |at: &usize| shown.waived || self.all[*at].is_open();
-            let findings: Vec<usize> = (first..first + group.len()).filter(visible).collect();
+            let rule = group[0].finding.rule;
+            let visible = (first..).zip(group);
+            let visible = visible.filter(|(_, located)| shown.waived || located.is_open());
+            let findings = visible.map(|(at, located)| FindingRow::Finding {
+                rule,
+                id: located.finding.id.clone(),
+                at,
+            });
+            let findings: Vec<FindingRow> = findings.collect();
             first += group.len();
             if findings.is_empty() {
                 continue;
             }
-            let (rule, count) = (group[0].finding.rule, findings.len());
-            self.rows.push(Row::Heading { rule, count });
+            let count = findings.len();
+            rows.push(FindingRow::Heading { rule, count });
             if !shown.folded.contains(rule) {
-                self.rows.extend(findings.into_iter().map(Row::Finding));
+                rows.extend(findings);
             }
         }
+        rows
     }
 
     pub(super) fn get(&self, at: usize) -> Option<&Located> {
@@ -111,15 +140,15 @@ impl FindingList {
     }
 
     /// The same findings and these.
-    pub(super) fn with(mut self, more: Vec<Located>, shown: &Shown) -> Self {
+    pub(super) fn with(mut self, more: impl Iterator<Item = Located>) -> Self {
         self.all.extend(more);
-        Self::new(self.all, shown)
+        Self::new(self.all)
     }
 
     /// The findings without those for which `is_gone` holds.
-    pub(super) fn without(mut self, is_gone: impl Fn(&Located) -> bool, shown: &Shown) -> Self {
+    pub(super) fn without(mut self, is_gone: impl Fn(&Located) -> bool) -> Self {
         self.all.retain(|located| !is_gone(located));
-        Self::new(self.all, shown)
+        Self::new(self.all)
     }
 
     /// Notes what was decided about a finding.
@@ -127,16 +156,5 @@ impl FindingList {
         for located in self.all.iter_mut().filter(|other| other.finding.id == id) {
             located.finding.waived.clone_from(&waived);
         }
-    }
-
-    pub(super) fn keys(&self) -> Vec<RowKey> {
-        let key = |row: &Row| match *row {
-            Row::Heading { rule, .. } => (rule, None),
-            Row::Finding(at) => {
-                let finding = &self.all[at].finding;
-                (finding.rule, Some(finding.id.clone()))
-            }
-        };
-        self.rows.iter().map(key).collect()
     }
 }

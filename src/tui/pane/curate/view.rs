@@ -1,28 +1,28 @@
 //! Drawing of the findings, and scrolling in the evidence.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::CuratePane;
 use super::decide::names_another;
-use super::rows::{Located, Row};
+use super::rows::{FindingRow, Located};
 use crate::core::insight::curate::{Evidence, Severity, rule};
 use crate::core::memory::stem;
 use crate::core::text::display::format_ago;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, count, draw_note, title_span, two_ends};
+use crate::tui::chrome::{KeyFocus, bordered, count, draw_empty, title_span};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::list_text::text_area;
+use crate::tui::pane::list_text::{Parts, RowText};
 use crate::tui::theme::{Role, Theme};
+use crate::tui::widget::list::RowLook;
 
 impl CuratePane {
     pub(super) fn draw(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        if self.list.rows.is_empty() {
+        if self.list.rows().is_empty() {
             return self.draw_nothing(frame, cx);
         }
         if cx.areas.tree.area() > 0 {
@@ -34,10 +34,7 @@ impl CuratePane {
     }
 
     fn draw_nothing(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let theme = cx.theme;
-        let block = bordered(theme, KeyFocus::Here).title(title_span(theme, "findings"));
-        frame.render_widget(block, cx.areas.body);
-        let waived = self.list.iter().count();
+        let waived = self.findings.iter().count();
         let text = match (self.is_loaded, waived) {
             (false, _) => "Checking the memories…".to_owned(),
             (true, 0) => {
@@ -57,7 +54,8 @@ impl CuratePane {
                 )
             }
         };
-        draw_note(frame, inside(cx.areas.body), &text, theme);
+        let title = title_span(cx.theme, "findings");
+        draw_empty(frame, cx.areas.body, title, &text, cx.theme);
     }
 
     fn draw_list(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
@@ -70,58 +68,37 @@ impl CuratePane {
             block = block.title_bottom(marked.right_aligned());
         }
         frame.render_widget(block, area);
-        let rows = inside(area);
-        let width = usize::from(rows.width);
-        let window = self
-            .cursor
-            .window(usize::from(rows.height), self.list.rows.len());
-        for (at, y) in window.zip(rows.top()..rows.bottom()) {
-            let is_here = at == self.cursor.selected;
-            let line = match self.list.rows[at] {
-                Row::Heading { rule, count } => self.heading((rule, count), is_here, theme, width),
-                Row::Finding(number) => match self.list.get(number) {
-                    Some(located) => self.finding_line(located, is_here, cx, width),
-                    None => Line::default(),
-                },
-            };
-            frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
-        }
+        self.list.draw(frame, inside(area), |row, look| match row {
+            FindingRow::Heading { rule, count } => self.heading(rule, *count, look, theme),
+            FindingRow::Finding { at, .. } => match self.findings.get(*at) {
+                Some(located) => self.finding_line(located, look, cx),
+                None => Line::default(),
+            },
+        });
     }
 
     /// The rule of the findings below.
-    fn heading(
-        &self,
-        (id, count): (&'static str, usize),
-        is_here: bool,
-        theme: &Theme,
-        width: usize,
-    ) -> Line<'static> {
-        let fold = if self.shown.folded.contains(id) {
-            "▸ "
-        } else {
-            "▾ "
-        };
+    fn heading(&self, id: &str, count: usize, look: RowLook, theme: &Theme) -> Line<'static> {
+        let fold = if self.is_folded(id) { "▸ " } else { "▾ " };
         let severity = rule(id).map_or(Severity::Note, |rule| rule.severity);
         let left = vec![
-            bar(is_here, theme),
             Span::styled(fold, theme.style(Role::Muted)),
             Span::styled(
-                id,
+                id.to_owned(),
                 theme
                     .style(Role::Strong)
                     .patch(severity_style(severity, theme)),
             ),
         ];
         let right = Span::styled(format!(" {count} "), theme.style(Role::Muted));
-        two_ends(left, vec![right], width, row_style(is_here, theme))
+        look.line(left, vec![right], theme)
     }
 
     fn finding_line(
         &self,
         located: &Located,
-        is_here: bool,
+        look: RowLook,
         cx: &PaneContext<'_>,
-        width: usize,
     ) -> Line<'static> {
         let theme = cx.theme;
         let finding = &located.finding;
@@ -133,7 +110,7 @@ impl CuratePane {
         };
         let name = escape_line(stem(&finding.path));
         let subject = escape_line(&finding.subject);
-        let mut left = vec![bar(is_here, theme), Span::raw(" "), mark];
+        let mut left = vec![Span::raw(" "), mark];
         if subject.is_empty() || subject == finding.path || subject == name {
             left.push(Span::raw(name));
         } else if names_another(located) {
@@ -145,7 +122,7 @@ impl CuratePane {
             left.push(Span::raw(subject));
             left.push(Span::styled(format!(" · {name}"), muted));
         }
-        if self.list.has_several_stores {
+        if self.findings.has_several_stores {
             let snapshot = located.snapshot(cx.library);
             let store = snapshot.map_or("", |snapshot| snapshot.store.name());
             left.push(Span::styled(format!("  {}", escape_line(store)), muted));
@@ -155,49 +132,39 @@ impl CuratePane {
             (None, Some(_)) => Span::styled(" fix ", theme.style(Role::Added)),
             (None, None) => Span::raw(" "),
         };
-        two_ends(left, vec![right], width, row_style(is_here, theme))
+        look.line(left, vec![right], theme)
     }
 
     fn draw_evidence(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let theme = cx.theme;
-        let area = cx.areas.preview;
-        let mut block = bordered(theme, KeyFocus::Elsewhere);
-        let muted = theme.style(Role::Muted);
-        let (title, right) = match (self.row(), self.selected()) {
+        let (title, remark) = match (self.list.selected(), self.selected()) {
             (_, Some(located)) => (located.finding.rule, located.finding.path.clone()),
-            (Some(Row::Heading { rule, count }), _) => (rule, count.to_string()),
-            _ => return frame.render_widget(block, area),
+            (Some(FindingRow::Heading { rule, count }), _) => (*rule, count.to_string()),
+            _ => {
+                let block = bordered(cx.theme, KeyFocus::Elsewhere);
+                return frame.render_widget(block, cx.areas.preview);
+            }
         };
-        let room = usize::from(area.width).saturating_sub(cells::width(title) + 8);
-        let right = format!(" {} ", cells::cut(&escape_line(&right), room));
-        block = block
-            .title(title_span(theme, title))
-            .title(Line::from(Span::styled(right, muted)).right_aligned());
-        let lines = self.lines(cx);
-        let text = text_area(cx);
-        if lines.len() > usize::from(text.height) {
-            let last = (self.scroll + usize::from(text.height)).min(lines.len());
-            let place = format!(" {}–{last}/{} ", self.scroll + 1, lines.len());
-            let place = Line::from(Span::styled(place, muted)).right_aligned();
-            block = block.title_bottom(place);
-        }
-        frame.render_widget(block, area);
-        let shown = lines.into_iter().skip(self.scroll);
-        for (line, y) in shown.zip(text.top()..text.bottom()) {
-            frame.render_widget(line, Rect::new(text.x, y, text.width, 1));
-        }
+        let room = usize::from(cx.areas.preview.width).saturating_sub(cells::width(title) + 8);
+        let text = RowText {
+            title: title.to_owned(),
+            remark: format!(" {} ", cells::cut(&escape_line(&remark), room)),
+            keys: KeyFocus::Elsewhere,
+            lines: self.lines(cx),
+            scroll: self.scroll,
+        };
+        text.draw(frame, Parts::of(cx), cx);
     }
 
     /// The text beside the list.
     pub(super) fn lines(&self, cx: &PaneContext<'_>) -> Vec<Line<'static>> {
         let mut page = EvidencePage {
             theme: cx.theme,
-            width: usize::from(text_area(cx).width),
+            width: usize::from(Parts::of(cx).inner_text().width),
             lines: Vec::new(),
         };
         if let Some(located) = self.selected() {
             self.finding_page(located, cx, &mut page);
-        } else if let Some(Row::Heading { rule: id, .. }) = self.row() {
+        } else if let Some(FindingRow::Heading { rule: id, .. }) = self.list.selected() {
             let about = rule(id).map_or("", |rule| rule.about);
             page.text(about, 0, |_| cx.theme.style(Role::Text));
         }
@@ -307,18 +274,6 @@ impl EvidencePage<'_> {
             });
         }
     }
-}
-
-fn bar(is_here: bool, theme: &Theme) -> Span<'static> {
-    if is_here {
-        Span::styled("▌", theme.style(Role::Accent))
-    } else {
-        Span::raw(" ")
-    }
-}
-
-fn row_style(is_here: bool, theme: &Theme) -> Style {
-    theme.style(if is_here { Role::Selected } else { Role::Text })
 }
 
 /// The style of what matters most.

@@ -89,7 +89,7 @@ impl FindPane {
         self.list_rows();
         if !before.is_empty() {
             let after = keys(self);
-            self.cursor.follow(&before, &after);
+            self.cursor.follow(&before, &after, String::eq);
         }
         self.cursor.fit(Self::height(cx), self.count());
         if let Some(action) = self.waiting.take() {

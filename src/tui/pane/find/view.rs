@@ -19,6 +19,7 @@ use crate::tui::chrome::{KeyFocus, bordered, title_span, two_ends};
 use crate::tui::layout::inside;
 use crate::tui::model::{HitRow, PaneContext};
 use crate::tui::theme::{Role, Theme};
+use crate::tui::widget::list::RowLook;
 
 /// The prompt before the input.
 const PROMPT: &str = " find ❯ ";
@@ -162,11 +163,13 @@ impl FindPane {
             return;
         }
         let window = self.cursor.window(Self::height(cx), self.count());
-        let width = usize::from(inner.width);
         for (at, y) in window.zip((inner.top()..inner.bottom()).step_by(2)) {
             let Some(row) = self.row_at(at) else { continue };
-            let here = at == self.cursor.selected;
-            let [first, second] = self.lines(row, here, width, cx);
+            let look = RowLook {
+                is_here: at == self.cursor.selected,
+                width: usize::from(inner.width),
+            };
+            let [first, second] = self.lines(row, look, cx);
             frame.render_widget(first, Rect::new(inner.x, y, inner.width, 1));
             if y + 1 < inner.bottom() {
                 frame.render_widget(second, Rect::new(inner.x, y + 1, inner.width, 1));
@@ -192,18 +195,13 @@ impl FindPane {
     fn lines(
         &self,
         (row, is_other): (&HitRow, bool),
-        here: bool,
-        width: usize,
+        look: RowLook,
         cx: &PaneContext<'_>,
     ) -> [Line<'static>; 2] {
         let theme = cx.theme;
+        let width = look.width;
         let hit = &row.hit;
-        let style = theme.style(if here { Role::Selected } else { Role::Text });
         let muted = theme.style(Role::Muted);
-        let bar = || match here {
-            true => Span::styled("▌", theme.style(Role::Accent)),
-            false => Span::raw(" "),
-        };
         let mark = match self.marks.contains_key(&Self::mark_of(row)) {
             true => Span::styled("✓ ", theme.style(Role::Accent)),
             false if is_other => Span::styled("· ", muted),
@@ -240,25 +238,25 @@ impl FindPane {
             .time
             .map_or_else(String::new, |time| format_age(time, cx.now));
         ends.push(Span::styled(format!("{old:>5} "), muted));
-        let mut first = vec![bar(), Span::raw(indent), mark];
+        let mut first = vec![Span::raw(indent), mark];
         first.extend(source);
-        let room = width.saturating_sub(wide(&first) + wide(&ends));
+        let room = width.saturating_sub(1 + wide(&first) + wide(&ends));
         // A type that is cut says nothing.
         let badge = badge(row, theme).filter(|badge| !is_other && badge.width() <= room);
         first.extend(badge);
-        let base = if here { Style::new() } else { muted };
+        let base = if look.is_here { Style::new() } else { muted };
         let closeness = match row.closeness {
             Closeness::Words => "  ",
             Closeness::Slips => "≈ ",
             Closeness::Letters => "∴ ",
         };
-        let mut second = vec![bar(), Span::raw(indent), Span::styled(closeness, muted)];
+        let mut second = vec![Span::raw(indent), Span::styled(closeness, muted)];
         let room = width.saturating_sub(4 + indent.len());
         let (text, letters) = scroll_to_match(&row.text, &row.letters, room);
         second.extend(highlight_letters(&text, &letters, (base, theme)));
         [
-            two_ends(first, ends, width, style),
-            two_ends(second, vec![Span::raw(" ")], width, style),
+            look.line(first, ends, theme),
+            look.line(second, vec![Span::raw(" ")], theme),
         ]
     }
 

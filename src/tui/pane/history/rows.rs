@@ -8,6 +8,7 @@ use crate::core::change::ChangeVerb;
 use crate::core::change::history::{FileChange, Record};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::StoreId;
+use crate::tui::widget::list::Row;
 
 /// Whether the effect of a change is still there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,11 +18,19 @@ pub(super) enum ChangeState {
     Redone,
 }
 
-/// A row: a change, by its index in the records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A row: a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HistoryRow {
+    id: String,
+    /// Its index in the records.
     pub(super) record: usize,
     pub(super) state: ChangeState,
+}
+
+impl Row for HistoryRow {
+    fn is_same(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
 }
 
 /// Returns the rows of `records`, which are newest first. With a memory, only its changes, those
@@ -41,6 +50,7 @@ pub(super) fn rows(records: &[Record], memory: Option<&(StoreId, String)>) -> Ve
     (0..records.len())
         .filter(|at| listed[*at])
         .map(|at| HistoryRow {
+            id: records[at].id.clone(),
             record: at,
             state: folded.state[at],
         })

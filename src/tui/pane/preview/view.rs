@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::{Preview, PreviewMode};
 use crate::tui::cells::{cut, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, title_span};
+use crate::tui::chrome::{KeyFocus, bordered, shown_lines, title_span};
 use crate::tui::model::PaneContext;
 use crate::tui::theme::{Role, Theme};
 
@@ -45,13 +45,8 @@ impl Preview {
             talk.view(text, frame.buffer_mut(), self.cursor(keys, theme));
             return;
         }
-        let height = usize::from(text.height);
-        let lines = self.page.height();
-        if lines > height {
-            let last = (self.scroll + height).min(lines);
-            let place = format!(" {}–{last}/{lines} ", self.scroll + 1);
-            let place = Span::styled(place, theme.style(Role::Muted));
-            block = block.title_bottom(Line::from(place).right_aligned());
+        if let Some(place) = shown_lines(self.scroll, text.height, self.page.height(), theme) {
+            block = block.title_bottom(place);
         }
         if self.mode == PreviewMode::Source {
             let word = Span::styled(" source ", theme.style(Role::Muted));

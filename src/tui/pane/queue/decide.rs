@@ -26,9 +26,8 @@ impl QueuePane {
         if ids.is_empty() {
             return Vec::new();
         }
-        let before = self.queue.keys();
         self.queue.without(&ids);
-        self.follow(&before, cx);
+        self.lay_out(cx);
         let job = ReviewJob::Accept(stores);
         vec![Step::Effect(Effect::Write(WriteJob::Review(job)))]
     }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use crate::core::insight::review::{Item, ItemChange};
 use crate::core::memory::store::StoreId;
 use crate::tui::event::Attribution;
+use crate::tui::widget::list::Row;
 
 /// A file that waits, as one author left it.
 #[derive(Debug)]
@@ -56,30 +57,39 @@ impl Entry {
 }
 
 /// A row: a heading for the entries of one source, or an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Row {
-    /// The first of its entries, and their number.
+#[derive(Debug, Clone)]
+pub(super) enum QueueRow {
     Heading {
+        source: Source,
+        /// The first of its entries, and their number.
         first: usize,
         count: usize,
     },
-    Entry(usize),
+    Entry {
+        /// The id of the item.
+        id: String,
+        at: usize,
+    },
 }
 
-/// What identifies a row.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum RowKey {
-    /// The source of the entries below.
-    Heading(Source),
-    /// The id of the item.
-    Item(String),
+impl Row for QueueRow {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Heading { source, .. }, Self::Heading { source: of, .. }) => source == of,
+            (Self::Entry { id, .. }, Self::Entry { id: of, .. }) => id == of,
+            _ => false,
+        }
+    }
+
+    fn is_passed(&self) -> bool {
+        matches!(self, Self::Heading { .. })
+    }
 }
 
 /// What waits, grouped by its source; the newest first.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     pub(super) entries: Vec<Entry>,
-    pub(super) rows: Vec<Row>,
     /// The number of files.
     pub(super) files: usize,
     /// The sessions that wrote them.
@@ -111,14 +121,6 @@ impl Queue {
             let own = (Reverse(entry.item.time), entry.item.path.clone());
             (newest, source, own, entry.store.clone())
         });
-        let mut rows = Vec::new();
-        let mut first = 0;
-        for group in entries.chunk_by(|a, b| a.source() == b.source()) {
-            let count = group.len();
-            rows.push(Row::Heading { first, count });
-            rows.extend((first..first + count).map(Row::Entry));
-            first += count;
-        }
         let files = entries.iter().map(|entry| (&entry.store, &entry.item.path));
         let files: BTreeSet<(&StoreId, &String)> = files.collect();
         let stores: BTreeSet<&StoreId> = files.iter().map(|(store, _)| *store).collect();
@@ -128,8 +130,25 @@ impl Queue {
             has_several_stores: stores.len() > 1,
             sessions: sessions.map(str::to_owned).collect(),
             entries,
-            rows,
         }
+    }
+
+    pub(super) fn rows(&self) -> Vec<QueueRow> {
+        let mut rows = Vec::new();
+        let mut first = 0;
+        for group in self.entries.chunk_by(|a, b| a.source() == b.source()) {
+            rows.push(QueueRow::Heading {
+                source: group[0].source(),
+                first,
+                count: group.len(),
+            });
+            rows.extend((first..).zip(group).map(|(at, entry)| QueueRow::Entry {
+                id: entry.item.id.clone(),
+                at,
+            }));
+            first += group.len();
+        }
+        rows
     }
 
     /// Names the authors of the entries that have one here, and groups them anew.
@@ -165,14 +184,5 @@ impl Queue {
         self.entries
             .iter()
             .filter(move |other| other.source() == source)
-    }
-
-    /// What stays the same about each row when the queue is read again or grouped anew.
-    pub(super) fn keys(&self) -> Vec<RowKey> {
-        let key = |row: &Row| match *row {
-            Row::Heading { first, .. } => RowKey::Heading(self.entries[first].source()),
-            Row::Entry(at) => RowKey::Item(self.entries[at].item.id.clone()),
-        };
-        self.rows.iter().map(key).collect()
     }
 }

@@ -7,16 +7,17 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::QueuePane;
-use super::rows::{Entry, Row};
+use super::rows::{Entry, QueueRow};
 use crate::core::insight::review::ItemChange;
 use crate::core::text::display::{format_age, format_ago};
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, count, draw_note, title_span, two_ends};
-use crate::tui::layout::{Focus, inside};
+use crate::tui::chrome::{KeyFocus, bordered, count, draw_empty, title_span};
+use crate::tui::layout::Focus;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::list_text::{ListWithText as _, text_area};
+use crate::tui::pane::list_text::{ListWithText as _, Parts, RowText};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::hunks::Hunks;
+use crate::tui::widget::list::RowLook;
 
 /// The text beside the list: what is known about a file, then its hunks.
 pub(super) struct Detail {
@@ -39,59 +40,42 @@ impl QueuePane {
     }
 
     fn draw_nothing(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let theme = cx.theme;
-        let block = bordered(theme, KeyFocus::Here).title(title_span(theme, "to review"));
-        frame.render_widget(block, cx.areas.body);
         let text = if self.is_loaded {
             "Nothing waits for review. What agents and other programs write into the memories from now on will wait here until you accept or revert it."
         } else {
             "reading…"
         };
-        draw_note(frame, inside(cx.areas.body), text, theme);
-    }
-
-    fn keys(&self, part: Focus) -> KeyFocus {
-        if self.focus == part {
-            KeyFocus::Here
-        } else {
-            KeyFocus::Elsewhere
-        }
+        let title = title_span(cx.theme, "to review");
+        draw_empty(frame, cx.areas.body, title, text, cx.theme);
     }
 
     fn draw_list(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
-        let area = cx.areas.tree;
-        let block = bordered(theme, self.keys(Focus::Tree)).title(title_span(theme, "to review"));
-        frame.render_widget(block, area);
-        let rows = inside(area);
-        let width = usize::from(rows.width);
-        let window = self
-            .cursor
-            .window(usize::from(rows.height), self.queue.rows.len());
-        for (at, y) in window.zip(rows.top()..rows.bottom()) {
-            let line = match self.queue.rows[at] {
-                Row::Heading { first, count } => self.heading((first, count), cx, width),
-                Row::Entry(entry) => {
-                    let is_here = at == self.cursor.selected;
-                    self.entry_line(&self.queue.entries[entry], is_here, cx, width)
-                }
-            };
-            frame.render_widget(line, Rect::new(rows.x, y, rows.width, 1));
-        }
+        let keys = KeyFocus::of(self.focus == Focus::Tree);
+        let block = bordered(theme, keys).title(title_span(theme, "to review"));
+        frame.render_widget(block, cx.areas.tree);
+        let entries = &self.queue.entries;
+        let rows = Parts::of(cx).rows();
+        self.list.draw(frame, rows, |row, look| match row {
+            QueueRow::Heading { first, count, .. } => {
+                self.heading(&entries[*first], *count, look, cx)
+            }
+            QueueRow::Entry { at, .. } => self.entry_line(&entries[*at], look, cx),
+        });
     }
 
     /// Who wrote the entries below, in which session and when.
     fn heading(
         &self,
-        (first, count): (usize, usize),
+        entry: &Entry,
+        count: usize,
+        look: RowLook,
         cx: &PaneContext<'_>,
-        width: usize,
     ) -> Line<'static> {
         let theme = cx.theme;
         let muted = theme.style(Role::Muted);
-        let entry = &self.queue.entries[first];
         let mut left = vec![
-            Span::raw("  "),
+            Span::raw(" "),
             Span::styled(escape_line(entry.item.who()), theme.style(Role::Strong)),
         ];
         if let Some(session) = self.session_name(entry) {
@@ -99,7 +83,7 @@ impl QueuePane {
         }
         let age = format_age(entry.item.time, cx.now);
         let right = Span::styled(format!(" {age}  {count} "), muted);
-        two_ends(left, vec![right], width, theme.style(Role::Text))
+        look.line(left, vec![right], theme)
     }
 
     /// The title of the session of an entry, or else its id.
@@ -109,19 +93,8 @@ impl QueuePane {
         Some(title.filter(|title| !title.is_empty()).unwrap_or(session))
     }
 
-    fn entry_line(
-        &self,
-        entry: &Entry,
-        is_here: bool,
-        cx: &PaneContext<'_>,
-        width: usize,
-    ) -> Line<'static> {
+    fn entry_line(&self, entry: &Entry, look: RowLook, cx: &PaneContext<'_>) -> Line<'static> {
         let theme = cx.theme;
-        let bar = if is_here {
-            Span::styled("▌  ", theme.style(Role::Accent))
-        } else {
-            Span::raw("   ")
-        };
         let (sign, role) = match entry.item.change {
             _ if entry.item.proposal.is_some() => ("? ", Role::Accent),
             ItemChange::Added => ("+ ", Role::Added),
@@ -130,7 +103,7 @@ impl QueuePane {
             ItemChange::Renamed => ("→ ", Role::Muted),
         };
         let mut left = vec![
-            bar,
+            Span::raw("  "),
             Span::styled(sign, theme.style(role)),
             Span::raw(escape_line(&entry.item.path)),
         ];
@@ -156,55 +129,44 @@ impl QueuePane {
             right.push(Span::styled(removed, theme.style(Role::Removed)));
         }
         right.push(Span::raw(" "));
-        let role = if is_here { Role::Selected } else { Role::Text };
-        two_ends(left, right, width, theme.style(role))
+        look.line(left, right, theme)
     }
 
     fn draw_detail(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let theme = cx.theme;
-        let area = cx.areas.preview;
-        let mut block = bordered(theme, self.keys(Focus::Preview));
+        let parts = Parts::of(cx);
+        let keys = KeyFocus::of(self.focus == Focus::Preview);
         let Some(entry) = self.entry() else {
-            return frame.render_widget(block, area);
+            return frame.render_widget(bordered(cx.theme, keys), parts.text);
         };
-        let muted = theme.style(Role::Muted);
-        let right = match (self.chosen_hunk(), entry.divisions()) {
+        let remark = match (self.chosen_hunk(), entry.divisions()) {
             (Some(at), hunks) => format!(" hunk {} of {hunks} ", at + 1),
             (None, 0) => format!(" {} ", change_word(entry.item.change)),
             (None, hunks) => format!(" changed · {} ", count(hunks, "hunk", "hunks")),
         };
-        let room = usize::from(area.width).saturating_sub(cells::width(&right) + 6);
-        let path = cells::cut(&escape_line(&entry.item.path), room);
-        block = block
-            .title(title_span(theme, &path))
-            .title(Line::from(Span::styled(right, muted)).right_aligned());
+        let room = usize::from(parts.text.width).saturating_sub(cells::width(&remark) + 6);
         let detail = self.detail(entry, cx);
-        let text = text_area(cx);
-        let lines = detail.lines.len();
-        if lines > usize::from(text.height) {
-            let last = (self.scroll + usize::from(text.height)).min(lines);
-            let place = format!(" {}–{last}/{lines} ", self.scroll + 1);
-            let place = Line::from(Span::styled(place, muted)).right_aligned();
-            block = block.title_bottom(place);
-        }
-        frame.render_widget(block, area);
-        let chosen = self
-            .chosen_hunk()
-            .and_then(|at| detail.hunks.get(at).cloned());
-        let shown = detail.lines.into_iter().enumerate().skip(self.scroll);
-        for ((at, line), y) in shown.zip(text.top()..text.bottom()) {
-            if chosen.as_ref().is_some_and(|range| range.contains(&at)) {
-                let bar = Span::styled("▌", theme.style(Role::Accent));
+        let text = RowText {
+            title: cells::cut(&escape_line(&entry.item.path), room),
+            remark,
+            keys,
+            lines: detail.lines,
+            scroll: self.scroll,
+        };
+        text.draw(frame, parts, cx);
+        let chosen = self.chosen_hunk().and_then(|at| detail.hunks.get(at));
+        let text = parts.inner_text();
+        for (at, y) in (self.scroll..).zip(text.top()..text.bottom()) {
+            if chosen.is_some_and(|range| range.contains(&at)) {
+                let bar = Span::styled("▌", cx.theme.style(Role::Accent));
                 frame.render_widget(bar, Rect::new(text.x - 1, y, 1, 1));
             }
-            frame.render_widget(line, Rect::new(text.x, y, text.width, 1));
         }
     }
 
     /// The text beside the list.
     pub(super) fn detail(&self, entry: &Entry, cx: &PaneContext<'_>) -> Detail {
         let theme = cx.theme;
-        let width = text_area(cx).width;
+        let width = Parts::of(cx).inner_text().width;
         let item = &entry.item;
         let session = self.session_name(entry);
         let session = session.map(|name| format!(" in “{name}”"));
@@ -255,7 +217,7 @@ impl QueuePane {
             return drop(self.scroll_by(0, cx));
         };
         let hunks = self.detail(entry, cx).hunks;
-        let height = usize::from(text_area(cx).height);
+        let height = usize::from(Parts::of(cx).inner_text().height);
         if let Some(hunk) = hunks.get(chosen) {
             let is_visible = hunk.start >= self.scroll && hunk.end <= self.scroll + height;
             if !is_visible {
@@ -267,7 +229,7 @@ impl QueuePane {
 
     /// The hunk at a cell of the difference, if it can be decided about alone.
     pub(super) fn hunk_at(&self, at: Position, cx: &PaneContext<'_>) -> Option<usize> {
-        let text = text_area(cx);
+        let text = Parts::of(cx).inner_text();
         let entry = self.entry().filter(|_| text.contains(at))?;
         let line = usize::from(at.y - text.y) + self.scroll;
         let hunks = self.detail(entry, cx).hunks;

@@ -9,7 +9,7 @@ use super::{Part, TimelinePane, calendar};
 use crate::core::insight::timeline::node::NodeId;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, draw_note, fit_end, title_span};
+use crate::tui::chrome::{KeyFocus, bordered, draw_empty, fit_end, shown_lines, title_span};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
@@ -84,9 +84,6 @@ impl TimelinePane {
     }
 
     fn draw_nothing(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let theme = cx.theme;
-        let block = bordered(theme, KeyFocus::Here).title(title_span(theme, "timeline"));
-        frame.render_widget(block, cx.areas.body);
         let text = match (self.left, cx.reading) {
             (None, Some(percent)) => format!("reading logs {percent} %"),
             (None, None) => "reading…".to_owned(),
@@ -100,21 +97,15 @@ impl TimelinePane {
             }
             (Some(left), _) => format!("summarizing {left} logs…"),
         };
-        draw_note(frame, inside(cx.areas.body), &text, theme);
-    }
-
-    fn keys(&self, part: Part) -> KeyFocus {
-        if self.part == part {
-            KeyFocus::Here
-        } else {
-            KeyFocus::Elsewhere
-        }
+        let title = title_span(cx.theme, "timeline");
+        draw_empty(frame, cx.areas.body, title, &text, cx.theme);
     }
 
     fn draw_calendar(&self, frame: &mut Frame<'_>, areas: &Areas, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let day = self.day.strftime("%-d %B %Y").to_string();
-        let block = bordered(theme, self.keys(Part::Calendar)).title(title_span(theme, &day));
+        let block = bordered(theme, KeyFocus::of(self.part == Part::Calendar))
+            .title(title_span(theme, &day));
         frame.render_widget(block, areas.calendar);
         self.calendar().draw(frame, areas.days(), theme);
         let text = areas.text();
@@ -166,16 +157,13 @@ impl TimelinePane {
 
     fn draw_tree(&self, frame: &mut Frame<'_>, areas: &Areas, cx: &PaneContext<'_>) {
         let theme = cx.theme;
-        let mut block = bordered(theme, self.keys(Part::Tree))
+        let mut block = bordered(theme, KeyFocus::of(self.part == Part::Tree))
             .title(title_span(theme, "what happened"))
             .title(Line::from(Span::styled(" UTC ", theme.style(Role::Muted))).right_aligned());
         let rows = areas.rows();
         let count = self.rows.lines.len();
-        if count > areas.height() {
-            let last = (self.cursor.top + areas.height()).min(count);
-            let place = format!(" {}–{last}/{count} ", self.cursor.top + 1);
-            let place = Line::from(Span::styled(place, theme.style(Role::Muted)));
-            block = block.title_bottom(place.right_aligned());
+        if let Some(place) = shown_lines(self.cursor.top, rows.height, count, theme) {
+            block = block.title_bottom(place);
         }
         frame.render_widget(block, areas.tree);
         let here = self.rows.lines_of(self.cursor.selected);
