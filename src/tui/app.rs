@@ -3,8 +3,8 @@
 //! It holds no pane's logic. [`App::update`] does no I/O and reads no clock, and [`App::view`]
 //! changes nothing, so both are tested without a terminal.
 
-mod division;
 mod outcome;
+
 #[cfg(test)]
 mod tests;
 mod view;
@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ratatui::crossterm::event::{Event as Input, KeyEvent, KeyEventKind};
-use ratatui::layout::Size;
+use ratatui::layout::{Rect, Size};
 
 use self::outcome::titled;
 use super::action::Action;
 use super::effect::{Effect, LibraryJob, LogsJob, TerminalJob, UnsavedJob};
 use super::event::{Changes, Event, ReviewCounts, SessionTitles};
 use super::highlight::Syntaxes;
-use super::keymap::Keymap;
+use super::keymap::{KeyContext, Keymap};
 use super::layout::{Areas, Arrangement, Divider, Focus, Visibility};
 use super::overlay::help::HelpDialog;
 use super::overlay::palette::Palette;
@@ -322,6 +322,7 @@ impl App {
                 }
                 return;
             }
+            Input::Mouse(mouse) if self.is_closed_by(mouse) => Some(vec![Step::Close]),
             Input::Mouse(mouse) => self.with_pane(top, |pane, cx| pane.mouse(mouse, cx)),
             Input::Resize(width, height) => {
                 self.resize(Size::new(width, height));
@@ -452,5 +453,50 @@ impl App {
                 Step::Toast(toast) => self.say(toast),
             }
         }
+    }
+
+    /// Sets the size of the screen.
+    pub(crate) fn resize(&mut self, size: Size) {
+        let whole = Rect::new(0, 0, size.width, size.height);
+        self.divide(whole);
+    }
+
+    fn divide(&mut self, whole: Rect) {
+        let areas = Areas::of(whole, self.wanted);
+        self.areas = match self.zoom {
+            Some(part) => areas.zoomed(part),
+            None => areas,
+        };
+        self.for_each_pane(|pane, cx| pane.resize(cx));
+    }
+
+    /// Divides the screen again if a pane requests another arrangement.
+    fn arrange(&mut self) {
+        let wanted = self.panes.iter().rev().find_map(|pane| pane.arrangement());
+        let wanted = wanted.unwrap_or(self.wanted);
+        let zoom = self.zoom.map(|_| self.zoomed_part(wanted));
+        if wanted != self.wanted || zoom != self.zoom {
+            (self.wanted, self.zoom) = (wanted, zoom);
+            self.divide(self.areas.whole);
+        }
+    }
+
+    /// The part that gets the whole screen: the one that has the keys, in Find the text that was
+    /// found, in the review the difference, and in the context the text of the piece.
+    fn zoomed_part(&self, wanted: Arrangement) -> Focus {
+        let pane = self.panes.iter().rev().find(|pane| pane.is_fullscreen());
+        match pane.map(|pane| pane.key_context()) {
+            Some(KeyContext::Find | KeyContext::Queue | KeyContext::Context) => Focus::Preview,
+            _ => wanted.focus,
+        }
+    }
+
+    /// Gives one pane the whole screen, or divides it again.
+    fn toggle_zoom(&mut self) {
+        self.zoom = match self.zoom {
+            Some(_) => None,
+            None => Some(self.zoomed_part(self.wanted)),
+        };
+        self.divide(self.areas.whole);
     }
 }

@@ -1,4 +1,5 @@
-//! Drawing shared by panes and dialogs: borders, scrolled dialogs, shortened texts, two-ended rows, key hints.
+//! Drawing shared by panes and dialogs: borders, frames of dialogs, shortened texts, two-ended rows,
+//! key hints.
 
 use std::path::{Component, Path};
 
@@ -56,27 +57,91 @@ fn readable(style: Style) -> Style {
     }
 }
 
-/// Returns the border of a dialog, with the title at the top and the keys at the bottom.
-pub(crate) fn dialog(cx: &PaneContext<'_>, title: &str, context: KeyContext) -> Block<'static> {
-    dialog_with(cx, title, &Hint::of_dialog(cx, context))
+/// The frame of a dialog: what the app draws around its content.
+#[derive(Debug)]
+pub(crate) struct Dialog {
+    /// The area, with the border.
+    pub(crate) area: Rect,
+    title: String,
+    /// The text at the right end of the border.
+    right: Option<Line<'static>>,
+    hints: Vec<Hint>,
+    /// Whether a click outside closes it.
+    pub(crate) is_closed_outside: bool,
 }
 
-/// Returns the border of a dialog with hints of its own.
-pub(crate) fn dialog_with(cx: &PaneContext<'_>, title: &str, hints: &[Hint]) -> Block<'static> {
-    let theme = cx.theme;
-    let mut keys = Hint::line(hints, theme);
-    keys.spans.insert(0, Span::raw(" "));
-    if let Some(last) = keys.spans.last_mut() {
-        // The border goes on right behind the last word.
-        last.content = format!("{} ", last.content.trim_end()).into();
+impl Dialog {
+    /// Creates a frame with a title and the keys of a context.
+    pub(crate) fn new(
+        cx: &PaneContext<'_>,
+        area: Rect,
+        title: impl Into<String>,
+        context: KeyContext,
+    ) -> Self {
+        Self {
+            area,
+            title: title.into(),
+            right: None,
+            hints: Hint::of_context(cx.keymap, context, cx.areas.whole.width, &|_| true),
+            is_closed_outside: false,
+        }
     }
-    for span in &mut keys.spans {
-        span.style = readable(span.style);
+
+    /// Lets a click outside close it.
+    pub(crate) fn closed_outside(mut self) -> Self {
+        self.is_closed_outside = true;
+        self
     }
-    bordered(theme, KeyFocus::Here)
-        .title_bottom(keys)
-        .title(title_span(theme, &escape_line(title)))
-        .padding(Padding::horizontal(1))
+
+    /// Sets the text at the right end of the border.
+    pub(crate) fn with_right(self, right: Option<Line<'static>>) -> Self {
+        Self { right, ..self }
+    }
+
+    /// Names the key of an action in another way.
+    pub(crate) fn with_word(mut self, action: Action, word: &str) -> Self {
+        for hint in &mut self.hints {
+            if hint.action == Some(action) {
+                hint.word = word.to_owned();
+            }
+        }
+        self
+    }
+
+    /// Returns what is inside the border and margins of a dialog in `area`.
+    pub(crate) fn inner(area: Rect) -> Rect {
+        let padded = Block::bordered().padding(Padding::horizontal(1));
+        padded.inner(area)
+    }
+
+    /// Draws it, with the title at the top and the keys at the bottom, over what is behind it.
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, theme: &Theme) {
+        let mut keys = Hint::line(&self.hints, theme);
+        keys.spans.insert(0, Span::raw(" "));
+        if let Some(last) = keys.spans.last_mut() {
+            // The border goes on right behind the last word.
+            last.content = format!("{} ", last.content.trim_end()).into();
+        }
+        for span in &mut keys.spans {
+            span.style = readable(span.style);
+        }
+        let mut block = bordered(theme, KeyFocus::Here)
+            .title_bottom(keys)
+            .title(title_span(theme, &escape_line(&self.title)));
+        if let Some(right) = &self.right {
+            block = block.title(right.clone().right_aligned());
+        }
+        frame.render_widget(Clear, self.area);
+        frame.render_widget(block, self.area);
+    }
+
+    /// Returns the action of the hint at a cell of the border.
+    pub(crate) fn action_at(&self, at: Position) -> Option<Action> {
+        let is_bottom = at.y + 1 == self.area.bottom() && at.x + 1 < self.area.right();
+        // Behind the corner and a blank.
+        let column = at.x.checked_sub(self.area.x + 2).filter(|_| is_bottom)?;
+        Hint::action_at(&self.hints, usize::from(column))
+    }
 }
 
 /// Cuts a text to at most `width` columns, keeping the end, the more telling part of a path.
@@ -194,19 +259,6 @@ impl Hint {
         hints
     }
 
-    /// Returns the keys of a dialog.
-    pub(crate) fn of_dialog(cx: &PaneContext<'_>, context: KeyContext) -> Vec<Self> {
-        Self::of_context(cx.keymap, context, cx.areas.whole.width, &|_| true)
-    }
-
-    /// Returns the action of the hint at a cell of a dialog's border.
-    pub(crate) fn action_on_border(hints: &[Self], area: Rect, at: Position) -> Option<Action> {
-        let is_bottom = at.y + 1 == area.bottom() && at.x + 1 < area.right();
-        // Behind the corner and a blank.
-        let column = at.x.checked_sub(area.x + 2).filter(|_| is_bottom)?;
-        Self::action_at(hints, usize::from(column))
-    }
-
     /// Adds keys that are not in the keymap, as far as they fit.
     pub(crate) fn add_own(hints: &mut Vec<Self>, own: &[(&str, &str)], width: u16) {
         for (key, word) in own {
@@ -287,34 +339,20 @@ pub(crate) fn draw_empty(
 /// Draws a text that says why a pane is empty, wrapped to its width.
 pub(crate) fn draw_note(frame: &mut Frame<'_>, area: Rect, text: &str, theme: &Theme) {
     let area = area.inner(Margin::new(1, 0));
-    let rows = cells::wrap(text, usize::from(area.width));
-    for (row, y) in rows.into_iter().zip(area.top()..area.bottom()) {
-        let line = Line::from(Span::styled(text[row].to_owned(), theme.style(Role::Muted)));
-        frame.render_widget(line, Rect::new(area.x, y, area.width, 1));
-    }
+    let rows = cells::wrap(text, usize::from(area.width)).into_iter();
+    let muted = theme.style(Role::Muted);
+    let lines = rows.map(|row| Line::from(Span::styled(&text[row], muted)));
+    draw_lines(frame, area, lines);
 }
 
-/// Draws a dialog with the lines from `scroll` on. If not all fit, its border tells which are shown,
-/// unless it has a title on the right already.
-pub(crate) fn draw_scrolled(
+/// Draws lines below each other, as many as there is room for.
+pub(crate) fn draw_lines<'a>(
     frame: &mut Frame<'_>,
-    cx: &PaneContext<'_>,
-    (area, mut block): (Rect, Block<'static>),
-    (lines, scroll, right): (Vec<Line<'_>>, usize, Option<Line<'static>>),
+    area: Rect,
+    lines: impl IntoIterator<Item = Line<'a>>,
 ) {
-    let inner = block.inner(area);
-    let place = shown_lines(scroll, inner.height, lines.len(), cx.theme);
-    if let Some(title) = right.or(place) {
-        block = block.title(title.right_aligned());
-    }
-    frame.render_widget(Clear, area);
-    frame.render_widget(block, area);
-    for (line, y) in lines
-        .into_iter()
-        .skip(scroll)
-        .zip(inner.top()..inner.bottom())
-    {
-        frame.render_widget(line, Rect::new(inner.x, y, inner.width, 1));
+    for (line, y) in lines.into_iter().zip(area.top()..area.bottom()) {
+        frame.render_widget(line, Rect::new(area.x, y, area.width, 1));
     }
 }
 

@@ -19,10 +19,9 @@ pub(crate) mod why;
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
-use ratatui::layout::Rect;
 
 use super::action::Action;
-use super::chrome::Hint;
+use super::chrome::Dialog;
 use super::effect::{Effect, Request, UndoDirection, WriteJob};
 use super::event::Event;
 use super::keymap::KeyContext;
@@ -85,6 +84,16 @@ impl Toast {
             tone: Tone::Trouble,
         }
     }
+}
+
+/// Shows a message.
+pub(crate) fn say(text: impl Into<String>) -> Vec<Step> {
+    vec![Step::Toast(Toast::done(text))]
+}
+
+/// Shows a problem.
+pub(crate) fn say_trouble(text: impl Into<String>) -> Vec<Step> {
+    vec![Step::Toast(Toast::trouble(text))]
 }
 
 /// Whether the memories of a store can become one. Instructions are not merged away.
@@ -176,16 +185,11 @@ pub(crate) trait Pane: std::fmt::Debug {
         false
     }
 
-    /// The area of a dialog, with its border; `None` for a pane that fills the screen.
-    fn dialog_area(&self, _cx: &PaneContext<'_>) -> Option<Rect> {
+    /// The frame of a dialog; `None` for a pane that fills the screen.
+    fn dialog(&self, _cx: &PaneContext<'_>) -> Option<Dialog> {
         None
     }
 
-    /// The hints on the border of a dialog.
-    fn dialog_hints(&self, cx: &PaneContext<'_>) -> Vec<Hint> {
-        Hint::of_dialog(cx, self.key_context())
-    }
-
-    /// Draws the pane.
+    /// Draws the pane, or what is inside the frame of a dialog.
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>);
 }

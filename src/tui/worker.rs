@@ -12,13 +12,11 @@ pub(crate) mod context;
 pub(crate) mod corpus;
 mod curate;
 mod library;
-mod lock;
 mod plan;
 mod review;
 pub(crate) mod search;
 pub(crate) mod thread;
 mod timeline;
-mod transcript;
 mod unsaved;
 mod why;
 mod writer;
@@ -33,14 +31,12 @@ use std::time::{Duration, Instant};
 use corpus::CorpusWorker;
 use curate::CurateWorker;
 use library::LibraryWorker;
-use lock::LockWait;
 use search::SearchWorker;
-use thread::{Queue, WorkerThread};
+use thread::{Queue, Worker, WorkerThread};
 use timeline::TimelineWorker;
-use transcript::TranscriptWorker;
 use unsaved::UnsavedWorker;
 use why::WhyWorker;
-use writer::Writer;
+use writer::{LockWait, Writer};
 
 use super::effect::{
     CurateJob, LibraryJob, LogsJob, SearchJob, TimelineJob, TranscriptJob, UnsavedJob, WhyJob,
@@ -52,6 +48,7 @@ use crate::core::change::Author;
 use crate::core::change::history::History;
 use crate::core::disk::watch::{DirectoryWatcher, WatchEvent};
 use crate::core::insight::timeline::{Timeline, directory, summarizer};
+use crate::core::log::read;
 use crate::core::memory::library::Library;
 use crate::core::memory::unsaved::UnsavedStore;
 use crate::core::search::catalog::LogCatalog;
@@ -278,6 +275,24 @@ impl Workers {
         self.curate.stop(until, || false);
         self.timeline.stop(until, || false);
         is_written
+    }
+}
+
+/// Reads whole logs, so that a long one does not delay other work.
+struct TranscriptWorker {
+    events: Sender<Event>,
+}
+
+impl Worker for TranscriptWorker {
+    type Job = TranscriptJob;
+
+    fn perform(&mut self, TranscriptJob { file, .. }: TranscriptJob) {
+        let result = read(&file).map(Arc::new);
+        drop(self.events.send(Event::Opened { file, result }));
+    }
+
+    fn supersedes(newer: &TranscriptJob, older: &TranscriptJob) -> bool {
+        newer.requester == older.requester
     }
 }
 

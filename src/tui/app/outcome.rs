@@ -31,7 +31,7 @@ use crate::tui::overlay::recover::RecoverDialog;
 use crate::tui::overlay::review::ReviewDialog;
 use crate::tui::pane::browse::editable_text;
 use crate::tui::pane::editor::EditorPane;
-use crate::tui::pane::{Step, Toast};
+use crate::tui::pane::{Step, Toast, say, say_trouble};
 
 impl App {
     /// Handles an event after every pane has handled it; returns the steps to take.
@@ -92,7 +92,7 @@ impl App {
                 vec![Step::Toast(reviewed(&job, result, undo))]
             }
             Event::Waived { job, result } => vec![Step::Toast(self.waived(&job, result))],
-            Event::Failed(message) => vec![Step::Toast(Toast::trouble(message))],
+            Event::Failed(message) => say_trouble(message),
             // The same problems are reported once, however often the library is read.
             Event::Indexed(library) if library.problems != self.problems => {
                 self.problems.clone_from(&library.problems);
@@ -114,14 +114,10 @@ impl App {
             notes.extend(panes.filter_map(|pane| pane.save_note(text)));
         }
         match result {
-            Ok(change) if change.is_empty() && is_index_update(&request) => {
-                vec![Step::Toast(Toast::trouble(
-                    "The index has no list: write a first line such as - [name](file.md) into it",
-                ))]
-            }
-            Ok(change) if change.is_empty() => {
-                vec![Step::Toast(Toast::done("Nothing would be different"))]
-            }
+            Ok(change) if change.is_empty() && is_index_update(&request) => say_trouble(
+                "The index has no list: write a first line such as - [name](file.md) into it",
+            ),
+            Ok(change) if change.is_empty() => say("Nothing would be different"),
             Ok(change) => vec![Step::Push(Box::new(ReviewDialog::new(
                 request, change, notes,
             )))],
@@ -135,10 +131,8 @@ impl App {
 
     fn committed(&mut self, request: Box<Request>, result: Result<Option<Record>>) -> Vec<Step> {
         match result {
-            Ok(None) => vec![Step::Toast(Toast::done("Nothing was different"))],
-            Ok(Some(record)) => vec![Step::Toast(Toast::done(
-                self.commit_message(&request, &record),
-            ))],
+            Ok(None) => say("Nothing was different"),
+            Ok(Some(record)) => say(self.commit_message(&request, &record)),
             // The files changed meanwhile: plan again from the current ones.
             Err(Error::Conflict(_)) if !matches!(*request, Request::Latest(_)) => {
                 vec![Step::Plan(request)]
@@ -194,7 +188,7 @@ impl App {
         let by = format!(" · {by}");
         let room = usize::from(self.areas.status.width).saturating_sub(cells::width(&by) + 11);
         let what = cells::cut(&what, room);
-        vec![Step::Toast(Toast::done(format!("Copied {what}{by}")))]
+        say(format!("Copied {what}{by}"))
     }
 
     /// Says what was waived, and which key undoes that.
@@ -315,7 +309,7 @@ fn on_conflict(text: Unsaved, conflict: Conflict) -> Vec<Step> {
     let base = conflict.base.unwrap_or_default();
     let Ok(their_text) = String::from_utf8(theirs.clone()) else {
         let message = format!("{} is not UTF-8 text any more", conflict.path);
-        return vec![Step::Toast(Toast::trouble(message))];
+        return say_trouble(message);
     };
     match merge(&base, text.text.as_bytes(), &theirs) {
         Some(merged) => {

@@ -1,6 +1,5 @@
 //! Tests of the app: keys in, effects and drawn screens out.
 
-mod calendar;
 mod context;
 mod curating;
 mod finding;
@@ -12,7 +11,6 @@ mod place;
 mod pruning;
 mod reading;
 mod review;
-mod reviewed_files;
 mod timeline;
 mod unsaved;
 mod why;

@@ -29,7 +29,11 @@ impl App {
                 frame.buffer_mut().set_style(self.areas.whole, quiet);
             }
             let is_top = at == last;
-            pane.view(frame, &PaneContext { is_top, ..cx });
+            let cx = PaneContext { is_top, ..cx };
+            if let Some(dialog) = pane.dialog(&cx) {
+                dialog.draw(frame, &self.theme);
+            }
+            pane.view(frame, &cx);
         }
         self.view_status(frame, self.areas.status);
     }
@@ -86,8 +90,8 @@ impl App {
         let (title, status) = (self.areas.title, self.areas.status);
         let cx = self.pane_context();
         let top = self.panes.last()?;
-        if let Some(area) = top.dialog_area(&cx) {
-            return Hint::action_on_border(&top.dialog_hints(&cx), area, at);
+        if let Some(dialog) = top.dialog(&cx) {
+            return dialog.action_at(at);
         }
         if title.contains(at) && top.is_fullscreen() {
             let (to_review, facts) = self.title_ends();
@@ -102,6 +106,17 @@ impl App {
         }
         let column = mouse.column.checked_sub(status.x + 1)?;
         Hint::action_at(&self.hints(), usize::from(column))
+    }
+
+    /// Whether the mouse is pressed outside of a dialog that this closes.
+    pub(super) fn is_closed_by(&self, mouse: MouseEvent) -> bool {
+        let top = self.panes.last();
+        let dialog = top.and_then(|top| top.dialog(&self.pane_context()));
+        mouse.kind == MouseEventKind::Down(MouseButton::Left)
+            && dialog.is_some_and(|dialog| {
+                let at = Position::new(mouse.column, mouse.row);
+                dialog.is_closed_outside && !dialog.area.contains(at)
+            })
     }
 
     /// What the tree shows: this project, or everything.

@@ -4,13 +4,12 @@ use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Span;
-use ratatui::widgets::Clear;
 
 use crate::core::insight::timeline::node::NodeId;
 use crate::core::log::LogFile;
 use crate::tui::action::Action;
 use crate::tui::cells::escape_line;
-use crate::tui::chrome::dialog;
+use crate::tui::chrome::Dialog;
 use crate::tui::effect::Request;
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
@@ -126,9 +125,6 @@ impl Pane for Chooser {
             MouseEventKind::Down(MouseButton::Left) => {}
             _ => return Vec::new(),
         }
-        if !area.contains(Position::new(mouse.column, mouse.row)) {
-            return vec![Step::Close];
-        }
         let at = Position::new(mouse.column, mouse.row);
         match self.cursor.row_at(at, inside(area), self.options.len()) {
             Some(row) => {
@@ -139,24 +135,21 @@ impl Pane for Chooser {
         }
     }
 
-    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
-        Some(self.area(cx))
+    fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
+        let dialog = Dialog::new(cx, self.area(cx), &self.title, KeyContext::List);
+        Some(dialog.closed_outside())
     }
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
-        let area = self.area(cx);
-        let block = dialog(cx, &self.title, KeyContext::List);
-        let inner = block.inner(area);
-        frame.render_widget(Clear, area);
-        frame.render_widget(block, area);
         let line = |at: usize, look: RowLook| {
             let option = &self.options[at];
-            let label = vec![Span::raw(" "), Span::raw(escape_line(&option.label))];
+            let label = vec![Span::raw(escape_line(&option.label))];
             let detail = format!(" {} ", escape_line(&option.detail));
             let detail = Span::styled(detail, theme.style(Role::Muted));
-            look.line(label, vec![detail], theme)
+            look.line(1, label, vec![detail], theme)
         };
+        let inner = Dialog::inner(self.area(cx));
         self.cursor.draw(frame, inner, self.options.len(), line);
     }
 }

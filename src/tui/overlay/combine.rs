@@ -3,13 +3,13 @@
 
 use ratatui::Frame;
 use ratatui::crossterm::event::MouseEvent;
-use ratatui::layout::Rect;
 
 use super::merge::{MergePlaces, undecided};
 use crate::core::change::combine::{Combination, Take};
 use crate::core::memory::stem;
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
+use crate::tui::chrome::Dialog;
 use crate::tui::effect::SaveKind;
 use crate::tui::keymap::KeyContext;
 use crate::tui::model::{MergeTask, PaneContext};
@@ -116,11 +116,7 @@ impl Pane for CombineDialog {
         self.places.reveal(cx);
     }
 
-    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
-        Some(self.places.area(cx))
-    }
-
-    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+    fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
         let which = match self.task.others.len() {
             1 => String::new(),
             others => format!(" {} of {others}", self.next),
@@ -130,6 +126,10 @@ impl Pane for CombineDialog {
             open => format!("{open} to decide"),
         };
         let title = format!("merge{which} into {} · {left}", self.task.into.1);
-        self.places.draw(frame, &title, cx);
+        Some(self.places.dialog(title, cx))
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        self.places.draw(frame, cx);
     }
 }

@@ -7,7 +7,6 @@ use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Clear, Paragraph};
 
 use crate::core::insight::promote::Proposal;
 use crate::core::memory::layout::Layout;
@@ -16,12 +15,12 @@ use crate::core::memory::store::StoreId;
 use crate::core::memory::template;
 use crate::tui::action::Action;
 use crate::tui::cells::escape_line;
-use crate::tui::chrome::{dialog, fit_end};
+use crate::tui::chrome::{Dialog, draw_lines, fit_end};
 use crate::tui::effect::{Effect, LibraryJob, NewMemory};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step, Toast};
+use crate::tui::pane::{Handled, Pane, Step, say};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::Input;
 
@@ -228,7 +227,7 @@ impl NewMemoryForm {
     fn go_on(&self) -> Vec<Step> {
         let name = self.name.text().trim();
         if name.is_empty() && self.needs_name() {
-            return vec![Step::Toast(Toast::done("Give it a name"))];
+            return say("Give it a name");
         }
         let new = NewMemory {
             store: self.target().id.clone(),
@@ -332,19 +331,17 @@ impl Pane for NewMemoryForm {
         Vec::new()
     }
 
-    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
-        Some(self.area(cx))
-    }
-
-    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let theme = cx.theme;
-        let area = self.area(cx);
+    fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
         let title = match &self.proposal {
             Some(_) => "promote to a memory",
             None => "new memory",
         };
-        let block = dialog(cx, title, KeyContext::Prompt);
-        let inner = block.inner(area);
+        Some(Dialog::new(cx, self.area(cx), title, KeyContext::Prompt))
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let inner = Dialog::inner(self.area(cx));
         let width = inner.width.saturating_sub(8);
         let label = |field: Option<Field>, text: &'static str| {
             let role = if field == Some(self.field) {
@@ -395,8 +392,7 @@ impl Pane for NewMemoryForm {
             self.field_hint(cx),
             theme.style(Role::Muted),
         )));
-        frame.render_widget(Clear, area);
-        frame.render_widget(Paragraph::new(text).block(block), area);
+        draw_lines(frame, inner, text);
         match self.field {
             Field::Name => frame.set_cursor_position((inner.x + 8 + column, inner.y + 2)),
             Field::About => frame.set_cursor_position((inner.x + 8 + about_column, inner.y + 3)),

@@ -2,14 +2,15 @@
 //! searched.
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Position, Rect};
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use super::{ScrolledDialog, scroll_text};
 use crate::core::memory::config::EditorKeys;
 use crate::tui::action::Action;
 use crate::tui::cells;
-use crate::tui::chrome::{dialog, draw_scrolled};
+use crate::tui::chrome::{Dialog, draw_lines, shown_lines};
 use crate::tui::keymap::{KeyContext, Keymap, own_keys};
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
@@ -104,9 +105,10 @@ impl HelpDialog {
         }
     }
 
-    fn area(cx: &PaneContext<'_>) -> Rect {
-        let whole = cx.areas.whole;
-        centred(whole, 96, whole.height.saturating_sub(2))
+    /// The lines as wide as the dialog.
+    fn fitted(&self, cx: &PaneContext<'_>) -> Vec<Line<'static>> {
+        let width = Dialog::inner(self.area(cx)).width;
+        self.lines(cx.theme, usize::from(width))
     }
 
     /// The lines of the groups, or of those rows that have the words of the search.
@@ -160,15 +162,6 @@ impl HelpDialog {
         lines
     }
 
-    fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let area = Self::area(cx);
-        let height = usize::from(area.height.saturating_sub(2));
-        let width = usize::from(area.width.saturating_sub(4));
-        let most = self.lines(cx.theme, width).len().saturating_sub(height);
-        self.scroll = self.scroll.saturating_add_signed(rows).min(most);
-        Vec::new()
-    }
-
     fn on_search(&mut self, outcome: InputOutcome) -> Vec<Step> {
         match outcome {
             InputOutcome::Cancelled => {
@@ -180,6 +173,20 @@ impl HelpDialog {
             InputOutcome::Changed => self.scroll = 0,
             InputOutcome::Moved | InputOutcome::Unused => {}
         }
+        Vec::new()
+    }
+}
+
+impl ScrolledDialog for HelpDialog {
+    fn area(&self, cx: &PaneContext<'_>) -> Rect {
+        let whole = cx.areas.whole;
+        centred(whole, 96, whole.height.saturating_sub(2))
+    }
+
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let count = self.fitted(cx).len();
+        let area = self.area(cx);
+        scroll_text(&mut self.scroll, lines, count, area);
         Vec::new()
     }
 }
@@ -224,7 +231,6 @@ impl Pane for HelpDialog {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        let page = isize::try_from(Self::area(cx).height.saturating_sub(3)).unwrap_or(1);
         Handled::Used(match action {
             Action::Open if self.typing => self.on_search(InputOutcome::Accepted),
             Action::Back if self.search.is_some() => self.on_search(InputOutcome::Cancelled),
@@ -234,14 +240,8 @@ impl Pane for HelpDialog {
                 self.scroll = 0;
                 Vec::new()
             }
-            Action::Up => self.scroll_by(-1, cx),
-            Action::Down => self.scroll_by(1, cx),
-            Action::PageUp => self.scroll_by(-page, cx),
-            Action::PageDown => self.scroll_by(page, cx),
-            Action::Top => self.scroll_by(isize::MIN, cx),
-            Action::Bottom => self.scroll_by(isize::MAX, cx),
             Action::Back => vec![Step::Close],
-            _ => Vec::new(),
+            action => self.movement(action, cx).unwrap_or_default(),
         })
     }
 
@@ -262,35 +262,28 @@ impl Pane for HelpDialog {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let at = Position::new(mouse.column, mouse.row);
-        match mouse.kind {
-            MouseEventKind::ScrollDown => self.scroll_by(3, cx),
-            MouseEventKind::ScrollUp => self.scroll_by(-3, cx),
-            MouseEventKind::Down(MouseButton::Left) if !Self::area(cx).contains(at) => {
-                vec![Step::Close]
-            }
-            _ => Vec::new(),
-        }
+        self.wheel(mouse, cx)
     }
 
-    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
-        Some(Self::area(cx))
-    }
-
-    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let theme = cx.theme;
-        let area = Self::area(cx);
-        let block = dialog(cx, &self.title, self.key_context());
-        let inner = block.inner(area);
-        let lines = self.lines(theme, usize::from(inner.width));
+    fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
+        let area = self.area(cx);
+        let inner = Dialog::inner(area);
         let search = self.search.as_ref().map(|search| {
-            let (typed, _) = search.line(theme, inner.width / 2);
-            let mut title = vec![Span::styled(" search ❯ ", theme.style(Role::Accent))];
+            let (typed, _) = search.line(cx.theme, inner.width / 2);
+            let mut title = vec![Span::styled(" search ❯ ", cx.theme.style(Role::Accent))];
             title.extend(typed.spans);
             title.push(Span::raw(" "));
             Line::from(title)
         });
-        draw_scrolled(frame, cx, (area, block), (lines, self.scroll, search));
+        let lines = self.fitted(cx).len();
+        let right = search.or_else(|| shown_lines(self.scroll, inner.height, lines, cx.theme));
+        let dialog = Dialog::new(cx, area, &self.title, self.key_context());
+        Some(dialog.with_right(right).closed_outside())
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let lines = self.fitted(cx).into_iter().skip(self.scroll);
+        draw_lines(frame, Dialog::inner(self.area(cx)), lines);
     }
 }
 

@@ -4,16 +4,15 @@
 use ratatui::Frame;
 use ratatui::crossterm::event::{MouseEvent, MouseEventKind};
 use ratatui::layout::Rect;
-use ratatui::widgets::Clear;
 
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
-use crate::tui::chrome::dialog;
+use crate::tui::chrome::Dialog;
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{centred, reading_area};
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step, Toast};
+use crate::tui::pane::{Handled, Pane, Step, say};
 use crate::tui::widget::merge::{Choice, Merge as Widget};
 
 /// The places where texts differ, each of which is decided about, in a dialog.
@@ -64,7 +63,7 @@ impl MergePlaces {
     }
 
     /// The area, with the border: as high as the texts, if there is room.
-    pub(super) fn area(&self, cx: &PaneContext<'_>) -> Rect {
+    fn area(&self, cx: &PaneContext<'_>) -> Rect {
         let whole = cx.areas.whole;
         let width = (whole.width * 9 / 10).min(Self::WIDTH);
         let width = centred(whole, width, 0).width;
@@ -85,23 +84,23 @@ impl MergePlaces {
         self.widget.reveal(width, height);
     }
 
-    pub(super) fn draw(&self, frame: &mut Frame<'_>, title: &str, cx: &PaneContext<'_>) {
-        let area = self.area(cx);
+    pub(super) fn dialog(&self, title: String, cx: &PaneContext<'_>) -> Dialog {
         let title = match self.widget.below(self.inner(cx)) {
-            0 => title.to_owned(),
+            0 => title,
             below => format!("{title} · {below} below (PgDn)"),
         };
-        let block = dialog(cx, &title, self.context);
-        let text = block.inner(area);
-        frame.render_widget(Clear, area);
-        frame.render_widget(block, area);
+        Dialog::new(cx, self.area(cx), title, self.context)
+    }
+
+    pub(super) fn draw(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let text = Dialog::inner(self.area(cx));
         frame.render_widget(self.widget.view(cx.theme), text);
     }
 }
 
 /// What is said when the result is asked for too early.
 pub(super) fn undecided() -> Vec<Step> {
-    vec![Step::Toast(Toast::done("Decide every place first"))]
+    say("Decide every place first")
 }
 
 /// Resolves the conflicts between an edited text and its file.
@@ -163,15 +162,15 @@ impl Pane for MergeDialog {
         self.places.reveal(cx);
     }
 
-    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
-        Some(self.places.area(cx))
-    }
-
-    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+    fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
         let title = match self.places.widget.open() {
             0 => format!("{} · everything is decided", self.text.path),
             open => format!("{} was changed outside · {open} to decide", self.text.path),
         };
-        self.places.draw(frame, &title, cx);
+        Some(self.places.dialog(title, cx))
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        self.places.draw(frame, cx);
     }
 }

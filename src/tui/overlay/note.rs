@@ -5,18 +5,17 @@ use ratatui::Frame;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Clear, Paragraph};
 
 use crate::core::insight::curate::Finding;
 use crate::core::memory::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::cells::{cut, escape_line};
-use crate::tui::chrome::{dialog, fit_end};
+use crate::tui::chrome::{Dialog, draw_lines, fit_end};
 use crate::tui::effect::{Effect, LibraryJob, NewMemory, ReviewJob, WaiveJob, WriteJob};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step, Toast};
+use crate::tui::pane::{Handled, Pane, Step, say};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::Input;
 
@@ -67,11 +66,11 @@ impl NotePrompt {
     fn go_on(&self) -> Vec<Step> {
         let text = self.input.text().trim().to_owned();
         if text.is_empty() {
-            return vec![Step::Toast(Toast::done(match self.purpose {
+            return say(match self.purpose {
                 NotePurpose::Review { .. } => "Type a note, or Esc",
                 NotePurpose::Waive(_) => "Say why, or Esc",
                 NotePurpose::Principle { .. } => "Give it a title, or Esc",
-            }))];
+            });
         }
         let effect = match &self.purpose {
             NotePurpose::Review { store, ids } => {
@@ -127,15 +126,18 @@ impl Pane for NotePrompt {
         Vec::new()
     }
 
-    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
-        Some(area(cx))
+    fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
+        Some(Dialog::new(
+            cx,
+            area(cx),
+            self.labels().0,
+            KeyContext::Prompt,
+        ))
     }
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let (title, [about, words]) = self.labels();
-        let block = dialog(cx, title, KeyContext::Prompt);
-        let area = area(cx);
-        let inner = block.inner(area);
+        let (_, [about, words]) = self.labels();
+        let inner = Dialog::inner(area(cx));
         let width = inner.width.saturating_sub(LABEL);
         let (typed, column) = self.input.line(cx.theme, width);
         let label = |text: &'static str| Span::styled(text, cx.theme.style(Role::Muted));
@@ -151,8 +153,7 @@ impl Pane for NotePrompt {
             ]),
             Line::from(line),
         ];
-        frame.render_widget(Clear, area);
-        frame.render_widget(Paragraph::new(text).block(block), area);
+        draw_lines(frame, inner, text);
         frame.set_cursor_position((inner.x + LABEL + column, inner.y + 1));
     }
 }

@@ -2,14 +2,13 @@
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Margin, Position, Rect};
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Clear;
 
 use crate::tui::action::Action;
-use crate::tui::chrome::dialog;
+use crate::tui::chrome::Dialog;
 use crate::tui::keymap::{KeyContext, Keymap};
-use crate::tui::layout::{centred, inside};
+use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
 use crate::tui::pane::{Handled, Pane, Step};
 use crate::tui::theme::Role;
@@ -87,7 +86,7 @@ impl Palette {
 
     /// The rows, below the input and a rule.
     fn rows(area: Rect) -> Rect {
-        let inner = inside(area).inner(Margin::new(1, 0));
+        let inner = Dialog::inner(area);
         let above = inner.height.min(2);
         Rect {
             y: inner.y + above,
@@ -168,9 +167,6 @@ impl Pane for Palette {
             MouseEventKind::ScrollUp => self.step(Move::Up, cx),
             MouseEventKind::Down(MouseButton::Left) => {
                 let at = Position::new(mouse.column, mouse.row);
-                if !area.contains(at) {
-                    return vec![Step::Close];
-                }
                 match self.cursor.row_at(at, Self::rows(area), self.found.len()) {
                     Some(row) => {
                         self.cursor.selected = row;
@@ -183,17 +179,15 @@ impl Pane for Palette {
         }
     }
 
-    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
-        Some(self.area(cx))
+    fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
+        let dialog = Dialog::new(cx, self.area(cx), "do", KeyContext::List);
+        Some(dialog.closed_outside())
     }
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let area = self.area(cx);
-        let block = dialog(cx, "do", KeyContext::List);
-        let inner = block.inner(area);
-        frame.render_widget(Clear, area);
-        frame.render_widget(block, area);
+        let inner = Dialog::inner(area);
         if inner.height < 3 {
             return;
         }
@@ -215,11 +209,7 @@ impl Pane for Palette {
             let option = &self.all[self.found[at]];
             let keys = format!(" {} ", option.keys);
             let keys = Span::styled(keys, theme.style(Role::KeyHint));
-            look.line(
-                vec![Span::raw(format!(" {}", option.desc))],
-                vec![keys],
-                theme,
-            )
+            look.line(1, vec![Span::raw(option.desc.clone())], vec![keys], theme)
         };
         self.cursor
             .draw(frame, Self::rows(area), self.found.len(), line);

@@ -4,7 +4,6 @@ use ratatui::Frame;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Clear, Paragraph};
 
 use crate::core::change::ChangeRequest;
 use crate::core::memory::store::StoreId;
@@ -12,13 +11,13 @@ use crate::core::memory::template::{renamed_path, with_title};
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{dialog, fit_end};
+use crate::tui::chrome::{Dialog, draw_lines, fit_end};
 use crate::tui::effect::Request;
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step, Toast};
+use crate::tui::pane::{Handled, Pane, Step, say};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::Input;
 
@@ -102,7 +101,7 @@ impl NamePrompt {
             return Vec::new();
         }
         if to.is_empty() || to == self.subject.path {
-            return vec![Step::Toast(Toast::done("Type another name, or Esc"))];
+            return say("Type another name, or Esc");
         }
         let request = match self.purpose {
             Purpose::Rename => Request::Change {
@@ -167,19 +166,17 @@ impl Pane for NamePrompt {
         }
     }
 
-    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
-        Some(self.area(cx))
-    }
-
-    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let theme = cx.theme;
+    fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
         let title = match self.purpose {
             Purpose::Rename => "rename",
             Purpose::Duplicate => "duplicate",
         };
-        let block = dialog(cx, title, KeyContext::Prompt);
-        let area = self.area(cx);
-        let inner = block.inner(area);
+        Some(Dialog::new(cx, self.area(cx), title, KeyContext::Prompt))
+    }
+
+    fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
+        let theme = cx.theme;
+        let inner = Dialog::inner(self.area(cx));
         let width = inner.width.saturating_sub(6);
         let (typed, column) = self.input.line(theme, width);
         let label = |text: &'static str| Span::styled(text, theme.style(Role::Muted));
@@ -216,8 +213,7 @@ impl Pane for NamePrompt {
                 theme.style(Role::Muted),
             ))),
         }
-        frame.render_widget(Clear, area);
-        frame.render_widget(Paragraph::new(text).block(block), area);
+        draw_lines(frame, inner, text);
         frame.set_cursor_position((inner.x + 6 + column, inner.y + 1));
     }
 }

@@ -1,14 +1,15 @@
 //! A dialog with a text to read, such as a file that tome does not edit.
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Position, Rect};
+use ratatui::crossterm::event::MouseEvent;
+use ratatui::layout::Rect;
 use ratatui::text::Line;
 use unicode_width::UnicodeWidthChar as _;
 
+use super::{ScrolledDialog, scroll_text};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{dialog, draw_scrolled};
+use crate::tui::chrome::{Dialog, draw_lines, shown_lines};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::reading_area;
 use crate::tui::model::PaneContext;
@@ -34,21 +35,22 @@ impl TextDialog {
         }
     }
 
+    fn lines(&self, cx: &PaneContext<'_>) -> Vec<Line<'static>> {
+        let width = usize::from(Dialog::inner(self.area(cx)).width);
+        let lines = self.text.iter().flat_map(|line| wrapped(line, width));
+        lines.map(Line::from).collect()
+    }
+}
+
+impl ScrolledDialog for TextDialog {
     fn area(&self, cx: &PaneContext<'_>) -> Rect {
         reading_area(cx.areas.whole)
     }
 
-    fn lines(&self, width: usize) -> Vec<Line<'static>> {
-        let lines = self.text.iter().flat_map(|line| wrapped(line, width));
-        lines.map(Line::from).collect()
-    }
-
-    fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let count = self.lines(cx).len();
         let area = self.area(cx);
-        let width = usize::from(area.width.saturating_sub(4));
-        let lines = self.lines(width).len();
-        let most = lines.saturating_sub(usize::from(area.height.saturating_sub(2)));
-        self.scroll = self.scroll.saturating_add_signed(rows).min(most);
+        scroll_text(&mut self.scroll, lines, count, area);
         Vec::new()
     }
 }
@@ -80,40 +82,27 @@ impl Pane for TextDialog {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        let page = isize::try_from(self.area(cx).height.saturating_sub(3)).unwrap_or(1);
         Handled::Used(match action {
-            Action::Up => self.scroll_by(-1, cx),
-            Action::Down => self.scroll_by(1, cx),
-            Action::PageUp => self.scroll_by(-page, cx),
-            Action::PageDown => self.scroll_by(page, cx),
-            Action::Top => self.scroll_by(isize::MIN, cx),
-            Action::Bottom => self.scroll_by(isize::MAX, cx),
             Action::Back => vec![Step::Close],
-            _ => Vec::new(),
+            action => self.movement(action, cx).unwrap_or_default(),
         })
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let at = Position::new(mouse.column, mouse.row);
-        match mouse.kind {
-            MouseEventKind::ScrollDown => self.scroll_by(3, cx),
-            MouseEventKind::ScrollUp => self.scroll_by(-3, cx),
-            MouseEventKind::Down(MouseButton::Left) if !self.area(cx).contains(at) => {
-                vec![Step::Close]
-            }
-            _ => Vec::new(),
-        }
+        self.wheel(mouse, cx)
     }
 
-    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
-        Some(self.area(cx))
+    fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
+        let area = self.area(cx);
+        let height = Dialog::inner(area).height;
+        let place = shown_lines(self.scroll, height, self.lines(cx).len(), cx.theme);
+        let dialog = Dialog::new(cx, area, &self.title, KeyContext::Reader);
+        Some(dialog.with_right(place).closed_outside())
     }
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let area = self.area(cx);
-        let block = dialog(cx, &self.title, KeyContext::Reader);
-        let lines = self.lines(usize::from(block.inner(area).width));
-        draw_scrolled(frame, cx, (area, block), (lines, self.scroll, None));
+        let lines = self.lines(cx).into_iter().skip(self.scroll);
+        draw_lines(frame, Dialog::inner(self.area(cx)), lines);
     }
 }
 

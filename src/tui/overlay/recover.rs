@@ -3,12 +3,11 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Clear, Paragraph};
 
 use crate::core::memory::unsaved::Unsaved;
 use crate::core::text::display::format_age;
 use crate::tui::action::Action;
-use crate::tui::chrome::{dialog, fit_end};
+use crate::tui::chrome::{Dialog, draw_lines, fit_end};
 use crate::tui::effect::{Effect, SaveKind, UnsavedJob};
 use crate::tui::event::{Event, LeftText};
 use crate::tui::keymap::KeyContext;
@@ -68,15 +67,14 @@ impl Pane for RecoverDialog {
         })
     }
 
-    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
-        Some(area(cx))
+    fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
+        Some(Dialog::new(cx, area(cx), "unsaved text", KeyContext::Offer))
     }
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
-        let area = area(cx);
-        let block = dialog(cx, "unsaved text", KeyContext::Offer);
-        let width = usize::from(block.inner(area).width);
+        let inner = Dialog::inner(area(cx));
+        let width = usize::from(inner.width);
         let when = match format_age(self.text.time, cx.now).as_str() {
             "" | "now" => "just now".to_owned(),
             ago => format!("{ago} ago"),
@@ -100,7 +98,6 @@ impl Pane for RecoverDialog {
                 Line::default()
             },
         ];
-        frame.render_widget(Clear, area);
-        frame.render_widget(Paragraph::new(text).block(block), area);
+        draw_lines(frame, inner, text);
     }
 }

@@ -4,12 +4,12 @@ use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Clear;
 
+use super::ScrolledDialog;
 use crate::core::change::{BrokenLinks, Change, ChangeVerb};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{Hint, count, dialog_with, shown_lines};
+use crate::tui::chrome::{Dialog, count, draw_lines, shown_lines};
 use crate::tui::effect::{Effect, Request, WriteJob};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
@@ -53,7 +53,7 @@ impl ReviewDialog {
             .collect()
     }
 
-    fn title(&self) -> String {
+    fn name(&self) -> String {
         let asked = self.change.edits.iter().filter(|edit| !edit.derived);
         let number = asked.count();
         if let Some(fixed) = self.fixed() {
@@ -97,22 +97,13 @@ impl ReviewDialog {
         matches!(*self.request, Request::Revert(_))
     }
 
-    /// The context of the keys: what deletes needs another key than Enter.
-    fn context(&self) -> KeyContext {
-        match (&*self.request, self.change.verb) {
-            (Request::Move { .. }, _) => KeyContext::Moving,
-            (_, ChangeVerb::Delete) => KeyContext::Deleting,
-            _ => KeyContext::Review,
-        }
-    }
-
     /// The name of the act, for its key.
     fn act_name(&self) -> String {
         match self.change.verb {
             _ if self.fixed().is_some() => "fix".to_owned(),
             _ if matches!(*self.request, Request::Generalize { .. }) => "save".to_owned(),
             ChangeVerb::Edit | ChangeVerb::Write => "save".to_owned(),
-            ChangeVerb::Delete => self.title(),
+            ChangeVerb::Delete => self.name(),
             _ if self.is_revert() => "revert".to_owned(),
             verb => verb.name().to_owned(),
         }
@@ -130,6 +121,18 @@ impl ReviewDialog {
         vec![Step::Close, Step::Plan(request)]
     }
 
+    fn click(&mut self, at: Position, cx: &PaneContext<'_>) {
+        let area = self.area(cx);
+        if area.contains(at) && at.y > area.y {
+            let line = usize::from(at.y - area.y - 1) + self.diff.top();
+            if let Some(file) = self.diff.head_at(line, area.width.saturating_sub(4)) {
+                self.diff.toggle(file);
+            }
+        }
+    }
+}
+
+impl ScrolledDialog for ReviewDialog {
     fn area(&self, cx: &PaneContext<'_>) -> Rect {
         let whole = cx.areas.whole;
         let width = (whole.width * 9 / 10).min(104);
@@ -139,23 +142,13 @@ impl ReviewDialog {
         centred(whole, width, rows.saturating_add(2))
     }
 
-    fn scroll(&mut self, rows: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
         let area = self.area(cx);
         let width = area.width.saturating_sub(4);
         let noted = u16::try_from(self.wrapped_notes(width).len()).unwrap_or(0);
         let height = area.height.saturating_sub(2 + noted);
-        self.diff.scroll(rows, width, height);
+        self.diff.scroll(lines, width, height);
         Vec::new()
-    }
-
-    fn click(&mut self, at: Position, cx: &PaneContext<'_>) {
-        let area = self.area(cx);
-        if area.contains(at) && at.y > area.y {
-            let line = usize::from(at.y - area.y - 1) + self.diff.top();
-            if let Some(file) = self.diff.head_at(line, area.width.saturating_sub(4)) {
-                self.diff.toggle(file);
-            }
-        }
     }
 }
 
@@ -173,12 +166,16 @@ fn initial_diff(change: &Change) -> Diff {
 }
 
 impl Pane for ReviewDialog {
+    /// What deletes needs another key than Enter.
     fn key_context(&self) -> KeyContext {
-        self.context()
+        match (&*self.request, self.change.verb) {
+            (Request::Move { .. }, _) => KeyContext::Moving,
+            (_, ChangeVerb::Delete) => KeyContext::Deleting,
+            _ => KeyContext::Review,
+        }
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        let page = isize::try_from(self.area(cx).height.saturating_sub(3)).unwrap_or(1);
         Handled::Used(match action {
             Action::Confirm => vec![
                 Step::Close,
@@ -189,68 +186,41 @@ impl Pane for ReviewDialog {
             ],
             Action::Open => {
                 self.diff.toggle_all();
-                self.scroll(0, cx)
+                self.scroll_by(0, cx)
             }
             Action::KeepLinks => self.with_other_links(),
-            Action::Up => self.scroll(-1, cx),
-            Action::Down => self.scroll(1, cx),
-            Action::PageUp => self.scroll(-page, cx),
-            Action::PageDown => self.scroll(page, cx),
             Action::Back => vec![Step::Close],
-            _ => Vec::new(),
+            action => self.movement(action, cx).unwrap_or_default(),
         })
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        match mouse.kind {
-            MouseEventKind::ScrollDown => self.scroll(3, cx),
-            MouseEventKind::ScrollUp => self.scroll(-3, cx),
-            MouseEventKind::Down(MouseButton::Left) => {
-                self.click(Position::new(mouse.column, mouse.row), cx);
-                Vec::new()
-            }
-            _ => Vec::new(),
+        if mouse.kind == MouseEventKind::Down(MouseButton::Left) {
+            self.click(Position::new(mouse.column, mouse.row), cx);
         }
+        self.wheel(mouse, cx)
     }
 
-    fn dialog_area(&self, cx: &PaneContext<'_>) -> Option<Rect> {
-        Some(self.area(cx))
-    }
-
-    fn dialog_hints(&self, cx: &PaneContext<'_>) -> Vec<Hint> {
-        let mut hints = Hint::of_dialog(cx, self.context());
-        let confirm = hints.iter_mut();
-        for hint in confirm.filter(|hint| hint.action == Some(Action::Confirm)) {
-            hint.word = self.act_name();
-        }
-        hints
+    fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
+        let area = self.area(cx);
+        let inner = Dialog::inner(area);
+        let lines = self.diff.lines(cx.theme, inner.width).len();
+        let place = shown_lines(self.diff.top(), inner.height, lines, cx.theme);
+        let dialog = Dialog::new(cx, area, self.name(), self.key_context());
+        let dialog = dialog.with_word(Action::Confirm, &self.act_name());
+        Some(dialog.with_right(place))
     }
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let area = self.area(cx);
-        let mut block = dialog_with(cx, &self.title(), &self.dialog_hints(cx));
-        let inner = block.inner(area);
-        let lines = self.diff.lines(cx.theme, inner.width).len();
-        if let Some(place) = shown_lines(self.diff.top(), inner.height, lines, cx.theme) {
-            block = block.title(place);
-        }
-        frame.render_widget(Clear, area);
-        frame.render_widget(block, area);
+        let inner = Dialog::inner(self.area(cx));
         let noted = self.wrapped_notes(inner.width);
         let rows = u16::try_from(noted.len()).unwrap_or(0).min(inner.height);
         let [diff, notes] =
             Layout::vertical([Constraint::Min(0), Constraint::Length(rows)]).areas(inner);
         frame.render_widget(self.diff.view(cx.theme), diff);
-        for (note, y) in noted.into_iter().zip(notes.top()..notes.bottom()) {
-            let line = Line::from(Span::styled(note, cx.theme.style(Role::Warn)));
-            frame.render_widget(
-                line,
-                Rect {
-                    y,
-                    height: 1,
-                    ..notes
-                },
-            );
-        }
+        let warn = cx.theme.style(Role::Warn);
+        let noted = noted.into_iter();
+        let noted = noted.map(|note| Line::from(Span::styled(note, warn)));
+        draw_lines(frame, notes, noted);
     }
 }

@@ -1,21 +1,12 @@
 //! The browse pane: the tree of stores and logs, and a preview of the row under the cursor.
 
 mod actions;
-mod empty;
-mod filter;
 #[cfg(test)]
 pub(crate) mod fixture;
-mod fold;
-pub(crate) mod follow;
-mod group;
-mod list;
 mod marks;
-mod mouse;
-mod offer;
-mod piece;
-mod place;
 pub(crate) mod tree;
 mod view;
+mod walk;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +17,7 @@ use ratatui::layout::Rect;
 
 use super::log::OpenAt;
 use super::preview::{self, Preview, PreviewContent, PreviewMode};
-use super::{Handled, Pane, Step, Toast};
+use super::{Handled, Pane, Step, Toast, say_trouble};
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::discover::SearchedPlace;
 use crate::core::memory::library::Library;
@@ -283,6 +274,27 @@ impl BrowsePane {
         }
         Vec::new()
     }
+
+    fn toggle_mode(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.preview.mode = match self.preview.mode {
+            PreviewMode::Rendered => PreviewMode::Source,
+            PreviewMode::Source => PreviewMode::Rendered,
+        };
+        self.preview.scroll = 0;
+        self.preview.lay_out(cx);
+        Vec::new()
+    }
+
+    fn toggle_preview(&mut self) -> Vec<Step> {
+        self.preview_visibility = match self.preview_visibility {
+            Visibility::Shown => Visibility::Hidden,
+            Visibility::Hidden => Visibility::Shown,
+        };
+        if self.preview_visibility == Visibility::Hidden {
+            self.focus = Focus::Tree;
+        }
+        Vec::new()
+    }
 }
 
 impl Pane for BrowsePane {
@@ -383,7 +395,7 @@ impl Pane for BrowsePane {
                 self.line = *line;
                 let Some(mut steps) = self.go(key, cx) else {
                     self.line = None;
-                    return vec![Step::Toast(Toast::trouble("That is not there any more"))];
+                    return say_trouble("That is not there any more");
                 };
                 if let Some(action) = then {
                     steps.extend(self.act_on_selection(*action, cx).unwrap_or_default());
@@ -468,28 +480,5 @@ impl Pane for BrowsePane {
         if is_shown(cx.areas.preview) {
             self.preview.view(frame, self.keys(Focus::Preview), cx);
         }
-    }
-}
-
-impl BrowsePane {
-    fn toggle_mode(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.preview.mode = match self.preview.mode {
-            PreviewMode::Rendered => PreviewMode::Source,
-            PreviewMode::Source => PreviewMode::Rendered,
-        };
-        self.preview.scroll = 0;
-        self.preview.lay_out(cx);
-        Vec::new()
-    }
-
-    fn toggle_preview(&mut self) -> Vec<Step> {
-        self.preview_visibility = match self.preview_visibility {
-            Visibility::Shown => Visibility::Hidden,
-            Visibility::Hidden => Visibility::Shown,
-        };
-        if self.preview_visibility == Visibility::Hidden {
-            self.focus = Focus::Tree;
-        }
-        Vec::new()
     }
 }

@@ -1,19 +1,18 @@
 //! The context: every piece that an agent loads by itself when it starts here, in order, with its
 //! size and what is cut off.
 
-mod rows;
 mod view;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use self::rows::{ContextRow, rows};
 use self::view::PieceText;
 use super::list_text::{ListWithText, Parts};
-use super::{Handled, Pane, Step, Toast, latest};
+use super::{Handled, Pane, Step, latest, say, say_trouble};
 use crate::core::insight::context::{AgentContext, KnownAgent, Piece};
 use crate::core::log::Agent;
 use crate::core::text::display::format_size;
@@ -25,7 +24,57 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::reader::TextDialog;
-use crate::tui::widget::list::{List, Move};
+use crate::tui::widget::list::{List, Move, Row};
+
+/// A row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ContextRow {
+    /// The number of its piece.
+    piece: usize,
+    kind: RowKind,
+    /// The file of the piece, and which of its pieces it is.
+    path: PathBuf,
+    nth: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RowKind {
+    Piece,
+    /// How much of the agent's limit the piece uses.
+    Limit,
+    /// What of the piece is not sent.
+    Cut,
+}
+
+impl Row for ContextRow {
+    fn is_same(&self, other: &Self) -> bool {
+        let key = |row: &Self| (row.kind, row.nth);
+        key(self) == key(other) && self.path == other.path
+    }
+
+    fn is_passed(&self) -> bool {
+        self.kind != RowKind::Piece
+    }
+}
+
+/// Returns the rows of a context.
+fn rows(context: &AgentContext) -> Vec<ContextRow> {
+    let mut rows = Vec::new();
+    for (at, piece) in context.pieces.iter().enumerate() {
+        let before = context.pieces[..at].iter();
+        let nth = before.filter(|before| before.path == piece.path).count();
+        let limit = piece.limit.map(|_| RowKind::Limit);
+        let cut = piece.cut.as_ref().map(|_| RowKind::Cut);
+        let kinds = [Some(RowKind::Piece), limit, cut].into_iter().flatten();
+        rows.extend(kinds.map(|kind| ContextRow {
+            piece: at,
+            kind,
+            path: piece.path.clone(),
+            nth,
+        }));
+    }
+    rows
+}
 
 /// The pieces of one agent, and the text of the selected one.
 #[derive(Debug)]
@@ -50,7 +99,7 @@ impl ContextPane {
         let named = |known: &KnownAgent| Some(known.agent) == agent;
         let chosen = agents.iter().position(named).unwrap_or(0);
         if agents.is_empty() {
-            return vec![Step::Toast(Toast::done("No agent is known here"))];
+            return say("No agent is known here");
         }
         let pane = Self {
             agents,
@@ -259,7 +308,7 @@ impl Pane for ContextPane {
             Event::ContextRead {
                 draft: None,
                 result: Err(error),
-            } => vec![Step::Toast(Toast::trouble(error.to_string()))],
+            } => say_trouble(error.to_string()),
             Event::PieceRead {
                 context,
                 at,

@@ -19,7 +19,7 @@ use self::decide::names_another;
 use self::rows::{FindingRow, Findings, Located, Shown};
 use self::visit::Visit;
 use super::list_text::{ListWithText, Parts};
-use super::{Handled, Pane, Step, Toast};
+use super::{Handled, Pane, Step, say, say_trouble};
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
@@ -158,7 +158,7 @@ impl CuratePane {
             CurateStep::Finished(Err(error)) => {
                 self.progress = None;
                 self.is_loaded = true;
-                vec![Step::Toast(Toast::trouble(error.to_string()))]
+                say_trouble(error.to_string())
             }
         }
     }
@@ -265,7 +265,7 @@ impl CuratePane {
         } else {
             format!("Without {waived}")
         };
-        vec![Step::Toast(Toast::done(text))]
+        say(text)
     }
 
     fn back(&mut self) -> Vec<Step> {

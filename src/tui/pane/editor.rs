@@ -4,7 +4,6 @@
 //! leaving the editor loses it.
 
 mod check;
-mod meter;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,10 +14,9 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use self::check::{Check, check};
-use self::meter::ContextMeter;
+use self::check::{Check, ContextMeter, check};
 use super::why::WhyPane;
-use super::{Handled, Pane, Step, Toast};
+use super::{Handled, Pane, Step, Toast, say, say_trouble};
 use crate::core::disk::trust::real_path;
 use crate::core::insight::context::AgentContext;
 use crate::core::memory::layout::Layout;
@@ -196,14 +194,14 @@ impl EditorPane {
             EditorOutcome::Save | EditorOutcome::SaveAndLeave => self.save(cx),
             EditorOutcome::Leave => self.leave(cx),
             EditorOutcome::Discard => self.discard(cx),
-            EditorOutcome::Message(text) => vec![Step::Toast(Toast::done(text))],
+            EditorOutcome::Message(text) => say(text),
         });
         steps
     }
 
     fn save(&self, cx: &PaneContext<'_>) -> Vec<Step> {
         if !self.is_modified && self.kind == SaveKind::Alone {
-            return vec![Step::Toast(Toast::done("Nothing was changed"))];
+            return say("Nothing was changed");
         }
         let text = self.to_unsaved(cx.now);
         let request = match self.kind.clone() {
@@ -245,10 +243,10 @@ impl EditorPane {
         }
         self.asked_to_discard = revision;
         let key = cx.keymap.key(KeyContext::Editor, Action::Discard);
-        vec![Step::Toast(Toast::trouble(format!(
+        say_trouble(format!(
             "{} throws the unsaved text away if pressed again",
             key.unwrap_or_default()
-        )))]
+        ))
     }
 
     fn discard(&self, cx: &PaneContext<'_>) -> Vec<Step> {

@@ -15,7 +15,7 @@ use ratatui::layout::Position;
 
 use super::log::{OpenAt, resume};
 use super::preview::{Preview, PreviewContent, PreviewRequest as Text};
-use super::{Handled, Pane, Step, Toast};
+use super::{Handled, Pane, Step, say};
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::library::LogSummary;
 use crate::core::search::HitSource;
@@ -258,9 +258,7 @@ impl FindPane {
         self.unfolded.clear();
         vec![self.ask(cx)]
     }
-}
 
-impl FindPane {
     /// Completes the filter that is typed, or moves in the input, or at its end unfolds the row.
     fn right(&mut self, cx: &PaneContext<'_>) -> Handled {
         if let Some(completion) = self.query.completion(cx.library) {
@@ -315,7 +313,7 @@ impl Pane for FindPane {
             Action::Promote => self.promote(),
             Action::Resume => match self.log(cx) {
                 Some(log) => resume(log.resume()),
-                None => vec![Step::Toast(Toast::done("That is no session"))],
+                None => say("That is no session"),
             },
             Action::Back if self.picks.is_some() => {
                 vec![Step::Effect(Effect::Terminal(TerminalJob::Leave(

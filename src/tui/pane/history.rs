@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 use self::rows::{ChangeState, HistoryRow};
 use super::browse::tree::Key;
 use super::list_text::{ListWithText, Parts};
-use super::{Handled, Pane, Step, Toast};
+use super::{Handled, Pane, Step, say, say_trouble};
 use crate::core::change::history::{FileChange, Record};
 use crate::core::change::{Change, ChangeVerb};
 use crate::core::memory::store::StoreId;
@@ -149,10 +149,10 @@ impl HistoryPane {
                     })),
                 ]
             }
-            None => vec![Step::Toast(Toast::done(format!(
+            None => say(format!(
                 "{} is not there any more; restore brings it back",
                 file_change.reference()
-            )))],
+            )),
         }
     }
 
@@ -170,7 +170,6 @@ impl HistoryPane {
             ChangeState::Redone => "redone  ",
         };
         let left = vec![
-            Span::raw(" "),
             Span::styled(fit(&format_age(record.time, cx.now), 5), muted),
             Span::styled(fit(&escape_line(&who), 16), muted),
             Span::styled(fit(record.verb.name(), 9), theme.style(Role::Strong)),
@@ -192,7 +191,7 @@ impl HistoryPane {
             ));
         }
         right.push(Span::raw(" "));
-        look.line(left, right, theme)
+        look.line(1, left, right, theme)
     }
 }
 
@@ -299,9 +298,9 @@ impl Pane for HistoryPane {
         Handled::Used(match action {
             Action::UndoThis => self.undo_this(),
             Action::Restore => self.restore(cx),
-            Action::AllChanges if self.memory.is_none() => vec![Step::Toast(Toast::done(
-                "Go to a memory first to see its changes alone",
-            ))],
+            Action::AllChanges if self.memory.is_none() => {
+                say("Go to a memory first to see its changes alone")
+            }
             Action::AllChanges => {
                 self.lists_all = !self.lists_all;
                 self.lay_out(cx)
@@ -333,7 +332,7 @@ impl Pane for HistoryPane {
                     self.shown = Some((id.clone(), Diff::new(&change)));
                     Vec::new()
                 }
-                Err(error) => vec![Step::Toast(Toast::trouble(error.to_string()))],
+                Err(error) => say_trouble(error.to_string()),
             },
             Event::Committed { result: Ok(_), .. } => {
                 vec![Step::Effect(Effect::Library(LibraryJob::Records))]

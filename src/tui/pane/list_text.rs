@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 
 use super::Step;
 use crate::tui::action::Action;
-use crate::tui::chrome::{KeyFocus, bordered, shown_lines, title_span};
+use crate::tui::chrome::{KeyFocus, bordered, draw_lines, shown_lines, title_span};
 use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
@@ -77,10 +77,7 @@ impl RowText {
             block = block.title_bottom(place);
         }
         frame.render_widget(block, parts.text);
-        let shown = self.lines.into_iter().skip(self.scroll);
-        for (line, y) in shown.zip(text.top()..text.bottom()) {
-            frame.render_widget(line, Rect::new(text.x, y, text.width, 1));
-        }
+        draw_lines(frame, text, self.lines.into_iter().skip(self.scroll));
     }
 }
 

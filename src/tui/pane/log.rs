@@ -1,7 +1,6 @@
 //! The log pane: a conversation with its turns and tool calls. The log is never written.
 
 mod find;
-mod mark;
 mod subagent;
 mod touched;
 
@@ -14,12 +13,11 @@ use ratatui::layout::{Margin, Position, Rect};
 use ratatui::text::{Line, Span};
 
 use self::find::LogSearch;
-use super::{Handled, Pane, Step, Toast};
+use super::{Handled, Pane, Step, say};
 use crate::core::insight::timeline::Node;
 use crate::core::log::{Agent, Head, LogFile, Resume, Transcript};
 use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::library::{Library, LogSummary};
-
 use crate::core::text::display::format_size;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
@@ -168,7 +166,7 @@ impl LogPane {
         } else {
             "hidden"
         };
-        vec![Step::Toast(Toast::done(format!("{name} {word}")))]
+        say(format!("{name} {word}"))
     }
 
     fn walk(&mut self, step: Move, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -190,6 +188,61 @@ impl LogPane {
             conversation.fold(Self::viewport(cx));
         }
         Vec::new()
+    }
+
+    /// The command that resumes the session. It is in the list of logs, too, so that the log need
+    /// not be read yet.
+    fn resume_command(&self, cx: &PaneContext<'_>) -> Option<Resume> {
+        let listed = cx.library.log(&self.file.path, &self.file.id);
+        listed
+            .and_then(LogSummary::resume)
+            .or_else(|| self.file.resume(self.head()?))
+    }
+
+    fn cite(&self) -> Vec<Step> {
+        copy_to_clipboard(self.citation().to_string())
+    }
+
+    fn line(&self) -> Option<u64> {
+        let message = self.conversation.as_ref()?.message()?;
+        Some(message.line)
+    }
+
+    /// The message under the cursor, or the marked lines.
+    fn citation(&self) -> Citation {
+        let place = |line: u64| usize::try_from(line).unwrap_or(1).max(1);
+        let lines = self.line().map(|line| {
+            let other = self.marked.unwrap_or(line);
+            place(line.min(other))..=place(line.max(other))
+        });
+        Citation {
+            store: Some(self.file.agent.name().to_owned()),
+            path: self.file.id.clone(),
+            part: lines.map_or(CitedPart::Whole, CitedPart::Lines),
+        }
+    }
+
+    /// Marks from here to where the cursor moves, or nothing any more.
+    fn mark(&mut self) -> Vec<Step> {
+        self.marked = match self.marked {
+            Some(_) => None,
+            None => self.line(),
+        };
+        Vec::new()
+    }
+
+    /// Proposes a memory for the message under the cursor, or the marked lines.
+    fn promote(&mut self) -> Vec<Step> {
+        let citation = self.citation();
+        self.marked = None;
+        match citation.part {
+            CitedPart::Lines(_) => {
+                vec![Step::Effect(Effect::Timeline(TimelineJob::Propose(vec![
+                    citation.to_string(),
+                ])))]
+            }
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -223,17 +276,6 @@ pub(crate) fn resume(resume: Option<Resume>) -> Vec<Step> {
     })
 }
 
-impl LogPane {
-    /// The command that resumes the session. It is in the list of logs, too, so that the log need
-    /// not be read yet.
-    fn resume_command(&self, cx: &PaneContext<'_>) -> Option<Resume> {
-        let listed = cx.library.log(&self.file.path, &self.file.id);
-        listed
-            .and_then(LogSummary::resume)
-            .or_else(|| self.file.resume(self.head()?))
-    }
-}
-
 /// Copies the command that resumes a session.
 pub(crate) fn copy_resume(resume: Option<Resume>) -> Vec<Step> {
     with_resume(resume, |resume| copy_to_clipboard(resume.command_line()))
@@ -242,9 +284,7 @@ pub(crate) fn copy_resume(resume: Option<Resume>) -> Vec<Step> {
 fn with_resume(resume: Option<Resume>, act: impl FnOnce(Resume) -> Vec<Step>) -> Vec<Step> {
     match resume {
         Some(resume) => act(resume),
-        None => vec![Step::Toast(Toast::done(
-            "Its agent has no command that continues a session",
-        ))],
+        None => say("Its agent has no command that continues a session"),
     }
 }
 

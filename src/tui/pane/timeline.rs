@@ -1,7 +1,6 @@
 //! The timeline: what happened, from years down to the lines of a log, and a calendar to walk in.
 
 mod calendar;
-mod places;
 mod rows;
 mod view;
 mod walk;
@@ -18,7 +17,7 @@ use self::calendar::Calendar;
 use self::rows::{Entry, Rows};
 use super::find::FindPane;
 use super::log::{LogPane, OpenAt, copy_to_clipboard};
-use super::{Handled, Pane, Step, Toast};
+use super::{Handled, Pane, Step, say_trouble};
 use crate::core::insight::timeline::node::{Level, NodeId};
 use crate::core::insight::timeline::outline::Outline;
 use crate::core::log::Agent;
@@ -161,9 +160,7 @@ impl TimelinePane {
                 };
                 LogPane::open(log.file.clone(), log.title.clone(), start)
             }
-            None => vec![Step::Toast(Toast::trouble(
-                "The log is gone; its words are what was kept of it",
-            ))],
+            None => say_trouble("The log is gone; its words are what was kept of it"),
         }
     }
 
@@ -194,7 +191,7 @@ impl TimelinePane {
     }
 
     fn choose_place(&self) -> Vec<Step> {
-        let options = places::options(&self.outline, self.today);
+        let options = walk::options(&self.outline, self.today);
         let chooser = Chooser::new("go to".to_owned(), options);
         vec![Step::Push(Box::new(chooser))]
     }

@@ -9,7 +9,7 @@ use ratatui::layout::{Margin, Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::log::{LogPane, cited_log, copy_to_clipboard};
-use super::{Handled, Pane, Step, Toast};
+use super::{Handled, Pane, Step, say};
 use crate::core::change::history::Record;
 use crate::core::insight::review::{LineSource, Reason};
 use crate::core::memory::store::StoreId;
@@ -99,15 +99,11 @@ impl WhyPane {
 
     fn open_log(&self, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(citation) = self.citation() else {
-            return vec![Step::Toast(Toast::done(
-                "No session is known that wrote this line",
-            ))];
+            return say("No session is known that wrote this line");
         };
         match cited_log(cx.library, &citation) {
             Some((log, start)) => LogPane::open(log.file.clone(), log.title.clone(), start),
-            None => vec![Step::Toast(Toast::done(format!(
-                "{citation} is not among the logs shown here"
-            )))],
+            None => say(format!("{citation} is not among the logs shown here")),
         }
     }
 
@@ -141,11 +137,10 @@ impl WhyPane {
             let who = cells::cut(&escape_line(&who), WHO);
             let pad = " ".repeat(column.saturating_sub(cells::width(&who)));
             let left = vec![
-                Span::raw(" "),
                 Span::styled(format!("{who}{pad}"), theme.style(Role::Muted)),
                 Span::raw(escape_line(text)),
             ];
-            look.line(left, Vec::new(), theme)
+            look.line(1, left, Vec::new(), theme)
         };
         self.cursor.draw(frame, inside(area), lines.len(), line);
     }

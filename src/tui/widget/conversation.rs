@@ -7,7 +7,6 @@
 mod matches;
 mod piece;
 mod scroll;
-mod search;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;

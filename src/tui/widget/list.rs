@@ -62,17 +62,21 @@ pub(crate) struct RowLook {
 }
 
 impl RowLook {
-    /// Returns a row with text at both ends. The selected one has a bar before it.
+    /// Returns a row with text at both ends, behind so many blanks. The selected one has a bar
+    /// before them.
     pub(crate) fn line<'a>(
         self,
+        blanks: usize,
         mut left: Vec<Span<'a>>,
         right: Vec<Span<'a>>,
         theme: &Theme,
     ) -> Line<'a> {
+        let blanks = " ".repeat(blanks);
         let (bar, role) = if self.is_here {
-            (Span::styled("▌", theme.style(Role::Accent)), Role::Selected)
+            let bar = Span::styled(format!("▌{blanks}"), theme.style(Role::Accent));
+            (bar, Role::Selected)
         } else {
-            (Span::raw(" "), Role::Text)
+            (Span::raw(format!(" {blanks}")), Role::Text)
         };
         left.insert(0, bar);
         two_ends(left, right, self.width, theme.style(role))

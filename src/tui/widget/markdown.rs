@@ -10,7 +10,6 @@
 mod block;
 mod fields;
 mod flow;
-mod plain;
 mod table;
 
 use std::ops::Range;
@@ -21,7 +20,6 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 pub use fields::{HeaderDetail, fields};
-pub use plain::plain_line;
 
 use self::flow::{Piece, wrap};
 use self::table::Table;
@@ -491,6 +489,24 @@ fn heading(theme: &Theme, level: HeadingLevel) -> Style {
         HeadingLevel::H1 | HeadingLevel::H2 => Role::Heading,
         _ => Role::HeadingMinor,
     })
+}
+
+/// Returns the text of a line without its Markdown marks; a line of marks alone stays.
+pub fn plain_line(line: &str) -> String {
+    let mut text = String::new();
+    for event in Parser::new(line.trim()) {
+        match event {
+            Event::Text(part) | Event::Code(part) | Event::Html(part) | Event::InlineHtml(part) => {
+                text.push_str(&part);
+            }
+            Event::SoftBreak | Event::HardBreak => text.push(' '),
+            _ => {}
+        }
+    }
+    match text.trim() {
+        "" => line.trim().to_owned(),
+        text => text.to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -1,17 +1,18 @@
 //! The writer: the worker that changes stores. Only it waits for the locks of stores, so that
 //! reading, typing and quitting never do.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 use super::library;
-use super::lock::LockWait;
 use super::plan::Planner;
 use super::thread::{JobSender, Worker};
 use crate::core::Result;
-use crate::core::change::history::{History, Record};
+use crate::core::change::history::{History, Record, Wait};
 use crate::core::change::{
     Author, Change, Reviewed, commit_reviewed, interrupted, plan_and_commit, recover_interrupted,
 };
@@ -21,6 +22,51 @@ use crate::core::memory::library::Library;
 use crate::tui::Clock;
 use crate::tui::effect::{LibraryJob, Request, WaiveJob, WriteJob};
 use crate::tui::event::{Event, ReviewCounts};
+
+/// How long a lock is waited for. It can be long because only the writer waits.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Reports the waiting to the app, and ends it when the program ends.
+#[derive(Clone)]
+pub(super) struct LockWait {
+    pub(super) events: Sender<Event>,
+    /// Whether the program is about to end.
+    pub(super) leaving: Arc<AtomicBool>,
+    /// Whether the writer waits for a lock.
+    pub(super) waiting: Arc<AtomicBool>,
+}
+
+impl LockWait {
+    /// Returns the history with an observer that reports waits and stops at the end of the program.
+    pub(super) fn observe(&self, history: History) -> History {
+        let own = self.clone();
+        history
+            .with_limit(LIMIT)
+            .with_wait_observer(Arc::new(move |wait| own.send(wait)))
+    }
+
+    /// Reports the lock holder and the time waited so far.
+    fn send(&self, wait: &Wait) -> ControlFlow<()> {
+        if self.leaving.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
+        self.waiting.store(true, Ordering::Relaxed);
+        let holder = wait.holder.as_ref().map(ToString::to_string);
+        // The receiver is gone when the program is about to end.
+        drop(self.events.send(Event::Waiting {
+            holder: holder.unwrap_or_else(|| "another process".to_owned()),
+            seconds: wait.waited.as_secs(),
+        }));
+        ControlFlow::Continue(())
+    }
+
+    /// Reports the end of the waiting, if there was any.
+    pub(super) fn end(&self) {
+        if self.waiting.swap(false, Ordering::Relaxed) {
+            drop(self.events.send(Event::WaitingOver));
+        }
+    }
+}
 
 /// Makes changes.
 pub(super) struct Writer {

@@ -1,13 +1,15 @@
-//! Actions on the row under the cursor, or on the marked ones.
+//! Actions on the row under the cursor, or on the marked ones, and which of them it offers.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::BrowsePane;
 use super::tree::Key;
-use crate::core::change::BrokenLinks;
+use crate::core::change::{BrokenLinks, ChangeRequest};
+use crate::core::insight::context::AgentContext;
 use crate::core::memory::citation::{Citation, CitedPart};
-use crate::core::memory::layout::{Layout, index};
+use crate::core::memory::layout::{IndexUpdate, Layout, index};
 use crate::core::memory::library::{Library, LogSummary, StoreSnapshot};
 use crate::core::memory::store::{Document, StoreId};
 use crate::core::memory::unsaved::Unsaved;
@@ -28,7 +30,7 @@ use crate::tui::pane::history::HistoryPane;
 use crate::tui::pane::log::{copy_resume, copy_to_clipboard, resume};
 use crate::tui::pane::queue::QueuePane;
 use crate::tui::pane::timeline::TimelinePane;
-use crate::tui::pane::{Step, Toast, latest};
+use crate::tui::pane::{Step, Toast, latest, say, say_trouble};
 
 impl BrowsePane {
     /// Runs an action that is the same in the tree and the preview.
@@ -59,7 +61,7 @@ impl BrowsePane {
             Action::Resume | Action::CopyResume => match self.selected_log() {
                 Some(log) if action == Action::CopyResume => copy_resume(log.resume()),
                 Some(log) => resume(log.resume()),
-                None => vec![Step::Toast(Toast::done("Go to a session to continue it"))],
+                None => say("Go to a session to continue it"),
             },
             Action::New => self.new_memory(),
             Action::Rename => self.prompt(Purpose::Rename),
@@ -87,9 +89,7 @@ impl BrowsePane {
             Action::Copy => self.copy(),
             Action::GoBack => match self.trail.pop() {
                 Some(key) => self.go(&key, cx).unwrap_or_default(),
-                None => vec![Step::Toast(Toast::done(
-                    "No link was followed to come here",
-                ))],
+                None => say("No link was followed to come here"),
             },
             Action::NextPane => {
                 self.focus = match self.focus {
@@ -206,7 +206,7 @@ impl BrowsePane {
             snapshot.store.layout() == Layout::Index && snapshot.index.is_some()
         });
         if !is_index {
-            return vec![Step::Toast(Toast::done("Go to a memory to edit it"))];
+            return say("Go to a memory to edit it");
         }
         vec![fetch(Target::File {
             store: store.clone(),
@@ -230,15 +230,13 @@ impl BrowsePane {
         };
         match NewMemoryForm::new(&self.library, here, kind.as_deref()) {
             Some(form) => vec![Step::Push(Box::new(form))],
-            None => vec![Step::Toast(Toast::trouble(
-                "There is no store here that takes a memory",
-            ))],
+            None => say_trouble("There is no store here that takes a memory"),
         }
     }
 
     fn prompt(&self, purpose: Purpose) -> Vec<Step> {
         let Some((store, path)) = self.selected_memory() else {
-            return vec![Step::Toast(Toast::done("Go to a memory first"))];
+            return say("Go to a memory first");
         };
         let snapshot = self.library.store_by_id(&store);
         let memory = snapshot.and_then(|snapshot| snapshot.memory(&path));
@@ -254,7 +252,7 @@ impl BrowsePane {
     fn choose_store(&self) -> Vec<Step> {
         let memories = self.chosen();
         if memories.is_empty() {
-            return vec![Step::Toast(Toast::done("Go to a memory first"))];
+            return say("Go to a memory first");
         }
         // In the order of the tree.
         let mut stores: Vec<_> = self.library.stores.iter().collect();
@@ -287,7 +285,7 @@ impl BrowsePane {
             })
             .collect();
         if options.is_empty() {
-            return vec![Step::Toast(Toast::done("There is no other store here"))];
+            return say("There is no other store here");
         }
         let title = match memories.as_slice() {
             [(_, path)] => format!("move {path} to"),
@@ -302,7 +300,7 @@ impl BrowsePane {
             wanted.entry(store).or_default().push(path);
         }
         if wanted.is_empty() {
-            return vec![Step::Toast(Toast::done("Go to a memory to delete it"))];
+            return say("Go to a memory to delete it");
         }
         let request = Request::Delete(wanted.into_iter().collect());
         vec![Step::Plan(Box::new(request))]
@@ -321,7 +319,7 @@ impl BrowsePane {
                     let agent = log.file.agent.name().to_owned();
                     (agent, log.file.id.clone(), CitedPart::Whole)
                 }
-                None => return vec![Step::Toast(Toast::done("Go to a memory to cite it"))],
+                None => return say("Go to a memory to cite it"),
             },
         };
         let (store, path, part) = citation;
@@ -332,6 +330,61 @@ impl BrowsePane {
         }
         .to_string();
         copy_to_clipboard(text)
+    }
+
+    /// Adds the memories to the store's index that it does not name.
+    pub(super) fn list_in_index(&self) -> Vec<Step> {
+        let Some(snapshot) = self.selected_store() else {
+            return say("Go to a store, or into one");
+        };
+        if snapshot.unlisted.is_empty() {
+            return say("Its index leaves nothing out");
+        }
+        vec![Step::Plan(Box::new(Request::Change {
+            store: snapshot.store.id().clone(),
+            change_request: ChangeRequest::Index(IndexUpdate::Repair),
+        }))]
+    }
+
+    /// Whether an action can be run on the row under the cursor.
+    pub(super) fn can_run(&self, action: Action) -> bool {
+        match action {
+            Action::Edit => match self.selected() {
+                Some(Key::Memory(..) | Key::Entry(..)) => true,
+                Some(Key::Store(_)) => self.selected_store().is_some_and(|s| s.index.is_some()),
+                _ => false,
+            },
+            Action::Delete => !self.marks.is_empty() || self.selected_memory().is_some(),
+            Action::Rename | Action::Duplicate => self.selected_memory().is_some(),
+            Action::Resume => self.selected_log().is_some(),
+            Action::Review => !self.to_review.is_empty(),
+            Action::Why => self.selected_memory().is_some() || self.selected_log().is_some(),
+            Action::ListInIndex => self
+                .selected_store()
+                .is_some_and(|s| !s.unlisted.is_empty()),
+            Action::Open | Action::NextLink if self.focus == Focus::Preview => {
+                self.selected_log().is_some() || self.preview.page.links() > 0
+            }
+            _ => true,
+        }
+    }
+
+    /// Opens the editor with the file of a piece.
+    pub(super) fn edit_piece(
+        &mut self,
+        (context, at): (&Arc<AgentContext>, usize),
+        subject: &Unsaved,
+        cx: &PaneContext<'_>,
+    ) -> Vec<Step> {
+        let Some(piece) = context.pieces.get(at) else {
+            return Vec::new();
+        };
+        let editor = match self.take_unsaved(subject) {
+            Some(left) => EditorPane::reopen(left, 0, cx),
+            None => EditorPane::open(subject.clone(), 0, cx),
+        };
+        let (editor, ask) = editor.with_context(context, &piece.path);
+        vec![Step::Push(Box::new(editor)), ask]
     }
 }
 

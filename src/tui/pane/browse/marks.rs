@@ -13,7 +13,7 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob};
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::note::{NotePrompt, NotePurpose};
-use crate::tui::pane::{Step, Toast, can_merge};
+use crate::tui::pane::{Step, can_merge, say};
 use crate::tui::widget::list::Move;
 
 impl BrowsePane {
@@ -55,9 +55,7 @@ impl BrowsePane {
         }
         memories.retain(|(store, _)| can_merge(store));
         if memories.len() < 2 {
-            return vec![Step::Toast(Toast::done(
-                "Mark the memories to merge, and go to the one that stays",
-            ))];
+            return say("Mark the memories to merge, and go to the one that stays");
         }
         let gather = LibraryJob::Gather(memories);
         vec![Step::Effect(Effect::Library(gather))]
@@ -78,9 +76,7 @@ impl BrowsePane {
                 let purpose = NotePurpose::Principle { store, lessons };
                 vec![Step::Push(Box::new(NotePrompt::new(about, purpose)))]
             }
-            _ => vec![Step::Toast(Toast::done(
-                "Mark two or more lessons below episodic/ of one store",
-            ))],
+            _ => say("Mark two or more lessons below episodic/ of one store"),
         }
     }
 
@@ -116,7 +112,7 @@ impl BrowsePane {
             None => Vec::new(),
         };
         if section.is_empty() {
-            return vec![Step::Toast(Toast::done("Only memories can be marked"))];
+            return say("Only memories can be marked");
         }
         if section.iter().all(|key| self.marks.contains(key)) {
             self.marks.retain(|key| !section.contains(key));
@@ -132,9 +128,7 @@ impl BrowsePane {
             return self.end_range();
         }
         self.range = self.selected();
-        vec![Step::Toast(Toast::done(
-            "Move to the other end of the range; Space marks it, Esc drops it",
-        ))]
+        say("Move to the other end of the range; Space marks it, Esc drops it")
     }
 
     /// Extends the open range by a row, or starts one.
@@ -176,11 +170,11 @@ impl BrowsePane {
         });
         let all: BTreeSet<Key> = all.collect();
         self.marks = all.difference(&self.marks).cloned().collect();
-        vec![Step::Toast(Toast::done(count(
+        say(count(
             self.marks.len(),
             "memory is marked",
             "memories are marked",
-        )))]
+        ))
     }
 
     /// The memories below a row that the filter shows, whether the row is folded or not.

@@ -5,8 +5,7 @@ use ratatui::layout::Position;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::ContextPane;
-use super::rows::RowKind;
+use super::{ContextPane, RowKind};
 use crate::core::insight::context::{AgentContext, CHARACTERS_PER_TOKEN, Piece, PieceKind};
 use crate::core::text::display::format_size;
 use crate::tui::cells::{self, escape_line};
@@ -270,12 +269,11 @@ fn piece_line(
         Style::new()
     };
     let left = vec![
-        Span::raw(" "),
         Span::styled(format!("{kind:<KIND$}"), muted),
         Span::styled(name, style),
         Span::styled(rest, muted),
     ];
-    look.line(left, right, theme)
+    look.line(1, left, right, theme)
 }
 
 fn limit_line(piece: &Piece, look: RowLook, cx: &PaneContext<'_>) -> Line<'static> {
@@ -287,18 +285,18 @@ fn limit_line(piece: &Piece, look: RowLook, cx: &PaneContext<'_>) -> Line<'stati
         percent: limit.percent(),
         cells: LIMIT,
     };
-    let mut left = vec![Span::raw(" ".repeat(1 + KIND))];
+    let mut left = vec![Span::raw(" ".repeat(KIND))];
     left.extend(meter.line(theme).spans);
     let used: usize = left.iter().map(Span::width).sum();
     let said = format!(" {} of {} {}", limit.used, limit.most, limit.unit);
     // Without room for all of it, the numbers alone.
-    let said = if used + 1 + cells::width(&said) <= look.width {
+    let said = if used + 2 + cells::width(&said) <= look.width {
         said
     } else {
         format!(" {} of {}", limit.used, limit.most)
     };
     left.push(Span::styled(said, theme.style(Role::Muted)));
-    look.line(left, Vec::new(), theme)
+    look.line(1, left, Vec::new(), theme)
 }
 
 fn cut_line(piece: &Piece, look: RowLook, cx: &PaneContext<'_>) -> Line<'static> {
@@ -309,8 +307,8 @@ fn cut_line(piece: &Piece, look: RowLook, cx: &PaneContext<'_>) -> Line<'static>
         (format!("✂ {cut}"), Role::Warn)
     };
     let left = vec![
-        Span::raw(" ".repeat(1 + KIND)),
+        Span::raw(" ".repeat(KIND)),
         Span::styled(said, cx.theme.style(role)),
     ];
-    look.line(left, Vec::new(), cx.theme)
+    look.line(1, left, Vec::new(), cx.theme)
 }

@@ -15,7 +15,7 @@ use crate::tui::event::Event;
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::note::{NotePrompt, NotePurpose};
 use crate::tui::pane::browse::tree::Key;
-use crate::tui::pane::{Step, Toast, can_merge};
+use crate::tui::pane::{Step, can_merge, say};
 use crate::tui::widget::emphasis::MarkedWords;
 
 /// The reason of a finding that is waived because its memory is pinned.
@@ -30,9 +30,7 @@ impl CuratePane {
             .filter(|located| located.finding.fix.is_some())
             .collect();
         if fixable.is_empty() {
-            return vec![Step::Toast(Toast::done(
-                "This needs a decision: edit, delete or waive it",
-            ))];
+            return say("This needs a decision: edit, delete or waive it");
         }
         let mut stores: BTreeMap<StoreId, Vec<Finding>> = BTreeMap::new();
         for located in &fixable {
@@ -47,9 +45,7 @@ impl CuratePane {
 
     pub(super) fn edit(&self, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(located) = self.selected() else {
-            return vec![Step::Toast(Toast::done(
-                "Go to a finding to edit its memory",
-            ))];
+            return say("Go to a finding to edit its memory");
         };
         let line = located.finding.line;
         match memory_key(located, cx.library) {
@@ -60,7 +56,7 @@ impl CuratePane {
             }))],
             None => {
                 let Some(store) = located.store.clone() else {
-                    return vec![Step::Toast(Toast::done("This is about no memory"))];
+                    return say("This is about no memory");
                 };
                 let path = located.finding.path.clone();
                 let target = Target::File { store, path };
@@ -82,9 +78,7 @@ impl CuratePane {
             }
         }
         if stores.is_empty() {
-            return vec![Step::Toast(Toast::done(
-                "The index is no memory: edit or fix it",
-            ))];
+            return say("The index is no memory: edit or fix it");
         }
         let stores = stores.into_iter();
         let stores = stores.map(|(store, paths)| (store, paths.into_iter().collect()));
@@ -118,9 +112,7 @@ impl CuratePane {
             }
         }
         if memories.len() < 2 {
-            return vec![Step::Toast(Toast::done(
-                "No other memory is named here: mark the findings whose memories to merge",
-            ))];
+            return say("No other memory is named here: mark the findings whose memories to merge");
         }
         let gather = LibraryJob::Gather(memories);
         vec![Step::Effect(Effect::Library(gather))]
@@ -155,7 +147,7 @@ impl CuratePane {
         let pinned = self.findings.iter().filter(is_pinned);
         let pinned: Vec<Finding> = pinned.map(|located| located.finding.clone()).collect();
         if pinned.is_empty() {
-            vec![Step::Toast(Toast::done("Everything about it is waived"))]
+            say("Everything about it is waived")
         } else {
             waive(pinned, Some(PINNED.to_owned()))
         }

@@ -91,7 +91,7 @@ impl CuratePane {
             ),
         ];
         let right = Span::styled(format!(" {count} "), theme.style(Role::Muted));
-        look.line(left, vec![right], theme)
+        look.line(0, left, vec![right], theme)
     }
 
     fn finding_line(
@@ -132,7 +132,7 @@ impl CuratePane {
             (None, Some(_)) => Span::styled(" fix ", theme.style(Role::Added)),
             (None, None) => Span::raw(" "),
         };
-        look.line(left, vec![right], theme)
+        look.line(0, left, vec![right], theme)
     }
 
     fn draw_evidence(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {

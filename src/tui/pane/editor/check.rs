@@ -1,7 +1,16 @@
-//! The check of a memory's header while its text is edited.
+//! What is looked at while a text is edited: the header of the memory, and how the text changes
+//! what an agent loads.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::core::disk::trust::real_path;
+use crate::core::insight::context::{AgentContext, Draft, Piece};
 use crate::core::memory::Memory;
 use crate::core::memory::layout::{Layout, index};
+use crate::tui::chrome::count;
+use crate::tui::effect::{Effect, LibraryJob};
+use crate::tui::pane::Step;
 
 /// The length in characters from which a description is too long for an agent's index.
 const LONG_DESCRIPTION: usize = 160;
@@ -52,5 +61,88 @@ pub(super) fn check(layout: Layout, memory: &Memory) -> Check {
             .lines()
             .find(|line| line.starts_with("- ["))
             .map(str::to_owned),
+    }
+}
+
+/// What an agent loads with the file as it is, and with the text as it is edited.
+#[derive(Debug)]
+pub(super) struct ContextMeter {
+    file: PathBuf,
+    before: Arc<AgentContext>,
+    after: Option<Arc<AgentContext>>,
+}
+
+impl ContextMeter {
+    /// Creates the meter for a file.
+    pub(super) fn new(before: Arc<AgentContext>, file: PathBuf) -> Self {
+        Self {
+            file,
+            before,
+            after: None,
+        }
+    }
+
+    /// Asks for what the agent would load with this text.
+    pub(super) fn ask(&self, text: String) -> Step {
+        let draft = Draft {
+            file: self.file.clone(),
+            text,
+        };
+        Step::Effect(Effect::Library(LibraryJob::Context {
+            agent: self.before.agent,
+            draft: Some(draft),
+        }))
+    }
+
+    /// Takes an answer, if it is about this file.
+    pub(super) fn take(&mut self, file: &Path, context: &Arc<AgentContext>) {
+        if *file == self.file && context.agent == self.before.agent {
+            self.after = Some(Arc::clone(context));
+        }
+    }
+
+    /// Whether something of the file would not be loaded.
+    pub(super) fn is_cut(&self) -> bool {
+        let after = self.after.as_ref().unwrap_or(&self.before);
+        self.piece(after).is_some_and(|piece| piece.cut.is_some())
+    }
+
+    /// Says what the agent loads, and what it will load.
+    pub(super) fn text(&self) -> String {
+        let after = self.after.as_ref().unwrap_or(&self.before);
+        let mut said = format!(
+            "{} {}",
+            self.before.agent.name(),
+            arrow(self.before.tokens(), after.tokens(), |tokens| {
+                count(tokens, "token", "tokens")
+            })
+        );
+        let limit = |context: &AgentContext| self.piece(context).and_then(|piece| piece.limit);
+        if let Some(now) = limit(after) {
+            let was = limit(&self.before).filter(|was| was.unit == now.unit);
+            let used = arrow(was.map_or(now.used, |was| was.used), now.used, |used| {
+                format!("{used} of {} {}", now.most, now.unit)
+            });
+            said.push_str(&format!(" · {used}"));
+        }
+        if let Some(cut) = self.piece(after).and_then(|piece| piece.cut.as_ref()) {
+            said.push_str(&format!(" · ✂ {cut}"));
+        }
+        said
+    }
+
+    /// The first piece of the file.
+    fn piece<'a>(&self, context: &'a AgentContext) -> Option<&'a Piece> {
+        let mut pieces = context.pieces.iter();
+        pieces.find(|piece| piece.path == self.file || real_path(&piece.path) == self.file)
+    }
+}
+
+/// `1 → 2 things`, or `1 thing` if it stays the same.
+fn arrow(before: usize, after: usize, named: impl Fn(usize) -> String) -> String {
+    if before == after {
+        named(after)
+    } else {
+        format!("{before} → {}", named(after))
     }
 }

@@ -8,7 +8,7 @@ use crate::tui::event::Event;
 use crate::tui::model::{HitRow, PaneContext};
 use crate::tui::pane::browse::tree::Key;
 use crate::tui::pane::log::{LogPane, copy_to_clipboard};
-use crate::tui::pane::{Step, Toast};
+use crate::tui::pane::{Step, Toast, say, say_trouble};
 use crate::tui::widget::list::Move;
 
 impl FindPane {
@@ -63,9 +63,7 @@ impl FindPane {
                 let opened = LogPane::open(log.file.clone(), log.title.clone(), self.start());
                 std::iter::once(self.remember()).chain(opened).collect()
             }
-            None => vec![Step::Toast(Toast::trouble(
-                "This log is not there any more",
-            ))],
+            None => say_trouble("This log is not there any more"),
         }
     }
 
@@ -94,7 +92,7 @@ impl FindPane {
         let lines: Vec<String> = messages.map(|row| row.hit.citation.to_string()).collect();
         match (lines.is_empty(), rows.is_empty()) {
             (false, _) => vec![Step::Effect(Effect::Timeline(TimelineJob::Propose(lines)))],
-            (true, false) => vec![Step::Toast(Toast::done("That is a memory already"))],
+            (true, false) => say("That is a memory already"),
             (true, true) => Vec::new(),
         }
     }
@@ -113,9 +111,7 @@ impl FindPane {
             match self.printed(row, print, cx) {
                 Some(line) => lines.push(line),
                 None => {
-                    return vec![Step::Toast(Toast::trouble(
-                        "That is no session that could be continued",
-                    ))];
+                    return say_trouble("That is no session that could be continued");
                 }
             }
         }
@@ -174,15 +170,11 @@ impl FindPane {
 
     pub(super) fn edit(&self) -> Vec<Step> {
         if self.picks.is_some() {
-            return vec![Step::Toast(Toast::done(
-                "Enter picks it; nothing is edited here",
-            ))];
+            return say("Enter picks it; nothing is edited here");
         }
         let row = self.row();
         let Some((row, key)) = row.and_then(|row| Some((row, Self::key_of(row)?))) else {
-            return vec![Step::Toast(Toast::done(
-                "Memories can be edited, logs cannot",
-            ))];
+            return say("Memories can be edited, logs cannot");
         };
         self.open_memory(key, row, Some(Action::Edit))
     }

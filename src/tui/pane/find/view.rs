@@ -255,8 +255,8 @@ impl FindPane {
         let (text, letters) = scroll_to_match(&row.text, &row.letters, room);
         second.extend(highlight_letters(&text, &letters, (base, theme)));
         [
-            look.line(first, ends, theme),
-            look.line(second, vec![Span::raw(" ")], theme),
+            look.line(0, first, ends, theme),
+            look.line(0, second, vec![Span::raw(" ")], theme),
         ]
     }
 

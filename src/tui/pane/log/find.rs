@@ -2,7 +2,7 @@
 
 use super::LogPane;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Step, Toast};
+use crate::tui::pane::{Step, say};
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::Move;
@@ -47,7 +47,7 @@ impl LogPane {
                     .is_none_or(|(_, count)| count > 0);
                 self.search = None;
                 if !is_found {
-                    return vec![Step::Toast(Toast::done("Not in this conversation"))];
+                    return say("Not in this conversation");
                 }
             }
             InputOutcome::Changed => {
@@ -74,7 +74,7 @@ impl LogPane {
         if found {
             Vec::new()
         } else {
-            vec![Step::Toast(Toast::done("Not in this conversation"))]
+            say("Not in this conversation")
         }
     }
 

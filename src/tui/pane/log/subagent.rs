@@ -3,14 +3,14 @@
 use super::{LogPane, OpenAt};
 use crate::core::memory::library::{Library, LogSummary};
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Step, Toast};
+use crate::tui::pane::{Step, say};
 
 impl LogPane {
     /// Opens the log of the subagent that the call under the cursor started.
     pub(super) fn open_subagent(&self, cx: &PaneContext<'_>) -> Vec<Step> {
         let started = self.subagents(cx.library);
         if started.is_empty() {
-            return vec![Step::Toast(Toast::done("No subagent was started here"))];
+            return say("No subagent was started here");
         }
         let call = self.conversation.as_ref().and_then(|c| c.selected_call());
         let log = match (call, started.as_slice()) {
@@ -20,9 +20,7 @@ impl LogPane {
         };
         match log {
             Some(log) => Self::open(log.file.clone(), log.title.clone(), OpenAt::default()),
-            None => vec![Step::Toast(Toast::done(
-                "Go to the tool call that started the subagent",
-            ))],
+            None => say("Go to the tool call that started the subagent"),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::core::memory::library::Library;
 use crate::tui::chrome::count;
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
-use crate::tui::pane::{Step, Toast};
+use crate::tui::pane::{Step, say};
 
 /// The width of their list.
 const WIDTH: u16 = 76;
@@ -98,9 +98,7 @@ impl LogPane {
         };
         let rows = touched(transcript, cx.library);
         if rows.is_empty() {
-            return vec![Step::Toast(Toast::done(
-                "This session touched no memory of the stores shown here",
-            ))];
+            return say("This session touched no memory of the stores shown here");
         }
         let title = count(
             rows.len(),

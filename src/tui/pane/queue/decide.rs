@@ -17,7 +17,7 @@ use crate::tui::overlay::note::{NotePrompt, NotePurpose};
 use crate::tui::pane::browse::tree::Key;
 use crate::tui::pane::log::{LogPane, cited_log};
 use crate::tui::pane::why::WhyPane;
-use crate::tui::pane::{Step, Toast};
+use crate::tui::pane::{Step, Toast, say};
 
 impl QueuePane {
     /// Accepts these ids. They leave the list at once, so that the next key is about the next one.
@@ -113,9 +113,7 @@ impl QueuePane {
                 let request = Request::Delete(vec![(entry.store.clone(), paths)]);
                 vec![Step::Plan(Box::new(request))]
             }
-            FileState::Index => vec![Step::Toast(Toast::done(
-                "The index is no memory: edit it, or revert it",
-            ))],
+            FileState::Index => say("The index is no memory: edit it, or revert it"),
             FileState::Gone => vec![self.gone(entry, cx)],
             FileState::Proposed => vec![self.only_proposed(entry, cx)],
         }
@@ -153,9 +151,7 @@ impl QueuePane {
         let log = citation.and_then(|citation| cited_log(cx.library, citation));
         match log {
             Some((log, start)) => LogPane::open(log.file.clone(), log.title.clone(), start),
-            None => vec![Step::Toast(Toast::done(
-                "No session is known that deleted it",
-            ))],
+            None => say("No session is known that deleted it"),
         }
     }
 

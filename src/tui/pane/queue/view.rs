@@ -74,16 +74,16 @@ impl QueuePane {
     ) -> Line<'static> {
         let theme = cx.theme;
         let muted = theme.style(Role::Muted);
-        let mut left = vec![
-            Span::raw(" "),
-            Span::styled(escape_line(entry.item.who()), theme.style(Role::Strong)),
-        ];
+        let mut left = vec![Span::styled(
+            escape_line(entry.item.who()),
+            theme.style(Role::Strong),
+        )];
         if let Some(session) = self.session_name(entry) {
             left.push(Span::raw(format!(" · {}", escape_line(session))));
         }
         let age = format_age(entry.item.time, cx.now);
         let right = Span::styled(format!(" {age}  {count} "), muted);
-        look.line(left, vec![right], theme)
+        look.line(1, left, vec![right], theme)
     }
 
     /// The title of the session of an entry, or else its id.
@@ -103,7 +103,6 @@ impl QueuePane {
             ItemChange::Renamed => ("→ ", Role::Muted),
         };
         let mut left = vec![
-            Span::raw("  "),
             Span::styled(sign, theme.style(role)),
             Span::raw(escape_line(&entry.item.path)),
         ];
@@ -129,7 +128,7 @@ impl QueuePane {
             right.push(Span::styled(removed, theme.style(Role::Removed)));
         }
         right.push(Span::raw(" "));
-        look.line(left, right, theme)
+        look.line(2, left, right, theme)
     }
 
     fn draw_detail(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {

@@ -9,7 +9,9 @@ use super::{Part, TimelinePane, calendar};
 use crate::core::insight::timeline::node::NodeId;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, draw_empty, fit_end, shown_lines, title_span};
+use crate::tui::chrome::{
+    KeyFocus, bordered, draw_empty, draw_lines, fit_end, shown_lines, title_span,
+};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
@@ -109,11 +111,14 @@ impl TimelinePane {
         frame.render_widget(block, areas.calendar);
         self.calendar().draw(frame, areas.days(), theme);
         let text = areas.text();
-        let top = text.y + calendar::HEIGHT + 1;
         let facts = self.facts_about(usize::from(text.width), cx);
-        for (line, y) in facts.into_iter().zip(top..text.bottom()) {
-            frame.render_widget(line, Rect::new(text.x, y, text.width, 1));
-        }
+        let above = (calendar::HEIGHT + 1).min(text.height);
+        let below = Rect {
+            y: text.y + above,
+            height: text.height - above,
+            ..text
+        };
+        draw_lines(frame, below, facts);
     }
 
     /// What is known about the selected node: its title, keywords and files.

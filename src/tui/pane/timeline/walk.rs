@@ -1,14 +1,17 @@
-//! Moving in the timeline: by rows, by days and weeks, and to a node.
+//! Moving in the timeline: by rows, by days and weeks, to a node, and to places such as last week.
 
 use std::sync::Arc;
 
 use jiff::civil::Date;
 
 use super::rows::Entry;
-use super::{Part, TimelinePane, ask, places, view};
+use super::{Part, TimelinePane, ask, view};
 use crate::core::insight::timeline::node::NodeId;
+use crate::core::insight::timeline::outline::Outline;
+use crate::tui::chrome::count;
 use crate::tui::effect::TimelineJob;
 use crate::tui::model::PaneContext;
+use crate::tui::overlay::chooser::{Choice, ChooserOption};
 use crate::tui::pane::{Step, Toast};
 use crate::tui::widget::list::Move;
 
@@ -47,7 +50,7 @@ impl TimelinePane {
         let mut steps = Vec::new();
         let mut target = id.clone();
         if self.outline.node(&target).is_none() {
-            let Some(day) = self.nearest(places::last_day(id)) else {
+            let Some(day) = self.nearest(last_day(id)) else {
                 return Vec::new();
             };
             target = NodeId::Day(day);
@@ -173,5 +176,50 @@ impl TimelinePane {
             _ => days.find(|day| *day > self.day && is_other(day)),
         };
         found.map_or_else(Vec::new, |day| self.go_to(&NodeId::Day(day), cx))
+    }
+}
+
+/// Returns the places with what happened in each.
+pub(super) fn options(outline: &Outline, today: Date) -> Vec<ChooserOption> {
+    let before = |days: i32| {
+        let span = jiff::Span::new().days(days);
+        today.checked_sub(span).unwrap_or(today)
+    };
+    let week = |day: Date| NodeId::Day(day).parent();
+    let month = |day: Date| NodeId::Month(day.year(), day.month());
+    let last_month = today.first_of_month().yesterday().unwrap_or(today);
+    let places = [
+        ("Today", Some(NodeId::Day(today))),
+        ("Yesterday", Some(NodeId::Day(before(1)))),
+        ("This week", week(today)),
+        ("Last week", week(before(7))),
+        ("This month", Some(month(today))),
+        ("Last month", Some(month(last_month))),
+        ("Last year", Some(NodeId::Year(today.year() - 1))),
+    ];
+    let option = |(label, id): (&str, Option<NodeId>)| {
+        let id = id?;
+        let sessions = match outline.activity(&id).sessions {
+            0 => "nothing".to_owned(),
+            number => count(number, "session", "sessions"),
+        };
+        Some(ChooserOption {
+            label: label.to_owned(),
+            detail: format!("{} · {sessions}", id.title()?),
+            choice: Choice::GoTo(id),
+        })
+    };
+    places.into_iter().filter_map(option).collect()
+}
+
+/// Returns the last day of a node.
+pub(super) fn last_day(id: &NodeId) -> Date {
+    let last = match id {
+        NodeId::Day(day) | NodeId::Segment(day, _) => return *day,
+        other => other.bounds().map_or(0, |(_, last)| last),
+    };
+    match NodeId::day_of(last) {
+        NodeId::Day(day) => day,
+        _ => Date::default(),
     }
 }

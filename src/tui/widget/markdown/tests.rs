@@ -228,6 +228,24 @@ fn nothing_that_a_terminal_obeys_comes_through() {
     }
 }
 
+#[test]
+fn marks_are_left_out_and_words_stay() {
+    for (line, expected) in [
+        ("## Decision", "Decision"),
+        ("- **Token**: `15` minutes", "Token: 15 minutes"),
+        ("see [the plan](plan.md) now", "see the plan now"),
+        (
+            "fn a_refund_never_exceeds<T>()",
+            "fn a_refund_never_exceeds<T>()",
+        ),
+        ("---", "---"),
+        ("", ""),
+        ("数据库 is *up*", "数据库 is up"),
+    ] {
+        assert_eq!(plain_line(line), expected);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
