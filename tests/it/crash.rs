@@ -329,6 +329,9 @@ fn an_interrupted_change_whose_versions_are_missing_holds_up_no_other() {
                 if entry.path().is_dir() && !is_kept {
                     fs::remove_dir_all(entry.path()).expect("removed");
                 }
+                if entry.file_name() == "versions.bin" {
+                    fs::remove_file(entry.path()).expect("removed");
+                }
             }
             let store = home.project().join(".memory");
             for entry in fs::read_dir(&store).expect("listed").flatten() {

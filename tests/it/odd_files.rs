@@ -215,7 +215,7 @@ fn odd_files_in_the_history_and_beside_it_are_told() {
     for kind in KINDS {
         for place in [
             ".local/share/tome/history/journal.jsonl",
-            ".local/share/tome/history/versions/000001.pack",
+            ".local/share/tome/history/versions.bin",
             ".local/share/tome/history/pending/x.json",
             ".local/share/tome/history/locks/journal",
             ".local/share/tome/unsaved/x.json",

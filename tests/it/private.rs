@@ -131,7 +131,7 @@ fn what_is_wider_is_told_by_the_doctor_and_tightened_when_it_is_written() {
         "",
         "history",
         "history/journal.jsonl",
-        "history/versions/000001.pack",
+        "history/versions.bin",
     ] {
         let mode = if data.join(name).is_dir() {
             0o755

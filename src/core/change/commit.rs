@@ -94,16 +94,9 @@ fn conflict(edit: &Edit, theirs: Option<Vec<u8>>) -> Error {
 
 /// Stores the content before and after every edit in the history.
 fn keep_versions(history: &History, change: &Change) -> Result<()> {
-    let before: Vec<Option<Revision>> = change
-        .edits
-        .iter()
-        .map(|edit| edit.before.as_deref().map(Revision::of))
-        .collect();
-    let mut versions: Vec<(&[u8], Option<&Revision>)> = Vec::new();
-    for (edit, before) in change.edits.iter().zip(&before) {
-        versions.extend(edit.before.as_deref().map(|bytes| (bytes, None)));
-        versions.extend(edit.after.as_deref().map(|bytes| (bytes, before.as_ref())));
-    }
+    let edits = change.edits.iter();
+    let contents = edits.flat_map(|edit| [edit.before.as_deref(), edit.after.as_deref()]);
+    let versions: Vec<&[u8]> = contents.flatten().collect();
     let step = |what: &str| history.step(what).map_err(|e| at(history.dir(), e));
     step("keep the versions")?;
     history.keep_all(&versions)?;

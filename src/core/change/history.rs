@@ -2,14 +2,14 @@
 //! changes that were in progress when a process died.
 //!
 //! It is stored in tome's data directory: `journal.jsonl` has a line for each committed change;
-//! `versions/` has the versions in packs, found by their hashes; `pending/` has the intents of
-//! changes in progress; `locks/` has a lock file for each store. Old histories keep each version
-//! as a plain file in `blobs/`.
+//! `versions.bin` has the versions, found by their hashes; `pending/` has the intents of changes in
+//! progress; `locks/` has a lock file for each store.
 
 mod health;
 mod journal;
 mod lock;
 mod pending;
+mod position;
 mod prune;
 mod record;
 mod versions;
@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex};
 use crate::core::disk::private;
 use crate::core::{Error, Result};
 use lock::LockPolicy;
-use versions::Packs;
+use versions::VersionTable;
 
 pub use health::{Damage, Health};
 pub use lock::{Holder, Lock, Wait, WaitObserver};
@@ -32,15 +32,15 @@ pub use record::{
 };
 
 pub(in crate::core) use crate::core::disk::private::write_whole;
-pub(in crate::core) use journal::JournalPosition;
+pub(in crate::core) use position::FilePosition;
 
-/// The history in tome's data directory. Clones share the cache of its packs.
+/// The history in tome's data directory. Clones share the table of its versions.
 #[derive(Clone)]
 pub struct History {
     dir: PathBuf,
     observer: Option<Observer>,
     patience: LockPolicy,
-    packs: Arc<Mutex<Packs>>,
+    versions: Arc<Mutex<VersionTable>>,
 }
 
 /// Called at each step of a commit; an error that it returns makes the step fail.
@@ -61,7 +61,7 @@ impl History {
             dir: dir.to_owned(),
             observer: None,
             patience: LockPolicy::default(),
-            packs: Arc::default(),
+            versions: Arc::default(),
         }
     }
 

@@ -1,11 +1,10 @@
 //! The health of the history: unreadable lines, and versions that are damaged or missing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::History;
 use super::journal::Line;
-use super::versions::{Key, Packs, key};
 use crate::core::disk::revision::Revision;
 use crate::core::{Error, Result};
 
@@ -31,7 +30,7 @@ pub struct Health {
 pub struct Damage {
     /// The version.
     pub revision: Revision,
-    /// The file that contains it, or the folder where it should be.
+    /// The file that contains it, or should.
     pub place: PathBuf,
     /// The memory that it is a version of.
     pub memory: PathBuf,
@@ -50,7 +49,7 @@ impl History {
         Ok(broken)
     }
 
-    /// Checks the whole history. Versions are checked as stored, without decompressing them.
+    /// Checks the whole history; every version is read.
     pub fn health(&self) -> Result<Health> {
         let mut health = Health {
             bytes: size_of(&self.dir),
@@ -64,80 +63,27 @@ impl History {
         })?;
         health.changes = records.len();
         health.oldest = records.iter().map(|record| record.time).min();
-        let mut packs = self.packs();
-        packs.refresh(&self.dir)?;
-        let mut sound = SoundEntries::new(&packs);
         let mut seen = HashSet::new();
         records.extend(self.intents().into_iter().map(|intent| intent.record));
         for record in records.iter().rev() {
             for file in &record.files {
-                for revision in [file.before, file.after].into_iter().flatten() {
-                    if !seen.insert(revision) || sound.has(&key(&revision)) {
-                        continue;
-                    }
-                    if let Some(place) = self.trouble(&packs, &revision) {
-                        health.damaged.push(Damage {
+                let revisions = [file.before, file.after].into_iter().flatten();
+                for revision in revisions.filter(|revision| seen.insert(*revision)) {
+                    match self.version(&revision) {
+                        Ok(_) => {}
+                        Err(Error::Damaged { path, .. }) => health.damaged.push(Damage {
                             revision,
-                            place,
+                            place: path,
                             memory: file.root.join(&file.path),
                             change: record.id.clone(),
-                        });
+                        }),
+                        Err(error) => return Err(error),
                     }
                 }
             }
         }
         health.versions = seen.len();
         Ok(health)
-    }
-
-    /// Where an unreadable version should be; `None` if it is stored as a plain file.
-    fn trouble(&self, packs: &Packs, revision: &Revision) -> Option<PathBuf> {
-        let in_pack = packs.entries_of(&key(revision)).next();
-        let in_pack = in_pack.map(|at| packs.path_of(at).to_owned());
-        match self.blob(revision) {
-            Ok(Some(_)) => None,
-            Ok(None) => Some(in_pack.unwrap_or_else(|| self.pack_folder())),
-            Err(Error::Damaged { path, .. } | Error::Io { path, .. }) => Some(path),
-            Err(_) => Some(self.blob_path(revision)),
-        }
-    }
-}
-
-/// Which entries of the packs are sound: their checksum matches, and their base is sound.
-pub(super) struct SoundEntries<'a> {
-    packs: &'a Packs,
-    known: HashMap<usize, bool>,
-}
-
-impl<'a> SoundEntries<'a> {
-    pub(super) fn new(packs: &'a Packs) -> Self {
-        Self {
-            packs,
-            known: HashMap::new(),
-        }
-    }
-
-    /// Whether a version can be read.
-    pub(super) fn has(&mut self, key: &Key) -> bool {
-        self.entry(key).is_some()
-    }
-
-    /// A sound entry of a version.
-    pub(super) fn entry(&mut self, key: &Key) -> Option<usize> {
-        let packs = self.packs;
-        packs.entries_of(key).find(|at| self.is_sound(*at))
-    }
-
-    fn is_sound(&mut self, at: usize) -> bool {
-        if let Some(known) = self.known.get(&at) {
-            return *known;
-        }
-        // An entry that depends on itself is not sound.
-        self.known.insert(at, false);
-        let base = self.packs.entry(at).header.base;
-        let is_sound = base.is_none_or(|base| self.has(&base)) && self.packs.stored(at).is_some();
-        self.known.insert(at, is_sound);
-        is_sound
     }
 }
 

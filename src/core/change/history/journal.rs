@@ -1,15 +1,15 @@
 //! The journal: a line for each committed change, and what follows from it for undo and redo.
 //!
-//! A journal starts with a line that gives the schema of its lines; old journals have none and
-//! follow the same schema. A line that summarises pruned changes keeps their tombstones.
+//! A journal starts with a line that gives the schema of its lines and of the versions. A line that
+//! summarises pruned changes keeps their tombstones.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::position::FilePosition;
 use super::{ChangeVerb, Direction, History, PrunedTombstone, Record};
 use crate::core::disk::foreign::{
     self, LARGEST_LOG, LARGEST_WHOLE, next_line, open_capped, open_regular,
@@ -35,41 +35,6 @@ pub(super) struct Summary {
     /// What they deleted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) tombstones: Vec<PrunedTombstone>,
-}
-
-/// A place in the journal between two lines.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::core) struct JournalPosition {
-    offset: u64,
-    /// A hash of the bytes before it, which tells whether the journal was replaced.
-    check: u64,
-}
-
-impl JournalPosition {
-    /// How many bytes before the position are hashed.
-    const CHECKED: u64 = 256;
-
-    /// The position at this offset of the journal.
-    fn at(file: &mut File, offset: u64) -> io::Result<Self> {
-        let length = offset.min(Self::CHECKED);
-        let mut before = Vec::new();
-        file.seek(SeekFrom::Start(offset - length))?;
-        file.take(length).read_to_end(&mut before)?;
-        let hash = blake3::hash(&before);
-        let (check, _) = hash
-            .as_bytes()
-            .split_first_chunk()
-            .expect("a hash has 32 bytes");
-        Ok(Self {
-            offset,
-            check: u64::from_le_bytes(*check),
-        })
-    }
-
-    /// Whether this is still a position of the journal.
-    fn is_in(self, file: &mut File) -> io::Result<bool> {
-        Ok(self.offset <= file.metadata()?.len() && Self::at(file, self.offset)? == self)
-    }
 }
 
 /// A line of a journal.
@@ -204,15 +169,15 @@ impl History {
     /// replaced since, as pruning does, all changes are returned.
     pub(in crate::core) fn records_since(
         &self,
-        position: JournalPosition,
-    ) -> Result<(Vec<Record>, JournalPosition)> {
+        position: FilePosition,
+    ) -> Result<(Vec<Record>, FilePosition)> {
         let path = self.journal_path();
         let mut file = match open_capped(&path, LARGEST_LOG) {
             Ok(file) => file,
             Err(Error::NotFound { .. }) => return Ok(Default::default()),
             Err(e) => return Err(e),
         };
-        let read = position.is_in(&mut file).and_then(|is_in| {
+        let read = position.is_in(&file).and_then(|is_in| {
             let start = if is_in { position.offset } else { 0 };
             let mut bytes = Vec::new();
             file.seek(SeekFrom::Start(start))?;
@@ -220,7 +185,7 @@ impl History {
             // A line without its end is still being written.
             let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
             bytes.truncate(end);
-            let after = JournalPosition::at(&mut file, start + end as u64)?;
+            let after = FilePosition::at(&file, start + end as u64)?;
             Ok((bytes, after))
         });
         let (bytes, after) = read.map_err(|e| Error::io(&path, e))?;
@@ -494,21 +459,7 @@ mod tests {
             assert!(error.to_string().contains("later tome"), "{error}");
         }
         assert_eq!(fs::read_to_string(&journal).expect("reads"), later);
-        assert!(!temp.path().join("versions").exists());
-    }
-
-    #[test]
-    fn a_journal_without_a_schema_is_read_and_added_to() {
-        let temp = tempfile::tempdir().expect("a temporary directory");
-        let line = r#"{"id":"AAA1","time":5,"who":"you","door":"cli","verb":"write","message":"m","files":[{"root":"/r","layout":"index","path":"a.md","before":null,"after":null,"added":1,"removed":0}]}"#;
-        fs::write(temp.path().join("journal.jsonl"), format!("{line}\n")).expect("writes");
-        let history = History::open(temp.path());
-        history
-            .record(&record("BBB1", ChangeVerb::Write, None))
-            .expect("records");
-        let ids = history.records().expect("reads").into_iter().map(|r| r.id);
-        assert_eq!(ids.collect::<Vec<_>>(), ["AAA1", "BBB1"]);
-        assert_eq!(history.broken_lines().expect("reads"), 0);
+        assert!(!history.versions_path().exists());
     }
 
     #[test]

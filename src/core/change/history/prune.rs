@@ -1,17 +1,15 @@
 //! Pruning: removes changes that are too old or too many, and the versions that only they need.
 //!
-//! The remaining changes can be undone, redone and restored as before. The new pack is written
-//! beside the old ones, then the journal is replaced in one step, then unused files are removed.
-//! So after a crash at any point either the old or the new journal exists, and every version that
-//! it refers to.
+//! The remaining changes can be undone, redone and restored as before. The journal is replaced in one
+//! step, then the versions. So after a crash at any point either the old or the new journal exists,
+//! and every version that it refers to.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::health::{SoundEntries, size_of};
+use super::health::size_of;
 use super::journal::{Line, Summary, first_line};
-use super::versions::{Header, Key, MAGIC, Packs, encode, key, pack_path, place_after};
+use super::versions::StoredVersion;
 use super::{ChangeVerb, History, Record};
 use crate::core::disk::foreign::{LARGEST_WHOLE, read_capped};
 use crate::core::disk::private;
@@ -54,7 +52,7 @@ pub struct Pruned {
 impl History {
     /// Removes changes from the history, and the versions that no other change needs. A change
     /// stays if a remaining one undid or redid it; tombstones and the versions of unfinished
-    /// changes stay too. Versions in plain files are moved into a pack.
+    /// changes stay too.
     pub fn prune(&self, what: &PruneOptions, run: RunMode) -> Result<Pruned> {
         if !self.dir.exists() {
             return Ok(Pruned::default());
@@ -63,47 +61,37 @@ impl History {
         let _journal = self.lock_own("journal")?;
         let _versions = self.lock_own("versions")?;
         self.check_schema()?;
-        let mut packs = self.packs();
-        packs.refresh(&self.dir)?;
-        packs.check_format()?;
-        let journal = Journal::read(self)?;
-        let mut keeper = RetentionPlan::new(self, &packs, &journal)?;
+        let inventory = Inventory {
+            journal: Journal::read(self)?,
+            versions: self.stored_versions()?,
+            named: self.named_elsewhere()?,
+        };
         let bytes_before = size_of(&self.dir);
-        let old = keeper.old_bytes();
+        let old = size_of(&self.journal_path()) + size_of(&self.versions_path());
         // Locks and intents stay as they are.
         let other = bytes_before.saturating_sub(old);
-        let plan = keeper.plan(what, other)?;
+        let plan = inventory.plan(what, other)?;
         let pruned = Pruned {
-            changes: journal.records.len() - plan.kept.len(),
+            changes: inventory.journal.records.len() - plan.kept.len(),
             kept: plan.kept.len(),
-            versions: keeper.versions() - plan.pieces.len(),
+            versions: inventory.versions.len() - plan.versions.len(),
             bytes_before,
             bytes_after: plan.bytes + other,
         };
         if run == RunMode::Dry || (pruned.changes == 0 && plan.bytes == old) {
             return Ok(pruned);
         }
-        self.step("pruning").map_err(|e| Error::io(&self.dir, e))?;
-        let pack = keeper.pack(&plan)?;
-        if pack.len() > MAGIC.len() {
-            let folder = self.folder("versions")?;
-            let path = pack_path(&folder, packs.next_number());
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            private::write_whole(&folder, &name, &pack)?;
-        }
-        self.step("packed").map_err(|e| Error::io(&self.dir, e))?;
-        private::write_whole(&self.dir, "journal.jsonl", &journal.without(&plan.kept)?)?;
-        self.step("journal replaced")
-            .map_err(|e| Error::io(&self.dir, e))?;
-        remove(packs.paths())?;
-        remove(keeper.spent.iter().map(PathBuf::as_path))?;
-        remove_empty(&self.dir.join("blobs"));
-        self.step("pruned").map_err(|e| Error::io(&self.dir, e))?;
-        packs.forget();
+        let step = |what: &str| self.step(what).map_err(|e| Error::io(&self.dir, e));
+        step("pruning")?;
+        let journal = inventory.journal.without(&plan.kept)?;
+        private::write_whole(&self.dir, "journal.jsonl", &journal)?;
+        step("journal replaced")?;
+        self.replace_versions(&plan.versions)?;
+        step("pruned")?;
         Ok(pruned)
     }
 
-    /// The versions that unfinished changes need: every hash in a JSON file of the history.
+    /// The versions that unfinished changes and the review need: every hash in a JSON file of the history.
     fn named_elsewhere(&self) -> Result<HashSet<Revision>> {
         let mut named = HashSet::new();
         for entry in walkdir::WalkDir::new(&self.dir) {
@@ -209,125 +197,26 @@ impl Journal {
     }
 }
 
-/// Where the bytes of a version come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    /// An entry of a pack, copied unchanged.
-    Entry(usize),
-    /// A plain file, encoded for the pack.
-    Blob,
-    /// Either, encoded without a base because its base is not kept.
-    Whole,
-}
-
 /// What is kept, and its size.
 struct Plan {
+    /// The indexes of the changes.
     kept: HashSet<usize>,
-    pieces: Vec<(Revision, Source)>,
-    /// The size of the journal and the pack in bytes.
+    versions: Vec<StoredVersion>,
+    /// The size of the journal and the versions in bytes.
     bytes: u64,
 }
 
-type Encoded = (Header, Vec<u8>);
-
-/// Decides which versions are kept.
-struct RetentionPlan<'a> {
-    history: &'a History,
-    packs: &'a Packs,
-    journal: &'a Journal,
-    sound: SoundEntries<'a>,
-    /// The versions that unfinished changes need.
+/// What there is to keep.
+struct Inventory {
+    journal: Journal,
+    versions: Vec<StoredVersion>,
+    /// The versions that unfinished changes and the review need.
     named: HashSet<Revision>,
-    /// Every version that is a sound plain file and in no pack, in the order of encoding.
-    blobs: Vec<Revision>,
-    encoded: HashMap<Key, Encoded>,
-    /// Versions that were encoded without a base.
-    whole: HashMap<Revision, Encoded>,
-    /// Files that are not needed once the new pack exists.
-    spent: Vec<PathBuf>,
 }
 
-impl<'a> RetentionPlan<'a> {
-    fn new(history: &'a History, packs: &'a Packs, journal: &'a Journal) -> Result<Self> {
-        let mut keeper = Self {
-            history,
-            packs,
-            journal,
-            sound: SoundEntries::new(packs),
-            named: history.named_elsewhere()?,
-            blobs: Vec::new(),
-            encoded: HashMap::new(),
-            whole: HashMap::new(),
-            spent: Vec::new(),
-        };
-        keeper.encode_blobs()?;
-        Ok(keeper)
-    }
-
-    /// Encodes the versions in plain files, each as a difference from the previous one.
-    fn encode_blobs(&mut self) -> Result<()> {
-        let mut there = blobs(&self.history.dir.join("blobs"));
-        let journal = self.journal;
-        let files = journal.records.iter().flat_map(|(record, _)| &record.files);
-        let mut wanted: Vec<(Revision, Option<Revision>)> = Vec::new();
-        let mut last: HashMap<(&Path, &str), Revision> = HashMap::new();
-        for file in files {
-            let place = (file.root.as_path(), file.path.as_str());
-            for revision in [file.before, file.after].into_iter().flatten() {
-                wanted.push((revision, last.insert(place, revision)));
-            }
-        }
-        wanted.extend(self.named.iter().map(|named| (*named, None)));
-        for (revision, base) in wanted {
-            let Some(path) = there.remove(&revision) else {
-                continue;
-            };
-            if self.sound.has(&key(&revision)) {
-                self.spent.push(path);
-                continue;
-            }
-            // A damaged file stays where it is, so that it can still be repaired.
-            let Ok(Some(bytes)) = self.history.blob(&revision) else {
-                continue;
-            };
-            let encoded = self.encode_after(&bytes, base)?;
-            self.encoded.insert(key(&revision), encoded);
-            self.blobs.push(revision);
-            self.spent.push(path);
-        }
-        // No change refers to the remaining files.
-        self.spent.extend(there.into_values());
-        Ok(())
-    }
-
-    fn encode_after(&self, bytes: &[u8], base: Option<Revision>) -> Result<Encoded> {
-        let header = |key: &Key| Some(self.encoded.get(key)?.0);
-        let place = base.and_then(|base| place_after(&base, header));
-        let base = place.and_then(|place| {
-            let bytes = self.history.blob(&place.base).ok()??;
-            Some((place, bytes))
-        });
-        let base = base.as_ref().map(|(place, base)| (*place, base.as_slice()));
-        encode(bytes, base).map_err(|e| Error::io(self.history.pack_folder(), e))
-    }
-
-    /// The number of versions.
-    fn versions(&self) -> usize {
-        self.packs.revisions().count() + self.blobs.len()
-    }
-
-    /// The size of the files that the new pack and journal replace.
-    fn old_bytes(&self) -> u64 {
-        let spent = self.spent.iter().map(PathBuf::as_path);
-        let own = [self.journal.path.as_path()];
-        let files = self.packs.paths().chain(spent).chain(own);
-        files
-            .filter_map(|path| Some(fs::metadata(path).ok()?.len()))
-            .sum()
-    }
-
+impl Inventory {
     /// Plans to keep as much as the options allow, beside `other` bytes that always stay.
-    fn plan(&mut self, what: &PruneOptions, other: u64) -> Result<Plan> {
+    fn plan(&self, what: &PruneOptions, other: u64) -> Result<Plan> {
         let plan = self.plan_from(0, what.before)?;
         let most = what.most_bytes.map(|most| most.saturating_sub(other));
         let Some(most) = most.filter(|most| plan.bytes > *most) else {
@@ -348,128 +237,24 @@ impl<'a> RetentionPlan<'a> {
         Ok(best)
     }
 
-    fn plan_from(&mut self, limit: usize, time: Option<i64>) -> Result<Plan> {
-        let journal = self.journal;
-        let kept = journal.kept(limit, time);
+    /// Plans to remove the first `limit` changes and those made before `time`.
+    fn plan_from(&self, limit: usize, time: Option<i64>) -> Result<Plan> {
+        let kept = self.journal.kept(limit, time);
+        let records = kept.iter().map(|at| &self.journal.records[*at].0);
         let mut needed = self.named.clone();
-        needed.extend(
-            kept.iter()
-                .flat_map(|at| journal.records[*at].0.revisions()),
-        );
-        let keys: HashSet<Key> = needed.iter().map(key).collect();
-        let mut plan = Plan {
-            bytes: journal.without(&kept)?.len() as u64,
-            pieces: Vec::new(),
+        needed.extend(records.flat_map(Record::revisions));
+        let versions = self.versions.iter();
+        let versions: Vec<StoredVersion> = versions
+            .filter(|version| needed.contains(&version.revision()))
+            .copied()
+            .collect();
+        let journal = self.journal.without(&kept)?.len() as u64;
+        let stored: u64 = versions.iter().map(StoredVersion::length).sum();
+        Ok(Plan {
             kept,
-        };
-        let in_packs: Vec<Revision> = self.packs.revisions().collect();
-        for revision in in_packs.iter().filter(|revision| needed.contains(revision)) {
-            let sound = self.sound.entry(&key(revision));
-            // A damaged version is copied unchanged, so that it is still reported.
-            let at = sound.or_else(|| self.packs.entries_of(&key(revision)).next());
-            let Some(at) = at else { continue };
-            let base = self.packs.entry(at).header.base;
-            let has_base = base.is_none_or(|base| keys.contains(&base) && self.sound.has(&base));
-            let source = if has_base || sound.is_none() {
-                Source::Entry(at)
-            } else {
-                Source::Whole
-            };
-            plan.bytes += self.length(revision, source)?;
-            plan.pieces.push((*revision, source));
-        }
-        let blobs = self.blobs.clone();
-        for revision in blobs.iter().filter(|revision| needed.contains(revision)) {
-            let base = self.encoded[&key(revision)].0.base;
-            let source = if base.is_none_or(|base| keys.contains(&base)) {
-                Source::Blob
-            } else {
-                Source::Whole
-            };
-            plan.bytes += self.length(revision, source)?;
-            plan.pieces.push((*revision, source));
-        }
-        if !plan.pieces.is_empty() {
-            plan.bytes += MAGIC.len() as u64;
-        }
-        Ok(plan)
-    }
-
-    fn length(&mut self, revision: &Revision, source: Source) -> Result<u64> {
-        Ok(match source {
-            Source::Entry(at) => self.packs.entry(at).header.length(),
-            Source::Blob => self.encoded[&key(revision)].0.length(),
-            Source::Whole => {
-                if !self.whole.contains_key(revision) {
-                    let whole = self.encode_whole(revision)?;
-                    self.whole.insert(*revision, whole);
-                }
-                self.whole[revision].0.length()
-            }
+            versions,
+            bytes: journal + stored,
         })
-    }
-
-    fn encode_whole(&self, revision: &Revision) -> Result<Encoded> {
-        let bytes = if self.encoded.contains_key(&key(revision)) {
-            self.history.blob(revision)?
-        } else {
-            self.packs.bytes(revision)
-        };
-        let gone = || Error::not_found(format!("version {revision}"));
-        let bytes = bytes.ok_or_else(gone)?;
-        encode(&bytes, None).map_err(|e| Error::io(self.history.pack_folder(), e))
-    }
-
-    /// The content of the new pack.
-    fn pack(&self, plan: &Plan) -> Result<Vec<u8>> {
-        let mut pack = MAGIC.to_vec();
-        for (revision, source) in &plan.pieces {
-            match source {
-                Source::Entry(at) => {
-                    let copied = self.packs.copy(*at);
-                    pack.extend(copied.map_err(|e| Error::io(self.packs.path_of(*at), e))?);
-                }
-                Source::Blob => extend(&mut pack, &self.encoded[&key(revision)]),
-                Source::Whole => extend(&mut pack, &self.whole[revision]),
-            }
-        }
-        Ok(pack)
-    }
-}
-
-fn extend(pack: &mut Vec<u8>, (header, stored): &Encoded) {
-    pack.extend(header.encode());
-    pack.extend(stored);
-}
-
-/// The versions in plain files, with their paths.
-fn blobs(folder: &Path) -> HashMap<Revision, PathBuf> {
-    let files = walkdir::WalkDir::new(folder).min_depth(2).max_depth(2);
-    let files = files.into_iter().flatten();
-    files
-        .filter_map(|file| {
-            let name = file.file_name().to_str()?;
-            let start = file.path().parent()?.file_name()?.to_str()?;
-            let revision = format!("{start}{name}").parse().ok()?;
-            Some((revision, file.into_path()))
-        })
-        .collect()
-}
-
-fn remove<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<()> {
-    for path in paths {
-        fs::remove_file(path).map_err(|e| Error::io(path, e))?;
-    }
-    Ok(())
-}
-
-/// Removes a folder and its subfolders if they are empty.
-fn remove_empty(folder: &Path) {
-    let folders = walkdir::WalkDir::new(folder).contents_first(true);
-    let folders = folders.into_iter().flatten();
-    for folder in folders.filter(|entry| entry.file_type().is_dir()) {
-        // Fails for a folder that is not empty.
-        drop(fs::remove_dir(folder.path()));
     }
 }
 

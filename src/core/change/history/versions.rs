@@ -1,153 +1,333 @@
 //! Every version of every file that a change touched, found by its revision.
 //!
-//! Versions are stored compressed in packs, most of them as a difference from the previous one.
-//! Old histories store each version as a plain file in `blobs/`; those are read as well.
+//! All of them are in `versions.bin`. The first look at a store keeps thousands of versions; with
+//! a file for each, flushing them takes a hundred times as long. An entry is a header and the
+//! compressed version:
+//!
+//! | bytes | content |
+//! |---|---|
+//! | 4 | `TOMV` |
+//! | 32 | the revision, which is the hash of the version |
+//! | 4 | the length of the version |
+//! | 4 | the length of the compressed version |
+//! | 4 | a checksum of the 44 bytes before it |
+//!
+//! Numbers are little-endian. Entries are only added, until pruning replaces the file. Reading
+//! needs no lock: an entry that is not complete yet is ignored. After a header that cannot be read,
+//! reading continues at the next sound one, so damage costs only the versions that it hit.
 
-mod chain;
-mod delta;
-mod pack;
-mod packs;
-
-use std::path::{Path, PathBuf};
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::PathBuf;
 use std::sync::{MutexGuard, PoisonError};
 
-pub(super) use chain::{encode, place_after};
-pub(super) use pack::{Header, Key, MAGIC, key};
-pub(super) use packs::Packs;
+use memchr::memmem;
 
 use super::History;
-use crate::core::disk::foreign::{LARGEST_WHOLE, read_capped};
+use super::position::FilePosition;
+use crate::core::disk::foreign::{LARGEST_LOG, open_capped};
+use crate::core::disk::private;
 use crate::core::disk::revision::Revision;
 use crate::core::{Error, Result};
-use packs::Lookup;
 
-impl History {
-    /// Stores a version of a file and flushes it, unless it is already stored.
-    pub(in crate::core) fn keep(&self, bytes: &[u8]) -> Result<Revision> {
-        self.keep_after(bytes, None)
+/// How much of the file is read at once while headers are looked for.
+const WINDOW: usize = 1 << 16;
+
+/// The largest version that a header may announce; a memory is much smaller.
+const LARGEST: u32 = 1 << 30;
+
+/// The compression level.
+const LEVEL: i32 = 9;
+
+/// The start of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Header {
+    revision: Revision,
+    /// The length of the version.
+    size: u32,
+    /// The length of the compressed version.
+    stored: u32,
+}
+
+impl Header {
+    const MARK: &[u8; 4] = b"TOMV";
+
+    /// The length of a header in bytes.
+    const LENGTH: usize = 48;
+
+    fn encode(&self) -> Vec<u8> {
+        let mut out = Self::MARK.to_vec();
+        out.extend(self.revision.as_bytes());
+        out.extend(self.size.to_le_bytes());
+        out.extend(self.stored.to_le_bytes());
+        out.extend(checksum(&out));
+        out
     }
 
-    /// Stores a version of a file as a difference from `base`, an earlier version, and flushes it.
-    pub(in crate::core) fn keep_after(
-        &self,
-        bytes: &[u8],
-        base: Option<&Revision>,
-    ) -> Result<Revision> {
-        self.keep_all(&[(bytes, base)])?;
+    /// The header at the start of `bytes`; `None` if there is no sound one.
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (checked, rest) = bytes.split_at_checked(Self::LENGTH - 4)?;
+        if !rest.starts_with(&checksum(checked)) {
+            return None;
+        }
+        let (revision, lengths) = checked.strip_prefix(Self::MARK)?.split_first_chunk()?;
+        let (size, stored) = lengths.split_first_chunk()?;
+        let header = Self {
+            revision: Revision::from_bytes(*revision),
+            size: u32::from_le_bytes(*size),
+            stored: u32::from_le_bytes(stored.try_into().ok()?),
+        };
+        (header.size <= LARGEST).then_some(header)
+    }
+}
+
+/// A short checksum of a header; the revision is that of the version.
+fn checksum(bytes: &[u8]) -> [u8; 4] {
+    let [a, b, c, d, ..] = *blake3::hash(bytes).as_bytes();
+    [a, b, c, d]
+}
+
+/// An entry of the file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StoredVersion {
+    header: Header,
+    /// Where the entry starts.
+    at: u64,
+}
+
+impl StoredVersion {
+    pub(super) fn revision(&self) -> Revision {
+        self.header.revision
+    }
+
+    /// The length of the entry in bytes.
+    pub(super) fn length(&self) -> u64 {
+        Header::LENGTH as u64 + u64::from(self.header.stored)
+    }
+
+    /// The version; `None` if it is damaged, or its header is, by which others find it.
+    fn read(&self, file: &File) -> Option<Vec<u8>> {
+        let entry = read_at(file, self.at, self.length()).ok()?;
+        let (header, stored) = entry.split_at(Header::LENGTH);
+        if Header::decode(header) != Some(self.header) {
+            return None;
+        }
+        let size = usize::try_from(self.header.size).ok()?;
+        let bytes = zstd::bulk::decompress(stored, size).ok()?;
+        (Revision::of(&bytes) == self.header.revision).then_some(bytes)
+    }
+}
+
+/// Where the versions are, as far as the file was read.
+#[derive(Debug, Default)]
+pub(super) struct VersionTable {
+    /// The last entry of each version. One that was found damaged may have been stored again.
+    entries: HashMap<Revision, StoredVersion>,
+    /// The end of the last entry.
+    end: FilePosition,
+    /// The offset up to which this process has flushed the file.
+    flushed: u64,
+}
+
+impl VersionTable {
+    /// Reads the headers that this or another process has added since.
+    fn refresh(&mut self, file: &File) -> io::Result<()> {
+        if !self.end.is_in(file)? {
+            *self = Self::default();
+        }
+        let length = file.metadata()?.len();
+        let (mut at, mut end) = (self.end.offset, self.end.offset);
+        let mut reader = BufReader::with_capacity(WINDOW, file);
+        reader.seek(SeekFrom::Start(at))?;
+        while at + Header::LENGTH as u64 <= length {
+            let mut bytes = [0; Header::LENGTH];
+            reader.read_exact(&mut bytes)?;
+            if let Some(header) = Header::decode(&bytes) {
+                let entry = StoredVersion { header, at };
+                if at + entry.length() > length {
+                    // Its writer died while writing it, or is still writing.
+                    break;
+                }
+                self.entries.insert(header.revision, entry);
+                at += entry.length();
+                end = at;
+                reader.seek_relative(i64::from(header.stored))?;
+            } else {
+                let Some(next) = next_header(file, at + 1, length)? else {
+                    break;
+                };
+                at = next;
+                reader.seek(SeekFrom::Start(at))?;
+            }
+        }
+        self.end = FilePosition::at(file, end)?;
+        Ok(())
+    }
+
+    /// Adds encoded entries and flushes them, and what other processes added, because these may
+    /// have died before flushing it. An incomplete entry at the end, left by a process that died,
+    /// is cut off. The caller holds the lock and has called [`Self::refresh`].
+    fn append(&mut self, mut file: &File, entries: &[u8]) -> io::Result<()> {
+        let end = self.end.offset;
+        if entries.is_empty() && self.flushed == end {
+            return Ok(());
+        }
+        let mut write = || {
+            file.set_len(end)?;
+            file.seek(SeekFrom::Start(end))?;
+            file.write_all(entries)?;
+            file.sync_all()
+        };
+        if let Err(error) = write() {
+            // Remove the incomplete entry; the error to report is `error`.
+            drop(file.set_len(end));
+            return Err(error);
+        }
+        self.refresh(file)?;
+        self.flushed = self.end.offset;
+        Ok(())
+    }
+}
+
+impl History {
+    /// Stores a version of a file and flushes it.
+    pub(in crate::core) fn keep(&self, bytes: &[u8]) -> Result<Revision> {
+        self.keep_all(&[bytes])?;
         Ok(Revision::of(bytes))
     }
 
-    /// Stores versions, each with the previous version if known, and flushes them together. A
-    /// previous version may be part of the same call.
+    /// Stores versions of files and flushes them together.
     ///
     /// A version that is already stored is read back. If that does not return the same bytes, it is
-    /// stored again, which also repairs the versions that depend on it.
-    pub(in crate::core) fn keep_all(
-        &self,
-        versions: &[(&[u8], Option<&Revision>)],
-    ) -> Result<Vec<Revision>> {
+    /// stored again, which repairs it.
+    pub(in crate::core) fn keep_all(&self, versions: &[&[u8]]) -> Result<()> {
         self.check_schema()?;
         let _lock = self.lock_own("versions")?;
-        let mut packs = self.packs();
-        packs.refresh(&self.dir)?;
-        let mut kept = Vec::with_capacity(versions.len());
-        for (bytes, base) in versions {
-            let revision = Revision::of(bytes);
-            self.prepare(&mut packs, (bytes, revision), *base)?;
-            packs.set_recent(revision, bytes);
-            kept.push(revision);
-        }
-        packs.append(&self.dir)?;
-        Ok(kept)
-    }
-
-    /// Encodes a version to be added, unless it is stored and sound.
-    fn prepare(
-        &self,
-        packs: &mut Packs,
-        (bytes, revision): (&[u8], Revision),
-        base: Option<&Revision>,
-    ) -> Result<()> {
-        if packs.is_pending(&revision) {
-            return Ok(());
-        }
-        let base = match packs.read(&revision) {
-            Lookup::Bytes(_) => return Ok(()),
-            Lookup::Absent if self.blob(&revision).is_ok_and(|blob| blob.is_some()) => {
-                return Ok(());
+        let path = self.versions_path();
+        self.open_versions()?;
+        let mut table = self.version_table();
+        let mut keep = || {
+            let file = private::open_write(&path)?;
+            let is_new = file.metadata()?.len() == 0;
+            table.refresh(&file)?;
+            let (mut new, mut seen) = (Vec::new(), HashSet::new());
+            for bytes in versions {
+                let revision = Revision::of(bytes);
+                let is_stored = || table.entries.get(&revision)?.read(&file);
+                if seen.insert(revision) && is_stored().is_none() {
+                    new.extend(encode(revision, bytes)?);
+                }
             }
-            Lookup::Absent => base.copied().or_else(|| packs.resembling(bytes)),
-            // A repaired version is stored whole, because its old base may depend on it.
-            Lookup::Damaged(_) => None,
+            table.append(&file, &new)?;
+            if is_new {
+                private::flush_dir(&self.dir)?;
+            }
+            Ok(())
         };
-        let prepared = packs.prepare(bytes, base.as_ref());
-        prepared.map_err(|e| Error::io(self.dir.join(packs::FOLDER), e))
+        keep().map_err(|e| Error::io(&path, e))
     }
 
     /// A version of a file, checked against its hash.
     pub fn version(&self, revision: &Revision) -> Result<Vec<u8>> {
-        let mut packs = self.packs();
-        packs.refresh(&self.dir)?;
-        let mut found = packs.read(revision);
-        if matches!(found, Lookup::Damaged(_)) {
-            // Another process may have replaced the packs since they were read.
-            packs.forget();
-            packs.refresh(&self.dir)?;
-            found = packs.read(revision);
-        }
-        let damaged = match found {
-            Lookup::Bytes(bytes) => return Ok(bytes),
-            Lookup::Absent => None,
-            Lookup::Damaged(path) => Some(path),
-        };
-        match (self.blob(revision), damaged) {
-            (Ok(Some(bytes)), _) => Ok(bytes),
-            (_, Some(path)) => Err(damage(path, revision, "is damaged")),
-            (Err(e), None) => Err(e),
-            (Ok(None), None) => {
-                let folder = self.dir.join(packs::FOLDER);
-                Err(damage(folder, revision, "is missing"))
+        let path = self.versions_path();
+        let mut table = self.version_table();
+        let mut state = "is missing";
+        if let Some(file) = self.open_versions()? {
+            table.refresh(&file).map_err(|e| Error::io(&path, e))?;
+            if let Some(entry) = table.entries.get(revision) {
+                if let Some(bytes) = entry.read(&file) {
+                    return Ok(bytes);
+                }
+                state = "is damaged";
             }
         }
+        Err(Error::Damaged {
+            path,
+            revision: *revision,
+            state,
+        })
     }
 
-    pub(super) fn packs(&self) -> MutexGuard<'_, Packs> {
-        // The packs are only a cache of the files, so a poisoned lock is safe to use.
-        self.packs.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Every stored version, oldest first.
+    pub(super) fn stored_versions(&self) -> Result<Vec<StoredVersion>> {
+        let Some(file) = self.open_versions()? else {
+            return Ok(Vec::new());
+        };
+        let mut table = self.version_table();
+        let refreshed = table.refresh(&file);
+        refreshed.map_err(|e| Error::io(self.versions_path(), e))?;
+        let mut stored: Vec<StoredVersion> = table.entries.values().copied().collect();
+        stored.sort_by_key(|entry| entry.at);
+        Ok(stored)
     }
 
-    /// A version stored as a plain file; `None` if there is none.
-    pub(super) fn blob(&self, revision: &Revision) -> Result<Option<Vec<u8>>> {
-        let path = self.blob_path(revision);
-        match read_capped(&path, LARGEST_WHOLE) {
-            Ok(bytes) if Revision::of(&bytes) == *revision => Ok(Some(bytes)),
-            Ok(_) => Err(damage(path, revision, "is damaged")),
+    /// Replaces the file by one with only these of the stored versions. Damaged ones are copied
+    /// unchanged, so that they are still reported. The caller holds the lock.
+    pub(super) fn replace_versions(&self, kept: &[StoredVersion]) -> Result<()> {
+        let Some(old) = self.open_versions()? else {
+            return Ok(());
+        };
+        let path = self.versions_path();
+        let replaced = private::replace(&path, |new| {
+            kept.iter()
+                .try_for_each(|entry| new.write_all(&read_at(&old, entry.at, entry.length())?))
+        });
+        replaced.map_err(|e| Error::io(&path, e))
+    }
+
+    /// The file for reading; `None` if there is none yet.
+    fn open_versions(&self) -> Result<Option<File>> {
+        match open_capped(&self.versions_path(), LARGEST_LOG) {
+            Ok(file) => Ok(Some(file)),
             Err(Error::NotFound { .. }) => Ok(None),
             Err(e) => Err(e),
         }
     }
 
-    pub(super) fn blob_path(&self, revision: &Revision) -> PathBuf {
-        let name = revision.to_string();
-        self.dir.join("blobs").join(&name[..2]).join(&name[2..])
+    pub(super) fn versions_path(&self) -> PathBuf {
+        self.dir.join("versions.bin")
     }
 
-    pub(super) fn pack_folder(&self) -> PathBuf {
-        self.dir.join(packs::FOLDER)
+    fn version_table(&self) -> MutexGuard<'_, VersionTable> {
+        // The table is only a cache of the file, so a poisoned lock is safe to use.
+        self.versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The path of a pack in the folder of packs.
-pub(super) fn pack_path(folder: &Path, number: u32) -> PathBuf {
-    packs::pack_path(folder, number)
+/// The entry of a version.
+fn encode(revision: Revision, bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let too_large = |_| io::Error::from(io::ErrorKind::FileTooLarge);
+    let stored = zstd::bulk::compress(bytes, LEVEL)?;
+    let header = Header {
+        revision,
+        size: u32::try_from(bytes.len()).map_err(too_large)?,
+        stored: u32::try_from(stored.len()).map_err(too_large)?,
+    };
+    Ok([header.encode(), stored].concat())
 }
 
-fn damage(path: PathBuf, revision: &Revision, state: &'static str) -> Error {
-    Error::Damaged {
-        path,
-        revision: *revision,
-        state,
+/// Where the next sound header starts in a file of this length.
+fn next_header(file: &File, from: u64, length: u64) -> io::Result<Option<u64>> {
+    let mut at = from;
+    while at + Header::LENGTH as u64 <= length {
+        let bytes = read_at(file, at, (length - at).min(WINDOW as u64))?;
+        let mut marks = memmem::find_iter(&bytes, Header::MARK);
+        if let Some(found) = marks.find(|mark| Header::decode(&bytes[*mark..]).is_some()) {
+            return Ok(Some(at + found as u64));
+        }
+        // A header may start at the end of these bytes.
+        at += (bytes.len() - Header::LENGTH + 1) as u64;
     }
+    Ok(None)
+}
+
+/// Reads `count` bytes of a file from `at` on.
+fn read_at(mut file: &File, at: u64, count: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(count).map_err(io::Error::other)?];
+    file.seek(SeekFrom::Start(at))?;
+    file.read_exact(&mut bytes)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -195,7 +195,7 @@ fn accepted_file(
             .into_iter()
             .map(|one| (one, new_lines.as_slice()));
         let text = diff::apply(&old_lines, with);
-        (Some(history.keep_after(&text, before.as_ref())?), text)
+        (Some(history.keep(&text)?), text)
     };
     let (added, removed) = diff::counts(&old, &new);
     Ok(FileChange {

@@ -291,10 +291,7 @@ impl Observer<'_> {
                     Some((*path, bytes, seen))
                 })
                 .collect();
-            let versions: Vec<(&[u8], Option<&Revision>)> = read
-                .iter()
-                .map(|(_, bytes, _)| (bytes.as_slice(), None))
-                .collect();
+            let versions: Vec<&[u8]> = read.iter().map(|(_, bytes, _)| bytes.as_slice()).collect();
             self.history.keep_all(&versions)?;
             let seen = read.into_iter().map(|(path, _, seen)| (path.clone(), seen));
             state.files.extend(seen);
@@ -380,9 +377,9 @@ impl Observer<'_> {
 
     /// Stores the new versions and builds a record for each difference.
     fn records(&self, differences: Vec<Difference>) -> Result<Vec<Record>> {
-        let new: Vec<(&[u8], Option<&Revision>)> = differences
+        let new: Vec<&[u8]> = differences
             .iter()
-            .filter_map(|one| Some((one.after.as_ref()?.0.as_slice(), one.before.as_ref())))
+            .filter_map(|one| Some(one.after.as_ref()?.0.as_slice()))
             .collect();
         self.history.keep_all(&new)?;
         let (pairs, rest) = self.renamings(differences);

@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::state::{EndedWait, SeenFile, State, Waiting};
-use crate::core::change::history::{History, JournalPosition, Record};
+use crate::core::change::history::{FilePosition, History, Record};
 use crate::core::disk::parallel::cores;
 use crate::core::disk::sandbox::{FolderStamp, Root, StampCheck};
 use crate::core::disk::{foreign, private};
@@ -43,7 +43,7 @@ pub(super) type Listed = (String, (u64, i64));
 struct Head {
     schema: u32,
     root: PathBuf,
-    position: JournalPosition,
+    position: FilePosition,
     /// How many files wait.
     count: usize,
     /// The folders that were searched for files; empty if they are not known.
@@ -63,7 +63,7 @@ pub(super) struct Missing {
     /// Those of the state's store.
     pub(super) records: Vec<Record>,
     /// The position after them.
-    pub(super) position: JournalPosition,
+    pub(super) position: FilePosition,
     /// Whether the state should be saved again.
     pub(super) is_behind: bool,
 }

@@ -16,7 +16,7 @@ use super::proposal::{is_proposal, proposal_count};
 use super::saved::{self, SavedState};
 use crate::core::Result;
 use crate::core::change::history::{
-    Author, ChangeVerb, FileChange, History, JournalPosition, Origin, Record,
+    Author, ChangeVerb, FileChange, FilePosition, History, Origin, Record,
 };
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::{FolderStamp, Root};
@@ -27,7 +27,7 @@ use crate::core::text::diff;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct State {
     /// How much of the journal is part of it.
-    pub(super) position: JournalPosition,
+    pub(super) position: FilePosition,
     /// The folders in which the files were found; empty if they are not known.
     pub(super) folders: Vec<FolderStamp>,
     /// Every file as it was last seen.
@@ -114,7 +114,7 @@ pub struct Note {
 impl State {
     /// A store without files, as of now in the journal.
     pub(super) fn empty(history: &History) -> Result<Self> {
-        let (_, position) = history.records_since(JournalPosition::default())?;
+        let (_, position) = history.records_since(FilePosition::default())?;
         Ok(Self {
             position,
             folders: Vec::new(),
@@ -323,7 +323,7 @@ impl State {
                 let [base, mine, theirs] =
                     [version(&before)?, version(&accepted)?, version(&after)?];
                 let merged = diff::merge_preferring_theirs(&base, &mine, &theirs);
-                Some(history.keep_after(&merged, Some(&accepted))?)
+                Some(history.keep(&merged)?)
             }
             // A new file that nobody accepted yet stays new.
             (None, Some(_), Some(_)) => None,

@@ -1,5 +1,7 @@
 //! Tests of what pruning removes and what it keeps.
 
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -141,7 +143,7 @@ fn the_oldest_changes_go_until_the_history_is_small_enough() {
     let pruned = history.prune(&nothing, RunMode::Real).expect("prunes");
     assert_eq!(pruned.kept, 0);
     assert_eq!(ids(&history), [""; 0]);
-    assert_eq!(size_of(&temp.path().join("versions")), 0);
+    assert_eq!(size_of(&history.versions_path()), 0);
     assert_eq!(history.undoable(&[Path::new("/r")]).expect("reads"), None);
 }
 
@@ -233,53 +235,30 @@ fn what_an_unfinished_change_needs_stays() {
 }
 
 #[test]
-fn versions_that_were_plain_files_are_packed_and_read_as_before() {
+fn a_damaged_version_is_still_told_after_pruning() {
     let temp = tempfile::tempdir().expect("a temporary directory");
     let history = filled(temp.path(), 20);
-    fs::remove_dir_all(temp.path().join("versions")).expect("removed");
-    let blob = |number: usize, bytes: &str| {
-        let path = history.blob_path(&Revision::of(text(number).as_bytes()));
-        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-        fs::write(path, bytes).expect("written");
-    };
-    (0..21).for_each(|number| blob(number, &text(number)));
-    is_whole(&History::open(temp.path()));
-    let before = size_of(&temp.path().join("blobs"));
-    // A damaged file stays as it is.
-    blob(7, "damaged");
-    let journal = fs::read(history.journal_path()).expect("reads");
-    let dry = history
-        .prune(&PruneOptions::default(), RunMode::Dry)
-        .expect("looks");
-    let pruned = history
-        .prune(&PruneOptions::default(), RunMode::Real)
-        .expect("prunes");
-    assert_eq!(dry, pruned);
-    assert_eq!((pruned.changes, pruned.kept), (0, 20));
-    assert_eq!(fs::read(history.journal_path()).expect("reads"), journal);
-    assert!(size_of(&temp.path().join("versions")) < before / 4);
-    assert_eq!(size_of(&temp.path().join("blobs")), 7);
-    for number in (0..21).filter(|number| *number != 7) {
-        let revision = Revision::of(text(number).as_bytes());
-        assert_eq!(
-            history.version(&revision).expect("reads"),
-            text(number).as_bytes()
-        );
-    }
-    let health = history.health().expect("looks");
-    assert_eq!(health.damaged.len(), 1);
-    assert!(
-        health.damaged[0]
-            .place
-            .starts_with(temp.path().join("blobs"))
-    );
-    // Storing the good bytes repairs it, and the next pruning removes the file.
-    history.keep(text(7).as_bytes()).expect("keeps");
-    is_whole(&history);
+    let damaged = text(12);
+    let path = history.versions_path();
+    let mut bytes = fs::read(&path).expect("reads");
+    let stored = history.stored_versions().expect("reads");
+    let at = stored.iter().take(13).map(StoredVersion::length);
+    let at = usize::try_from(at.sum::<u64>()).expect("small") - 1;
+    bytes[at] ^= 1;
+    fs::write(&path, bytes).expect("writes");
     history
-        .prune(&PruneOptions::default(), RunMode::Real)
+        .prune(&older_than(10), RunMode::Real)
         .expect("prunes");
-    assert!(!temp.path().join("blobs").exists());
+    let health = history.health().expect("looks");
+    let told: Vec<Revision> = health.damaged.iter().map(|one| one.revision).collect();
+    assert_eq!(told, [Revision::of(damaged.as_bytes())]);
+    assert_eq!(health.damaged[0].place, path);
+    // Storing the good bytes repairs it, and the next pruning removes the damaged ones.
+    history.keep(damaged.as_bytes()).expect("keeps");
+    is_whole(&history);
+    let again = history.prune(&older_than(10), RunMode::Real);
+    let again = again.expect("prunes");
+    assert!(again.bytes_after < again.bytes_before);
     is_whole(&history);
 }
 
@@ -306,13 +285,14 @@ fn a_process_that_dies_while_pruning_leaves_the_old_or_the_new_history() {
         after.prune(&older_than(6), RunMode::Real).expect("prunes");
         assert_eq!(ids(&after), old[6..]);
         is_whole(&after);
-        assert_eq!(after.packs().paths().count(), 1, "old packs are gone");
+        let gone = Revision::of(text(5).as_bytes());
+        assert!(after.version(&gone).is_err(), "unneeded versions are gone");
         if is_done {
             break;
         }
         stops.fetch_add(1, Ordering::SeqCst);
     }
-    assert!(stops.load(Ordering::SeqCst) >= 4);
+    assert!(stops.load(Ordering::SeqCst) >= 3);
 }
 
 #[test]

@@ -117,7 +117,7 @@ impl State {
         let version = |revision: &Revision| history.version(revision);
         let [base, mine, theirs] = [version(&base)?, version(&mine)?, version(&theirs)?];
         let merged = diff::merge_preferring_theirs(&base, &mine, &theirs);
-        Ok(Some(history.keep_after(&merged, before.accepted.as_ref())?))
+        Ok(Some(history.keep(&merged)?))
     }
 }
 
