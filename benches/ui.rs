@@ -1,7 +1,7 @@
 //! The terminal UI: a frame with 10,000 memories, a key press in a text of 10,000 lines, a key in
 //! the finder with 1 GB of logs, and the load while idle. Run: `cargo bench --bench ui`.
 //!
-//! A frame is the update and the drawing after a key, measured without a terminal. The key press
+//! A frame is the update and the drawing after a key or a worker's result, measured without a terminal. The key press
 //! is compared with ratatui-textarea, the usual text area of such programs, which has no
 //! highlighting. A key in the finder is measured until its results are drawn, with the
 //! program's own workers: until the first rows, until memories, conversations and, if those have
@@ -16,7 +16,7 @@ mod synthetic;
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,12 +26,14 @@ use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::layout::Size;
 use ratatui_textarea::TextArea;
 use tome::core::log::LogLocations;
 use tome::core::search::catalog::{LogCatalog, LogScope};
 use tome::core::search::index::{Corpus, Part};
 use tome::core::text::time::Moment;
-use tome::tui::measure::{HeadlessApp, HeadlessFinder};
+use tome::tui::measure::{HeadlessApp, HeadlessSetup};
+use tome::tui::{NamedStore, StoreSource};
 
 const MEMORIES: usize = 10_000;
 /// The length of a long line.
@@ -54,7 +56,10 @@ const TYPED: [&str; 9] = [
 ];
 
 const LINES: usize = 10_000;
-const SIZE: (u16, u16) = (120, 40);
+const SIZE: Size = Size {
+    width: 120,
+    height: 40,
+};
 const NONE: KeyModifiers = KeyModifiers::NONE;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -166,9 +171,43 @@ fn both((middle, high): &Both) -> String {
     format!("{} {}", ms(middle), ms(high))
 }
 
-fn frames(store: &Path) -> tome::core::Result<Both> {
-    let mut stage = HeadlessApp::open(store, SIZE)?;
-    stage.press(KeyCode::Char('z'), NONE)?;
+/// The app with one store and no logs.
+fn stage(store: &Path) -> std::io::Result<HeadlessApp> {
+    let named = NamedStore {
+        name: "store".to_owned(),
+        root: store.to_owned(),
+        layout: None,
+    };
+    let data = store.with_extension("data");
+    HeadlessApp::open(HeadlessSetup {
+        source: StoreSource::Named(vec![named]),
+        catalog: catalog(LogLocations::default(), data.join("cache")),
+        data: &data,
+        clock: now,
+        size: SIZE,
+    })
+}
+
+fn now() -> Moment {
+    Moment {
+        time: jiff::Timestamp::now(),
+        today: jiff::Zoned::now().date(),
+    }
+}
+
+fn catalog(locations: LogLocations, cache: PathBuf) -> LogCatalog {
+    LogCatalog {
+        locations,
+        kept: None,
+        cache,
+        timeline: tome::core::memory::config::TimelineSettings::default(),
+        scope: LogScope::All,
+    }
+}
+
+fn frames(store: &Path) -> std::io::Result<Both> {
+    let mut stage = stage(store)?;
+    stage.press(KeyCode::Char('z'))?;
     stage.take_frames();
     for round in 0..400 {
         let key = match round % 10 {
@@ -176,15 +215,15 @@ fn frames(store: &Path) -> tome::core::Result<Both> {
             9 => KeyCode::Char('s'),
             _ => KeyCode::Down,
         };
-        stage.press(key, NONE)?;
+        stage.press(key)?;
     }
     for letter in "fmemory 77".chars() {
-        stage.press(KeyCode::Char(letter), NONE)?;
+        stage.press(KeyCode::Char(letter))?;
     }
-    stage.press(KeyCode::Esc, NONE)?;
+    stage.press(KeyCode::Esc)?;
     for _ in 0..20 {
-        stage.press(KeyCode::Char('Z'), NONE)?;
-        stage.press(KeyCode::Char('z'), NONE)?;
+        stage.press(KeyCode::Char('Z'))?;
+        stage.press(KeyCode::Char('z'))?;
     }
     Ok(spread(stage.take_frames()))
 }
@@ -203,12 +242,12 @@ fn long_text() -> String {
     text
 }
 
-fn letters(store: &Path) -> tome::core::Result<Both> {
-    let mut stage = HeadlessApp::open(store, SIZE)?;
-    stage.press(KeyCode::Char('G'), NONE)?;
-    stage.press(KeyCode::Char('e'), NONE)?;
+fn letters(store: &Path) -> std::io::Result<Both> {
+    let mut stage = stage(store)?;
+    stage.press(KeyCode::Char('G'))?;
+    stage.press(KeyCode::Char('e'))?;
     for _ in 0..120 {
-        stage.press(KeyCode::PageDown, NONE)?;
+        stage.press(KeyCode::PageDown)?;
     }
     stage.take_frames();
     for n in 0..400 {
@@ -217,7 +256,7 @@ fn letters(store: &Path) -> tome::core::Result<Both> {
             30 => KeyCode::Char('`'),
             _ => KeyCode::Char('x'),
         };
-        stage.press(key, NONE)?;
+        stage.press(key)?;
     }
     Ok(spread(stage.take_frames()))
 }
@@ -226,8 +265,7 @@ fn peer_letters(text: &str) -> Both {
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let mut area = TextArea::new(lines);
     area.set_line_number_style(ratatui::style::Style::new());
-    let (width, height) = SIZE;
-    let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(SIZE.width, SIZE.height));
     let page = Event::Key(KeyEvent::new(KeyCode::PageDown, NONE));
     for _ in 0..120 {
         area.input(page.clone());
@@ -262,21 +300,18 @@ fn finder_keys(data: &Path) -> Result<FinderKeys, Box<dyn std::error::Error>> {
     let logs = synthetic::home(&std::env::temp_dir(), LOGS)?;
     let mut cache = logs.clone().into_os_string();
     cache.push("-ui-cache");
-    let catalog = LogCatalog {
-        locations: LogLocations::of_home(&logs),
-        kept: None,
-        cache: cache.into(),
-        timeline: tome::core::memory::config::TimelineSettings::default(),
-        scope: LogScope::All,
-    };
+    let catalog = catalog(LogLocations::of_home(&logs), cache.into());
     let corpus = catalog.corpus(&catalog.files(), &())?;
     let peer = peer_keys(&corpus);
     drop(corpus);
-    let now = || Moment {
-        time: jiff::Timestamp::now(),
-        today: jiff::Zoned::now().date(),
-    };
-    let mut finder = HeadlessFinder::open(catalog, data, now, SIZE)?;
+    let mut finder = HeadlessApp::open(HeadlessSetup {
+        source: StoreSource::Named(Vec::new()),
+        catalog,
+        data,
+        clock: now,
+        size: SIZE,
+    })?;
+    finder.press(KeyCode::Char('/'))?;
     let (mut first, mut words, mut complete) = (Vec::new(), Vec::new(), Vec::new());
     let mut typed = Vec::new();
     let mut slowest = Vec::new();
@@ -351,8 +386,8 @@ fn peer_keys(corpus: &Corpus) -> Both {
 /// Returns the processor time that the real program uses while idle.
 fn idle(home: &Path) -> Result<Duration, Box<dyn std::error::Error>> {
     let pty = native_pty_system().openpty(PtySize {
-        rows: SIZE.1,
-        cols: SIZE.0,
+        rows: SIZE.height,
+        cols: SIZE.width,
         pixel_width: 0,
         pixel_height: 0,
     })?;

@@ -194,16 +194,9 @@ impl Loop {
 
     fn perform(&mut self, effect: Effect) -> io::Result<Option<Exit>> {
         match effect {
-            Effect::Library(job) => self.workers.read(job),
-            Effect::Write(job) => self.workers.write(job),
-            Effect::Unsaved(job) => self.workers.keep(job),
-            Effect::Logs(job) => self.workers.refresh_logs(job),
-            Effect::Search(job) => self.workers.search(job),
             Effect::Transcript(job) => self.transcripts.push(job),
-            Effect::Why(job) => self.workers.explain(job),
-            Effect::Curate(job) => self.workers.curate(job),
-            Effect::Timeline(job) => self.workers.ask_timeline(job),
             Effect::Terminal(job) => return self.perform_here(job),
+            effect => self.workers.start_job(effect),
         }
         Ok(None)
     }

@@ -38,10 +38,7 @@ use unsaved::UnsavedWorker;
 use why::WhyWorker;
 use writer::{LockWait, Writer};
 
-use super::effect::{
-    CurateJob, LibraryJob, LogsJob, SearchJob, TimelineJob, TranscriptJob, UnsavedJob, WhyJob,
-    WriteJob,
-};
+use super::effect::{Effect, LibraryJob, LogsJob, TranscriptJob, UnsavedJob};
 use super::event::{Changes, Event, ReviewCounts};
 use super::{Clock, ContextSource, CurateSetup, StoreSource};
 use crate::core::change::Author;
@@ -211,43 +208,37 @@ impl Workers {
         })
     }
 
+    /// Gives the job of an effect to its worker. What is to be done at the terminal is the loop's.
+    pub(crate) fn start_job(&self, effect: Effect) {
+        match effect {
+            Effect::Library(job) => self.read(job),
+            Effect::Write(job) => {
+                self.unfinished.fetch_add(1, Ordering::Relaxed);
+                self.writer.send(writer::Message::Job(job));
+            }
+            Effect::Unsaved(job) => self.unsaved.send(job),
+            Effect::Logs(job) => self.logs.send(job),
+            Effect::Search(job) => {
+                self.newest.store(job.generation, Ordering::Relaxed);
+                self.search.send(search::Job::Find(job));
+            }
+            Effect::Transcript(job) => self.read_transcript(job),
+            Effect::Why(job) => self.why.send(why::Message::Job(job)),
+            Effect::Curate(job) => {
+                self.newest_check.store(job.generation, Ordering::Relaxed);
+                self.curate.send(curate::Message::Check(job));
+            }
+            Effect::Timeline(job) => self.timeline.send(timeline::Job::Asked(job)),
+            Effect::Terminal(_) => {}
+        }
+    }
+
     pub(crate) fn read(&self, job: LibraryJob) {
         self.library.send(library::Message::Job(job));
     }
 
-    pub(crate) fn write(&self, job: WriteJob) {
-        self.unfinished.fetch_add(1, Ordering::Relaxed);
-        self.writer.send(writer::Message::Job(job));
-    }
-
-    pub(crate) fn keep(&self, job: UnsavedJob) {
-        self.unsaved.send(job);
-    }
-
-    pub(crate) fn refresh_logs(&self, job: LogsJob) {
-        self.logs.send(job);
-    }
-
-    pub(crate) fn search(&self, job: SearchJob) {
-        self.newest.store(job.generation, Ordering::Relaxed);
-        self.search.send(search::Job::Find(job));
-    }
-
     pub(crate) fn read_transcript(&self, job: TranscriptJob) {
         self.transcripts.send(job);
-    }
-
-    pub(crate) fn explain(&self, job: WhyJob) {
-        self.why.send(why::Message::Job(job));
-    }
-
-    pub(crate) fn curate(&self, job: CurateJob) {
-        self.newest_check.store(job.generation, Ordering::Relaxed);
-        self.curate.send(curate::Message::Check(job));
-    }
-
-    pub(crate) fn ask_timeline(&self, job: TimelineJob) {
-        self.timeline.send(timeline::Job::Asked(job));
     }
 
     /// Stops the workers. Returns whether every requested change was made or refused.
