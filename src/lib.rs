@@ -151,10 +151,6 @@
 
 pub mod cli;
 pub mod core;
-#[cfg(test)]
-mod doubling;
-#[cfg(test)]
-mod fuzz;
 pub mod hook;
 pub mod mcp;
 pub mod setup;

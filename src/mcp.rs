@@ -134,9 +134,5 @@ pub fn serve(setup: ServerSetup) -> io::Result<()> {
     server::serve(setup)
 }
 
-/// Answers a call of a tool that is given as JSON, without a client; `None` if it is not a call.
 #[cfg(test)]
-pub(crate) fn call(setup: ServerSetup, request: &[u8]) -> Option<String> {
-    let request = serde_json::from_slice(request).ok()?;
-    Some(server::call(setup, &request))
-}
+mod tests;

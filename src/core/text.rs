@@ -15,7 +15,6 @@ pub mod link;
 pub mod secret;
 pub mod time;
 pub mod toml_text;
-pub(crate) mod work;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

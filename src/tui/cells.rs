@@ -8,7 +8,6 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 pub use crate::core::text::display::visible_char;
-use crate::core::text::work;
 
 /// The distance between tab stops, in columns.
 pub const TAB: usize = 4;
@@ -196,7 +195,6 @@ pub fn styled_rows(
     width: usize,
     mut style_at: impl FnMut(usize) -> Style,
 ) -> Vec<Vec<Span<'static>>> {
-    work::count(line.len());
     let mut rows: Vec<Vec<Span<'static>>> = Vec::new();
     let mut cells = cells(line).peekable();
     for range in wrap(line, width) {

@@ -18,7 +18,6 @@ pub(crate) use inline::address;
 use markdown::LineState;
 
 use super::theme::Role;
-use crate::core::text::work;
 
 /// Lines longer than this many bytes are not highlighted.
 pub const LONGEST: usize = 10_000;
@@ -110,7 +109,6 @@ impl<'a> PaintedRoles<'a> {
     /// Returns the roles of byte `at`, which is not before the one asked for last; later ones are
     /// drawn over earlier ones.
     pub fn at(&mut self, at: usize) -> &[Role] {
-        work::count(1 + self.active.len());
         let before = self.active.len();
         self.active
             .retain(|paint| self.paints[*paint].range.end > at);

@@ -18,6 +18,7 @@ mod layouts;
 mod logs;
 mod mcp;
 mod merge;
+mod mutated;
 mod odd_files;
 mod private;
 mod promote;

@@ -1,6 +1,6 @@
 //! One line of a text around a match.
 
-use crate::core::text::{clip, work};
+use crate::core::text::clip;
 
 /// The maximum number of characters of a snippet, dots included.
 pub(super) const LONGEST: usize = 300;
@@ -14,7 +14,6 @@ pub(super) fn around(text: &str, at: usize) -> String {
     const DOTS: &str = "...";
     let text = text.trim_end();
     let skipped = text.len() - text.trim_start().len();
-    work::count(skipped + LONGEST);
     let (text, at) = (&text[skipped..], at.saturating_sub(skipped));
     let at = clip(text, at).len();
     let fits = text.chars().nth(LONGEST).is_none();

@@ -4,25 +4,16 @@
 //! window's title or write to the clipboard, and invisible characters that an agent reads.
 
 use crate::core::text::hidden::is_hidden;
-use crate::core::text::work;
 
 /// Returns `text` without escape sequences, control characters other than newline and
 /// tab, and characters that are invisible or change the reading direction. Unicode line
 /// breaks become newlines.
 pub fn clean(text: &str) -> String {
-    let (out, examined) = cleaned(text);
-    work::count(examined);
-    out
-}
-
-/// Returns the cleaned text, and the number of characters that were examined.
-fn cleaned(text: &str) -> (String, usize) {
     let mut out = String::with_capacity(text.len());
     let mut cleaning = Cleaning {
         text,
         at: 0,
         stop: None,
-        work: 0,
     };
     while let Some(char) = cleaning.next() {
         match char {
@@ -35,7 +26,7 @@ fn cleaned(text: &str) -> (String, usize) {
             char => out.push(char),
         }
     }
-    (out, cleaning.work)
+    out
 }
 
 /// The length in bytes from which a string sequence counts as text without a terminator.
@@ -48,8 +39,6 @@ struct Cleaning<'a> {
     at: usize,
     /// The end of the next string sequence, as last found.
     stop: Option<Stop>,
-    /// The number of characters that were examined.
-    work: usize,
 }
 
 /// Where a string sequence ends.
@@ -71,7 +60,6 @@ impl Cleaning<'_> {
     fn next(&mut self) -> Option<char> {
         let char = self.peek()?;
         self.at += char.len_utf8();
-        self.work += 1;
         Some(char)
     }
 
@@ -128,7 +116,6 @@ impl Cleaning<'_> {
         let from = self.at;
         let mut chars = self.text[from..].char_indices().peekable();
         while let Some((offset, char)) = chars.next() {
-            self.work += 1;
             let at = from + offset;
             let end = match char {
                 '\x07' | '\u{9c}' => Some(at + char.len_utf8()),
@@ -200,29 +187,5 @@ mod tests {
             .collect();
         let hidden = "\u{ad}\u{61c}\u{180e}\u{200b}\u{2060}\u{3164}\u{feff}\u{e0001}\u{e0100}";
         assert_eq!(clean(&format!("a{tags}{hidden}b")), "ab");
-    }
-
-    #[test]
-    fn the_work_for_a_character_does_not_grow_with_the_text() {
-        for piece in [
-            "\x1b]",
-            "\x1b]a",
-            "\u{9d}x",
-            "\x1bP\x1b",
-            "\x1b[1;",
-            "\x1b]\n",
-            "\x1b]0;t\x07",
-            "-",
-        ] {
-            let work = |power: u32| {
-                let text = piece.repeat((1 << power) / piece.len() + 1);
-                cleaned(&text).1 as f64 / text.len() as f64
-            };
-            let works: Vec<f64> = (10..=20).step_by(2).map(work).collect();
-            assert!(
-                works.iter().all(|work| *work <= 3.0),
-                "{piece:?}: {works:?}"
-            );
-        }
     }
 }

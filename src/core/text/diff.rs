@@ -7,8 +7,6 @@ use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput, Interner};
 
-use crate::core::text::work;
-
 /// The maximum number of tokens between the first and the last difference that are compared one by
 /// one; beyond that, all of them count as replaced.
 const MOST_COMPARED: usize = 20_000;
@@ -27,7 +25,6 @@ pub struct Replacement {
 
 /// The lines of a text, line endings included.
 pub fn lines(text: &[u8]) -> Vec<&[u8]> {
-    work::count(text.len());
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
@@ -54,7 +51,6 @@ pub fn replacements<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<Replacement> {
         after: Vec::new(),
         interner: Interner::new(old_rest.len()),
     };
-    work::count(old_rest.len() + new_rest.len());
     input.update_before(old_rest.iter());
     input.update_after(new_rest.iter());
     let mut diff = Diff::compute(Algorithm::Histogram, &input);

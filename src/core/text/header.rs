@@ -11,8 +11,6 @@ pub mod summary;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::core::text::work;
-
 /// One of several entries in a file: an episode or a lesson.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Entry {
@@ -149,7 +147,6 @@ pub fn lines(text: &str, from: usize) -> impl Iterator<Item = Line<'_>> {
             .find('\n')
             .map_or(text.len(), |found| start + found + 1);
         at = end;
-        work::count(end - start);
         let line = &text[start..end];
         let bare = line.strip_suffix('\n').unwrap_or(line);
         let bare = bare.strip_suffix('\r').unwrap_or(bare);

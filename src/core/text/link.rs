@@ -8,7 +8,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::core::text::header::{Line, lines};
-use crate::core::text::work;
 
 /// The syntax of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,22 +92,15 @@ fn encoded(target: &str) -> String {
 
 /// Returns the links of `text`, in order.
 pub fn links(text: &str) -> Vec<Link<'_>> {
-    let scan = scanned(text);
-    work::count(scan.looked_at);
-    scan.found
-}
-
-fn scanned(text: &str) -> Scan<'_> {
     let mut scan = Scan {
         text,
         found: Vec::new(),
         open: Vec::new(),
-        looked_at: 0,
     };
     for line in lines(text, 0) {
         scan.line(&line);
     }
-    scan
+    scan.found
 }
 
 /// The state of a scan for links.
@@ -117,8 +109,6 @@ struct Scan<'a> {
     found: Vec<Link<'a>>,
     /// The open brackets of this paragraph.
     open: Vec<usize>,
-    /// How many bytes were examined; bytes examined twice count twice.
-    looked_at: usize,
 }
 
 /// The next occurrence of a byte in a line, such that every byte is examined once.
@@ -184,12 +174,11 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the parentheses of a line that follow a bracket, each with its closing one, in order.
-    fn parentheses(&mut self, line: &Line<'_>) -> Vec<(usize, usize)> {
+    fn parentheses(&self, line: &Line<'_>) -> Vec<(usize, usize)> {
         let mut closing = Vec::new();
         if !line.text.contains("](") {
             return closing;
         }
-        self.looked_at += line.text.len();
         let mut open: Vec<(usize, bool)> = Vec::new();
         let mut last = 0;
         for (at, byte) in line.text.bytes().enumerate() {
@@ -209,14 +198,13 @@ impl<'a> Scan<'a> {
         closing
     }
 
-    fn bracket(&mut self, range: Range<usize>) -> Option<usize> {
+    fn bracket(&self, range: Range<usize>) -> Option<usize> {
         let start = range.start;
         let found = self.text.get(range.clone())?.find(['[', ']']);
-        self.looked_at += found.unwrap_or(range.len());
         found.map(|found| start + found)
     }
 
-    fn next(&mut self, next: &mut NextByte, from: usize, end: usize) -> Option<usize> {
+    fn next(&self, next: &mut NextByte, from: usize, end: usize) -> Option<usize> {
         if next.found.is_some_and(|found| found >= from) {
             return next.found;
         }
@@ -225,17 +213,15 @@ impl<'a> Scan<'a> {
             .iter()
             .position(|byte| *byte == next.byte)
             .map(|found| from + found);
-        self.looked_at += found.unwrap_or(end) - from;
         next.found = found;
         next.from = found.unwrap_or(end);
         found
     }
 
     /// Whether the bracket is escaped: an odd number of backslashes precedes it.
-    fn is_escaped(&mut self, at: usize) -> bool {
+    fn is_escaped(&self, at: usize) -> bool {
         let before = self.text.as_bytes()[..at].iter().rev();
         let backslashes = before.take_while(|byte| **byte == b'\\').count();
-        self.looked_at += backslashes;
         backslashes % 2 == 1
     }
 
@@ -474,25 +460,6 @@ mod tests {
             let mut out = text.to_owned();
             out.replace_range(range, &with);
             assert_eq!(out, expected);
-        }
-    }
-
-    #[test]
-    fn the_work_grows_with_the_text_alone() {
-        const LENGTH: usize = 40_000;
-        for part in [
-            "[a](", "[a](#", "[", "]", "[[", "]]", "](", "](<", "[[a", "[[a|", "(", ")", "[a](b)",
-            "](](<a>", "\\[", "http://", "[[a](", "[x](<a",
-        ] {
-            for end in ["", ")", "]]", ">)"] {
-                for joint in ["", "\n"] {
-                    let part = format!("{part}{joint}");
-                    let ends = end.repeat(LENGTH / 8);
-                    let text = format!("{}{ends}", part.repeat(LENGTH / part.len()));
-                    let looked_at = scanned(&text).looked_at;
-                    assert!(looked_at <= 6 * text.len(), "{part:?} {end:?}: {looked_at}");
-                }
-            }
         }
     }
 

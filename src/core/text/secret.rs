@@ -26,8 +26,6 @@ use names::NAMES;
 use scan::Scan;
 use tokens::{INFIXES, TOKENS};
 
-use crate::core::text::work;
-
 /// The replacement for a secret.
 const MASKED: &str = "‹masked›";
 
@@ -56,20 +54,13 @@ pub fn mask(text: &str) -> String {
 
 /// Returns the secrets in `text`, in order; none overlaps another.
 pub fn find(text: &str) -> Vec<Secret> {
-    let (found, examined) = scan(text);
-    work::count(examined);
-    found
-}
-
-/// Returns the secrets in `text`, and the number of bytes that were examined.
-fn scan(text: &str) -> (Vec<Secret>, usize) {
     static SEARCHED: AtomicUsize = AtomicUsize::new(0);
     let before = SEARCHED.fetch_add(text.len(), Ordering::Relaxed);
     scan_with(text, before + text.len())
 }
 
-/// As [`scan()`], when so many bytes have been searched.
-fn scan_with(text: &str, searched: usize) -> (Vec<Secret>, usize) {
+/// As [`find`], when so many bytes have been searched.
+fn scan_with(text: &str, searched: usize) -> Vec<Secret> {
     let mut scan = Scan::new(text);
     for hit in WORDS.after(searched).find_iter(text) {
         if hit.start() < scan.masked_to() {
@@ -81,7 +72,7 @@ fn scan_with(text: &str, searched: usize) -> (Vec<Secret>, usize) {
             Some(row) => (CONTEXT_WORDS[row].1)(&mut scan, at.start, at.end),
         }
     }
-    let (named, mut work) = scan.finish();
+    let named = scan.finish();
     let mut scan = Scan::new(text);
     let mut later = named.iter().peekable();
     // Overlapping, because the `n` of an escaped line break may be the first letter of a start.
@@ -102,9 +93,7 @@ fn scan_with(text: &str, searched: usize) -> (Vec<Secret>, usize) {
             Some(row) => INFIXES[row].find(&mut scan, hit.start(), hit.end()),
         }
     }
-    let (tokens, more) = scan.finish();
-    work += more + 2 * text.len();
-    (merged(named, tokens), work)
+    merged(named, scan.finish())
 }
 
 /// Merges both lists in order; a secret that overlaps an earlier one is merged into it.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
 use super::Paint;
-use crate::core::text::work;
 use crate::tui::theme::Role;
 
 /// The grammars of every language, loaded once and shared.
@@ -123,7 +122,6 @@ impl Syntaxes {
         let Ok(ops) = after.parse.parse_line(&format!("{line}\n"), &self.set) else {
             return (paints, Some(code.clone()));
         };
-        work::count(line.len() + ops.len() + code.stack.len());
         let mut at = 0;
         let mut role = self.role(&after.stack);
         let end = (line.len(), None);

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::Paint;
-use crate::core::text::work;
 use crate::tui::theme::Role;
 
 /// What is still open at the end of a line.
@@ -24,7 +23,6 @@ pub(crate) fn paint(line: &str, range: Range<usize>, paints: &mut Vec<Paint>) ->
         last_parenthesis: line.rfind(')'),
         last_angle: line.rfind('>'),
     };
-    work::count(4 * line.len());
     scan.run(range, 0);
     scan.open
 }
@@ -99,7 +97,6 @@ impl Scan<'_> {
                 }
                 _ => at + 1,
             };
-            work::count(1);
             if self.open == Open::Comment {
                 return;
             }
@@ -109,13 +106,12 @@ impl Scan<'_> {
     fn code(&mut self, at: usize, end: usize) -> usize {
         let rest = &self.line[at..end];
         let ticks = rest.bytes().take_while(|b| *b == b'`').count();
-        work::count(ticks);
         let last = self.last_ticks.get(ticks).copied().flatten();
         if last.is_none_or(|last| last <= at) {
             return at + ticks;
         }
         let mut from = ticks;
-        while let Some(found) = work::find(&rest[from..], "`") {
+        while let Some(found) = rest[from..].find("`") {
             let start = from + found;
             let closing = rest[start..].bytes().take_while(|b| *b == b'`').count();
             if closing == ticks {
@@ -132,7 +128,7 @@ impl Scan<'_> {
     fn angle(&mut self, at: usize, end: usize) -> usize {
         let rest = &self.line[at..end];
         if rest.starts_with("<!--") {
-            let close = work::find(rest, "-->").map(|found| at + found + 3);
+            let close = rest.find("-->").map(|found| at + found + 3);
             if close.is_none() {
                 self.open = Open::Comment;
             }
@@ -142,7 +138,7 @@ impl Scan<'_> {
         }
         if rest.starts_with("<http")
             && self.last_angle.is_some_and(|last| last > at)
-            && let Some(close) = work::find(rest, ">")
+            && let Some(close) = rest.find(">")
         {
             self.push(at..at + close + 1, Role::Link);
             return at + close + 1;
@@ -154,7 +150,7 @@ impl Scan<'_> {
         let rest = &self.line[at..end];
         if rest.starts_with("[[") {
             let close = self.last_wiki.filter(|last| *last > at);
-            let Some(close) = close.and_then(|_| work::find(rest, "]]")) else {
+            let Some(close) = close.and_then(|_| rest.find("]]")) else {
                 return at + 2;
             };
             self.push(at..at + 2, Role::Marker);
@@ -164,12 +160,11 @@ impl Scan<'_> {
         }
         // The next bracket must end the label.
         let middle = rest[1..].find(['[', ']']).map(|found| 1 + found);
-        work::count(middle.unwrap_or(rest.len()));
         let Some(middle) = middle.filter(|middle| rest[*middle..].starts_with("](")) else {
             return at + 1;
         };
         let close = self.last_parenthesis.filter(|last| *last > at + middle);
-        let Some(close) = close.and_then(|_| work::find(&rest[middle..], ")")) else {
+        let Some(close) = close.and_then(|_| rest[middle..].find(")")) else {
             return at + 1;
         };
         self.push(at..at + 1, Role::Marker);
@@ -226,7 +221,6 @@ pub(crate) fn address(text: &str) -> Option<usize> {
     let length = text
         .find(|c: char| c.is_whitespace() || matches!(c, ')' | '>' | '"' | '`' | ']'))
         .unwrap_or(text.len());
-    work::count(length);
     Some(text[..length].trim_end_matches(['.', ',', ';', ':']).len())
 }
 
@@ -242,7 +236,7 @@ fn closing(rest: &str, mark: &str) -> Option<usize> {
                 let ticks = bytes[at..].iter().take_while(|b| **b == b'`').count();
                 let run = &rest[at..at + ticks];
                 at += ticks;
-                at += work::find(&rest[at..], run).map_or(0, |found| found + ticks);
+                at += rest[at..].find(run).map_or(0, |found| found + ticks);
             }
             b if b == mark.as_bytes()[0] => {
                 let run = bytes[at..].iter().take_while(|c| **c == b).count();
@@ -260,7 +254,6 @@ fn closing(rest: &str, mark: &str) -> Option<usize> {
             }
             _ => at += 1,
         }
-        work::count(1);
     }
     None
 }

@@ -25,7 +25,6 @@ use self::flow::{Piece, wrap};
 use self::table::Table;
 use crate::core::text::display::format_size;
 use crate::core::text::link::LinkSyntax;
-use crate::core::text::work;
 use crate::tui::cells;
 use crate::tui::highlight::{Syntaxes, address};
 use crate::tui::theme::{Role, Theme};
@@ -114,7 +113,6 @@ pub fn render(text: &str, body: Range<usize>, options: RenderOptions<'_>) -> Ren
     let starts: Vec<usize> = std::iter::once(0)
         .chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1))
         .collect();
-    work::count(text.len() + markdown.len());
     let mut writer = Writer {
         options,
         starts,
@@ -213,7 +211,6 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn event(&mut self, event: Event<'_>) {
-        work::count(1);
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
@@ -374,7 +371,7 @@ impl Writer<'_> {
     fn prose(&mut self, text: &str) {
         let mut rest = text;
         while self.link.is_none()
-            && let Some(start) = work::find(rest, "http")
+            && let Some(start) = rest.find("http")
         {
             let (before, from) = rest.split_at(start);
             let Some(length) = address(from) else {
@@ -446,7 +443,6 @@ impl Writer<'_> {
         let source = self.source(at);
         self.close_gap(source);
         let mut line: Vec<Span<'static>> = Vec::with_capacity(spans.len() + self.prefixes.len());
-        work::count(line.capacity());
         for prefix in &mut self.prefixes {
             line.push(prefix.first.take().unwrap_or_else(|| prefix.rest.clone()));
         }

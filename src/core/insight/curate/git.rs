@@ -145,7 +145,7 @@ impl ProjectHistory {
 
     /// Parses the lists of `git ls-files -z` and `git log -z --name-status` as far as the limits
     /// allow.
-    pub(crate) fn parse(files: &str, log: &str, limits: Limits) -> Self {
+    pub(super) fn parse(files: &str, log: &str, limits: Limits) -> Self {
         let mut budget = Budget(limits.held);
         let mut tracked: HashSet<&str> = HashSet::new();
         let mut folders: HashSet<&str> = HashSet::new();
@@ -365,6 +365,8 @@ pub(super) fn head_of(git: &Path, root: &Path) -> Option<(String, PathBuf)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::reader::MOST_OF_A_NAME;
     use super::*;
 
@@ -389,6 +391,39 @@ mod tests {
         assert!(!history.has("lib/x.sh"));
         assert_eq!(history.commits().len(), 4);
     }
+
+    proptest! {
+        #[test]
+        fn no_lists_of_git_cause_a_panic(
+            files in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..20),
+            log in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..60),
+        ) {
+            let log = log.concat();
+            let history = ProjectHistory::parse(&files.concat(), &log, Limits::default());
+            for path in log.split('\0') {
+                std::hint::black_box((history.gone(path), history.has(path), history.changed(path)));
+            }
+        }
+    }
+
+    const PIECES: [&str; 16] = [
+        "\0",
+        "\0",
+        "\u{1}",
+        "\n",
+        "A\0",
+        "D\0",
+        "R100\0",
+        "C75\0",
+        "c1\0",
+        "2026-01-01\0",
+        "src/",
+        "a.md",
+        "lib/kit.sh\0",
+        "/",
+        "é",
+        "\u{1}c2\x002026-05-01\0rename\0\nR100\0a\0b\0",
+    ];
 
     /// The program, which the tests of a repository need.
     fn program() -> PathBuf {

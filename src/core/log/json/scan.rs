@@ -3,7 +3,6 @@
 use memchr::memchr;
 
 use super::Broken;
-use crate::core::text::work;
 
 /// The number of 8-byte words that are searched without `memchr`.
 const NEAR: usize = 8;
@@ -67,13 +66,11 @@ fn end_of_string(bytes: &[u8], at: usize) -> Result<usize, Broken> {
                 .count(),
             _ => 0,
         };
-        work::count(next + 1 + escapes);
         if escapes % 2 == 0 {
             return Ok(at + quote + 2);
         }
         from = quote + 1;
     }
-    work::count(inside.len() - from);
     Err(Broken)
 }
 
@@ -106,7 +103,6 @@ pub(super) fn end_of_value(bytes: &[u8], at: usize) -> Result<usize, Broken> {
             let rest = &bytes[at..];
             let length = rest.iter().position(|byte| !is_bare(*byte));
             let length = length.unwrap_or(rest.len());
-            work::count(length);
             Ok(at + length)
         }
         _ => Err(Broken),
@@ -116,7 +112,6 @@ pub(super) fn end_of_value(bytes: &[u8], at: usize) -> Result<usize, Broken> {
 fn end_of_nest(bytes: &[u8], mut at: usize) -> Result<usize, Broken> {
     let mut depth = 0usize;
     loop {
-        work::count(1);
         match bytes.get(at) {
             Some(b'"') => {
                 at = end_of_string(bytes, at)?;

@@ -10,7 +10,6 @@ use std::ops::Range;
 use crate::core::memory::stem;
 use crate::core::text::header::{Line, lines, newline, prose, replaced, slug, splice};
 use crate::core::text::link::{Link, LinkSyntax, address, links};
-use crate::core::text::work;
 
 /// A line `- [title](target) — hook` of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -429,7 +428,6 @@ impl<'a> BulletStyle<'a> {
     /// The style of `like`; the marker is that of an outermost bullet.
     fn of(text: &'a str, like: Option<&Bullet>, all: &[Bullet]) -> Self {
         let outermost = |b: &&Bullet| {
-            work::count(1);
             let before = like.is_none_or(|like| b.line.start <= like.line.start);
             before && !text[b.marker.clone()].starts_with([' ', '\t'])
         };

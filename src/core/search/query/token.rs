@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::{Atom, Case, Filter, MatchMode, Polarity, QueryError};
-use crate::core::text::work;
 
 /// A token of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +33,6 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Result<Token<'_>, Query
         };
         let Some(quoted) = rest[skipped..].strip_prefix('"') else {
             let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
-            work::count(start + length - at);
             at = start + length;
             return Some(Ok(Token {
                 text: &rest[skipped..length],
@@ -43,7 +41,7 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Result<Token<'_>, Query
                 span: start..at,
             }));
         };
-        let Some(length) = work::find(quoted, "\"") else {
+        let Some(length) = quoted.find("\"") else {
             at = text.len();
             return Some(Err(QueryError {
                 span: start..at,
@@ -68,7 +66,7 @@ pub(super) fn prose(text: &str) -> impl Iterator<Item = Token<'_>> {
         let start = at + text[at..].find(|c: char| !c.is_whitespace())?;
         let rest = &text[start..];
         let quoted = rest.strip_prefix('"').filter(|_| is_open);
-        let length = quoted.and_then(|quoted| work::find(quoted, "\""));
+        let length = quoted.and_then(|quoted| quoted.find("\""));
         if let (Some(quoted), Some(length)) = (quoted, length) {
             at = start + length + 2;
             return Some(Token {
@@ -81,7 +79,6 @@ pub(super) fn prose(text: &str) -> impl Iterator<Item = Token<'_>> {
         // Otherwise every unclosed quotation mark would cause a search through the rest.
         is_open &= quoted.is_none();
         let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
-        work::count(start + length - at);
         at = start + length;
         Some(Token {
             text: &rest[..length],

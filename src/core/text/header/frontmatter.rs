@@ -7,7 +7,6 @@
 use std::ops::Range;
 
 use super::{Line, lines, newline, splice};
-use crate::core::text::work;
 
 /// The frontmatter of one text, by position.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -221,7 +220,6 @@ struct Quotation {
 
 impl Quotation {
     fn read(&mut self, piece: &str) {
-        work::count(piece.len());
         for c in piece.chars() {
             if !self.has_started {
                 self.has_started = true;
@@ -241,7 +239,6 @@ impl Quotation {
 
 /// A value for display: unquoted, block markers dropped, on one line.
 fn display(raw: &str) -> String {
-    work::count(raw.len());
     let mut parts = raw.lines().map(str::trim).filter(|part| !part.is_empty());
     let mut joined = match parts.next() {
         Some(first) if raw.contains('\n') && first.starts_with(['|', '>']) && first.len() <= 3 => {

@@ -1,16 +1,13 @@
-//! A pass over a text, with the secrets found and the number of bytes examined.
+//! A pass over a text, with the secrets found.
 
 use std::ops::Range;
 
 use super::Secret;
 
-/// A pass over a text. Rows of the tables read the text through it, so that the bytes they examine
-/// are counted.
+/// A pass over a text. Rows of the tables read the text through it.
 pub(super) struct Scan<'a> {
     text: &'a str,
     found: Vec<Secret>,
-    /// The number of bytes examined.
-    work: usize,
     seen: Seen,
     /// Where the last search for the end of a key began, and its result.
     fence: Option<(usize, Option<usize>)>,
@@ -30,7 +27,6 @@ impl<'a> Scan<'a> {
         Self {
             text,
             found: Vec::new(),
-            work: 0,
             seen: Seen::default(),
             fence: None,
         }
@@ -41,9 +37,9 @@ impl<'a> Scan<'a> {
         self.found.last().map_or(0, |secret| secret.span.end)
     }
 
-    /// Returns the secrets, and the number of bytes examined.
-    pub(super) fn finish(self) -> (Vec<Secret>, usize) {
-        (self.found, self.work)
+    /// Returns the secrets.
+    pub(super) fn finish(self) -> Vec<Secret> {
+        self.found
     }
 
     /// Adds a secret, without the part that overlaps the last one.
@@ -71,8 +67,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the text of a span, widened to whole characters.
-    pub(super) fn slice(&mut self, span: Range<usize>) -> &'a str {
-        self.work += span.len();
+    pub(super) fn slice(&self, span: Range<usize>) -> &'a str {
         &self.text[self.whole(span)]
     }
 
@@ -89,8 +84,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether the text has these bytes at `at`, ignoring case.
-    pub(super) fn has(&mut self, at: usize, word: &str) -> bool {
-        self.work += word.len();
+    pub(super) fn has(&self, at: usize, word: &str) -> bool {
         let bytes = self.text.as_bytes().get(at..at + word.len());
         bytes.is_some_and(|bytes| bytes.eq_ignore_ascii_case(word.as_bytes()))
     }
@@ -105,38 +99,30 @@ impl<'a> Scan<'a> {
         }
         let rest = self.text.as_bytes().get(at..)?;
         let found = memchr::memmem::find(rest, b"-----END ");
-        self.work += found.unwrap_or(rest.len());
         let fence = found.map(|found| at + found);
         self.fence = Some((at, fence));
         fence
     }
 
     /// Returns the end of the matching bytes from `at` on, at most `most` of them.
-    pub(super) fn run(
-        &mut self,
-        at: usize,
-        most: usize,
-        mut fits: impl FnMut(u8) -> bool,
-    ) -> usize {
+    pub(super) fn run(&self, at: usize, most: usize, mut fits: impl FnMut(u8) -> bool) -> usize {
         let bytes = self.text.as_bytes();
         let limit = at.saturating_add(most).min(bytes.len());
         let mut end = at.min(limit);
         while end < limit && fits(bytes[end]) {
             end += 1;
         }
-        self.work += end - at.min(end) + 1;
         end
     }
 
     /// Returns the start of the matching bytes before `at`, at most `most` of them.
-    pub(super) fn run_back(&mut self, at: usize, most: usize, fits: impl Fn(u8) -> bool) -> usize {
+    pub(super) fn run_back(&self, at: usize, most: usize, fits: impl Fn(u8) -> bool) -> usize {
         let bytes = self.text.as_bytes();
         let limit = at.saturating_sub(most);
         let mut start = at;
         while start > limit && fits(bytes[start - 1]) {
             start -= 1;
         }
-        self.work += at - start + 1;
         start
     }
 

@@ -3,7 +3,6 @@
 use ratatui::text::Span;
 
 use super::{Block, Prefix, Writer};
-use crate::core::text::work;
 use crate::tui::cells;
 use crate::tui::highlight::{LONGEST, PaintedRoles};
 use crate::tui::theme::Role;
@@ -32,7 +31,6 @@ impl Writer<'_> {
 
     /// Returns the width of all prefixes.
     pub(super) fn indent_width(&self) -> usize {
-        work::count(self.prefixes.len());
         self.prefixes.iter().map(|prefix| prefix.rest.width()).sum()
     }
 

@@ -6,7 +6,6 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::core::text::work;
 use crate::tui::cells;
 
 /// A run of text in one style.
@@ -69,7 +68,6 @@ enum GlyphKind {
 fn glyphs(pieces: &[Piece]) -> Vec<Glyph> {
     let mut glyphs: Vec<Glyph> = Vec::new();
     for (piece, Piece { text, .. }) in pieces.iter().enumerate() {
-        work::count(text.len());
         for (at, letter) in text.grapheme_indices(true) {
             let width = cells::width(letter);
             let kind = match letter {
@@ -133,7 +131,6 @@ pub(super) fn wrap(pieces: &[Piece], width: usize) -> Vec<Vec<PiecePart>> {
             let (end, next) = opportunity.take().unwrap_or((n, n));
             rows.push(start..end);
             start = next;
-            work::count(n - start);
             taken = glyphs[start..n].iter().map(|glyph| glyph.width).sum();
         }
         taken += glyph.width;

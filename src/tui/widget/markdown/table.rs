@@ -6,7 +6,6 @@ use pulldown_cmark::Alignment;
 use ratatui::text::Span;
 
 use super::flow::{self, Piece, PiecePart, wrap};
-use crate::core::text::work;
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 
@@ -110,7 +109,6 @@ impl Table {
                 let mut spans = Vec::new();
                 let mut spots = Vec::new();
                 let mut column = 0;
-                work::count(wrapped.len());
                 for (n, (pieces, rows)) in wrapped.iter().enumerate() {
                     spans.push(Span::styled(if n == 0 { "│ " } else { " │ " }, bar));
                     column += if n == 0 { 2 } else { 3 };
@@ -144,7 +142,6 @@ impl Table {
         }
         let available = available.saturating_sub(3 * columns + 1);
         while widths.iter().sum::<usize>() > available {
-            work::count(widths.len());
             let Some(widest) = widths.iter_mut().max() else {
                 break;
             };

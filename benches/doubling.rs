@@ -1,68 +1,42 @@
-//! Checks that the work on a text grows with its length and not with its content.
+//! Checks that the time for a text grows with its length and not with its content. Run:
+//! `cargo bench --bench doubling`.
 //!
-//! Every function that reads text of unknown origin gets texts that are made to be expensive, in
-//! sizes that double. Two things are counted, neither of which depends on the machine or on what
-//! else it does:
-//!
-//! - The bytes that loops and searches examine, which they report to `core::work`. Text that is
-//!   passed to a library (pulldown-cmark, syntect, imara-diff) counts with its length at every
-//!   call, and so do the events and differences that the library returns.
-//! - The bytes that are allocated, which a counting allocator sees in libraries as well.
-//!
-//! A loop that does not report its work and does not allocate is not seen; whoever adds one to
-//! these functions adds the report.
+//! Every function that reads text of unknown origin gets texts that are made to be expensive, and
+//! the same eight times as long. Work that is linear takes about eight times as long, quadratic
+//! work 64 times. Prints the slowest texts of each function, and fails if one takes more than
+//! [`MOST`] times as long.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use std::io::Write as _;
+use std::time::{Duration, Instant};
 
-use crate::core::change::{ChangeContext, ChangeRequest, plan};
-use crate::core::insight::timeline::event::Event;
-use crate::core::insight::timeline::summarize::{SegmentWords, summarize};
-use crate::core::log::{Role, json};
-use crate::core::memory::layout::index::INDEX;
-use crate::core::memory::layout::listing::{self, LinkDestination, ListItem};
-use crate::core::memory::layout::{IndexUpdate, Layout as MemoryLayout};
-use crate::core::memory::store::Store;
-use crate::core::search::query::{Query, noon};
-use crate::core::text::header::frontmatter::Frontmatter;
-use crate::core::text::header::{label, meta, summary};
-use crate::core::text::time::Moment;
-use crate::core::text::{diff, display, hidden, link, secret, work};
-use crate::tui::highlight::{Highlighter, Language, Syntaxes};
-use crate::tui::theme::Theme;
-use crate::tui::widget::markdown::{RenderOptions, render};
+use tome::core::change::{ChangeContext, ChangeRequest, plan};
+use tome::core::insight::timeline::event::Event;
+use tome::core::insight::timeline::summarize::{SegmentWords, summarize};
+use tome::core::log::{Role, json};
+use tome::core::memory::layout::index::INDEX;
+use tome::core::memory::layout::listing::{self, LinkDestination, ListItem};
+use tome::core::memory::layout::{IndexUpdate, Layout};
+use tome::core::memory::store::Store;
+use tome::core::search::query::Query;
+use tome::core::text::header::frontmatter::Frontmatter;
+use tome::core::text::header::{label, meta, summary};
+use tome::core::text::time::Moment;
+use tome::core::text::{self, diff, display, hidden, link, secret};
+use tome::tui::highlight::{Highlighter, Language, Syntaxes};
+use tome::tui::theme::Theme;
+use tome::tui::widget::markdown::{RenderOptions, render};
 
-thread_local! {
-    static ALLOCATED: Cell<usize> = const { Cell::new(0) };
-}
+/// The length of the shorter texts in bytes.
+const SHORT: usize = 1 << 14;
 
-/// The system's allocator, which counts the bytes that each thread asks for.
-struct Counting;
+/// How many times as long the others are.
+const TIMES: usize = 8;
 
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+/// How many times as long a function may take for them.
+const MOST: f64 = 3.0 * TIMES as f64;
 
-// SAFETY: every call is passed on to the system's allocator unchanged.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATED.try_with(|bytes| bytes.set(bytes.get() + layout.size()));
-        // SAFETY: as for this function.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: as for this function.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let grown = size.saturating_sub(layout.size());
-        let _ = ALLOCATED.try_with(|bytes| bytes.set(bytes.get() + grown));
-        // SAFETY: as for this function.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
+/// What takes less is not judged: the clock and the caches would decide.
+const LEAST: Duration = Duration::from_millis(5);
 
 /// Texts of one piece that is repeated.
 const REPEATED: &[&str] = &[
@@ -107,6 +81,58 @@ const REPEATED: &[&str] = &[
     "é ",
     "![",
     "&",
+    ".",
+    "QUJDRA",
+    "token=$",
+    "http://a:b@@",
+    "-----BEGIN PRIVATE KEY-----",
+    "- -",
+    "token: \"",
+    "token=\\x",
+    "password is ",
+    "login password ",
+    "sk-",
+    "sk-a1",
+    "eyJ.",
+    "ghp_aB3",
+    "a.",
+    "-----BEGIN PRIVATE KEY----- -----END CERTIFICATE-----",
+    "Private-Lines: 1\n",
+    "://a:",
+    "http://a:@",
+    "Authorization: Basic ",
+    "Authorization: x y=,",
+    "bearer ",
+    "Cookie: a=",
+    "Cookie: a=xxxxxxxx ",
+    "curl -u a:",
+    "mysql -p",
+    "sig=",
+    "identified by '",
+    "12345678:AA",
+    "key-us",
+    "hooks.slack.com/services/",
+    "secret_key_base",
+    "ключ password: ",
+    "\x1b]a",
+    "\u{9d}x",
+    "\x1bP\x1b",
+    "\x1b[1;",
+    "\x1b]\n",
+    "\x1b]0;t\x07",
+    "[a](#",
+    "]",
+    "[[",
+    "]]",
+    "](<",
+    "[[a|",
+    "(",
+    ")",
+    "[a](b)",
+    "](](<a>",
+    "\\[",
+    "[[a](",
+    "[x](<a",
 ];
 
 /// Texts of other forms, of about `size` bytes.
@@ -134,6 +160,10 @@ fn composed(size: usize) -> Vec<(&'static str, String)> {
             rows(|n| format!("{} a\n\n", ">".repeat(n))),
         ),
         ("runs of backticks", rows(|n| format!("{} ", "`".repeat(n)))),
+        (
+            "open brackets, then closed ones",
+            format!("{}{}", half("[[a|[x](<"), half(">)]]")),
+        ),
         ("one deep quote", format!("{}{}", half(">"), half(" a"))),
         (
             "one wide row",
@@ -201,7 +231,7 @@ impl Fixture {
         for (name, text) in [("a.md", "a\n"), (file, text)] {
             std::fs::write(root.join(name), text).expect("written");
         }
-        let store = Store::open("s", root, Some(MemoryLayout::Index)).expect("opened");
+        let store = Store::open("s", root, Some(Layout::Index)).expect("opened");
         let context = ChangeContext {
             moment: Moment {
                 time: jiff::Timestamp::UNIX_EPOCH,
@@ -217,7 +247,7 @@ impl Fixture {
 
 const FUNCTIONS: &[(&str, Run)] = &[
     ("masking", |text, _| drop(secret::mask(text))),
-    ("cleaning", |text, _| drop(crate::core::text::clean(text))),
+    ("cleaning", |text, _| drop(text::clean(text))),
     ("showing", |text, _| drop(display::escape_controls(text))),
     ("showing JSON", |text, _| drop(display::visible_json(text))),
     ("removing hidden characters", |text, _| {
@@ -290,77 +320,59 @@ const FUNCTIONS: &[(&str, Run)] = &[
     }),
 ];
 
-/// The work of a function on texts of one form, for each size.
-fn measure(run: Run, texts: &[String], with: &Fixture) -> Vec<(usize, usize, usize)> {
-    let work = |text: &String| {
-        let before = ALLOCATED.with(Cell::get);
-        let examined = work::counted(|| run(text, with));
-        (text.len(), examined, ALLOCATED.with(Cell::get) - before)
-    };
-    texts.iter().map(work).collect()
+/// A time that exists, for queries.
+fn noon() -> jiff::Zoned {
+    jiff::Zoned::new(jiff::Timestamp::UNIX_EPOCH, jiff::tz::TimeZone::UTC)
 }
 
-/// The maximum growth of the work for a byte between two sizes. Twice because of buffers that
-/// double: they may be almost full for one size and almost empty for the other.
-const GROWTH: usize = 2;
-
-/// Work that does not depend on the text, such as tables that are made once.
-const FIXED: usize = 100_000;
-
-/// The forms for which the work for a byte grows from the first size to a later one.
-fn grown(name: &str, form: &str, works: &[(usize, usize, usize)]) -> Option<String> {
-    let is_more = |first: (usize, usize), later: (usize, usize)| {
-        later.1 > GROWTH * first.1 * later.0.div_ceil(first.0) + FIXED
+/// The shortest of a few runs.
+fn time(run: Run, text: &str, with: &Fixture) -> Duration {
+    let once = || {
+        let start = Instant::now();
+        run(text, with);
+        start.elapsed()
     };
-    // Smaller texts are dominated by what is done once.
-    let first = works.iter().find(|work| work.0 >= 4_000)?;
-    let grows = works.iter().filter(|work| work.0 > first.0).any(|later| {
-        is_more((first.0, first.1), (later.0, later.1))
-            || is_more((first.0, first.2), (later.0, later.2))
-    });
-    grows.then(|| format!("{name}: {form}: (bytes, examined, allocated) {works:?}"))
+    (0..3).map(|_| once()).min().unwrap_or_default()
 }
 
-/// Measures all functions with texts of up to `2^largest` bytes.
-fn check(largest: u32) {
-    let sizes: Vec<usize> = (10..=largest).map(|power| 1 << power).collect();
-    let mut forms: Vec<(String, Vec<String>)> = REPEATED
-        .iter()
-        .map(|piece| {
-            let texts = sizes.iter().map(|size| piece.repeat(size / piece.len()));
-            (format!("{piece:?}"), texts.collect())
-        })
-        .collect();
-    let composed: Vec<_> = sizes.iter().map(|size| composed(*size)).collect();
-    for (at, (form, _)) in composed[0].iter().enumerate() {
-        let texts = composed.iter().map(|forms| forms[at].1.clone());
-        forms.push(((*form).to_owned(), texts.collect()));
-    }
-    // The automaton for much text is made before anything is measured.
-    drop(secret::mask(&" ".repeat(1 << 18)));
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let with = Fixture {
         theme: Theme::default(),
-        syntaxes: Syntaxes::shared(),
-        dir: tempfile::tempdir().expect("a temporary directory"),
+        syntaxes: Syntaxes::load(),
+        dir: tempfile::tempdir()?,
     };
-    let failures: Vec<String> = FUNCTIONS
-        .iter()
-        .flat_map(|(name, run)| {
-            forms
-                .iter()
-                .filter_map(|(form, texts)| grown(name, form, &measure(*run, texts, &with)))
-        })
-        .collect();
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
-}
-
-#[test]
-fn the_work_for_a_byte_does_not_grow_with_the_text() {
-    check(15);
-}
-
-#[test]
-#[ignore = "takes minutes"]
-fn the_work_for_a_byte_does_not_grow_up_to_a_megabyte() {
-    check(20);
+    let texts = |size: usize| -> Vec<(String, String)> {
+        let repeated = REPEATED.iter();
+        let repeated =
+            repeated.map(|piece| (format!("{piece:?}"), piece.repeat(size / piece.len())));
+        let composed = composed(size).into_iter();
+        let composed = composed.map(|(form, text)| (form.to_owned(), text));
+        repeated.chain(composed).collect()
+    };
+    let (short, long) = (texts(SHORT), texts(SHORT * TIMES));
+    let mut out = std::io::stdout().lock();
+    let mut grown = 0;
+    for (name, run) in FUNCTIONS {
+        let mut worst = (0.0, "", Duration::ZERO);
+        for ((form, short), (_, long)) in short.iter().zip(&long) {
+            let slow = time(*run, long, &with);
+            if slow < LEAST {
+                continue;
+            }
+            let ratio = slow.as_secs_f64() / time(*run, short, &with).as_secs_f64();
+            if ratio > worst.0 {
+                worst = (ratio, form, slow);
+            }
+            if ratio > MOST {
+                grown += 1;
+                writeln!(out, "{name}: {form}: {ratio:.0} times as long, {slow:.1?}")?;
+            }
+        }
+        let (ratio, form, slow) = worst;
+        writeln!(out, "{name:<28} {ratio:>5.1} times, {slow:>8.1?}  {form}")?;
+    }
+    if grown > 0 {
+        return Err(format!("{grown} texts take more than {MOST} times as long").into());
+    }
+    Ok(())
 }
