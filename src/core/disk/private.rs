@@ -145,6 +145,19 @@ const TEMPORARY: &str = ".tome.tmp";
 /// The age from which a temporary file that nobody has locked was left by a killed process.
 const STALE: Duration = Duration::from_secs(60 * 60);
 
+/// Returns the size of the temporary files in a folder.
+pub fn temporary_bytes(dir: &Path) -> u64 {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let temporary = entries.filter(|entry| {
+        entry
+            .file_name()
+            .as_encoded_bytes()
+            .ends_with(TEMPORARY.as_bytes())
+    });
+    let sizes = temporary.filter_map(|entry| Some(entry.metadata().ok()?.len()));
+    sizes.sum()
+}
+
 /// A number that is unique on this machine, or nearly so: callers try another if it is taken.
 fn unique() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);

@@ -1,8 +1,8 @@
 //! Pruning: removes changes that are too old or too many, and the versions that only they need.
 //!
-//! The remaining changes can be undone, redone and restored as before. The journal is replaced in one
-//! step, then the versions. So after a crash at any point either the old or the new journal exists,
-//! and every version that it refers to.
+//! The remaining changes can be undone, redone and restored as before. The new versions are written,
+//! then the journal is replaced in one step, then the versions. So after a crash at any point, or on
+//! a full disk, either the old or the new journal exists, and every version that it refers to.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -61,15 +61,20 @@ impl History {
         let _journal = self.lock_own("journal")?;
         let _versions = self.lock_own("versions")?;
         self.check_schema()?;
+        let journal = Journal::read(self)?;
+        let mut named = self.named_elsewhere()?;
+        // A line that cannot be read now may be repaired by hand.
+        named.extend(journal.broken.iter().flat_map(|line| revisions_in(line)));
         let inventory = Inventory {
-            journal: Journal::read(self)?,
+            journal,
             versions: self.stored_versions()?,
-            named: self.named_elsewhere()?,
+            named,
         };
         let bytes_before = size_of(&self.dir);
         let old = size_of(&self.journal_path()) + size_of(&self.versions_path());
-        // Locks and intents stay as they are.
-        let other = bytes_before.saturating_sub(old);
+        // Locks and intents stay as they are. What a killed process left is removed soon, and must
+        // not be made room for by removing changes.
+        let other = bytes_before.saturating_sub(old + private::temporary_bytes(&self.dir));
         let plan = inventory.plan(what, other)?;
         let pruned = Pruned {
             changes: inventory.journal.records.len() - plan.kept.len(),
@@ -84,9 +89,10 @@ impl History {
         let step = |what: &str| self.step(what).map_err(|e| Error::io(&self.dir, e));
         step("pruning")?;
         let journal = inventory.journal.without(&plan.kept)?;
-        private::write_whole(&self.dir, "journal.jsonl", &journal)?;
-        step("journal replaced")?;
-        self.replace_versions(&plan.versions)?;
+        self.replace_versions(&plan.versions, || {
+            private::write_whole(&self.dir, "journal.jsonl", &journal)?;
+            step("journal replaced")
+        })?;
         step("pruned")?;
         Ok(pruned)
     }
@@ -101,13 +107,17 @@ impl History {
                 continue;
             }
             // A file that cannot be read may name any version, so nothing is pruned then.
-            let text = read_capped(path, LARGEST_WHOLE)?;
-            let words = text.split(|byte| !byte.is_ascii_hexdigit());
-            let words = words.filter_map(|word| std::str::from_utf8(word).ok());
-            named.extend(words.filter_map(|word| word.parse::<Revision>().ok()));
+            named.extend(revisions_in(&read_capped(path, LARGEST_WHOLE)?));
         }
         Ok(named)
     }
+}
+
+/// Returns the revisions that a text names.
+fn revisions_in(text: &[u8]) -> impl Iterator<Item = Revision> {
+    let words = text.split(|byte| !byte.is_ascii_hexdigit());
+    let words = words.filter_map(|word| std::str::from_utf8(word).ok());
+    words.filter_map(|word| word.parse().ok())
 }
 
 /// The journal, line by line.

@@ -13,8 +13,9 @@
 //! | 4 | a checksum of the 44 bytes before it |
 //!
 //! Numbers are little-endian. Entries are only added, until pruning replaces the file. Reading
-//! needs no lock: an entry that is not complete yet is ignored. After a header that cannot be read,
-//! reading continues at the next sound one, so damage costs only the versions that it hit.
+//! needs no lock: an entry that is not complete yet is ignored, and cut off when the next one is
+//! added. After a header that cannot be read, reading continues at the next sound one, so damage
+//! costs only the versions that it hit; the damaged bytes stay.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -26,13 +27,16 @@ use memchr::memmem;
 
 use super::History;
 use super::position::FilePosition;
-use crate::core::disk::foreign::{LARGEST_LOG, open_capped};
+use crate::core::disk::foreign::open_regular;
 use crate::core::disk::private;
 use crate::core::disk::revision::Revision;
 use crate::core::{Error, Result};
 
-/// How much of the file is read at once while headers are looked for.
+/// How much of the file is read at once while headers are looked for behind damage.
 const WINDOW: usize = 1 << 16;
+
+/// How much is read for one header. With more, the versions between the headers would be read, too.
+const NEAR_HEADER: usize = 1 << 9;
 
 /// The largest version that a header may announce; a memory is much smaller.
 const LARGEST: u32 = 1 << 30;
@@ -122,9 +126,11 @@ impl StoredVersion {
 /// Where the versions are, as far as the file was read.
 #[derive(Debug, Default)]
 pub(super) struct VersionTable {
-    /// The last entry of each version. One that was found damaged may have been stored again.
+    /// The last entry of each version.
     entries: HashMap<Revision, StoredVersion>,
-    /// The end of the last entry.
+    /// The other entries: a version that was found damaged has been stored again.
+    earlier: Vec<StoredVersion>,
+    /// Where the next entry is added.
     end: FilePosition,
     /// The offset up to which this process has flushed the file.
     flushed: u64,
@@ -136,9 +142,17 @@ impl VersionTable {
         if !self.end.is_in(file)? {
             *self = Self::default();
         }
+        match self.read_headers(file) {
+            // Another process has cut off an incomplete entry meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(()),
+            read => read,
+        }
+    }
+
+    fn read_headers(&mut self, file: &File) -> io::Result<()> {
         let length = file.metadata()?.len();
-        let (mut at, mut end) = (self.end.offset, self.end.offset);
-        let mut reader = BufReader::with_capacity(WINDOW, file);
+        let mut at = self.end.offset;
+        let mut reader = BufReader::with_capacity(NEAR_HEADER, file);
         reader.seek(SeekFrom::Start(at))?;
         while at + Header::LENGTH as u64 <= length {
             let mut bytes = [0; Header::LENGTH];
@@ -149,20 +163,26 @@ impl VersionTable {
                     // Its writer died while writing it, or is still writing.
                     break;
                 }
-                self.entries.insert(header.revision, entry);
+                let before = self.entries.insert(header.revision, entry);
+                self.earlier.extend(before.filter(|before| before.at != at));
                 at += entry.length();
-                end = at;
                 reader.seek_relative(i64::from(header.stored))?;
             } else {
-                let Some(next) = next_header(file, at + 1, length)? else {
-                    break;
-                };
-                at = next;
+                // What cannot be read stays: the next entry is added behind it.
+                at = next_header(file, at + 1, length)?.unwrap_or(length);
                 reader.seek(SeekFrom::Start(at))?;
             }
         }
-        self.end = FilePosition::at(file, end)?;
+        self.end = FilePosition::at(file, at)?;
         Ok(())
+    }
+
+    /// Returns a version; `None` if all its entries are damaged, or there is none.
+    fn read(&self, file: &File, revision: &Revision) -> Option<Vec<u8>> {
+        let earlier = self.earlier.iter().rev();
+        let earlier = earlier.filter(|entry| entry.revision() == *revision);
+        let mut entries = self.entries.get(revision).into_iter().chain(earlier);
+        entries.find_map(|entry| entry.read(file))
     }
 
     /// Adds encoded entries and flushes them, and what other processes added, because these may
@@ -203,6 +223,9 @@ impl History {
     /// stored again, which repairs it.
     pub(in crate::core) fn keep_all(&self, versions: &[&[u8]]) -> Result<()> {
         self.check_schema()?;
+        if versions.is_empty() {
+            return Ok(());
+        }
         let _lock = self.lock_own("versions")?;
         let path = self.versions_path();
         self.open_versions()?;
@@ -214,8 +237,7 @@ impl History {
             let (mut new, mut seen) = (Vec::new(), HashSet::new());
             for bytes in versions {
                 let revision = Revision::of(bytes);
-                let is_stored = || table.entries.get(&revision)?.read(&file);
-                if seen.insert(revision) && is_stored().is_none() {
+                if seen.insert(revision) && table.read(&file, &revision).is_none() {
                     new.extend(encode(revision, bytes)?);
                 }
             }
@@ -232,20 +254,28 @@ impl History {
     pub fn version(&self, revision: &Revision) -> Result<Vec<u8>> {
         let path = self.versions_path();
         let mut table = self.version_table();
-        let mut state = "is missing";
         if let Some(file) = self.open_versions()? {
-            table.refresh(&file).map_err(|e| Error::io(&path, e))?;
-            if let Some(entry) = table.entries.get(revision) {
-                if let Some(bytes) = entry.read(&file) {
+            for is_retry in [false, true] {
+                table.refresh(&file).map_err(|e| Error::io(&path, e))?;
+                if let Some(bytes) = table.read(&file, revision) {
                     return Ok(bytes);
                 }
-                state = "is damaged";
+                if is_retry || !table.entries.contains_key(revision) {
+                    break;
+                }
+                // The file may be another one that ends alike: its headers are read anew.
+                *table = VersionTable::default();
             }
         }
+        let is_stored = table.entries.contains_key(revision);
         Err(Error::Damaged {
             path,
             revision: *revision,
-            state,
+            state: if is_stored {
+                "is damaged"
+            } else {
+                "is missing"
+            },
         })
     }
 
@@ -257,28 +287,44 @@ impl History {
         let mut table = self.version_table();
         let refreshed = table.refresh(&file);
         refreshed.map_err(|e| Error::io(self.versions_path(), e))?;
-        let mut stored: Vec<StoredVersion> = table.entries.values().copied().collect();
+        let stored = table.entries.values().chain(&table.earlier);
+        let mut stored: Vec<StoredVersion> = stored.copied().collect();
         stored.sort_by_key(|entry| entry.at);
         Ok(stored)
     }
 
     /// Replaces the file by one with only these of the stored versions. Damaged ones are copied
     /// unchanged, so that they are still reported. The caller holds the lock.
-    pub(super) fn replace_versions(&self, kept: &[StoredVersion]) -> Result<()> {
+    ///
+    /// `before` runs when the new file is complete and the old one still there: what refers to the
+    /// other versions must not be lost if the new file cannot be written.
+    pub(super) fn replace_versions(
+        &self,
+        kept: &[StoredVersion],
+        before: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         let Some(old) = self.open_versions()? else {
-            return Ok(());
+            return before();
         };
         let path = self.versions_path();
+        let mut failed = Ok(());
         let replaced = private::replace(&path, |new| {
-            kept.iter()
-                .try_for_each(|entry| new.write_all(&read_at(&old, entry.at, entry.length())?))
+            for entry in kept {
+                new.write_all(&read_at(&old, entry.at, entry.length())?)?;
+            }
+            new.sync_all()?;
+            failed = before();
+            match failed {
+                Ok(()) => Ok(()),
+                Err(_) => Err(io::ErrorKind::Other.into()),
+            }
         });
-        replaced.map_err(|e| Error::io(&path, e))
+        failed.and(replaced.map_err(|e| Error::io(&path, e)))
     }
 
     /// The file for reading; `None` if there is none yet.
     fn open_versions(&self) -> Result<Option<File>> {
-        match open_capped(&self.versions_path(), LARGEST_LOG) {
+        match open_regular(&self.versions_path()) {
             Ok(file) => Ok(Some(file)),
             Err(Error::NotFound { .. }) => Ok(None),
             Err(e) => Err(e),

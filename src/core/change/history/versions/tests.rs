@@ -95,13 +95,82 @@ fn a_file_that_another_process_replaced_is_read_anew() {
     reader.keep_all(&all).expect("keeps");
     let other = History::open(temp.path());
     let stored = other.stored_versions().expect("reads");
-    other.replace_versions(&stored[5..]).expect("replaces");
+    other
+        .replace_versions(&stored[5..], || Ok(()))
+        .expect("replaces");
     for number in 9..20 {
         other.keep(&text(number)).expect("keeps");
     }
     for number in 0..20 {
         let is_kept = reader.version(&Revision::of(&text(number))).is_ok();
         assert_eq!(is_kept, number >= 5, "{number}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_at_the_end_stays() {
+    let (_temp, history) = history();
+    history.keep(&text(1)).expect("keeps");
+    history.keep(&text(2)).expect("keeps");
+    let last = starts(&history)[1];
+    flip(&history, last + 10);
+    let damaged = fs::read(history.versions_path()).expect("reads");
+    let other = History::open(history.dir());
+    other.keep(&text(3)).expect("keeps");
+    let bytes = fs::read(history.versions_path()).expect("reads");
+    assert!(bytes.starts_with(&damaged) && bytes.len() > damaged.len());
+    for (number, is_there) in [(1, true), (2, false), (3, true)] {
+        let read = other.version(&Revision::of(&text(number)));
+        assert_eq!(read.is_ok(), is_there, "{number}");
+    }
+    // Mended by hand, it is found again.
+    flip(&history, last + 10);
+    let again = History::open(history.dir());
+    assert!(again.version(&Revision::of(&text(2))).is_ok());
+}
+
+#[test]
+fn a_version_that_is_stored_twice_is_read_from_the_entry_that_is_sound() {
+    let (_temp, history) = history();
+    let one = text(1);
+    history.keep(&one).expect("keeps");
+    let body = Header::LENGTH as u64 + 40;
+    flip(&history, body);
+    let other = History::open(history.dir());
+    other.keep(&one).expect("keeps");
+    let second = starts(&other)[1];
+    flip(&history, body);
+    flip(&history, second + body);
+    let other = History::open(history.dir());
+    assert_eq!(other.version(&Revision::of(&one)).expect("reads"), one);
+    let stored = other.stored_versions().expect("reads");
+    other
+        .replace_versions(&stored, || Ok(()))
+        .expect("replaces");
+    assert_eq!(other.version(&Revision::of(&one)).expect("reads"), one);
+}
+
+#[test]
+fn a_file_larger_than_any_log_can_be_read_and_added_to() {
+    let (_temp, history) = history();
+    history.keep(&text(1)).expect("keeps");
+    // A body that is not on the disk, in front of one that is.
+    let sparse = Header {
+        revision: Revision::of(b"sparse"),
+        size: 0,
+        stored: u32::MAX,
+    };
+    let file = private::open_write(&history.versions_path()).expect("opens");
+    let end = file.metadata().expect("a size").len();
+    (&file).seek(SeekFrom::Start(end)).expect("seeks");
+    (&file).write_all(&sparse.encode()).expect("writes");
+    let end = end + Header::LENGTH as u64 + u64::from(u32::MAX);
+    file.set_len(end).expect("a sparse file");
+    let other = History::open(history.dir());
+    other.keep(&text(2)).expect("keeps");
+    for number in [1, 2] {
+        let read = other.version(&Revision::of(&text(number)));
+        assert_eq!(read.expect("reads"), text(number));
     }
 }
 
