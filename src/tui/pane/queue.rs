@@ -5,7 +5,7 @@ mod decide;
 mod rows;
 mod view;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ratatui::Frame;
 use ratatui::crossterm::event::MouseEvent;
@@ -32,6 +32,8 @@ pub(crate) struct QueuePane {
     queue: Queue,
     /// Whether the queue was read.
     is_loaded: bool,
+    /// The ids that were accepted here; a queue that was read before that may still have them.
+    accepted: Vec<String>,
     list: List<QueueRow>,
     /// Whether whole files are decided about, or hunks.
     focus: Focus,
@@ -51,6 +53,7 @@ impl QueuePane {
         let pane = Self {
             queue: Queue::default(),
             is_loaded: false,
+            accepted: Vec::new(),
             list: List::default(),
             focus: Focus::Tree,
             hunk: 0,
@@ -84,6 +87,9 @@ impl QueuePane {
     /// Lists what waits.
     fn take(&mut self, waiting: &[(StoreId, Vec<Item>)], cx: &PaneContext<'_>) {
         self.queue = Queue::new(waiting);
+        let ids: HashSet<String> = self.queue.entries.iter().flat_map(Entry::ids).collect();
+        self.accepted.retain(|id| ids.contains(id));
+        self.queue.without(&self.accepted);
         self.is_loaded = true;
         self.attribute(&[], cx);
     }
@@ -254,9 +260,12 @@ impl Pane for QueuePane {
                 self.name_sessions(library);
                 Vec::new()
             }
-            Event::ReviewCounted(_) | Event::Reviewed { .. } | Event::Committed { .. } => {
+            // An undo may have brought back what was accepted, and what failed still waits.
+            Event::Committed { .. } | Event::Reviewed { result: Err(_), .. } => {
+                self.accepted.clear();
                 vec![load()]
             }
+            Event::ReviewCounted(_) | Event::Reviewed { .. } => vec![load()],
             // What was to be reverted is not what waits any more.
             Event::Planned {
                 request,

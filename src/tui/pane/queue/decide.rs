@@ -27,6 +27,7 @@ impl QueuePane {
             return Vec::new();
         }
         self.queue.without(&ids);
+        self.accepted.extend(ids);
         self.lay_out(cx);
         let job = ReviewJob::Accept(stores);
         vec![Step::Effect(Effect::Write(WriteJob::Review(job)))]
