@@ -124,12 +124,12 @@
 //! };
 //! let context = ChangeContext { moment: moment.clone(), expected: None };
 //! let roots = [store.root().path()];
-//! plan_and_commit(&history, &roots, (&author, &moment), || plan(store, &request, &context))?;
+//! plan_and_commit(&history, &roots, &author, &moment, || plan(store, &request, &context))?;
 //! assert!(store.read("style.md")?.lossy().ends_with("Prefer plain words.\n"));
 //!
 //! // Undo.
 //! let record = history.undoable(&roots)?.ok_or("a change was recorded")?;
-//! plan_and_commit(&history, &roots, (&author, &moment), || {
+//! plan_and_commit(&history, &roots, &author, &moment, || {
 //!     replay(&history, &record, Direction::Back, &moment)
 //! })?;
 //! assert!(store.read("style.md").is_err());

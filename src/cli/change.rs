@@ -67,8 +67,9 @@ impl ChangeReport {
             let created = missing.map(|root| format!("would create {}", world.short_path(root)));
             (change, None, created)
         } else {
-            let by = (&world.author(), &world.moment);
-            let committed = plan_and_commit(&world.history, roots, by, plan).map_err(worded)?;
+            let (author, moment) = (&world.author(), &world.moment);
+            let committed =
+                plan_and_commit(&world.history, roots, author, moment, plan).map_err(worded)?;
             let root = committed.new_root();
             let created = root.map(|root| format!("created {}", world.short_path(root)));
             (committed.change, committed.record, created)

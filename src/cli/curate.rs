@@ -171,8 +171,8 @@ fn waive(world: &World, findings: &[Finding], id: &str, words: Option<&str>) -> 
             "say why the finding is kept: --waive ID WORDS".to_owned(),
         ));
     }
-    let by = (&world.author(), world.moment.today);
-    waiver::record(&world.data_dir, finding, by, words)?;
+    let (author, today) = (world.author(), world.moment.today);
+    waiver::record(&world.data_dir, finding, &author, today, words)?;
     let done = match words {
         Some(_) => "Waived",
         None => "Open again",

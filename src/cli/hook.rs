@@ -232,7 +232,7 @@ impl World {
                     citation: None,
                 }),
             };
-            observe_files(history, &store, (&inside, writer), moment)?;
+            observe_files(history, &store, &inside, writer, moment)?;
         }
         Ok(())
     }

@@ -87,8 +87,15 @@ impl IndexResult {
         let change = if is_shown_only(args) {
             planned()?
         } else {
-            let by = (&world.author(), &world.moment);
-            plan_and_commit(&world.history, &[store.root().path()], by, planned)?.change
+            let (author, moment) = (&world.author(), &world.moment);
+            plan_and_commit(
+                &world.history,
+                &[store.root().path()],
+                author,
+                moment,
+                planned,
+            )?
+            .change
         };
         let mut kept = Self {
             change,

@@ -91,8 +91,8 @@ fn selection(ids: &[String], waiting: &[Waiting]) -> Result<Selection, Failure> 
 
 fn accept_chosen(world: &World, waiting: &[Waiting], chosen: &Selection) -> Reported<'static> {
     let stores: Vec<&Store> = waiting.iter().map(|waiting| &waiting.store).collect();
-    let by = (&world.author(), &world.moment);
-    let records = accept(&world.history, &stores, chosen, by)?;
+    let (author, moment) = (&world.author(), &world.moment);
+    let records = accept(&world.history, &stores, chosen, author, moment)?;
     let changes: Vec<Value> = records.iter().map(as_json).collect();
     print_note(if records.is_empty() {
         "nothing waits for review"
@@ -137,7 +137,7 @@ fn revert_chosen(
 fn note(world: &World, waiting: &[Waiting], id: &str, text: &str) -> Reported<'static> {
     let chosen = selection(&[id.to_owned()], waiting)?;
     for Waiting { store, .. } in waiting {
-        annotate(&world.history, store, (&chosen, text), &world.moment)?;
+        annotate(&world.history, store, &chosen, text, &world.moment)?;
     }
     let json = json!({ "success": true });
     Answer::done(json, Text::Line(format!("Noted: {text}")))

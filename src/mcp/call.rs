@@ -317,7 +317,7 @@ impl<'a> Call<'a> {
             door: "mcp".to_owned(),
         };
         let roots = [store.root().path()];
-        let committed = plan_and_commit(&self.setup.history, &roots, (&author, &moment), || {
+        let committed = plan_and_commit(&self.setup.history, &roots, &author, &moment, || {
             plan(&moment)
         })?;
         Ok(committed_answer(&committed))

@@ -113,7 +113,7 @@ fn carry_out(bench: &TestStore, history: &History, kind: &Kind) -> Result<()> {
     let roots: Vec<PathBuf> = kind.roots.iter().map(|name| bench.root(name)).collect();
     let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
     let plan = || (kind.plan)(bench, history);
-    plan_and_commit::<Error>(history, &roots, (&author(), &moment()), plan).map(drop)
+    plan_and_commit::<Error>(history, &roots, &author(), &moment(), plan).map(drop)
 }
 
 fn request(bench: &TestStore, request: &ChangeRequest) -> Result<Change> {
@@ -127,7 +127,7 @@ fn request(bench: &TestStore, request: &ChangeRequest) -> Result<Change> {
 fn do_request(bench: &TestStore, asked: &ChangeRequest) {
     let (root, history) = (bench.root("index"), bench.history());
     let plan = || request(bench, asked);
-    plan_and_commit::<Error>(&history, &[&root], (&author(), &moment()), plan).expect("made");
+    plan_and_commit::<Error>(&history, &[&root], &author(), &moment(), plan).expect("made");
 }
 
 fn index(bench: &TestStore) {
@@ -171,7 +171,7 @@ fn undone(bench: &TestStore) {
     deleted(bench);
     let (root, history) = (bench.root("index"), bench.history());
     let plan = || last(&history, &root, Direction::Back);
-    plan_and_commit::<Error>(&history, &[&root], (&author(), &moment()), plan).expect("made");
+    plan_and_commit::<Error>(&history, &[&root], &author(), &moment(), plan).expect("made");
 }
 
 fn facts(bench: &TestStore) {
@@ -537,7 +537,7 @@ impl<'a> Prepared<'a> {
         let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
         let (record, way) = history.reversal(record).expect("found");
         let plan = || replay(&history, &record, way, &moment());
-        plan_and_commit::<Error>(&history, &roots, (&author(), &moment()), plan)
+        plan_and_commit::<Error>(&history, &roots, &author(), &moment(), plan)
             .unwrap_or_else(|error| panic!("{at}: undo fails: {error}"));
         assert_eq!(self.bench.stores(), self.old, "{at}: undo");
         let pending = fs::read_dir(self.bench.data().join("pending")).expect("readable");

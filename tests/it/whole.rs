@@ -66,8 +66,11 @@ impl TestStore {
     }
 
     fn make(&self, history: &History, request: &ChangeRequest) -> Result<()> {
-        let by = (&author(), &change_context().moment);
-        plan_and_commit::<Error>(history, &[&self.root()], by, || self.plan(request)).map(drop)
+        let (author, moment) = (&author(), &change_context().moment);
+        plan_and_commit::<Error>(history, &[&self.root()], author, moment, || {
+            self.plan(request)
+        })
+        .map(drop)
     }
 
     fn recover(&self, history: &History) -> Result<()> {
@@ -349,9 +352,9 @@ fn append(path: &Path, line: &str) {
 fn a_change_that_is_overtaken_every_time_is_given_up_as_a_conflict() {
     let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
     let request = patch("facts/a.md", "one", "1");
-    let by = (&author(), &change_context().moment);
+    let (author, moment) = (&author(), &change_context().moment);
     let mut plans = 0;
-    let made = plan_and_commit::<Error>(&bench.history(), &[&bench.root()], by, || {
+    let made = plan_and_commit::<Error>(&bench.history(), &[&bench.root()], author, moment, || {
         plans += 1;
         assert!(plans < 1_000, "it is never given up");
         let change = bench.plan(&request);
@@ -518,10 +521,12 @@ fn a_new_file_goes_when_its_change_is_taken_back_unless_somebody_edited_it() {
 #[test]
 fn a_change_of_a_store_that_it_was_not_about_is_refused() {
     let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
-    let by = (&author(), &change_context().moment);
+    let (author, moment) = (&author(), &change_context().moment);
     let other = bench.dir.path().join("other");
     let request = patch("facts/a.md", "one", "1");
-    let made = plan_and_commit::<Error>(&bench.history(), &[&other], by, || bench.plan(&request));
+    let made = plan_and_commit::<Error>(&bench.history(), &[&other], author, moment, || {
+        bench.plan(&request)
+    });
     let error = made.expect_err("refused").to_string();
     assert!(error.contains("was not about"), "{error}");
     assert_eq!(bench.text("facts/a.md"), "# A\n\none\n");
@@ -554,11 +559,11 @@ fn indexed() -> (TestStore, impl Fn() -> Result<Change>) {
 fn a_reviewed_change_is_made_on_an_index_that_has_moved_on() {
     use tome::core::change::{Reviewed, commit_reviewed};
     let (bench, plan) = indexed();
-    let by = (&author(), &change_context().moment);
+    let (author, moment) = (&author(), &change_context().moment);
     let seen = plan().expect("planned");
     append(&bench.file("MEMORY.md"), "\nA line of mine.\n");
     let mut plans = 0;
-    let outcome = commit_reviewed(&bench.history(), &seen, by, || {
+    let outcome = commit_reviewed(&bench.history(), &seen, author, moment, || {
         plans += 1;
         let change = plan();
         if plans == 1 {
@@ -579,10 +584,10 @@ fn a_reviewed_change_is_made_on_an_index_that_has_moved_on() {
 fn a_reviewed_change_that_is_overtaken_every_time_is_given_up_as_a_conflict() {
     use tome::core::change::commit_reviewed;
     let (bench, plan) = indexed();
-    let by = (&author(), &change_context().moment);
+    let (author, moment) = (&author(), &change_context().moment);
     let seen = plan().expect("planned");
     let mut plans = 0;
-    let outcome = commit_reviewed(&bench.history(), &seen, by, || {
+    let outcome = commit_reviewed(&bench.history(), &seen, author, moment, || {
         plans += 1;
         assert!(plans < 1_000, "it is never given up");
         let change = plan();
@@ -735,14 +740,16 @@ fn a_reviewed_change_is_made_as_it_was_seen_or_shown_again() {
     let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
     let request = patch("facts/a.md", "one", "1");
     let history = bench.history();
-    let by = (&author(), &change_context().moment);
+    let (author, moment) = (&author(), &change_context().moment);
     let seen = bench.plan(&request).expect("planned");
     append(&bench.file("facts/a.md"), "an agent's line\n");
-    let outcome = commit_reviewed(&history, &seen, by, || bench.plan(&request)).expect("planned");
+    let outcome =
+        commit_reviewed(&history, &seen, author, moment, || bench.plan(&request)).expect("planned");
     let Reviewed::Outdated(now) = outcome else {
         panic!("{outcome:?}");
     };
-    let outcome = commit_reviewed(&history, &now, by, || bench.plan(&request)).expect("made");
+    let outcome =
+        commit_reviewed(&history, &now, author, moment, || bench.plan(&request)).expect("made");
     assert!(matches!(outcome, Reviewed::Made(_)), "{outcome:?}");
     assert_eq!(bench.text("facts/a.md"), "# A\n\n1\nan agent's line\n");
 }
@@ -802,7 +809,7 @@ fn a_file_that_an_undo_left_alone_is_left_alone_when_the_undo_is_taken_back() {
     let record = history.records().expect("readable").pop();
     let record = record.expect("a change");
     let moment = change_context().moment;
-    let undone = plan_and_commit::<Error>(&history, &[&bench.root()], (&author(), &moment), || {
+    let undone = plan_and_commit::<Error>(&history, &[&bench.root()], &author(), &moment, || {
         replay(&history, &record, Direction::Back, &moment)
     });
     undone.expect_err("fails");

@@ -50,14 +50,15 @@ pub enum Reviewed {
 pub fn plan_and_commit<E: From<Error>>(
     history: &History,
     roots: &[&Path],
-    (author, moment): (&Author, &Moment),
+    author: &Author,
+    moment: &Moment,
     mut plan: impl FnMut() -> Result<Change, E>,
 ) -> Result<CommittedChange, E> {
     let _lock = lock_and_recover(history, roots)?;
     let mut tries = 1;
     loop {
         let change = plan()?;
-        match carry_out(history, roots, change, (author, moment)) {
+        match carry_out(history, roots, change, author, moment) {
             Err(Error::Conflict(_)) if tries < TRIES => tries += 1,
             committed => return Ok(committed?),
         }
@@ -68,7 +69,8 @@ pub fn plan_and_commit<E: From<Error>>(
 pub fn commit_reviewed(
     history: &History,
     reviewed: &Change,
-    (author, moment): (&Author, &Moment),
+    author: &Author,
+    moment: &Moment,
     mut plan: impl FnMut() -> Result<Change>,
 ) -> Result<Reviewed> {
     let roots = reviewed.roots();
@@ -79,7 +81,7 @@ pub fn commit_reviewed(
         if !requested_edits(&change).eq(requested_edits(reviewed)) {
             return Ok(Reviewed::Outdated(change));
         }
-        match carry_out(history, &roots, change, (author, moment)) {
+        match carry_out(history, &roots, change, author, moment) {
             Err(Error::Conflict(_)) if tries < TRIES => tries += 1,
             committed => return Ok(Reviewed::Made(Box::new(committed?))),
         }
@@ -102,7 +104,8 @@ fn carry_out(
     history: &History,
     roots: &[&Path],
     change: Change,
-    (author, moment): (&Author, &Moment),
+    author: &Author,
+    moment: &Moment,
 ) -> Result<CommittedChange> {
     if change.is_empty() {
         let record = None;

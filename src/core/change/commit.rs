@@ -45,7 +45,7 @@ pub(super) fn commit_locked(
         check(&roots[&edit.root], edit)?;
     }
     supersede(history, change)?;
-    let record = describe(history, change, (author, moment), &roots)?;
+    let record = describe(history, change, author, moment, &roots)?;
     let mut commit = CommitInProgress {
         history,
         record,
@@ -107,7 +107,8 @@ fn keep_versions(history: &History, change: &Change) -> Result<()> {
 fn describe(
     history: &History,
     change: &Change,
-    (author, moment): (&Author, &Moment),
+    author: &Author,
+    moment: &Moment,
     roots: &HashMap<PathBuf, Root>,
 ) -> Result<Record> {
     keep_versions(history, change)?;

@@ -72,7 +72,7 @@ impl Writer {
                 let selection = Selection::Ids(ids.clone());
                 let moment = (self.clock)();
                 let store = self.planner().store(store)?;
-                annotate(&self.history, store, (&selection, text), &moment)
+                annotate(&self.history, store, &selection, text, &moment)
             }
         };
         self.count_again();
@@ -86,8 +86,8 @@ impl Writer {
         }
         let ids = stores.iter().flat_map(|(_, ids)| ids.clone());
         let selection = Selection::Ids(ids.collect());
-        let by = (&self.author, &(self.clock)());
-        let records = accept(&self.history, &meant, &selection, by)?;
+        let (author, moment) = (&self.author, &(self.clock)());
+        let records = accept(&self.history, &meant, &selection, author, moment)?;
         Ok(accepted_memories(&records).len())
     }
 

@@ -173,9 +173,15 @@ impl Writer {
 
     /// Records which findings are kept; returns the waivers that hold now.
     fn waive(&self, job: &WaiveJob) -> Result<Vec<Option<Waiver>>> {
-        let by = (&self.author, (self.clock)().today);
+        let today = (self.clock)().today;
         for finding in &job.findings {
-            waiver::record(&self.data, finding, by, job.words.as_deref())?;
+            waiver::record(
+                &self.data,
+                finding,
+                &self.author,
+                today,
+                job.words.as_deref(),
+            )?;
         }
         let mut findings = job.findings.clone();
         waiver::apply(&mut findings, &waiver::read(&self.data)?);
@@ -197,8 +203,10 @@ impl Writer {
         // The first plan shows which stores to lock.
         let first = planner.plan(request)?;
         let roots = first.roots();
-        let by = (&self.author, &planner.moment);
-        let made = plan_and_commit(&self.history, &roots, by, || planner.plan(request));
+        let (author, moment) = (&self.author, &planner.moment);
+        let made = plan_and_commit(&self.history, &roots, author, moment, || {
+            planner.plan(request)
+        });
         self.lock_wait.end();
         Ok(made?.record)
     }
@@ -206,8 +214,8 @@ impl Writer {
     /// Makes a reviewed change.
     fn write_reviewed(&self, request: &Request, reviewed: &Change) -> Result<Reviewed> {
         let planner = self.planner();
-        let by = (&self.author, &planner.moment);
-        let outcome = commit_reviewed(&self.history, reviewed, by, || {
+        let (author, moment) = (&self.author, &planner.moment);
+        let outcome = commit_reviewed(&self.history, reviewed, author, moment, || {
             planner.plan_again(request, reviewed)
         });
         self.lock_wait.end();
@@ -558,9 +566,9 @@ mod tests {
                 }),
             );
             let (_, change) = self.delete(path);
-            let by = (&self.writer.author, &day(1));
+            let (author, moment) = (&self.writer.author, &day(1));
             let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                plan_and_commit(&dying, &change.roots(), by, || {
+                plan_and_commit(&dying, &change.roots(), author, moment, || {
                     Ok::<_, Error>((*change).clone())
                 })
             }));

@@ -70,7 +70,7 @@ fn commit(at: &Path, change: Change) -> (History, crate::core::change::history::
         .map(|root| (*root).to_owned())
         .collect();
     let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
-    let made = plan_and_commit(&history, &roots, (&author, &context.moment), || {
+    let made = plan_and_commit(&history, &roots, &author, &context.moment, || {
         Ok::<_, Error>(change.clone())
     });
     let record = made.expect("commits").record.expect("a change");
@@ -83,7 +83,7 @@ fn undo(history: &History, record: &crate::core::change::history::Record) {
         door: "test".to_owned(),
     };
     let moment = context().moment;
-    plan_and_commit(history, &record.roots(), (&author, &moment), || {
+    plan_and_commit(history, &record.roots(), &author, &moment, || {
         replay(history, record, Direction::Back, &moment)
     })
     .expect("undoes");

@@ -179,7 +179,7 @@ impl Fixture {
         };
         let (history, moment) = (self.history(), moment());
         let committed = self.with(|collection| {
-            plan_and_commit(&history, &[&root], (&author, &moment), || {
+            plan_and_commit(&history, &[&root], &author, &moment, || {
                 let store = collection.stores[0].store;
                 plan_fixes(&[(store, findings.iter().collect())], &moment)
             })
@@ -189,7 +189,7 @@ impl Fixture {
         assert_eq!(left.len(), without, "{left:?}");
         let after = self.files();
         let record = committed.record.expect("a change");
-        plan_and_commit(&history, &[&root], (&author, &moment), || {
+        plan_and_commit(&history, &[&root], &author, &moment, || {
             replay(&history, &record, Direction::Back, &moment)
         })
         .expect("is undone");

@@ -61,7 +61,8 @@ pub fn apply(findings: &mut [Finding], waivers: &[Waiver]) {
 pub fn record(
     data: &Path,
     finding: &Finding,
-    (author, date): (&Author, jiff::civil::Date),
+    author: &Author,
+    date: jiff::civil::Date,
     words: Option<&str>,
 ) -> Result<()> {
     let waiver = Waiver {

@@ -197,7 +197,7 @@ fn memories_are_gathered_with_links_and_indexes_and_one_undo_gives_every_byte_ba
     let change = rehoming.change;
     let roots: Vec<PathBuf> = change.roots().into_iter().map(Path::to_owned).collect();
     let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
-    let made = plan_and_commit(&history, &roots, (&author, &moment), || {
+    let made = plan_and_commit(&history, &roots, &author, &moment, || {
         Ok::<_, Error>(change.clone())
     });
     let record = made.expect("commits").record.expect("a change");
@@ -218,7 +218,7 @@ fn memories_are_gathered_with_links_and_indexes_and_one_undo_gives_every_byte_ba
     assert_eq!(broken_links(&target), [] as [String; 0]);
     assert!(!old.join(INDEX).exists() && !old.join("same.md").exists());
     assert!(sibling.join("plan.md").exists());
-    plan_and_commit(&history, &record.roots(), (&author, &moment), || {
+    plan_and_commit(&history, &record.roots(), &author, &moment, || {
         replay(&history, &record, Direction::Back, &moment)
     })
     .expect("undoes");

@@ -105,16 +105,17 @@ pub fn accept(
     history: &History,
     stores: &[&Store],
     selection: &Selection,
-    by: (&Author, &Moment),
+    author: &Author,
+    moment: &Moment,
 ) -> Result<Vec<Record>> {
-    let accepted = accept_written(history, stores, selection, by)?;
+    let accepted = accept_written(history, stores, selection, author, moment)?;
     let mut records: Vec<Record> = accepted.into_iter().collect();
     for store in stores {
-        let plan = || plan_proposals(store, (selection, Verdict::Accept), by.1);
+        let plan = || plan_proposals(store, selection, Verdict::Accept, moment);
         let Some(first) = plan()? else { continue };
         // Another process may have decided meanwhile.
         let plan = || plan()?.ok_or_else(|| Error::not_found("what was proposed"));
-        let made = plan_and_commit::<Error>(history, &first.roots(), by, plan)?;
+        let made = plan_and_commit::<Error>(history, &first.roots(), author, moment, plan)?;
         records.extend(made.record);
     }
     Ok(records)
@@ -132,7 +133,8 @@ fn accept_written(
     history: &History,
     stores: &[&Store],
     selection: &Selection,
-    (author, moment): (&Author, &Moment),
+    author: &Author,
+    moment: &Moment,
 ) -> Result<Option<Record>> {
     let roots: Vec<&Path> = stores.iter().map(|store| store.root().path()).collect();
     let _lock = history.lock(&roots)?;
@@ -245,7 +247,7 @@ pub fn plan_revert(
             revert_file(store, &mut planned, file, chosen)?;
         }
     }
-    let rejected = plan_proposals(store, (selection, Verdict::Reject), moment)?;
+    let rejected = plan_proposals(store, selection, Verdict::Reject, moment)?;
     if names.is_empty()
         && let Some(rejected) = rejected
     {
@@ -381,7 +383,8 @@ fn merged(
 pub fn annotate(
     history: &History,
     store: &Store,
-    (selection, text): (&Selection, &str),
+    selection: &Selection,
+    text: &str,
     moment: &Moment,
 ) -> Result<usize> {
     let _lock = history.lock(&[store.root().path()])?;

@@ -103,7 +103,7 @@ pub fn observe(
         files: files.collect(),
         folders: Vec::new(),
     };
-    let observed = observe_listing((history, moment), store, listing)?;
+    let observed = observe_listing(history, store, listing, moment)?;
     Ok(observed.with_proposals(proposed))
 }
 
@@ -136,7 +136,7 @@ fn observe_written(history: &History, store: &Store, moment: &Moment) -> Result<
         files: files.collect(),
         folders: folders.unwrap_or_default(),
     };
-    observe_listing((history, moment), store, listing)
+    observe_listing(history, store, listing, moment)
 }
 
 /// The folders that hold the files of a store, if none of them was changed just now.
@@ -149,9 +149,10 @@ fn settled_folders(store: &Store, moment: &Moment) -> Option<Vec<FolderStamp>> {
 }
 
 fn observe_listing(
-    (history, moment): (&History, &Moment),
+    history: &History,
     store: &Store,
     mut listing: Listing,
+    moment: &Moment,
 ) -> Result<Observed> {
     if store.layout() == Layout::Index {
         // The index is no memory, but agents write it by hand.
@@ -220,7 +221,8 @@ fn differing(state: &State, listing: &Listing) -> Vec<String> {
 pub fn observe_files(
     history: &History,
     store: &Store,
-    (paths, writer): (&[String], Writer),
+    paths: &[String],
+    writer: Writer,
     moment: &Moment,
 ) -> Result<Observed> {
     let Some(_lock) = history.try_lock(&[store.root().path()])? else {

@@ -210,7 +210,8 @@ pub(super) enum Verdict {
 /// Plans accepting or rejecting the selected proposals of a store; `None` if none is selected.
 pub(super) fn plan_proposals(
     store: &Store,
-    (selection, verdict): (&Selection, Verdict),
+    selection: &Selection,
+    verdict: Verdict,
     moment: &Moment,
 ) -> Result<Option<Change>> {
     let mut planned = PlannedFiles::new(store, moment);

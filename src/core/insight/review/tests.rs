@@ -94,7 +94,8 @@ impl Fixture {
         plan_and_commit::<crate::core::Error>(
             &self.history,
             &[self.root()],
-            (&author, &moment),
+            &author,
+            &moment,
             make,
         )
         .expect("commits");
@@ -106,8 +107,15 @@ impl Fixture {
     }
 
     fn accept(&self, ids: &[&str]) {
-        let by = (&person(), &self.moment());
-        accept(&self.history, &[&self.store], &selection(ids), by).expect("accepts");
+        let (author, moment) = (&person(), &self.moment());
+        accept(
+            &self.history,
+            &[&self.store],
+            &selection(ids),
+            author,
+            moment,
+        )
+        .expect("accepts");
     }
 
     fn revert(&self, ids: &[&str]) {
@@ -117,7 +125,8 @@ impl Fixture {
         plan_and_commit::<crate::core::Error>(
             &self.history,
             &[self.root()],
-            (&author, &moment),
+            &author,
+            &moment,
             make,
         )
         .expect("reverts");
@@ -134,7 +143,7 @@ impl Fixture {
         let moment = self.moment();
         let author = person();
         let make = || replay(&self.history, &record, direction, &moment);
-        plan_and_commit::<crate::core::Error>(&self.history, &roots, (&author, &moment), make)
+        plan_and_commit::<crate::core::Error>(&self.history, &roots, &author, &moment, make)
             .expect("undoes");
     }
 
@@ -270,7 +279,7 @@ fn a_reverted_hunk_waits_again_when_that_is_undone_with_the_notes_since() {
     assert_eq!(hunks(&fixture), both[..1]);
     let moment = fixture.moment();
     let chosen = selection(&[&both[0]]);
-    annotate(&fixture.history, &fixture.store, (&chosen, "why?"), &moment).expect("notes");
+    annotate(&fixture.history, &fixture.store, &chosen, "why?", &moment).expect("notes");
     for _ in 0..2 {
         fixture.replay(Direction::Back);
         assert_eq!(fixture.files()["a.md"], written);
@@ -377,8 +386,7 @@ fn each_session_has_its_own_item_and_its_own_hunks() {
         };
         let paths = ["a.md".to_owned()];
         let moment = fixture.moment();
-        observe_files(&fixture.history, &fixture.store, (&paths, writer), &moment)
-            .expect("observes")
+        observe_files(&fixture.history, &fixture.store, &paths, writer, &moment).expect("observes")
     };
     let first = numbered(40).replace("line 5\n", "first\n");
     by("s1", &first);
@@ -464,7 +472,8 @@ fn a_note_stays_while_the_item_waits() {
     let noted = annotate(
         &fixture.history,
         &fixture.store,
-        (&selection(&[&id]), "wrong: see #412"),
+        &selection(&[&id]),
+        "wrong: see #412",
         &moment,
     );
     assert_eq!(noted.expect("notes"), 1);

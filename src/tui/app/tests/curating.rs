@@ -181,7 +181,7 @@ impl Curating {
         };
         let roots: Vec<PathBuf> = change.roots().into_iter().map(Path::to_owned).collect();
         let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
-        let made = plan_and_commit(&self.history, &roots, (&author, &moment()), || {
+        let made = plan_and_commit(&self.history, &roots, &author, &moment(), || {
             Ok::<_, Error>(change.clone())
         });
         made.expect("commits").record.expect("a change")
@@ -231,8 +231,14 @@ impl Curating {
         };
         let data = self.environment().data;
         for finding in &job.findings {
-            let by = (&author, moment().today);
-            waiver::record(&data, finding, by, job.words.as_deref()).expect("records");
+            waiver::record(
+                &data,
+                finding,
+                &author,
+                moment().today,
+                job.words.as_deref(),
+            )
+            .expect("records");
         }
         let mut findings = job.findings.clone();
         waiver::apply(&mut findings, &waiver::read(&data).expect("reads"));

@@ -57,8 +57,8 @@ impl Reviewing {
             }),
         };
         let paths = ["auth.md".to_owned()];
-        let by = (&paths[..], writer);
-        observe_files(&reviewing.history, &reviewing.store(), by, &moment(2)).expect("observes");
+        let (history, store) = (&reviewing.history, reviewing.store());
+        observe_files(history, &store, &paths, writer, &moment(2)).expect("observes");
         reviewing.write("grace.md", |_| {
             "---\nname: Grace\ntype: project\n---\n\nTen seconds.\n".to_owned()
         });
@@ -128,12 +128,12 @@ impl Reviewing {
                     who: "you".to_owned(),
                     door: "tui".to_owned(),
                 };
-                let records = accept(&self.history, &[&store], &ids, (&author, &moment(3)));
+                let records = accept(&self.history, &[&store], &ids, &author, &moment(3));
                 records.map(|records| records.iter().map(|record| record.files.len()).sum())
             }
             ReviewJob::Note { ids, text, .. } => {
                 let ids = Selection::Ids(ids.clone());
-                annotate(&self.history, &store, (&ids, text), &moment(3))
+                annotate(&self.history, &store, &ids, text, &moment(3))
             }
         };
         let job = job.clone();

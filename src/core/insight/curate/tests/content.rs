@@ -228,8 +228,9 @@ fn a_memory_came_back_unless_somebody_brought_it_back() {
             moment: moment.clone(),
             expected: None,
         };
-        let by = (&author, &moment);
-        let made = plan_and_commit(&history, &[&root], by, || plan(store, &request, &context));
+        let made = plan_and_commit(&history, &[&root], &author, &moment, || {
+            plan(store, &request, &context)
+        });
         made.expect("deleted").record.expect("a record")
     };
     fixture.is_silent("came-back");
@@ -243,7 +244,7 @@ fn a_memory_came_back_unless_somebody_brought_it_back() {
         time: moment.time + jiff::SignedDuration::from_secs(60),
         ..moment.clone()
     };
-    plan_and_commit(&history, &[&root], (&author, &later), || {
+    plan_and_commit(&history, &[&root], &author, &later, || {
         replay(&history, &record, Direction::Back, &later)
     })
     .expect("undone");
@@ -269,8 +270,8 @@ fn a_waiver_holds_until_the_evidence_changes() {
     };
     assert_eq!(is_waived(), None);
     let finding = fixture.findings("dead-path").remove(0);
-    let by = (&author, moment().today);
-    waiver::record(&data, &finding, by, Some("kept for history")).expect("recorded");
+    let words = Some("kept for history");
+    waiver::record(&data, &finding, &author, moment().today, words).expect("recorded");
     assert_eq!(is_waived().as_deref(), Some("kept for history"));
     fixture.write("one", &[("a.md", "\nRun lib/kit.sh first.\n")]);
     assert!(is_waived().is_some(), "only the line number differs");
@@ -388,7 +389,7 @@ fn a_memory_that_came_back_in_other_words_is_told_and_not_deleted_by_a_fix() {
         expected: None,
     };
     let store = &fixture.stores()[0];
-    plan_and_commit(&history, &[&root], (&author, &moment), || {
+    plan_and_commit(&history, &[&root], &author, &moment, || {
         plan(store, &request, &context)
     })
     .expect("deleted");

@@ -110,7 +110,7 @@ fn deleted(is_back: bool) -> Fixture {
         paths: vec!["a.md".to_owned()],
     };
     let store = &fixture.stores()[0];
-    plan_and_commit(&fixture.history(), &[&root], (&author, &moment()), || {
+    plan_and_commit(&fixture.history(), &[&root], &author, &moment(), || {
         plan(store, &request, &context)
     })
     .expect("deleted");

@@ -32,8 +32,15 @@ fn what_was_accepted_waits_again_after_undo_and_not_after_redo() {
     fs::rename(at("old.md"), at("renamed.md")).expect("renames");
     fixture.observe();
     let id = fixture.queue()[0].id.clone();
-    let by = (&super::selection(&[&id]), "look again");
-    annotate(&fixture.history, &fixture.store, by, &fixture.moment()).expect("notes");
+    let (chosen, moment) = (super::selection(&[&id]), fixture.moment());
+    annotate(
+        &fixture.history,
+        &fixture.store,
+        &chosen,
+        "look again",
+        &moment,
+    )
+    .expect("notes");
     let (queue, files) = (fixture.queue(), fixture.files());
     assert_eq!(queue.len(), 4);
     fixture.accept(&["all"]);

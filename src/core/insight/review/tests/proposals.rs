@@ -64,8 +64,15 @@ impl Fixture {
     }
 
     fn accept_any(&self, ids: &[&str]) -> crate::core::Result<usize> {
-        let by = (&person(), &self.moment());
-        accept(&self.history, &[&self.store], &selection(ids), by).map(|records| records.len())
+        let (author, moment) = (&person(), &self.moment());
+        accept(
+            &self.history,
+            &[&self.store],
+            &selection(ids),
+            author,
+            moment,
+        )
+        .map(|records| records.len())
     }
 
     fn waiting(&self) -> usize {
