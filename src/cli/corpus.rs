@@ -1,4 +1,4 @@
-//! Which logs are in scope, the corpus over them, and searching.
+//! Finds the logs in scope, reads their corpus, and searches memories and logs.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::Mutex;
@@ -48,7 +48,7 @@ impl World {
         Ok(self.log_catalog_of(&stores))
     }
 
-    /// As [`World::log_catalog`], if these are the selected stores.
+    /// As [`World::log_catalog`], for stores that the caller has already.
     fn log_catalog_of(&self, stores: &[Store]) -> LogCatalog {
         let is_named = !self.common.store.is_empty();
         let mut locations = if is_named {
@@ -78,8 +78,8 @@ impl World {
         }
     }
 
-    /// Returns the catalog of all logs, whichever stores are named: any session can have written
-    /// into them.
+    /// Returns the catalog of all logs, also if `--store` is given: any session can have written
+    /// into the named stores.
     fn whole_log_catalog(&self) -> Result<LogCatalog, Failure> {
         let mut catalog = self.log_catalog()?;
         let stores = std::mem::take(&mut catalog.locations.stores);
@@ -90,13 +90,13 @@ impl World {
         Ok(catalog)
     }
 
-    /// Returns every log that can be found, including kept copies of logs that the agent deleted.
+    /// Returns the logs in scope, including kept copies of logs that the agent deleted.
     pub(super) fn log_files(&self) -> Result<Vec<LogFile>, Failure> {
         Ok(self.log_catalog()?.files())
     }
 
-    /// Calls `read` with the updated corpus of every log that can be found, and prints what could
-    /// not be read; shows progress on a terminal.
+    /// Calls `read` with the updated corpus of the logs in scope. Shows progress on a terminal, and
+    /// prints a warning for each log that could not be read.
     pub(super) fn read_corpus<T>(&self, read: impl Fn(&LogCorpus<'_>) -> T) -> Result<T, Failure> {
         let catalog = self.log_catalog()?;
         Ok(self.read_logs(&catalog, &catalog.files(), read)?)
@@ -111,7 +111,7 @@ impl World {
         Ok(self.read_logs(&catalog, &catalog.files(), read)?)
     }
 
-    /// As [`World::read_corpus`], for the logs of a catalog.
+    /// As [`World::read_corpus`], for these files of a catalog.
     pub(super) fn read_logs<T>(
         &self,
         catalog: &LogCatalog,
@@ -156,7 +156,7 @@ impl World {
         for error in &searched.unread {
             super::print::print_error(&format!("warning: {error}"));
         }
-        // The program ends soon, and dropping thousands of rows would take a part of its time.
+        // The program ends soon; dropping thousands of rows would only delay that.
         std::mem::forget(searched.searched);
         Ok(searched.answer)
     }

@@ -1,4 +1,4 @@
-//! `tome hook`: handles an agent's hook, never failing and within tight time limits.
+//! `tome hook`: handles an agent's hook. It never fails, and every wait has a limit.
 
 use std::env;
 use std::io::{self, Read as _, Write as _};
@@ -24,14 +24,17 @@ use crate::hook::{DocumentScanner, HookContext, HookMemory, Written, answer, emp
 /// How long to wait for a lock, from the start of the program.
 const LOCK_LIMIT: Duration = Duration::from_millis(60);
 
-/// How many times in a row, and how long each time, to wait for input that an incomplete document
-/// needs. On a busy machine an agent may write late, and its event must not be lost. Once the
-/// document is complete, one wait is enough, even if the agent leaves standard input open.
-const INPUT_LIMIT: (usize, Duration) = (100, Duration::from_millis(10));
+/// How long one wait for input lasts. After a complete document one wait without input ends the
+/// reading, because an agent may leave standard input open.
+const INPUT_WAIT: Duration = Duration::from_millis(10);
 
-/// How long to read stores when a session starts; longer in debug builds, which are slow and which
-/// no agent runs.
-const READING: Duration = if cfg!(debug_assertions) {
+/// How many waits in a row may pass before an incomplete document is given up: on a busy machine an
+/// agent may write late.
+const INPUT_WAITS: usize = 100;
+
+/// How long stores may take to read when a session starts. Debug builds, which no agent runs, are
+/// slower and may take longer.
+const READ_LIMIT: Duration = if cfg!(debug_assertions) {
     Duration::from_secs(5)
 } else {
     Duration::from_millis(80)
@@ -59,7 +62,7 @@ pub(super) fn run(args: &HookArgs, world: &World) {
         }
         _ => None,
     };
-    say(&reply.unwrap_or_else(|| empty_reply(agent)));
+    print_reply(&reply.unwrap_or_else(|| empty_reply(agent)));
 }
 
 /// Returns the agent that runs the hook: Copilot CLI also runs the hooks of Claude Code.
@@ -70,7 +73,7 @@ fn caller(agent: Agent) -> Agent {
     }
 }
 
-/// Whether a user may be there. Claude Code says when it runs without one.
+/// Whether a user may be watching; only Claude Code tells when it runs without one.
 fn is_attended() -> bool {
     let is = |name: &str, value: &str| env::var_os(name).is_some_and(|set| set == value);
     let entrypoint = env::var("CLAUDE_CODE_ENTRYPOINT").unwrap_or_default();
@@ -80,10 +83,10 @@ fn is_attended() -> bool {
 /// Prints an empty reply, for arguments that cannot be parsed.
 pub(super) fn print_empty_reply(arguments: &[String]) {
     let agent = arguments.iter().find_map(|word| Agent::named(word));
-    say(&empty_reply(agent));
+    print_reply(&empty_reply(agent));
 }
 
-fn say(text: &str) {
+fn print_reply(text: &str) {
     let mut out = io::stdout().lock();
     // An agent that closed the pipe does not need the reply.
     drop(
@@ -93,7 +96,8 @@ fn say(text: &str) {
     drop(out.flush());
 }
 
-/// Reads standard input to its end or to the end of the document; `None` after the last wait.
+/// Reads standard input to its end or to the end of the document; `None` if the rest of the
+/// document does not arrive.
 ///
 /// Reads on this thread: on a busy machine, switching to another one takes longer than everything
 /// else here.
@@ -118,7 +122,7 @@ fn input() -> Option<Vec<u8>> {
             return Some(bytes);
         } else {
             waits += 1;
-            if waits == INPUT_LIMIT.0 {
+            if waits == INPUT_WAITS {
                 return None;
             }
         }
@@ -131,7 +135,7 @@ fn is_readable(stdin: &io::StdinLock<'_>) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let silence = Timespec {
         tv_sec: 0,
-        tv_nsec: INPUT_LIMIT.1.subsec_nanos().into(),
+        tv_nsec: INPUT_WAIT.subsec_nanos().into(),
     };
     let ready = poll(&mut [PollFd::new(stdin, PollFlags::IN)], Some(&silence));
     // If polling fails, reading reports the error.
@@ -150,10 +154,10 @@ impl HookMemory for World {
         let (send, receive) = channel();
         thread::spawn(move || {
             // After the timeout the receiver is gone.
-            drop(send.send(world.blocks(&cwd, agent, &session)));
+            drop(send.send(world.context_of_stores(&cwd, agent, &session)));
         });
         // Stores that take too long to read are left out, so that the agent does not wait.
-        receive.recv_timeout(READING).unwrap_or_default()
+        receive.recv_timeout(READ_LIMIT).unwrap_or_default()
     }
 
     fn lessons(&self) -> PathBuf {
@@ -165,17 +169,17 @@ impl HookMemory for World {
     }
 
     fn observe(&self, cwd: &Path, written: &Written<'_>) {
-        // A failure concerns only the history, and a hook never fails.
+        // A hook never fails; what is not recorded now is when the store is observed again.
         drop(self.record_written(cwd, written));
     }
 }
 
-/// The most files of a store that was never seen which a hook reads for its baseline.
-const SMALL: usize = 500;
+/// A store that the review does not know yet is read by a hook only if it has no more files.
+const MOST_NEW_FILES: usize = 500;
 
 impl World {
-    /// Returns the context of each store for a session in this directory.
-    fn blocks(&self, cwd: &Path, agent: Agent, session: &str) -> String {
+    /// Returns the texts that the stores give to a session in this directory.
+    fn context_of_stores(&self, cwd: &Path, agent: Agent, session: &str) -> String {
         let stores = if self.common.store.is_empty() {
             self.stores_around(cwd, agent, session)
         } else {
@@ -201,7 +205,7 @@ impl World {
         else {
             for store in self.all_stores_around(cwd) {
                 let is_known = count(history, store.id())?.is_some();
-                if is_known || store.rules().files(store.root())?.len() <= SMALL {
+                if is_known || store.rules().files(store.root())?.len() <= MOST_NEW_FILES {
                     observe_store(history, &store, moment)?;
                 }
             }
@@ -247,8 +251,8 @@ impl World {
         found.stores.into_iter().map(|found| found.store).collect()
     }
 
-    /// Returns the stores that the agent does not read by itself. Of past sessions, it is this one
-    /// if it is resumed, else the last one.
+    /// Returns the stores that the agent does not read by itself. Of the session stores only one is
+    /// among them: that of this session if it is resumed, else the one that was changed last.
     fn stores_around(&self, cwd: &Path, agent: Agent, session: &str) -> Vec<Store> {
         let own = match agent {
             Agent::ClaudeCode => &self.environment.claude,
@@ -260,7 +264,7 @@ impl World {
                 store.layout(),
                 Layout::Index | Layout::Facts | Layout::Coder
             ) && !store.root().path().starts_with(own)
-                && !is_subagents(store)
+                && !is_of_subagent(store)
         };
         let (sessions, mut stores): (Vec<Store>, Vec<Store>) = self
             .all_stores_around(cwd)
@@ -285,7 +289,7 @@ impl World {
 }
 
 /// Whether the store belongs to a subagent of Claude Code, which reads it by itself.
-pub(super) fn is_subagents(store: &Store) -> bool {
+pub(super) fn is_of_subagent(store: &Store) -> bool {
     let folder = store.root().path().parent().and_then(Path::file_name);
     folder.is_some_and(|name| name == "agent-memory" || name == "agent-memory-local")
 }

@@ -6,12 +6,12 @@ use std::io;
 use serde_json::{Value, json};
 
 use super::args::LogArgs;
-use super::print::{Json, Printer, Report, Reported, TextStyle as Paint};
+use super::print::{Json, Printer, Report, Reported, TextStyle};
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::log::{Head, LogFile, Message, MessageKind, Origin, Role, Transcript, read};
-use crate::core::search::index::LONGEST;
+use crate::core::search::index::LONGEST_MESSAGE;
 use crate::core::text::display::format_size;
 use crate::core::text::secret::mask;
 use crate::core::text::{clean, one_line};
@@ -52,7 +52,7 @@ pub(super) fn run<'a>(args: &'a LogArgs, world: &World) -> Reported<'a> {
     }))
 }
 
-/// A conversation, as the arguments ask for it.
+/// A conversation, and how the arguments ask to print it.
 struct LogReport<'a> {
     args: &'a LogArgs,
     file: LogFile,
@@ -74,10 +74,10 @@ impl Report for LogReport<'_> {
             "agent": self.file.agent.name(),
             "id": self.safe(&self.file.id),
             "path": self.safe(&self.file.path.to_string_lossy()),
-            "head": self.head(&self.transcript.head),
+            "head": self.safe_head(&self.transcript.head),
             "skipped": self.transcript.skipped,
         });
-        let messages = self.shown().map(|message| self.message(message));
+        let messages = self.shown().map(|message| self.message_json(message));
         Ok(Json::from(about).with_list("messages", messages))
     }
 
@@ -129,7 +129,7 @@ impl LogReport<'_> {
     }
 
     /// Returns the head of the log with its texts made safe.
-    fn head(&self, head: &Head) -> Head {
+    fn safe_head(&self, head: &Head) -> Head {
         let safe = |text: &Option<String>| text.as_deref().map(|text| self.safe(text));
         Head {
             session: safe(&head.session),
@@ -156,9 +156,10 @@ impl LogReport<'_> {
 
     /// Formats a tool call on one line.
     fn call(&self, message: &Message) -> String {
-        const LONGEST: usize = 100;
+        /// The most characters of the input.
+        const LONGEST_INPUT: usize = 100;
         let text = one_line(&self.text(message));
-        let mut short: String = text.chars().take(LONGEST).collect();
+        let mut short: String = text.chars().take(LONGEST_INPUT).collect();
         if short.len() < text.len() {
             short.push('…');
         }
@@ -181,8 +182,8 @@ impl LogReport<'_> {
 
     /// Returns the line that says how much of a long message is searched, if not all of it is.
     fn search_limit(message: &Message) -> Option<String> {
-        (message.text.len() > LONGEST).then(|| {
-            let searched = format_size(LONGEST as u64);
+        (message.text.len() > LONGEST_MESSAGE).then(|| {
+            let searched = format_size(LONGEST_MESSAGE as u64);
             format!("(only the first {searched} of this message can be searched)")
         })
     }
@@ -191,7 +192,7 @@ impl LogReport<'_> {
         message.kind == MessageKind::ToolCall && !self.args.tools
     }
 
-    fn message(&self, message: &Message) -> Value {
+    fn message_json(&self, message: &Message) -> Value {
         json!({
             "line": message.line,
             "role": message.role,
@@ -199,7 +200,7 @@ impl LogReport<'_> {
             "origin": message.origin,
             "time": message.time.and_then(exact_time),
             "text": self.text(message),
-            "searchable_bytes": message.text.len().min(LONGEST),
+            "searchable_bytes": message.text.len().min(LONGEST_MESSAGE),
             "tool": self.tool(message),
             "call": message.call.as_deref().map(|call| self.safe(call)),
             "subagent": self.subagent(message),
@@ -215,21 +216,21 @@ impl LogReport<'_> {
                 if before.is_some() {
                     printer.line("")?;
                 }
-                let who = printer.paint(Paint::Strong, speaker(file, message));
+                let who = printer.paint(TextStyle::Strong, speaker(file, message));
                 let when = message.time.and_then(stamp).unwrap_or_default();
-                let when = printer.paint(Paint::Quiet, &when);
+                let when = printer.paint(TextStyle::Quiet, &when);
                 printer.styled_line(format!("{who}  {when}").trim_end())?;
             }
             if self.is_one_line(message) {
-                printer.painted_line(Paint::Quiet, &format!("  {}", self.call(message)))?;
+                printer.painted_line(TextStyle::Quiet, &format!("  {}", self.call(message)))?;
             } else {
                 if is_tool(message) {
-                    printer.painted_line(Paint::Quiet, &self.title(message))?;
+                    printer.painted_line(TextStyle::Quiet, &self.title(message))?;
                 }
                 printer.line(self.text(message).trim_end())?;
             }
             if let Some(limit) = Self::search_limit(message) {
-                printer.painted_line(Paint::Quiet, &limit)?;
+                printer.painted_line(TextStyle::Quiet, &limit)?;
             }
             before = Some(message);
         }

@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 
 use super::args::McpArgs;
-use super::hook::is_subagents;
+use super::hook::is_of_subagent;
 use super::print::print_error;
 use super::world::{World, now};
 use super::{CommandResult, Failure, Outcome};
@@ -118,7 +118,7 @@ impl World {
         let is_below = |folder: &Path| root.starts_with(real_path(folder));
         match store.layout() {
             Layout::Session => StorePurpose::Session,
-            _ if is_subagents(store) => StorePurpose::Aside(Agent::ClaudeCode),
+            _ if is_of_subagent(store) => StorePurpose::Aside(Agent::ClaudeCode),
             _ if is_below(&self.environment.codex) => StorePurpose::Aside(Agent::Codex),
             _ if is_below(&self.environment.claude) => StorePurpose::Own(Agent::ClaudeCode),
             _ => StorePurpose::Shared,

@@ -1,4 +1,5 @@
-//! `tome review`: what agents and other programs wrote since the person last accepted it.
+//! `tome review`: lists what agents and other programs wrote and nobody accepted yet; accepts it,
+//! reverts it or adds a note.
 
 use std::io;
 use std::path::Path;
@@ -25,7 +26,6 @@ pub(super) fn run<'a>(args: &ReviewArgs, world: &'a World) -> Reported<'a> {
     for store in &stores {
         count += observe_store(&world.history, store, &world.moment)?.waiting;
     }
-    // Succeeds when nothing waits.
     let outcome = Outcome::found(count == 0);
     if args.count {
         let json = json!({ "count": count });
@@ -226,7 +226,7 @@ fn item_json(store: &Store, item: &Item) -> Value {
     })
 }
 
-/// The number of a range's first line as a unified diff has it: an empty one names the line before.
+/// The first line of a range in the header of a unified diff; an empty range names the line before.
 fn first_line(range: &std::ops::Range<usize>) -> usize {
     if range.is_empty() {
         range.start
@@ -280,7 +280,7 @@ fn summary(item: &Item, now: i64) -> String {
 }
 
 impl World {
-    /// Joins items to the sessions that wrote them, as far as the logs show it.
+    /// Gives each item the session that wrote it, if the logs show it.
     fn attribute(&self, waiting: &mut [Waiting]) {
         let found = self.read_whole_corpus(|logs| {
             let items = waiting.iter().map(|Waiting { store, items }| {
@@ -290,14 +290,14 @@ impl World {
             });
             items.collect::<Vec<Vec<Item>>>()
         });
-        // Without logs, nobody is named.
+        // If the logs cannot be read, the items stay as they are.
         for (waiting, found) in waiting.iter_mut().zip(found.unwrap_or_default()) {
             waiting.items = found;
         }
     }
 
     /// Records what other programs wrote into a store, given a listing of it, and returns how many
-    /// files wait for review. A failure concerns only the history, so the verb goes on.
+    /// files wait for review; none if that fails, because the caller does not depend on it.
     pub(super) fn observe(&self, store: &Store, memories: &[Memory]) -> usize {
         let observed = observe(&self.history, store, memories, &self.moment);
         observed.map_or(0, |observed| observed.waiting)

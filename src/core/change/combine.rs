@@ -24,7 +24,7 @@ pub struct Block {
     /// The text, with the blank lines behind it.
     pub text: String,
     side: Side,
-    /// Its number in its text.
+    /// Its index among the blocks of its text.
     at: usize,
 }
 
@@ -203,9 +203,9 @@ impl Combination {
     }
 }
 
-/// A heading and what is below it, or what is above the first heading; a lesson.
+/// A heading and the blocks below it, the blocks above the first heading, or a lesson.
 struct Section {
-    /// The heading, or the title of the lesson.
+    /// The heading, or the first line of the lesson, in lower case; empty above the first heading.
     key: String,
     blocks: Vec<Block>,
 }
@@ -239,7 +239,7 @@ fn sections(layout: Layout, text: &str, side: Side) -> Vec<Section> {
     sections
 }
 
-/// The blocks of a text; together they are the text.
+/// Divides a text into blocks, with nothing left out.
 fn blocks(text: &str) -> Vec<&str> {
     let mut starts = vec![0];
     let (mut at, mut after, mut fence) = (0, After::Start, Fence::default());
@@ -257,13 +257,17 @@ fn blocks(text: &str) -> Vec<&str> {
                 starts.push(at);
             }
         }
-        after = match (is_inside, is_blank) {
-            (true, _) => After::Text,
+        after = if is_inside {
+            After::Text
+        } else if is_blank && after == After::Start {
             // Blank lines before the first block belong to it.
-            (false, true) if after == After::Start => After::Start,
-            (false, true) => After::Blank,
-            (false, false) if is_heading(line) => After::Heading,
-            (false, false) => After::Text,
+            After::Start
+        } else if is_blank {
+            After::Blank
+        } else if is_heading(line) {
+            After::Heading
+        } else {
+            After::Text
         };
         at += line.len();
     }
@@ -289,6 +293,7 @@ fn lessons(text: &str) -> Vec<&str> {
     found.filter(|text| !text.trim().is_empty()).collect()
 }
 
+/// The parts of a text that begin at these bytes, without blank ones.
 fn divided<'a>(text: &'a str, starts: &[usize]) -> Vec<&'a str> {
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
     let parts = starts

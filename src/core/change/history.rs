@@ -3,7 +3,8 @@
 //!
 //! It is stored in tome's data directory: `journal.jsonl` has a line for each committed change;
 //! `versions.bin` has the versions, found by their hashes; `pending/` has the intents of changes in
-//! progress; `locks/` has a lock file for each store.
+//! progress; `locks/` has the lock files of the stores and of the history itself; `review/` has what
+//! waits for review.
 
 mod health;
 mod journal;
@@ -28,7 +29,7 @@ pub use lock::{Holder, Lock, Wait, WaitObserver};
 pub use pending::Unfinished;
 pub use prune::{PruneOptions, Pruned, RunMode};
 pub use record::{
-    Author, ChangeVerb, Direction, FileChange, Origin, PrunedTombstone, Record, Tombstone,
+    Author, ChangeVerb, DeletedMemory, Direction, FileChange, Origin, Record, Tombstone,
 };
 
 pub(in crate::core) use crate::core::disk::private::write_whole;
@@ -39,11 +40,12 @@ pub(in crate::core) use position::FilePosition;
 pub struct History {
     dir: PathBuf,
     observer: Option<Observer>,
-    patience: LockPolicy,
+    locking: LockPolicy,
     versions: Arc<Mutex<VersionTable>>,
 }
 
-/// Called at each step of a commit; an error that it returns makes the step fail.
+/// Called with the name of each step of a commit or of pruning; an error that it returns makes the
+/// step fail.
 pub type Observer = Arc<dyn Fn(&str) -> io::Result<()> + Send + Sync>;
 
 impl std::fmt::Debug for History {
@@ -60,7 +62,7 @@ impl History {
         Self {
             dir: dir.to_owned(),
             observer: None,
-            patience: LockPolicy::default(),
+            locking: LockPolicy::default(),
             versions: Arc::default(),
         }
     }

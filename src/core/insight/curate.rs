@@ -56,7 +56,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::core::Result;
-use crate::core::change::history::PrunedTombstone;
+use crate::core::change::history::DeletedMemory;
 use crate::core::disk::revision::Revision;
 use crate::core::memory::Memory;
 use crate::core::memory::citation::{Citation, CitedPart};
@@ -252,7 +252,7 @@ pub struct Collection<'a> {
     /// The stores.
     pub stores: Vec<CuratedStore<'a>>,
     /// The memories that were deleted earlier.
-    pub graves: Vec<PrunedTombstone>,
+    pub deleted: Vec<DeletedMemory>,
     /// The date in the user's time zone.
     pub today: jiff::civil::Date,
     /// The limits.
@@ -269,13 +269,13 @@ impl<'a> Collection<'a> {
     /// The memories of some stores, to be checked at a date.
     pub fn new(
         stores: Vec<CuratedStore<'a>>,
-        graves: Vec<PrunedTombstone>,
+        deleted: Vec<DeletedMemory>,
         today: jiff::civil::Date,
         settings: CurateSettings,
     ) -> Self {
         Self {
             stores,
-            graves,
+            deleted,
             today,
             settings,
             logs: None,

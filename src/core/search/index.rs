@@ -16,7 +16,7 @@
 //! Of a log that has grown only the new bytes are read. A log that was rewritten, truncated
 //! or replaced is read again, and one that was deleted is left out. A last line without a line
 //! break is used if it is a complete record, and is read again when it has grown. Of a message
-//! longer than [`LONGEST`] bytes only the beginning is kept, see [`CorpusMessage::length`].
+//! longer than [`LONGEST_MESSAGE`] bytes only the beginning is kept, see [`CorpusMessage::length`].
 //!
 //! Each message and each file has a checksum, and a panic inside of tantivy is damage: if the cache is
 //! damaged, truncated or from another version, it is rebuilt from the logs. It can be deleted at any time;
@@ -51,7 +51,7 @@ use tantivy::{DocAddress, Index, ReloadPolicy, Searcher, TantivyError};
 use crate::core::log::{HashedProjects, LogFile, MessageKind, Origin, Role};
 use crate::core::{Error, Result};
 
-pub use document::LONGEST;
+pub use document::LONGEST_MESSAGE;
 pub use log_view::Log;
 pub use lookup::{FoundMessages, MessageFilter, Spelling, WantedWord};
 pub use rank::{FoundForms, RankRequest, RankedMessage, WantedForms, WordCount};
@@ -153,7 +153,7 @@ pub struct CorpusMessage<'a> {
     pub origin: Origin,
     /// The time, in milliseconds since 1970 UTC.
     pub time: Option<i64>,
-    /// The text, at most [`LONGEST`] bytes of it; of text that a program put in, less.
+    /// The text, at most [`LONGEST_MESSAGE`] bytes of it; of text that a program put in, less.
     pub text: &'a str,
     /// The size of the text in the log, in bytes.
     pub length: u64,

@@ -15,7 +15,7 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::model::{MergeTask, PaneContext};
 use crate::tui::pane::editor::EditorPane;
 use crate::tui::pane::{Handled, Pane, Step};
-use crate::tui::widget::merge::{Choice, Merge as Widget};
+use crate::tui::widget::merge::{Choice, Merge};
 
 /// Combines the texts, one memory after the other.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct CombineDialog {
     task: MergeTask,
     /// The body of what was combined so far.
     body: String,
-    /// The number of the body that is combined with it.
+    /// The index in `task.texts.bodies` of the body that is combined with it.
     next: usize,
     combination: Combination,
     places: MergePlaces,
@@ -42,8 +42,8 @@ impl CombineDialog {
         }
     }
 
-    /// Goes on with the next memory, or with the editor.
-    fn done(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+    /// Takes the choices; then shows the next memory, or the result in the editor.
+    fn confirm(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(choices) = self.places.widget.choices() else {
             return undecided();
         };
@@ -69,14 +69,15 @@ impl CombineDialog {
     }
 }
 
-/// Compares a body with that of the memory with this number.
-fn compared(task: &MergeTask, body: &str, number: usize) -> (Combination, MergePlaces) {
-    let other = task.texts.bodies.get(number).map_or("", String::as_str);
+/// Compares a body with the one at `next` of the task's bodies.
+fn compared(task: &MergeTask, body: &str, next: usize) -> (Combination, MergePlaces) {
+    let other = task.texts.bodies.get(next).map_or("", String::as_str);
     let combination = Combination::new(task.texts.layout, body, other);
-    let path = number.checked_sub(1).and_then(|at| task.others.get(at));
+    // The first body is that of the memory that stays, which is not among the others.
+    let path = next.checked_sub(1).and_then(|at| task.others.get(at));
     let path = path.map_or("", |(_, path)| path.as_str());
     let names = [stem(&task.into.1).to_owned(), stem(path).to_owned()];
-    let widget = Widget::of_memories(combination.parts(), names);
+    let widget = Merge::of_memories(combination.parts(), names);
     (combination, MergePlaces::new(widget, KeyContext::Combine))
 }
 
@@ -85,6 +86,7 @@ fn take(choice: Choice) -> Take {
         Choice::Mine => Take::Left,
         Choice::Theirs => Take::Right,
         Choice::Both => Take::Both,
+        // Two memories have no base, so nothing is taken.
         Choice::Base => Take::Neither,
     }
 }
@@ -98,7 +100,7 @@ impl Pane for CombineDialog {
         self.places.act(action, cx);
         Handled::Used(match action {
             Action::Open => {
-                let steps = self.done(cx);
+                let steps = self.confirm(cx);
                 self.places.reveal(cx);
                 steps
             }

@@ -1,7 +1,7 @@
 //! The journal: a line for each committed change, and what follows from it for undo and redo.
 //!
-//! A journal starts with a line that gives the schema of its lines and of the versions. A line that
-//! summarises pruned changes keeps their tombstones.
+//! The first line gives the schema of the journal and of the versions. After pruning, one line
+//! replaces the removed changes: their number and the memories that they deleted.
 
 use std::collections::HashSet;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom, Write as _};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::position::FilePosition;
-use super::{ChangeVerb, Direction, History, PrunedTombstone, Record};
+use super::{ChangeVerb, DeletedMemory, Direction, History, Record};
 use crate::core::disk::foreign::{
     self, LARGEST_LOG, LARGEST_WHOLE, next_line, open_capped, open_regular,
 };
@@ -34,7 +34,7 @@ pub(super) struct Summary {
     pub(super) pruned: usize,
     /// What they deleted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) tombstones: Vec<PrunedTombstone>,
+    pub(super) tombstones: Vec<DeletedMemory>,
 }
 
 /// A line of a journal.
@@ -79,20 +79,20 @@ impl History {
         let path = self.journal_path();
         let _lock = self.lock_own("journal")?;
         self.check_schema()?;
-        let mut line = Vec::new();
+        let mut lines = Vec::new();
         for record in records {
-            line.extend(encode(record, &path)?);
-            line.push(b'\n');
+            lines.extend(encode(record, &path)?);
+            lines.push(b'\n');
         }
         let written = private::open_append(&path).and_then(|mut file| {
             let is_new = file.metadata()?.len() == 0;
             if is_new {
-                line.splice(..0, first_line());
+                lines.splice(..0, first_line());
             }
-            // After a crash the last line may be cut off: this one must not be joined to it.
+            // After a crash the last line may be cut off; the new lines must not continue it.
             let end = missing_newline(&mut file)?;
             file.write_all(end.as_bytes())?;
-            file.write_all(&line)?;
+            file.write_all(&lines)?;
             file.sync_all()?;
             if is_new {
                 private::flush_dir(&self.dir)
@@ -132,7 +132,8 @@ impl History {
         self.dir.join("journal.jsonl")
     }
 
-    /// Calls `show` with every line of the journal and its bytes, which one that is too long lacks.
+    /// Calls `show` with every line of the journal and its bytes; a line that is too long comes
+    /// without bytes.
     pub(super) fn each_line(&self, mut show: impl FnMut(Line, Vec<u8>)) -> Result<()> {
         let path = self.journal_path();
         let mut reader = match open_capped(&path, LARGEST_LOG) {
@@ -198,31 +199,33 @@ impl History {
     }
 
     /// The deleted memories, oldest first, those of pruned changes included.
-    pub fn graves(&self) -> Result<Vec<PrunedTombstone>> {
-        let mut graves = Vec::new();
+    pub fn deleted_memories(&self) -> Result<Vec<DeletedMemory>> {
+        let mut deleted = Vec::new();
         self.each_line(|line, _| match line {
-            Line::Change(record) => graves.extend(record.graves()),
-            Line::Summary(summary) => graves.extend(summary.tombstones),
+            Line::Change(record) => deleted.extend(record.deleted_memories()),
+            Line::Summary(summary) => deleted.extend(summary.tombstones),
             _ => {}
         })?;
-        Ok(graves)
+        Ok(deleted)
     }
 
     /// The change with this id, or with the only id that starts or ends with it.
     pub fn find(&self, id: &str) -> Result<Record> {
+        /// A shorter part of an id may soon be that of another change, too.
+        const SHORTEST_ID: usize = 4;
         let wanted = id.to_ascii_uppercase();
         let mut found: Vec<Record> = self
             .records()?
             .into_iter()
             .filter(|r| r.id.starts_with(&wanted) || r.id.ends_with(&wanted))
             .collect();
-        match (found.pop(), found.is_empty()) {
-            (Some(record), true) if wanted.len() >= 4 => Ok(record),
-            (Some(_), _) => Err(Error::refused(
+        match found.len() {
+            0 => Err(Error::not_found(format!("change {id}"))),
+            1 if wanted.len() >= SHORTEST_ID => Ok(found.remove(0)),
+            _ => Err(Error::refused(
                 id,
                 "more than one change could be meant; give more of its id",
             )),
-            (None, _) => Err(Error::not_found(format!("change {id}"))),
         }
     }
 
@@ -280,7 +283,7 @@ impl History {
             match record.verb {
                 ChangeVerb::Undo => undone.extend(take(&mut done, of)),
                 ChangeVerb::Redo => {
-                    // It may have been undone before other changes were made.
+                    // After other changes it is no longer in `undone`, but can be redone by its id.
                     drop(take(&mut undone, of));
                     let original = all.iter().find(|record| Some(record.id.as_str()) == of);
                     if done.iter().all(|record| Some(record.id.as_str()) != of) {
@@ -513,7 +516,6 @@ mod tests {
         }
         assert_eq!(history.find("aaaa").expect("found").id, "01AAAA");
         assert!(matches!(history.find("01"), Err(Error::Refused { .. })));
-        // The next change may have it, too.
         assert!(matches!(history.find("AAA"), Err(Error::Refused { .. })));
         assert!(matches!(history.find("zzzz"), Err(Error::NotFound { .. })));
     }

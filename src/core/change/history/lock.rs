@@ -99,21 +99,21 @@ impl History {
     /// The same history, which writes `name` (such as `tome write`) into the locks it holds.
     #[must_use]
     pub fn named(mut self, name: &str) -> Self {
-        self.patience.name = name.to_owned();
+        self.locking.name = name.to_owned();
         self
     }
 
     /// The same history, which stops waiting for a lock after `limit`.
     #[must_use]
     pub fn with_limit(mut self, limit: Duration) -> Self {
-        self.patience.limit = limit;
+        self.locking.limit = limit;
         self
     }
 
     /// The same history, which calls `observer` while it waits for a lock.
     #[must_use]
     pub fn with_wait_observer(mut self, observer: WaitObserver) -> Self {
-        self.patience.observer = Some(observer);
+        self.locking.observer = Some(observer);
         self
     }
 
@@ -121,10 +121,10 @@ impl History {
     pub fn lock(&self, roots: &[&Path]) -> Result<Lock> {
         let since = Instant::now();
         let dir = self.lock_dir()?;
-        let gate = self.acquire(&dir.join(GATE), &self.dir, (LockMode::Many, since))?;
+        let gate = self.acquire(&dir.join(GATE), &self.dir, LockMode::Many, since)?;
         let mut files = vec![gate];
         for (path, root) in lock_paths(&dir, roots) {
-            files.push(self.acquire(&path, root, (LockMode::One, since))?);
+            files.push(self.acquire(&path, root, LockMode::One, since)?);
         }
         Ok(Lock { _files: files })
     }
@@ -149,7 +149,7 @@ impl History {
     pub(super) fn lock_all(&self) -> Result<Lock> {
         let dir = self.lock_dir()?;
         let since = Instant::now();
-        let gate = self.acquire(&dir.join(GATE), &self.dir, (LockMode::One, since))?;
+        let gate = self.acquire(&dir.join(GATE), &self.dir, LockMode::One, since)?;
         let mut files = vec![gate];
         // The first version of tome takes only the lock of its store.
         let mut stores: Vec<PathBuf> = fs::read_dir(&dir)
@@ -160,7 +160,7 @@ impl History {
             .collect();
         stores.sort();
         for path in stores {
-            files.push(self.acquire(&path, &self.dir, (LockMode::One, since))?);
+            files.push(self.acquire(&path, &self.dir, LockMode::One, since)?);
         }
         Ok(Lock { _files: files })
     }
@@ -168,31 +168,26 @@ impl History {
     /// Waits for the lock of a part of the history itself.
     pub(super) fn lock_own(&self, name: &str) -> Result<File> {
         let path = self.lock_dir()?.join(name);
-        self.acquire(&path, &self.dir, (LockMode::One, Instant::now()))
+        self.acquire(&path, &self.dir, LockMode::One, Instant::now())
     }
 
     fn lock_dir(&self) -> Result<PathBuf> {
         self.folder("locks")
     }
 
-    fn acquire(
-        &self,
-        path: &Path,
-        store: &Path,
-        (share, since): (LockMode, Instant),
-    ) -> Result<File> {
+    fn acquire(&self, path: &Path, store: &Path, mode: LockMode, since: Instant) -> Result<File> {
         let file = private::open_write(path).map_err(|e| Error::io(path, e))?;
         let mut pause = Duration::from_millis(1);
         let mut notice = FIRST_NOTICE;
         loop {
-            if self.take(&file, path, share)? {
+            if self.take(&file, path, mode)? {
                 return Ok(file);
             }
             let waited = since.elapsed();
-            let mut is_over = waited >= self.patience.limit;
+            let mut is_over = waited >= self.locking.limit;
             if waited >= notice
                 && !is_over
-                && let Some(observer) = &self.patience.observer
+                && let Some(observer) = &self.locking.observer
             {
                 notice = Duration::from_secs(waited.as_secs() + 1);
                 let wait = Wait {
@@ -210,20 +205,20 @@ impl History {
         }
     }
 
-    fn try_acquire(&self, path: &Path, share: LockMode) -> Result<Option<File>> {
+    fn try_acquire(&self, path: &Path, mode: LockMode) -> Result<Option<File>> {
         let file = private::open_write(path).map_err(|e| Error::io(path, e))?;
-        Ok(self.take(&file, path, share)?.then_some(file))
+        Ok(self.take(&file, path, mode)?.then_some(file))
     }
 
     /// Takes the lock if it is free, and writes the holder into its file.
-    fn take(&self, file: &File, path: &Path, share: LockMode) -> Result<bool> {
-        let taken = match share {
+    fn take(&self, file: &File, path: &Path, mode: LockMode) -> Result<bool> {
+        let taken = match mode {
             LockMode::One => file.try_lock(),
             LockMode::Many => file.try_lock_shared(),
         };
         match taken {
             Ok(()) => {
-                if share == LockMode::One {
+                if mode == LockMode::One {
                     // The holder is only for messages; the lock is held either way.
                     drop(self.sign(file));
                 }
@@ -235,7 +230,7 @@ impl History {
     }
 
     fn sign(&self, mut file: &File) -> io::Result<()> {
-        let text = format!("{}\n{}\n", self.patience.name, std::process::id());
+        let text = format!("{}\n{}\n", self.locking.name, std::process::id());
         file.rewind()?;
         file.write_all(text.as_bytes())?;
         file.set_len(text.len() as u64)
@@ -280,11 +275,11 @@ fn read_holder(path: &Path) -> Option<Holder> {
     })
 }
 
-fn is_held(path: &Path, share: LockMode) -> bool {
+fn is_held(path: &Path, mode: LockMode) -> bool {
     let Ok(file) = open_regular(path) else {
         return false;
     };
-    let taken = match share {
+    let taken = match mode {
         LockMode::One => file.try_lock(),
         LockMode::Many => file.try_lock_shared(),
     };

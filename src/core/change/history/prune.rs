@@ -1,4 +1,5 @@
-//! Pruning: removes changes that are too old or too many, and the versions that only they need.
+//! Pruning: removes the oldest changes, by date or until the history is small enough, and the
+//! versions that only they need.
 //!
 //! The remaining changes can be undone, redone and restored as before. The new versions are written,
 //! then the journal is replaced in one step, then the versions. So after a crash at any point, or on
@@ -53,7 +54,7 @@ impl History {
     /// Removes changes from the history, and the versions that no other change needs. A change
     /// stays if a remaining one undid or redid it; tombstones and the versions of unfinished
     /// changes stay too.
-    pub fn prune(&self, what: &PruneOptions, run: RunMode) -> Result<Pruned> {
+    pub fn prune(&self, options: &PruneOptions, run: RunMode) -> Result<Pruned> {
         if !self.dir.exists() {
             return Ok(Pruned::default());
         }
@@ -75,7 +76,7 @@ impl History {
         // Locks and intents stay as they are. What a killed process left is removed soon, and must
         // not be made room for by removing changes.
         let other = bytes_before.saturating_sub(old + private::temporary_bytes(&self.dir));
-        let plan = inventory.plan(what, other)?;
+        let plan = inventory.plan(options, other)?;
         let pruned = Pruned {
             changes: inventory.journal.records.len() - plan.kept.len(),
             kept: plan.kept.len(),
@@ -88,7 +89,7 @@ impl History {
         }
         let step = |what: &str| self.step(what).map_err(|e| Error::io(&self.dir, e));
         step("pruning")?;
-        let journal = inventory.journal.without(&plan.kept)?;
+        let journal = inventory.journal.with_only(&plan.kept)?;
         self.replace_versions(&plan.versions, || {
             private::write_whole(&self.dir, "journal.jsonl", &journal)?;
             step("journal replaced")
@@ -97,7 +98,8 @@ impl History {
         Ok(pruned)
     }
 
-    /// The versions that unfinished changes and the review need: every hash in a JSON file of the history.
+    /// The versions that unfinished changes and the review need: every hash in their files, which
+    /// end in `.json`.
     fn named_elsewhere(&self) -> Result<HashSet<Revision>> {
         let mut named = HashSet::new();
         for entry in walkdir::WalkDir::new(&self.dir) {
@@ -159,12 +161,12 @@ impl Journal {
     }
 
     /// The journal with only the changes in `kept`.
-    fn without(&self, kept: &HashSet<usize>) -> Result<Vec<u8>> {
+    fn with_only(&self, kept: &HashSet<usize>) -> Result<Vec<u8>> {
         let mut summary = self.summary.clone();
-        let gone = self.records.iter().enumerate();
-        for (_, (record, _)) in gone.filter(|(at, _)| !kept.contains(at)) {
+        let records = self.records.iter().enumerate();
+        for (_, (record, _)) in records.filter(|(at, _)| !kept.contains(at)) {
             summary.pruned += 1;
-            summary.tombstones.extend(record.graves());
+            summary.tombstones.extend(record.deleted_memories());
         }
         let mut bytes = first_line();
         let mut add = |line: &[u8]| {
@@ -182,7 +184,8 @@ impl Journal {
         Ok(bytes)
     }
 
-    /// The changes that remain after the first `limit` and those made before `time` are removed.
+    /// The changes that stay if the first `limit` and those made before `time` are removed: the
+    /// others, and each change that one of them undoes or redoes.
     fn kept(&self, limit: usize, time: Option<i64>) -> HashSet<usize> {
         let place: HashMap<&str, usize> = self
             .records
@@ -207,7 +210,7 @@ impl Journal {
     }
 }
 
-/// What is kept, and its size.
+/// What stays, and its size.
 struct Plan {
     /// The indexes of the changes.
     kept: HashSet<usize>,
@@ -216,7 +219,7 @@ struct Plan {
     bytes: u64,
 }
 
-/// What there is to keep.
+/// What there is before pruning.
 struct Inventory {
     journal: Journal,
     versions: Vec<StoredVersion>,
@@ -226,18 +229,18 @@ struct Inventory {
 
 impl Inventory {
     /// Plans to keep as much as the options allow, beside `other` bytes that always stay.
-    fn plan(&self, what: &PruneOptions, other: u64) -> Result<Plan> {
-        let plan = self.plan_from(0, what.before)?;
-        let most = what.most_bytes.map(|most| most.saturating_sub(other));
+    fn plan(&self, options: &PruneOptions, other: u64) -> Result<Plan> {
+        let plan = self.plan_from(0, options.before)?;
+        let most = options.most_bytes.map(|most| most.saturating_sub(other));
         let Some(most) = most.filter(|most| plan.bytes > *most) else {
             return Ok(plan);
         };
         // Search for the smallest number of oldest changes to remove.
         let (mut too_few, mut enough) = (0, self.journal.records.len());
-        let mut best = self.plan_from(enough, what.before)?;
+        let mut best = self.plan_from(enough, options.before)?;
         while too_few + 1 < enough {
             let middle = usize::midpoint(too_few, enough);
-            let plan = self.plan_from(middle, what.before)?;
+            let plan = self.plan_from(middle, options.before)?;
             if plan.bytes <= most {
                 (enough, best) = (middle, plan)
             } else {
@@ -258,7 +261,7 @@ impl Inventory {
             .filter(|version| needed.contains(&version.revision()))
             .copied()
             .collect();
-        let journal = self.journal.without(&kept)?.len() as u64;
+        let journal = self.journal.with_only(&kept)?.len() as u64;
         let stored: u64 = versions.iter().map(StoredVersion::length).sum();
         Ok(Plan {
             kept,

@@ -166,17 +166,15 @@ impl Record {
         self.files.iter().flat_map(both).flatten()
     }
 
-    /// The tombstones of the change, each with its store and time.
-    pub fn graves(&self) -> impl Iterator<Item = PrunedTombstone> {
+    /// The memories that the change deleted.
+    pub fn deleted_memories(&self) -> impl Iterator<Item = DeletedMemory> {
         // A change that deletes is about one store.
         let root = self.files.first().map(|file| &file.root);
-        self.tombstones
-            .iter()
-            .map(move |tombstone| PrunedTombstone {
-                root: root.cloned().unwrap_or_default(),
-                time: self.time,
-                tombstone: tombstone.clone(),
-            })
+        self.tombstones.iter().map(move |tombstone| DeletedMemory {
+            root: root.cloned().unwrap_or_default(),
+            time: self.time,
+            tombstone: tombstone.clone(),
+        })
     }
 
     /// Whether the change touched any of these roots.
@@ -250,9 +248,9 @@ pub struct Tombstone {
     pub words: Vec<String>,
 }
 
-/// A tombstone with its store and time; it remains after its change is pruned.
+/// A tombstone with its store and time. Pruning the change that deleted the memory keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PrunedTombstone {
+pub struct DeletedMemory {
     /// The store's root.
     pub root: PathBuf,
     /// When it was deleted, in milliseconds since 1970.

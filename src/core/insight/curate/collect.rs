@@ -100,7 +100,7 @@ pub fn collect<'a>(
         read.project_root = root;
         curated.push(read);
     }
-    let graves = returned::graves(sources.history)?;
-    let collection = Collection::new(curated, graves, sources.today, sources.settings.clone());
+    let deleted = returned::still_deleted(sources.history)?;
+    let collection = Collection::new(curated, deleted, sources.today, sources.settings.clone());
     Ok((collection.with_pieces(pieces), errors))
 }

@@ -6,7 +6,7 @@ use super::document::Document;
 use super::fix::Fix;
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
 use crate::core::Result;
-use crate::core::change::history::{History, PrunedTombstone};
+use crate::core::change::history::{DeletedMemory, History};
 use crate::core::disk::revision::Revision;
 
 pub(super) const RULE: Rule = Rule {
@@ -17,61 +17,61 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// The memories that were deleted and that nobody brought back with tome since.
-pub fn graves(history: &History) -> Result<Vec<PrunedTombstone>> {
-    let mut graves = history.graves()?;
-    if graves.is_empty() {
-        return Ok(graves);
+pub fn still_deleted(history: &History) -> Result<Vec<DeletedMemory>> {
+    let mut deleted = history.deleted_memories()?;
+    if deleted.is_empty() {
+        return Ok(deleted);
     }
     for record in history.records()? {
         if record.author.is_outside() {
             continue;
         }
         for file in record.files.iter().filter(|file| file.after.is_some()) {
-            graves.retain(|grave| {
-                let is_same = Some(grave.tombstone.revision) == file.after
-                    || grave.tombstone.path == file.path;
-                let is_back = grave.root == file.root && is_same && grave.time < record.time;
+            deleted.retain(|gone| {
+                let is_same =
+                    Some(gone.tombstone.revision) == file.after || gone.tombstone.path == file.path;
+                let is_back = gone.root == file.root && is_same && gone.time < record.time;
                 !is_back
             });
         }
     }
-    Ok(graves)
+    Ok(deleted)
 }
 
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     for (number, store) in collection.stores.iter().enumerate() {
         let root = store.store.root().path();
-        let graves: Vec<_> = collection
-            .graves
+        let deleted: Vec<_> = collection
+            .deleted
             .iter()
-            .filter(|grave| grave.root == root)
+            .filter(|gone| gone.root == root)
             .collect();
-        if graves.is_empty() {
+        if deleted.is_empty() {
             continue;
         }
         for document in store.memories() {
             let revision = Revision::of(document.text.as_bytes());
-            let same = graves
+            let same = deleted
                 .iter()
-                .rfind(|grave| grave.tombstone.revision == revision);
-            let near = || graves.iter().rfind(|grave| is_like(document, grave));
-            let Some(grave) = same.or_else(near) else {
+                .rfind(|gone| gone.tombstone.revision == revision);
+            let near = || deleted.iter().rfind(|gone| is_like(document, gone));
+            let Some(gone) = same.or_else(near) else {
                 continue;
             };
-            let date = jiff::Timestamp::from_millisecond(grave.time)
+            let date = jiff::Timestamp::from_millisecond(gone.time)
                 .map(|time| time.strftime("%Y-%m-%d").to_string())
                 .unwrap_or_default();
             let path = &document.memory.path;
             let found = Found {
                 line: None,
-                subject: grave.tombstone.path.clone(),
+                subject: gone.tombstone.path.clone(),
                 message: match same {
                     Some(_) => format!("was deleted on {date} and is there again, unchanged"),
                     None => format!("was deleted on {date} and is there again, in other words"),
                 },
                 evidence: vec![Evidence {
-                    text: format!("{} deleted on {date}", grave.tombstone.path),
-                    path: Some(grave.tombstone.path.clone()),
+                    text: format!("{} deleted on {date}", gone.tombstone.path),
+                    path: Some(gone.tombstone.path.clone()),
                     ..Evidence::default()
                 }],
                 // What came back in other words may be wanted now.
@@ -86,8 +86,8 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
 const FEWEST_WORDS: usize = 8;
 
 /// Whether a memory has the name and nearly all the words of one that was deleted.
-fn is_like(document: &Document, grave: &PrunedTombstone) -> bool {
-    let (memory, gone) = (&document.memory, &grave.tombstone);
+fn is_like(document: &Document, gone: &DeletedMemory) -> bool {
+    let (memory, gone) = (&document.memory, &gone.tombstone);
     if memory.path != gone.path && memory.title != gone.name || gone.words.len() < FEWEST_WORDS {
         return false;
     }

@@ -111,7 +111,7 @@ impl Fixture {
         });
         let collection = Collection::new(
             curated.collect(),
-            returned::graves(&self.history()).expect("readable"),
+            returned::still_deleted(&self.history()).expect("readable"),
             moment().today,
             CurateSettings::default(),
         );

@@ -9,7 +9,7 @@ use super::blame::{WrittenText, writers};
 use super::proposal::proposed_items;
 use super::state::{Note, OtherWrite, State, Waiting};
 use crate::core::Result;
-use crate::core::change::history::{Author, History, Origin, PrunedTombstone};
+use crate::core::change::history::{Author, DeletedMemory, History, Origin};
 use crate::core::disk::revision::Revision;
 use crate::core::memory::store::Store;
 use crate::core::text::diff::{self, Hunk, Replacement};
@@ -127,8 +127,8 @@ pub(super) fn waiting_files(
     if state.waiting.is_empty() {
         return Ok(Vec::new());
     }
-    let mut graves = history.graves()?;
-    graves.retain(|grave| grave.root == store.root().path());
+    let mut deleted = history.deleted_memories()?;
+    deleted.retain(|gone| gone.root == store.root().path());
     let mut files = Vec::new();
     for (path, waiting) in &state.waiting {
         let version = |revision: Option<Revision>| {
@@ -143,7 +143,7 @@ pub(super) fn waiting_files(
             renamed_from: waiting.renamed_from.clone(),
             items: Vec::new(),
         };
-        file.items = items(history, store, (&file, waiting), &graves)?;
+        file.items = items(history, store, (&file, waiting), &deleted)?;
         files.push(file);
     }
     let time = |file: &WaitingFile| file.items.iter().map(|item| item.time).max();
@@ -156,7 +156,7 @@ fn items(
     history: &History,
     store: &Store,
     (file, waiting): (&WaitingFile, &Waiting),
-    graves: &[PrunedTombstone],
+    deleted: &[DeletedMemory],
 ) -> Result<Vec<Item>> {
     let accepted = file.accepted.as_deref().unwrap_or_default();
     let current = file.current.as_deref().unwrap_or_default();
@@ -194,7 +194,7 @@ fn items(
             author: write.author.clone(),
             origin: write.origin.clone(),
             deleted_before: (change == ItemChange::Added)
-                .then(|| deleted_before(store, file, graves))
+                .then(|| deleted_before(store, file, deleted))
                 .flatten(),
             notes: waiting.notes.clone(),
             hunks: Vec::new(),
@@ -306,14 +306,14 @@ fn changed_hash(hunk: &Hunk, old: &[&[u8]], new: &[&[u8]]) -> String {
 }
 
 /// When a memory of this name, text or nearly the same words was deleted by hand.
-fn deleted_before(store: &Store, file: &WaitingFile, graves: &[PrunedTombstone]) -> Option<i64> {
+fn deleted_before(store: &Store, file: &WaitingFile, deleted: &[DeletedMemory]) -> Option<i64> {
     /// The share of characteristic words that make two texts alike.
     const ALIKE: f64 = 0.8;
     let bytes = file.current.as_deref()?;
     let reference = store.rules().reference_of(&file.path);
     let text = String::from_utf8_lossy(bytes).to_lowercase();
-    let is_like = |grave: &&PrunedTombstone| {
-        let stone = &grave.tombstone;
+    let is_like = |gone: &&DeletedMemory| {
+        let stone = &gone.tombstone;
         let found = stone
             .words
             .iter()
@@ -323,6 +323,6 @@ fn deleted_before(store: &Store, file: &WaitingFile, graves: &[PrunedTombstone])
             || stone.revision == Revision::of(bytes)
             || stone.words.len() >= 8 && found as f64 / stone.words.len() as f64 >= ALIKE
     };
-    let like = graves.iter().filter(is_like);
-    like.map(|grave| grave.time).max()
+    let like = deleted.iter().filter(is_like);
+    like.map(|gone| gone.time).max()
 }

@@ -1,7 +1,6 @@
 //! instructions: the files that agents read at every start, such as `CLAUDE.md`.
 //!
-//! This is not a memory layout but a fixed list of names in a directory; other files in it are
-//! ignored.
+//! They are found by their names; other files of the directory are ignored.
 
 use super::{IndexUpdate, Operation, Rules, View, WriteInput};
 use crate::core::disk::sandbox::{FoundFile, Root};
@@ -11,7 +10,7 @@ use crate::core::memory::{FileKind, Memory};
 use crate::core::text::header::summary;
 use crate::core::{Error, Result};
 
-/// The names of instruction files, in any directory.
+/// The instruction files that are listed, below any directory.
 pub const NAMES: [&str; 5] = [
     "CLAUDE.md",
     "CLAUDE.local.md",
@@ -20,8 +19,8 @@ pub const NAMES: [&str; 5] = [
     ".claude/CLAUDE.md",
 ];
 
-/// Whether a path below a directory is that of a file with instructions: one of [`NAMES`], or one
-/// that a single agent reads, which is edited and not listed.
+/// Whether a path below a directory is that of an instruction file: one of [`NAMES`], or one that
+/// only one agent reads. The latter can be edited but are not listed.
 pub fn is_instruction_file(path: &str) -> bool {
     let is_below = |folder: &str, ending: &str| {
         path.strip_prefix(folder).is_some_and(|name| {

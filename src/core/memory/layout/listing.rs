@@ -209,11 +209,11 @@ pub fn without_bullets(text: &str, gone: &[Bullet]) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkDestination {
     /// To an existing memory.
-    Somewhere,
-    /// To a missing memory.
-    Nowhere,
-    /// Out of the store.
-    Elsewhere,
+    Existing,
+    /// To a missing memory, so that the link is dead.
+    Missing,
+    /// Out of the store, or to something that the caller leaves alone.
+    Other,
 }
 
 /// `text` without dead links in lists. A line that starts with a dead link is removed, unless it
@@ -228,22 +228,22 @@ pub fn without_dead(text: &str, leads: impl Fn(&Link<'_>) -> LinkDestination) ->
         let inside = &text[content..line.span.end];
         let all = links(inside);
         let led: Vec<LinkDestination> = all.iter().map(&leads).collect();
-        if !led.contains(&LinkDestination::Nowhere)
+        if !led.contains(&LinkDestination::Missing)
             || edits.last().is_some_and(|e| e.0.end > line.span.start)
         {
             continue;
         }
         let about =
-            bullet(inside, content, &line, &all[0]).filter(|_| led[0] == LinkDestination::Nowhere);
+            bullet(inside, content, &line, &all[0]).filter(|_| led[0] == LinkDestination::Missing);
         match about {
-            Some(bullet) if !led.contains(&LinkDestination::Somewhere) => {
+            Some(bullet) if !led.contains(&LinkDestination::Existing) => {
                 edits.push((
                     bullet.line.start..end_of_continuation(text, &bullet),
                     String::new(),
                 ));
             }
             _ if all.len() > 1 => {
-                let cut = unlinked(inside, &all, |at| led[at] == LinkDestination::Nowhere);
+                let cut = unlinked(inside, &all, |at| led[at] == LinkDestination::Missing);
                 edits.push((content..line.span.end, cut));
             }
             _ => {}
@@ -633,9 +633,9 @@ mod tests {
     #[test]
     fn a_line_with_several_links_loses_the_dead_one_alone() {
         let leads = |link: &Link<'_>| match &*link.target {
-            target if target.starts_with("http") => LinkDestination::Elsewhere,
-            target if target.starts_with("dead") => LinkDestination::Nowhere,
-            _ => LinkDestination::Somewhere,
+            target if target.starts_with("http") => LinkDestination::Other,
+            target if target.starts_with("dead") => LinkDestination::Missing,
+            _ => LinkDestination::Existing,
         };
         for (before, after) in [
             ("- [A](a.md), [D](dead.md) — both\n", "- [A](a.md) — both\n"),

@@ -1,4 +1,5 @@
-//! session: an overview that is always in context, detail notes, and the raw conversation.
+//! session: an overview that is always in the agent's context, detail notes, and the raw
+//! conversation.
 //!
 //! Callers name files below `working-memory/` (`detail/x.md`, `overview.md`); the conversation
 //! is `messages.jsonl` in the root and is never edited.

@@ -13,7 +13,7 @@ use crate::core::log::{self, MessageKind, Origin, Role};
 use crate::core::text::clip;
 
 /// The maximum size of a message's stored text, in bytes; see [`CorpusMessage::length`].
-pub const LONGEST: usize = 1024 * 1024;
+pub const LONGEST_MESSAGE: usize = 1024 * 1024;
 /// The same for text that a program put in: instructions and reminders are in every session again.
 const LONGEST_INJECTED: usize = 4096;
 /// The maximum size of a stored tool or session name, in bytes.
@@ -241,7 +241,7 @@ impl<'a> CorpusMessage<'a> {
             time: message.time,
             text: match message.origin {
                 Origin::Injected => clip(&message.text, LONGEST_INJECTED),
-                Origin::Written | Origin::Agent => clip(&message.text, LONGEST),
+                Origin::Written | Origin::Agent => clip(&message.text, LONGEST_MESSAGE),
             },
             length: message.text.len() as u64,
             identity: identity_of(message),

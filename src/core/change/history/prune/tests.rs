@@ -255,13 +255,13 @@ fn tombstones_and_lines_that_cannot_be_read_outlive_their_changes() {
     let mut bytes = fs::read(&journal).expect("reads");
     bytes.extend(b"{\"torn\n");
     fs::write(&journal, bytes).expect("writes");
-    let before = history.graves().expect("reads");
+    let before = history.deleted_memories().expect("reads");
     assert_eq!(before.len(), 2);
     for day in [5, 10, 11] {
         history
             .prune(&older_than(day), RunMode::Real)
             .expect("prunes");
-        assert_eq!(history.graves().expect("reads"), before);
+        assert_eq!(history.deleted_memories().expect("reads"), before);
         assert_eq!(history.broken_lines().expect("reads"), 1);
     }
     assert_eq!(ids(&history), [""; 0]);

@@ -189,12 +189,12 @@ impl Readme {
     fn leads(&self, planned: &dyn FileView, link: &Link<'_>) -> LinkDestination {
         let child = self.children.iter().any(|c| c.is_meant_by(&link.target));
         match self.below(link.form, &link.target) {
-            Some(_) if child => LinkDestination::Somewhere,
+            Some(_) if child => LinkDestination::Existing,
             Some(path) if path.ends_with(README) || !planned.contains(&path) => {
-                LinkDestination::Nowhere
+                LinkDestination::Missing
             }
-            Some(_) => LinkDestination::Somewhere,
-            None => LinkDestination::Elsewhere,
+            Some(_) => LinkDestination::Existing,
+            None => LinkDestination::Other,
         }
     }
 

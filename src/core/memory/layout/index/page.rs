@@ -34,7 +34,7 @@ pub fn generate_index(memories: &[Memory]) -> String {
     generated_with(memories, |memory| (label_of(memory), index_hook(memory)))
 }
 
-/// The generated index, with the title and the hook of each line from `words`.
+/// The generated index; `words` gives the title and the hook of each line.
 fn generated_with(memories: &[Memory], words: impl Fn(&Memory) -> (String, String)) -> String {
     let mut index = "# Memory\n".to_owned();
     for section in SECTIONS {
@@ -60,14 +60,12 @@ fn section_of(memory: &Memory) -> &'static str {
     known.map_or("Other", |at| SECTIONS[at])
 }
 
-fn name_of(memory: &Memory) -> String {
-    one_line(&memory.title)
-}
-
+/// The title as the text of a link.
 fn label_of(memory: &Memory) -> String {
-    listing::label(&name_of(memory))
+    listing::label(&one_line(&memory.title))
 }
 
+/// The text after the link of a line: the summary, or the name of the file if there is none.
 pub(super) fn index_hook(memory: &Memory) -> String {
     match one_line(&memory.summary) {
         none if none.is_empty() => one_line(stem(&memory.path)),
@@ -173,16 +171,17 @@ pub(super) fn regenerated(
     Ok(Some(if is_crlf(text) { in_crlf(&made) } else { made }))
 }
 
-/// The text of a line if it was reworded, and the text from the file otherwise.
-fn kept(written: &str, made: &str, own: String) -> String {
-    if written == made {
-        own
+/// The text of a line if it was reworded, that is, differs from what tome generated before;
+/// otherwise what tome generates now.
+fn kept(written: &str, generated: &str, now: String) -> String {
+    if written == generated {
+        now
     } else {
         written.to_owned()
     }
 }
 
-/// The text for a memory in a hand-written list.
+/// The title and the hook of a memory in a hand-written list.
 struct LineText {
     title: String,
     hook: String,
@@ -191,7 +190,7 @@ struct LineText {
 impl LineText {
     fn of(memory: &Memory) -> Self {
         Self {
-            title: name_of(memory),
+            title: one_line(&memory.title),
             hook: index_hook(memory),
         }
     }
@@ -245,15 +244,15 @@ pub(super) fn update_index_line(
         }
         TouchedFile::Removed(file) => {
             let name = planned.memory_before(file)?.title;
-            let known = Known::of(planned)?;
+            let known = KnownNames::of(planned)?;
             listing::without_dead(&text, |link| {
-                match listing::means(link.form, &link.target, file, &name) {
-                    true => LinkDestination::Nowhere,
+                if listing::means(link.form, &link.target, file, &name) {
+                    LinkDestination::Missing
+                } else if known.leads(planned, link) == LinkDestination::Existing {
+                    LinkDestination::Existing
+                } else {
                     // Other dead links of the page are left alone.
-                    false if known.leads(planned, link) == LinkDestination::Somewhere => {
-                        LinkDestination::Somewhere
-                    }
-                    false => LinkDestination::Elsewhere,
+                    LinkDestination::Other
                 }
             })
         }
@@ -271,9 +270,9 @@ pub(super) fn update_index_line(
 }
 
 /// The names by which `[[name]]` can refer to an existing memory.
-struct Known(HashSet<String>);
+struct KnownNames(HashSet<String>);
 
-impl Known {
+impl KnownNames {
     fn of(planned: &dyn FileView) -> Result<Self> {
         let all = planned.memories_before()?.iter();
         let there = all.filter(|memory| planned.contains(&memory.path));
@@ -285,18 +284,18 @@ impl Known {
     fn leads(&self, planned: &dyn FileView, link: &Link<'_>) -> LinkDestination {
         match link.form {
             LinkSyntax::Inline => match link::resolve_target(INDEX, &link.target) {
-                Some(file) if planned.contains(&file) => LinkDestination::Somewhere,
-                Some(file) if file.ends_with(".md") => LinkDestination::Nowhere,
-                _ => LinkDestination::Elsewhere,
+                Some(file) if planned.contains(&file) => LinkDestination::Existing,
+                Some(file) if file.ends_with(".md") => LinkDestination::Missing,
+                _ => LinkDestination::Other,
             },
-            LinkSyntax::Wiki if self.0.contains(&*link.target) => LinkDestination::Somewhere,
+            LinkSyntax::Wiki if self.0.contains(&*link.target) => LinkDestination::Existing,
             // A memory with this name may be yet to be written.
-            LinkSyntax::Wiki => LinkDestination::Elsewhere,
+            LinkSyntax::Wiki => LinkDestination::Other,
         }
     }
 }
 
-/// A page with every other link to a renamed file updated.
+/// The page with its links to a renamed file updated.
 fn relinked(text: &str, from: &str, to: &str) -> String {
     let edits: Vec<_> = link::links(text)
         .into_iter()
@@ -316,7 +315,7 @@ pub(super) fn repair_index(
     if !is_list(text) {
         return Ok(text.to_owned());
     }
-    let known = Known::of(planned)?;
+    let known = KnownNames::of(planned)?;
     let text = listing::without_dead(text, |link| known.leads(planned, link));
     let missing = unlinked(&text, memories);
     let words: Vec<LineText> = missing.iter().map(|memory| LineText::of(memory)).collect();
