@@ -33,7 +33,7 @@ pub(super) fn run(world: &World) -> Reported<'_> {
 
 /// A problem with its remedy.
 #[derive(Debug)]
-struct Issue {
+struct Problem {
     /// The file, with its line if known, or another name for what has the problem.
     place: String,
     what: String,
@@ -56,7 +56,7 @@ struct Checkup<'a> {
     terminal: Vec<(&'static str, String)>,
     /// Remarks that are not problems.
     notes: Vec<String>,
-    troubles: Vec<Issue>,
+    problems: Vec<Problem>,
 }
 
 /// One agent: its logs, and whether tome is registered with it.
@@ -114,7 +114,7 @@ impl<'a> Checkup<'a> {
             stores: Vec::new(),
             terminal: Vec::new(),
             notes: Vec::new(),
-            troubles: Vec::new(),
+            problems: Vec::new(),
         };
         checkup.check_folders(world);
         checkup.check_history(world);
@@ -128,8 +128,8 @@ impl<'a> Checkup<'a> {
         checkup
     }
 
-    fn trouble(&mut self, place: impl Into<String>, what: &str, remedy: impl Into<String>) {
-        self.troubles.push(Issue {
+    fn add_problem(&mut self, place: impl Into<String>, what: &str, remedy: impl Into<String>) {
+        self.problems.push(Problem {
             place: place.into(),
             what: what.to_owned(),
             remedy: remedy.into(),
@@ -149,7 +149,7 @@ impl<'a> Checkup<'a> {
             let matters = name != "config" || folder.state.name() != "read-only";
             if let Some(what) = folder.state.trouble().filter(|_| matters) {
                 let remedy = "check the owner and mode of it and of the directories above";
-                self.trouble(world.short_path(path), what, remedy);
+                self.add_problem(world.short_path(path), what, remedy);
             }
             self.folders.push((name, folder));
         }
@@ -177,7 +177,7 @@ impl<'a> Checkup<'a> {
                 let what = format!("other users have access to {}{more}", names.join(", "));
                 let top = world.short_path(top);
                 let remedy = format!("chmod -R go= {top}");
-                self.trouble(top, &what, remedy);
+                self.add_problem(top, &what, remedy);
             }
             self.open.extend(found);
         }
@@ -187,7 +187,7 @@ impl<'a> Checkup<'a> {
         let place = world.short_path(world.history.dir());
         match world.history.health() {
             Ok(health) => self.history = health,
-            Err(error) => self.trouble(place.clone(), &error.to_string(), "make it readable"),
+            Err(error) => self.add_problem(place.clone(), &error.to_string(), "make it readable"),
         }
         if self.history.broken_lines > 0 {
             let broken = self.history.broken_lines;
@@ -206,7 +206,7 @@ impl<'a> Checkup<'a> {
                 "restore the file from a backup; until then change {} cannot be undone or restored",
                 damage.change
             );
-            self.trouble(world.short_path(&damage.place), &what, remedy);
+            self.add_problem(world.short_path(&damage.place), &what, remedy);
         }
         match interrupted(&world.history) {
             Ok(records) => {
@@ -220,10 +220,10 @@ impl<'a> Checkup<'a> {
                         what.push_str(&format!(" and cannot be undone: {}", problems.join("; ")));
                         remedy = format!("fix that, then {remedy}; every version is kept");
                     }
-                    self.trouble(root, &what, remedy);
+                    self.add_problem(root, &what, remedy);
                 }
             }
-            Err(error) => self.trouble(place, &error.to_string(), "make it writable"),
+            Err(error) => self.add_problem(place, &error.to_string(), "make it writable"),
         }
         let unsaved = world.data_dir.join("unsaved");
         if unsaved.is_dir() {
@@ -244,7 +244,7 @@ impl<'a> Checkup<'a> {
                 Ok(text) => text.map(|text| (path, text)),
                 Err(e) => {
                     let place = world.short_path(&path);
-                    self.trouble(place, &e.to_string(), "make it readable, or remove it");
+                    self.add_problem(place, &e.to_string(), "make it readable, or remove it");
                     None
                 }
             }
@@ -262,7 +262,7 @@ impl<'a> Checkup<'a> {
         for warning in warnings {
             let place = world.short_path(Path::new(&warning.place));
             let remedy = "correct it; until then the default applies";
-            self.trouble(place, &warning.message, remedy);
+            self.add_problem(place, &warning.message, remedy);
         }
     }
 
@@ -285,14 +285,14 @@ impl<'a> Checkup<'a> {
         for log in &logs {
             if let Err(e) = open_regular(&log.path) {
                 let place = world.short_path(&log.path);
-                self.trouble(place, &e.to_string(), "check its owner and mode");
+                self.add_problem(place, &e.to_string(), "check its owner and mode");
             }
         }
         for unknown in not_understood(&catalog.locations, &logs) {
             let place = world.short_path(&unknown.path);
             let name = unknown.agent.name();
             let what = format!("this log of {name} is not understood: {}", unknown.why);
-            self.trouble(place, &what, "a newer tome may read it");
+            self.add_problem(place, &what, "a newer tome may read it");
         }
         for agent in Agent::all() {
             let own: Vec<&LogFile> = logs.iter().filter(|log| log.agent == agent).collect();
@@ -328,12 +328,12 @@ impl<'a> Checkup<'a> {
             (Ok(false), Ok(false)) => {
                 let what = "tome is registered in part, or as another program";
                 let remedy = format!("tome setup {} registers this program", agent.name());
-                self.trouble(agent.name(), what, remedy);
+                self.add_problem(agent.name(), what, remedy);
                 Registered::Partly
             }
             (Err(error), _) | (_, Err(error)) => {
                 let what = format!("its settings cannot be read: {error}");
-                self.trouble(agent.name(), &what, "correct them");
+                self.add_problem(agent.name(), &what, "correct them");
                 Registered::Unknown
             }
         }
@@ -342,13 +342,13 @@ impl<'a> Checkup<'a> {
     fn check_stores(&mut self, world: &World, found: Discovered) {
         for refusal in &found.refusals {
             let place = world.short_path(&refusal.place);
-            self.trouble(place, &refusal.reason(), refusal.remedy());
+            self.add_problem(place, &refusal.reason(), refusal.remedy());
         }
         for problem in found.problems {
             let place = world.short_path(&problem.root);
             let remedy =
                 "tome --layout LAYOUT opens it; a [[store]] in the settings makes it permanent";
-            self.trouble(place, &problem.error.to_string(), remedy);
+            self.add_problem(place, &problem.error.to_string(), remedy);
         }
         for found in found.stores {
             let store = found.store;
@@ -374,13 +374,13 @@ impl<'a> Checkup<'a> {
         let root = store.root().path();
         if !is_writable(root) {
             let remedy = "check its owner and mode; until then it can only be read";
-            self.trouble(world.short_path(root), "cannot be written", remedy);
+            self.add_problem(world.short_path(root), "cannot be written", remedy);
         }
         let memories = match store.list() {
             Ok(memories) => memories,
             Err(error) => {
                 let place = world.short_path(root);
-                self.trouble(place, &error.to_string(), "check the directory");
+                self.add_problem(place, &error.to_string(), "check the directory");
                 return 0;
             }
         };
@@ -395,7 +395,7 @@ impl<'a> Checkup<'a> {
                 } else {
                     "convert it to UTF-8, for instance with `iconv -f latin1 -t utf-8`; only then can it be edited"
                 };
-                self.trouble(place, problem, remedy);
+                self.add_problem(place, problem, remedy);
             }
         }
         self.look_at_memories(world, store);
@@ -427,7 +427,7 @@ impl<'a> Checkup<'a> {
         let term = env::var("TERM").unwrap_or_default();
         if output && (term.is_empty() || term == "dumb") {
             let remedy = "set it to the type of your terminal, such as xterm-256color";
-            self.trouble("TERM", "is not set, or is dumb", remedy);
+            self.add_problem("TERM", "is not set, or is dumb", remedy);
         }
     }
 }

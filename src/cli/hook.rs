@@ -169,7 +169,7 @@ impl HookMemory for World {
     }
 
     fn observe(&self, cwd: &Path, written: &Written<'_>) {
-        // A hook never fails; what is not recorded now is when the store is observed again.
+        // A hook never fails. What could not be recorded is found when the store is observed again.
         drop(self.record_written(cwd, written));
     }
 }

@@ -15,7 +15,7 @@ use crate::core::memory::citation::Citation;
 use crate::core::memory::layout::Fields;
 use crate::core::memory::store::Store;
 
-/// Merges memories: everything that any of them says is in the one that stays.
+/// Merges memories: the one that stays gets everything that any of them says.
 pub(super) fn run(args: &MergeArgs, world: &World) -> Reported<'static> {
     let mut found: Vec<(Store, String)> = Vec::new();
     for path in args.into.iter().chain(&args.paths) {
@@ -33,13 +33,12 @@ pub(super) fn run(args: &MergeArgs, world: &World) -> Reported<'static> {
         .iter()
         .map(|(store, path)| (store, path.as_str()))
         .collect();
-    let [into, others @ ..] = memories.as_slice() else {
+    let [into @ (kept_store, kept_path), others @ ..] = memories.as_slice() else {
         return Err(Failure::Usage("name the memories to merge".to_owned()));
     };
     if others.is_empty() {
         return Err(Failure::Usage(format!(
-            "{}: name another memory to merge with it",
-            into.1
+            "{kept_path}: name another memory to merge with it"
         )));
     }
     let mut roots: Vec<&Path> = found.iter().map(|(store, _)| store.root().path()).collect();
@@ -47,7 +46,7 @@ pub(super) fn run(args: &MergeArgs, world: &World) -> Reported<'static> {
     roots.dedup();
     let how = ChangeOptions {
         dry_run: args.dry_run,
-        layout: Some(into.0.layout()),
+        layout: Some(kept_store.layout()),
         ..ChangeOptions::default()
     };
     let context = world.change_context(None);

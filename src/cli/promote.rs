@@ -1,4 +1,4 @@
-//! `tome promote`: lines of a log become a memory that holds a grip on them.
+//! `tome promote`: makes a memory of lines of a log, with a grip that leads back to them.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::core::change::{ChangeRequest, plan};
 use crate::core::insight::promote::{Proposal, grips_below, propose, quotes};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
-use crate::core::memory::template::{self, NewWords, template};
+use crate::core::memory::template::{self, TemplateInput, template};
 
 pub(super) fn run(args: &PromoteArgs, world: &World) -> Reported<'static> {
     let quoted = world.read_whole_corpus(|logs| {
@@ -34,12 +34,12 @@ pub(super) fn run(args: &PromoteArgs, world: &World) -> Reported<'static> {
     }
     let store = world.store_for_promotion(&proposal)?;
     let kind = kind(args, &proposal, store.layout())?;
-    let words = NewWords {
+    let input = TemplateInput {
         name: &proposal.name,
         about: &proposal.description,
         text: Some(&proposal.text),
     };
-    let made = template(&store, &kind, words, world.moment.today);
+    let made = template(&store, &kind, input, world.moment.today);
     let taken = store.locate(&made.path);
     if taken.is_ok_and(|file| store.root().has(&file)) {
         return Err(Failure::Core(

@@ -133,7 +133,7 @@ impl Workers {
             clock: outside.clock,
             library: Arc::default(),
             expected: watch.as_ref().map(DirectoryWatcher::expected),
-            readers: libraries.sender(),
+            library_worker: libraries.sender(),
             events: events.clone(),
             lock_wait,
             review_counts: ReviewCounts::new(),

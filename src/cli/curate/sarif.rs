@@ -1,4 +1,4 @@
-//! Findings as SARIF 2.1.0, which code scanning of forges reads.
+//! Findings as SARIF 2.1.0, the format that the code scanning of GitHub and others reads.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::core::insight::curate::{Finding, RULES};
 use crate::core::memory::store::Store;
 
-/// The log with every finding. Paths below `project` are relative to it.
+/// The SARIF log with every finding. Paths below `project` are relative to it.
 pub(super) fn log(stores: &[Store], findings: &[Finding], project: Option<&Path>) -> Value {
     let rules: Vec<Value> = RULES
         .iter()
@@ -85,7 +85,7 @@ fn location(file: &Path, line: Option<usize>, project: Option<&Path>) -> Value {
     place
 }
 
-/// A path as a part of a URI.
+/// A path, percent-encoded for a URI.
 fn encoded(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path.bytes() {

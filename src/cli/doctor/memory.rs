@@ -65,7 +65,7 @@ impl Checkup<'_> {
             let what = format!("has dead links: {}", named(&targets));
             let remedy = "correct or remove the link: `e` on it in `tome` edits it, `tome curate` \
                           shows where it is";
-            self.trouble(world.short_path(&place), &what, remedy);
+            self.add_problem(world.short_path(&place), &what, remedy);
         }
     }
 
@@ -79,7 +79,7 @@ impl Checkup<'_> {
                 home.memories, home.proof
             );
             let remedy = format!("tome rehome {former} gathers them");
-            self.trouble(world.short_path(&home.root), &what, remedy);
+            self.add_problem(world.short_path(&home.root), &what, remedy);
         }
     }
 
@@ -90,7 +90,7 @@ impl Checkup<'_> {
         let change = match plan(store, &ChangeRequest::Index(IndexUpdate::Repair), &context) {
             Ok(change) => change,
             Err(error) => {
-                self.trouble(here, &error.to_string(), "correct it");
+                self.add_problem(here, &error.to_string(), "correct it");
                 return;
             }
         };
@@ -103,7 +103,7 @@ impl Checkup<'_> {
                     Layout::Facts => "the Summary line does not match its entries",
                     _ => "does not match the memories",
                 };
-                self.trouble(place, what, remedy);
+                self.add_problem(place, what, remedy);
             }
         }
         if store.layout() != Layout::Index {
@@ -117,12 +117,12 @@ impl Checkup<'_> {
             let what = format!("has no list and does not link to: {}", named(&unlisted));
             let remedy =
                 "add a first line such as `- [name](file.md)` to it; `tome index` adds the others";
-            self.trouble(place.clone(), &what, remedy);
+            self.add_problem(place.clone(), &what, remedy);
         }
         let text = store.text(index::INDEX).ok().flatten();
         let unseen = text.map(|text| index::unseen(&text)).unwrap_or_default();
         if let Some(what) = unseen_in_words(&unseen) {
-            self.trouble(
+            self.add_problem(
                 place,
                 &what,
                 "shorten it, or delete memories that are stale",

@@ -62,11 +62,11 @@ impl Report for Checkup<'_> {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), json!(value)))
             .collect();
-        let troubles: Vec<Value> = self
-            .troubles
+        let problems: Vec<Value> = self
+            .problems
             .iter()
-            .map(|trouble| {
-                json!({ "place": trouble.place, "problem": trouble.what, "remedy": trouble.remedy })
+            .map(|problem| {
+                json!({ "place": problem.place, "problem": problem.what, "remedy": problem.remedy })
             })
             .collect();
         let json = json!({
@@ -82,7 +82,7 @@ impl Report for Checkup<'_> {
             "stores": stores,
             "terminal": terminal,
             "notes": self.notes,
-            "problems": troubles,
+            "problems": problems,
         });
         Ok(json.into())
     }
@@ -123,7 +123,7 @@ impl Report for Checkup<'_> {
             section(printer, "notes", notes.collect())?;
         }
         printer.line("")?;
-        match self.troubles.len() {
+        match self.problems.len() {
             0 => {
                 printer.painted_line(TextStyle::Strong, "All is well.")?;
             }
@@ -133,11 +133,11 @@ impl Report for Checkup<'_> {
                     number => format!("{number} things need attention"),
                 };
                 printer.painted_line(TextStyle::Attention, &heading)?;
-                for trouble in &self.troubles {
-                    let place = printer.paint(TextStyle::Strong, &trouble.place);
-                    let what = printer.paint(TextStyle::Plain, &trouble.what);
+                for problem in &self.problems {
+                    let place = printer.paint(TextStyle::Strong, &problem.place);
+                    let what = printer.paint(TextStyle::Plain, &problem.what);
                     printer.styled_line(&format!("  {place}: {what}"))?;
-                    let remedy = format!("    → {}", trouble.remedy);
+                    let remedy = format!("    → {}", problem.remedy);
                     printer.painted_line(TextStyle::Quiet, &remedy)?;
                 }
             }
@@ -146,7 +146,7 @@ impl Report for Checkup<'_> {
     }
 
     fn outcome(&self) -> Outcome {
-        Outcome::found(self.troubles.is_empty())
+        Outcome::found(self.problems.is_empty())
     }
 }
 
@@ -174,7 +174,7 @@ fn rows(printer: &mut Printer, rows: Vec<Vec<Cell>>) -> io::Result<()> {
 fn folders(report: &Checkup<'_>) -> Vec<Vec<Cell>> {
     let rows = report.folders.iter();
     rows.map(|(name, folder)| {
-        let (role, state) = match folder.state {
+        let (style, state) = match folder.state {
             FolderState::Usable => (TextStyle::Quiet, folder_size(folder)),
             FolderState::Missing => (TextStyle::Quiet, "does not exist yet".to_owned()),
             state => (
@@ -191,13 +191,14 @@ fn folders(report: &Checkup<'_>) -> Vec<Vec<Cell>> {
         vec![
             Cell::plain(*name),
             Cell::plain(report.world.short_path(&folder.path)),
-            Cell::new(role, state),
+            Cell::new(style, state),
             Cell::new(TextStyle::Quiet, more),
         ]
     })
     .collect()
 }
 
+/// The number of changes in the history, and the age of the oldest.
 fn held_changes(report: &Checkup<'_>) -> String {
     let now = report.world.moment.time.as_millisecond();
     let changes = match report.history.changes {

@@ -49,7 +49,7 @@ impl StoreId {
     }
 }
 
-/// A file as it was read, with the revision to pass on when changing it.
+/// A file as it was read. A change that passes its revision on fails if the file has another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     /// The reference of the file in the store.
@@ -118,8 +118,8 @@ impl Store {
         self.read_all(|_| None, |memory, _| memory)
     }
 
-    /// As [`Store::list`], but reads only the files for which `changed` returns true, given the
-    /// path below the root, and those whose size or time differs from `known`.
+    /// As [`Store::list`], but takes a memory from `known` if the size and the time of its file are
+    /// the same, unless `changed` returns true for its path below the root.
     pub fn list_again(
         &self,
         known: &[Memory],
@@ -137,7 +137,7 @@ impl Store {
         self.read_all(unchanged, |memory, _| memory)
     }
 
-    /// The file at a caller's path, checked to be inside the root.
+    /// The file at the path that a caller gives, checked to be inside the root.
     pub fn locate(&self, path: &str) -> Result<String> {
         check(path)?;
         let placed = self.rules().file_of(path);
@@ -148,7 +148,7 @@ impl Store {
         })
     }
 
-    /// Reads the file at a caller's path.
+    /// Reads the file at the path that a caller gives.
     pub fn read(&self, path: &str) -> Result<Document> {
         let file = self.locate(path)?;
         let found = self.root.read(&file)?;

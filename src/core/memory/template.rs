@@ -1,4 +1,5 @@
-//! The initial content of a new memory, for each layout.
+//! The path and the initial content of a new memory, for each layout; another path or title for an
+//! existing one.
 
 use crate::core::memory::layout::{Fields, Layout, coder, index, instructions};
 use crate::core::memory::store::Store;
@@ -41,19 +42,19 @@ pub fn path(layout: Layout, kind: &str, name: &str) -> String {
     }
 }
 
-/// The words for a new memory.
+/// What is known of a new memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NewWords<'a> {
+pub struct TemplateInput<'a> {
     /// Its name.
     pub name: &'a str,
     /// What it is about, for its description; may be empty.
     pub about: &'a str,
-    /// The text, if there is one already.
+    /// The text; `None` for what the layout suggests.
     pub text: Option<&'a str>,
 }
 
-/// Returns the path of a file in the folder of `path` that is named after `name`. A name with an
-/// ending is taken as a path of its own.
+/// Returns the path of the memory at `path` under another name, in the same folder. A name with a
+/// file extension is taken as the whole path.
 pub fn renamed_path(layout: Layout, path: &str, name: &str) -> String {
     let name = name.trim();
     let (folder, last) = match name.rsplit_once('/') {
@@ -79,7 +80,8 @@ pub fn renamed_path(layout: Layout, path: &str, name: &str) -> String {
     }
 }
 
-/// Returns the text of a memory under another title, wherever its layout keeps the title.
+/// Returns the text of a memory with another title: in the field `name`, or else in the first line
+/// that begins with `# ` or `**Title:** `.
 pub fn with_title(text: &str, title: &str) -> String {
     let head = Frontmatter::parse(text).filter(|head| head.get("name").is_some());
     if let Some(head) = head {
@@ -101,7 +103,7 @@ pub fn with_title(text: &str, title: &str) -> String {
 pub fn template(
     store: &Store,
     kind: &str,
-    NewWords { name, about, text }: NewWords<'_>,
+    TemplateInput { name, about, text }: TemplateInput<'_>,
     today: jiff::civil::Date,
 ) -> Template {
     let layout = store.layout();

@@ -16,7 +16,7 @@ use crate::core::insight::review::{Selection, plan_reverts};
 use crate::core::memory::layout::Fields;
 use crate::core::memory::library::Library;
 use crate::core::memory::store::{Store, StoreId};
-use crate::core::memory::template::{NewWords, template};
+use crate::core::memory::template::{TemplateInput, template};
 use crate::core::memory::unsaved::Unsaved;
 use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
@@ -138,12 +138,12 @@ impl<'a> Planner<'a> {
     /// Plans the creation of a memory from its template.
     pub(super) fn compose(&self, new: &NewMemory) -> Result<Change> {
         let store = self.store(&new.store)?;
-        let words = NewWords {
+        let input = TemplateInput {
             name: &new.name,
             about: &new.about,
             text: new.text.as_deref(),
         };
-        let made = template(store, &new.kind, words, self.moment.today);
+        let made = template(store, &new.kind, input, self.moment.today);
         if store
             .locate(&made.path)
             .is_ok_and(|file| store.root().has(&file))

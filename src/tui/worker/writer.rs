@@ -42,11 +42,11 @@ impl LockWait {
         let own = self.clone();
         history
             .with_limit(LIMIT)
-            .with_wait_observer(Arc::new(move |wait| own.send(wait)))
+            .with_wait_observer(Arc::new(move |wait| own.report(wait)))
     }
 
     /// Reports the lock holder and the time waited so far.
-    fn send(&self, wait: &Wait) -> ControlFlow<()> {
+    fn report(&self, wait: &Wait) -> ControlFlow<()> {
         if self.leaving.load(Ordering::Relaxed) {
             return ControlFlow::Break(());
         }
@@ -68,15 +68,15 @@ impl LockWait {
     }
 }
 
-/// Makes changes.
+/// The worker that changes stores.
 pub(super) struct Writer {
     pub(super) history: History,
     pub(super) author: Author,
     pub(super) clock: Clock,
     pub(super) library: Arc<Library>,
-    /// The revisions of our own changes, which the watcher ignores; `None` without a watcher.
+    /// The revisions that tome wrote, which the watcher ignores; `None` without a watcher.
     pub(super) expected: Option<Expected>,
-    pub(super) readers: JobSender<library::Message>,
+    pub(super) library_worker: JobSender<library::Message>,
     pub(super) events: Sender<Event>,
     pub(super) lock_wait: LockWait,
     /// How many files wait for review, as it was reported last.
@@ -89,7 +89,7 @@ pub(super) struct Writer {
     pub(super) data: PathBuf,
 }
 
-/// A message in its queue.
+/// A message to the writer.
 #[derive(Debug)]
 pub(super) enum Message {
     /// A job of the app.
@@ -147,17 +147,17 @@ impl Writer {
                 let result = self.write_reviewed(&request, &change);
                 self.lock_wait.end();
                 match result {
-                    Ok(Reviewed::Made(made)) => self.send(request, Ok(made.record)),
-                    Ok(Reviewed::Outdated(change)) => self.tell_outdated(request, change),
-                    Err(error) => self.send(request, Err(error)),
+                    Ok(Reviewed::Made(made)) => self.report(request, Ok(made.record)),
+                    Ok(Reviewed::Outdated(change)) => self.report_outdated(request, change),
+                    Err(error) => self.report(request, Err(error)),
                 }
             }
             WriteJob::Do(request) => {
                 let result = self.write(&request);
                 self.lock_wait.end();
-                // Undoing an acceptance changes no file.
+                // Undoing an acceptance changes no file, so nothing else counts again.
                 self.count_again();
-                self.send(request, result);
+                self.report(request, result);
             }
             WriteJob::Waive(job) => {
                 let result = self.waive(&job);
@@ -171,7 +171,7 @@ impl Writer {
         }
     }
 
-    /// Records which findings are kept; returns the waivers that hold now.
+    /// Waives findings, or takes that back; returns the waiver of each that holds now.
     fn waive(&self, job: &WaiveJob) -> Result<Vec<Option<Waiver>>> {
         let today = (self.clock)().today;
         for finding in &job.findings {
@@ -222,7 +222,9 @@ impl Writer {
         outcome
     }
 
-    fn send(&mut self, request: Box<Request>, result: Result<Option<Record>>) {
+    /// Reports the result of a request. A committed change goes to the library worker, which reads
+    /// the changed files before it reports the commit.
+    fn report(&mut self, request: Box<Request>, result: Result<Option<Record>>) {
         match result {
             Ok(Some(record)) => {
                 if let Some(expected) = &self.expected {
@@ -234,15 +236,14 @@ impl Writer {
                     }
                 }
                 let record = Box::new(record);
-                // The library worker reads the result before it reports the commit.
-                self.readers
+                self.library_worker
                     .send(library::Message::Written { request, record });
             }
             result => drop(self.events.send(Event::Committed { request, result })),
         }
     }
 
-    fn tell_outdated(&self, request: Box<Request>, change: Change) {
+    fn report_outdated(&self, request: Box<Request>, change: Change) {
         let notes = self.planner().notes(&request, Some(&change));
         drop(self.events.send(Event::Outdated {
             request,
@@ -268,12 +269,12 @@ impl Writer {
         let paths = self.settle_at(&roots)?;
         if !paths.is_empty() {
             let refresh = LibraryJob::Refresh(paths);
-            self.readers.send(library::Message::Job(refresh));
+            self.library_worker.send(library::Message::Job(refresh));
         }
         Ok(())
     }
 
-    /// Returns the files of the changes that were unfinished.
+    /// Undoes unfinished changes of the stores at `roots`, and returns their files.
     fn settle_at(&self, roots: &[&Path]) -> Result<Vec<PathBuf>> {
         let mut unfinished = interrupted(&self.history)?;
         unfinished.retain(|change| change.record.touches(roots));
@@ -360,7 +361,7 @@ mod tests {
                 clock: || day(20),
                 library: Arc::new(fixture::library(home.path())),
                 expected: None,
-                readers: slot,
+                library_worker: slot,
                 events,
                 lock_wait,
                 review_counts: ReviewCounts::new(),
