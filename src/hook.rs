@@ -2,14 +2,15 @@
 //!
 //! A hook never blocks the agent: input that cannot be parsed is not stored, a lock is waited for
 //! only briefly, and on any failure the reply is the one that changes nothing.
-//! `document` detects the end of the input, `payload` parses what each agent sends, `text` decides
-//! what of it is stored, `reply` formats the reply, `turn` counts what has happened in the turn so
-//! far, and `transcript` reads what events do not contain.
+//! `document` detects the end of the input, `payload` parses what each agent sends, `event_text`
+//! decides what of it is stored, `reply` formats the reply, `turn` counts what has happened in the
+//! turn so far, and `transcript` reads what events do not contain. The words of the reminders are in
+//! [`crate::core::log::origin`], which recognizes them in logs.
 
 mod document;
+mod event_text;
 mod payload;
 mod reply;
-mod text;
 mod transcript;
 mod turn;
 

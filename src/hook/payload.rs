@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::text::{self, FileUse, TOOL, changed_files, file_use, input};
+use super::event_text::{FileUse, TOOL, changed_files, event_text, file_use, input};
 use crate::core::log::Agent;
 use crate::core::log::origin::{Speaker, parts};
 
@@ -74,7 +74,7 @@ pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Pa
     }
     let (event_type, role) = kind(name);
     let by_subagent = string_field(&fields, &["agent_id"]).is_some();
-    let text = text::text(event_type, &fields);
+    let text = event_text(event_type, &fields);
     let stage = match event_type {
         "session_start" => Stage::Start,
         // Agents also send notices and reminders, tome's own among them, as prompts.

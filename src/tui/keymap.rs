@@ -4,7 +4,7 @@
 //! match the bindings.
 
 mod editor;
-mod table;
+mod readme;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -21,7 +21,7 @@ use crate::core::memory::config::{FileWarnings, Warning};
 use crate::core::text::toml_text;
 
 pub(crate) use editor::{editor_hints, own_keys};
-pub use table::markdown;
+pub use readme::readme_table;
 
 /// The default keymap.
 pub(crate) const DOCUMENTED: &str = include_str!("../../assets/keymap.toml");

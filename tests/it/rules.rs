@@ -513,7 +513,7 @@ fn the_keys_of_the_readme_are_those_of_the_keymap() {
         .split_once(start)
         .expect("the README has <!-- keys -->");
     let (table, after) = rest.split_once(end).expect("and <!-- /keys -->");
-    let keys = format!("\n{}\n", tome::tui::keymap::markdown());
+    let keys = format!("\n{}\n", tome::tui::keymap::readme_table());
     if std::env::var_os(WRITE).is_some() {
         fs::write(&path, [before, start, &keys, end, after].concat()).expect("written");
         return;

@@ -1,4 +1,4 @@
-//! The key table of the README, which a test compares with this.
+//! The key table of the README, made from the keymap; a test checks that the README has it.
 
 use super::{Binding, KeyContext, Keymap};
 use crate::tui::action::Action;
@@ -69,7 +69,7 @@ const UNLISTED: [Action; 13] = [
 
 /// Returns the keys of the main contexts as the Markdown table of the README. A row that is the
 /// same in a later context is listed once.
-pub fn markdown() -> String {
+pub fn readme_table() -> String {
     let keymap = Keymap::new();
     let mut table = "| key | | key | | key | |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
     let own = |context: KeyContext| {

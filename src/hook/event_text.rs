@@ -39,7 +39,7 @@ pub(super) fn file_use(tool: &str) -> Option<FileUse> {
 }
 
 /// The text of an event of this type.
-pub(super) fn text(event_type: &str, fields: &Map<String, Value>) -> String {
+pub(super) fn event_text(event_type: &str, fields: &Map<String, Value>) -> String {
     if let Some(tool) = string_field(fields, TOOL) {
         return cut(tool_text(tool, fields), LONGEST);
     }
@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     fn text_of(payload: &Value) -> String {
-        text("tool_result", payload.as_object().expect("an object"))
+        event_text("tool_result", payload.as_object().expect("an object"))
     }
 
     #[test]
