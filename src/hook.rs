@@ -4,7 +4,7 @@
 //! only briefly, and on any failure the reply is the one that changes nothing.
 //! `document` detects the end of the input, `payload` parses what each agent sends, `event_text`
 //! decides what of it is stored, `reply` formats the reply, `turn` counts what has happened in the
-//! turn so far, and `transcript` reads what events do not contain. The words of the reminders are in
+//! turn so far, and `transcript` reads what events do not contain. The reminders begin with words of
 //! [`crate::core::log::origin`], which recognizes them in logs.
 
 mod document;

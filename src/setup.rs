@@ -183,10 +183,11 @@ fn quoted(program: &str) -> String {
     if is_plain(program) {
         return program.to_owned();
     }
-    match cfg!(windows) {
-        // There, a path contains no quotation mark.
-        true => format!("\"{program}\""),
-        false => format!("'{}'", program.replace('\'', r"'\''")),
+    if cfg!(windows) {
+        // On Windows a path contains no quotation mark.
+        format!("\"{program}\"")
+    } else {
+        format!("'{}'", program.replace('\'', r"'\''"))
     }
 }
 

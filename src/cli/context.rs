@@ -181,10 +181,12 @@ impl ContextSource for WorldContexts {
 }
 
 /// Claude Code's directory of instructions for every user of the machine.
-const MANAGED: &str = match cfg!(target_os = "macos") {
-    true => "/Library/Application Support/ClaudeCode",
-    false if cfg!(windows) => "C:\\Program Files\\ClaudeCode",
-    false => "/etc/claude-code",
+const MANAGED: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/ClaudeCode"
+} else if cfg!(windows) {
+    "C:\\Program Files\\ClaudeCode"
+} else {
+    "/etc/claude-code"
 };
 
 /// Returns what tome's hook adds, if it is registered with the agent.

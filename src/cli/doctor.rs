@@ -122,8 +122,8 @@ impl<'a> Checkup<'a> {
         // `World::discovered` would recover interrupted changes before they are reported.
         let found = discover(&world.environment, &world.settings, world.scope());
         checkup.check_agents(world, &found);
-        checkup.check_stores(world, memory::chosen(world, found));
-        checkup.look_for_former_homes(world);
+        checkup.check_stores(world, memory::stores_to_check(world, found));
+        checkup.check_former_homes(world);
         checkup.check_terminal();
         checkup
     }
@@ -398,7 +398,7 @@ impl<'a> Checkup<'a> {
                 self.add_problem(place, problem, remedy);
             }
         }
-        self.look_at_memories(world, store);
+        self.check_memories(world, store);
         memories.len()
     }
 

@@ -87,33 +87,26 @@ impl IndexResult {
         let change = if is_shown_only(args) {
             planned()?
         } else {
-            let (author, moment) = (&world.author(), &world.moment);
-            plan_and_commit(
-                &world.history,
-                &[store.root().path()],
-                author,
-                moment,
-                planned,
-            )?
-            .change
+            let (history, roots) = (&world.history, [store.root().path()]);
+            plan_and_commit(history, &roots, &world.author(), &world.moment, planned)?.change
         };
-        let mut kept = Self {
+        let mut result = Self {
             change,
             unseen: Vec::new(),
             unlisted: Vec::new(),
         };
         if store.layout() == Layout::Index {
-            let mut edits = kept.change.edits.iter();
+            let mut edits = result.change.edits.iter();
             let text = match edits.find(|edit| edit.path == index::INDEX) {
                 Some(edit) => edit.after.clone(),
                 None => store.root().read(index::INDEX)?,
             };
-            kept.unseen = index::unseen(&String::from_utf8_lossy(&text.unwrap_or_default()));
-            if kept.change.is_empty() {
-                kept.unlisted = index::unlisted(store)?;
+            result.unseen = index::unseen(&String::from_utf8_lossy(&text.unwrap_or_default()));
+            if result.change.is_empty() {
+                result.unlisted = index::unlisted(store)?;
             }
         }
-        Ok(kept)
+        Ok(result)
     }
 
     fn differs(&self) -> bool {
@@ -121,11 +114,14 @@ impl IndexResult {
     }
 
     fn state(&self, args: &IndexArgs) -> String {
-        let state = match (self.change.is_empty(), is_shown_only(args)) {
-            (true, _) => "up to date",
-            (false, true) if args.rewrite => "would be rewritten",
-            (false, true) => "out of date",
-            (false, false) => "updated",
+        let state = if self.change.is_empty() {
+            "up to date"
+        } else if !is_shown_only(args) {
+            "updated"
+        } else if args.rewrite {
+            "would be rewritten"
+        } else {
+            "out of date"
         };
         match self.unlisted.len() {
             0 => state.to_owned(),
@@ -207,17 +203,17 @@ pub(super) fn unseen_in_words(unseen: &[String]) -> Option<String> {
             index::BUDGET_LINES,
             index::BUDGET_BYTES / 1000,
             index::INDEX,
-            named(unseen)
+            first_few(unseen)
         )
     })
 }
 
-/// Formats a list of files: the first five, and how many more there are.
-pub(super) fn named(files: &[String]) -> String {
-    const NAMED: usize = 5;
-    let first = files.iter().take(NAMED).map(String::as_str);
+/// Lists the first few files, and how many more there are.
+pub(super) fn first_few(files: &[String]) -> String {
+    const FEW: usize = 5;
+    let first = files.iter().take(FEW).map(String::as_str);
     let first = first.collect::<Vec<_>>().join(", ");
-    match files.len().saturating_sub(NAMED) {
+    match files.len().saturating_sub(FEW) {
         0 => first,
         more => format!("{first} and {more} more"),
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::args::LogsArgs;
 use super::corpus::{LogCorpus, ParsedLogFilter};
-use super::print::{Answer, Cell, Reported, Text, TextStyle as Paint, format_age};
+use super::print::{Answer, Cell, Reported, Text, TextStyle, format_age};
 use super::recall::as_json as hit_as_json;
 use super::world::World;
 use crate::core::log::Role;
@@ -130,18 +130,18 @@ fn row(log: &Log<'_>, letters: usize, world: &World) -> Vec<Cell> {
     let project = log.cwd().map(|cwd| world.short_path(cwd.as_ref()));
     let now = world.moment.time.as_millisecond();
     vec![
-        Cell::new(Paint::Strong, id),
+        Cell::new(TextStyle::Strong, id),
         Cell::plain(log.agent().map_or("", |agent| agent.name())),
-        Cell::number(Paint::Plain, format_age(last_activity(log), now)),
+        Cell::number(TextStyle::Plain, format_age(last_activity(log), now)),
         Cell::number(
-            Paint::Quiet,
+            TextStyle::Quiet,
             match log.turns() {
                 1 => "1 turn".to_owned(),
                 turns => format!("{turns} turns"),
             },
         ),
-        Cell::number(Paint::Quiet, format_size(log.stamp().0)),
-        Cell::new(Paint::Quiet, project.unwrap_or_default()),
+        Cell::number(TextStyle::Quiet, format_size(log.stamp().0)),
+        Cell::new(TextStyle::Quiet, project.unwrap_or_default()),
         Cell::plain(short),
     ]
 }

@@ -165,14 +165,14 @@ impl World {
     /// Reopens an empty store whose layout is not configured with the layout of its `first` file.
     fn of_first_file(&self, store: Store, first: Option<&str>) -> Result<Store, Error> {
         let root = store.root().path();
-        let is_said = self.common.layout.is_some()
+        let is_configured = self.common.layout.is_some()
             || self
                 .settings
                 .stores
                 .iter()
                 .any(|setting| setting.name == store.name() && setting.layout.is_some());
         match first.and_then(Layout::of_first_file) {
-            Some(layout) if !is_said && is_empty(root) => {
+            Some(layout) if !is_configured && is_empty(root) => {
                 Store::open(store.name(), root, Some(layout))
             }
             _ => Ok(store),

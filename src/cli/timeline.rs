@@ -6,9 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::{EventsArgs, GripArgs, TeleportArgs, TocArgs};
 use super::corpus::LogCorpus;
-use super::print::{
-    Answer, Json, Printer, Report, Reported, Text, TextStyle as Paint, print_error,
-};
+use super::print::{Answer, Json, Printer, Report, Reported, Text, TextStyle, print_error};
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
@@ -26,7 +24,7 @@ use crate::core::text::time::{self, Edge};
 
 impl World {
     /// Returns a timeline without logs, with the cache and the summarizer of the settings.
-    fn no_timeline(&self) -> Timeline {
+    fn empty_timeline(&self) -> Timeline {
         let summarizer = summarizer(&self.settings.timeline);
         Timeline::empty(&directory(&self.cache), summarizer)
     }
@@ -34,11 +32,11 @@ impl World {
     /// Returns the timeline of the sessions in scope.
     fn timeline(&self, logs: &LogCorpus<'_>, records: Records) -> Timeline {
         let wanted = in_scope(logs);
-        self.no_timeline()
+        self.empty_timeline()
             .refresh(&logs.corpus, |log| wanted[log], records)
     }
 
-    /// Finds a grip: in the timeline of the sessions in scope, or in a memory that was promoted.
+    /// Finds a grip: in a memory that was promoted, or else in the timeline of the sessions in scope.
     pub(super) fn find_grip(&self, logs: &LogCorpus<'_>, id: &str) -> Option<Grip> {
         let in_memories = || {
             let stores = self.memory_stores().ok()?;
@@ -74,8 +72,8 @@ pub(super) fn toc(args: &TocArgs, world: &World) -> Reported<'static> {
     let nodes = if let Some(id) = &args.log {
         world.read_corpus(|logs| {
             let number = log_named(&logs.corpus, id)?;
-            let none = world.no_timeline();
-            let timeline = none.refresh(&logs.corpus, |log| log == number, records);
+            let empty = world.empty_timeline();
+            let timeline = empty.refresh(&logs.corpus, |log| log == number, records);
             Ok::<_, Error>(timeline.sessions().pop().into_iter().collect())
         })??
     } else if let Some(id) = &args.node {
@@ -137,15 +135,15 @@ fn short_stamp(time: i64) -> String {
 
 fn show(node: &Node, printer: &mut Printer) -> io::Result<()> {
     const MOST_FILES: usize = 8;
-    printer.painted_line(Paint::Strong, &node.title)?;
+    printer.painted_line(TextStyle::Strong, &node.title)?;
     let mut place = format!("{} – {}  ", short_stamp(node.from), short_stamp(node.to));
     match (&node.log, node.lines) {
         (Some(log), Some((first, last))) => place.push_str(&format!("{log}#L{first}-{last}")),
         _ => place.push_str(&node.id),
     }
-    printer.painted_line(Paint::Quiet, &place)?;
+    printer.painted_line(TextStyle::Quiet, &place)?;
     if node.log.is_some() {
-        printer.painted_line(Paint::Quiet, &node.id)?;
+        printer.painted_line(TextStyle::Quiet, &node.id)?;
     }
     if let Some(note) = &node.note {
         printer.line(&format!("  {note}"))?;
@@ -160,8 +158,8 @@ fn show(node: &Node, printer: &mut Printer) -> io::Result<()> {
                 None => citation,
             })
             .collect();
-        let lines = printer.paint(Paint::Quiet, &lines.join(" "));
-        let text = printer.paint(Paint::Plain, &bullet.text);
+        let lines = printer.paint(TextStyle::Quiet, &lines.join(" "));
+        let text = printer.paint(TextStyle::Plain, &bullet.text);
         printer.styled_line(&format!("  • {text}  {lines}"))?;
     }
     if !node.keywords.is_empty() {
@@ -181,8 +179,8 @@ fn show(node: &Node, printer: &mut Printer) -> io::Result<()> {
         printer.line(&format!("  files: {}{more}", shown.join(", ")))?;
     }
     for (id, title) in &node.children {
-        let id = printer.paint(Paint::Quiet, id);
-        let title = printer.paint(Paint::Plain, title);
+        let id = printer.paint(TextStyle::Quiet, id);
+        let title = printer.paint(TextStyle::Plain, title);
         printer.styled_line(&format!("  {id}  {title}"))?;
     }
     Ok(())
@@ -231,7 +229,7 @@ impl Report for EventsReport {
     }
 }
 
-/// Prints an event on a line of its own.
+/// Prints each event on a line.
 fn show_events(rows: &[Value], printer: &mut Printer) -> io::Result<()> {
     const LONGEST: usize = 160;
     for row in rows {
@@ -241,8 +239,8 @@ fn show_events(rows: &[Value], printer: &mut Printer) -> io::Result<()> {
         let dots = if short.len() < line.len() { "…" } else { "" };
         let time = short_stamp(row["timestamp"].as_i64().unwrap_or(0));
         let place = format!("{time}  {}  {}", text("citation"), text("event_type"));
-        let place = printer.paint(Paint::Quiet, &place);
-        let short = printer.paint(Paint::Plain, &format!("{short}{dots}"));
+        let place = printer.paint(TextStyle::Quiet, &place);
+        let short = printer.paint(TextStyle::Plain, &format!("{short}{dots}"));
         printer.styled_line(&format!("{place}  {short}"))?;
     }
     Ok(())
@@ -282,7 +280,7 @@ impl Report for GripReport {
     fn print(&self, printer: &mut Printer) -> io::Result<()> {
         let grip = &self.grip;
         let heading = format!("{}  {}", grip.citation(), short_stamp(grip.timestamp));
-        printer.painted_line(Paint::Strong, &heading)?;
+        printer.painted_line(TextStyle::Strong, &heading)?;
         printer.line(&format!("  {}", grip.excerpt))?;
         match self.state {
             GripState::Current => {

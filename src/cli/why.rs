@@ -43,9 +43,9 @@ pub(super) fn run<'a>(args: &'a WhyArgs, world: &'a World) -> Reported<'a> {
         let all = (1..).zip(text.lines());
         let (numbers, lines): (Vec<usize>, Vec<&str>) =
             all.filter(|(number, _)| range.contains(number)).unzip();
-        let file = (store.root().path(), path.as_str());
+        let root = store.root().path();
         let sources = world.read_whole_corpus(|logs| {
-            line_sources(Some(&logs.corpus), &world.history, file, &lines)
+            line_sources(Some(&logs.corpus), &world.history, root, &path, &lines)
         })?;
         for (number, source) in numbers.into_iter().zip(sources?) {
             match source.map(Arc::unwrap_or_clone) {

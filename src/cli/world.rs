@@ -79,9 +79,8 @@ impl World {
             cwd,
             home,
         };
-        let locations = locations(&base, &environment);
         let (settings, warnings) = settings(common, &dirs)?;
-        let mut locations = locations;
+        let mut locations = locations(&base, &environment);
         locations.trusted = allowed_by(&settings, &environment.home);
         let now = jiff::Zoned::now();
         Ok(Self {
@@ -89,7 +88,7 @@ impl World {
             settings,
             warnings,
             history: history(dirs.data_dir().join("history"))
-                .with_wait_observer(Arc::new(say_waiting)),
+                .with_wait_observer(Arc::new(print_wait)),
             locations,
             kept: dirs.data_dir().join("kept"),
             cache: dirs.cache_dir().join("corpus"),
@@ -117,7 +116,7 @@ impl World {
             environment,
             settings: Settings::default(),
             warnings: Vec::new(),
-            history: history(data.join("history")).with_wait_observer(Arc::new(say_waiting)),
+            history: history(data.join("history")).with_wait_observer(Arc::new(print_wait)),
             locations,
             kept: data.join("kept"),
             cache: temp.path().join("cache"),
@@ -247,7 +246,7 @@ fn settings(common: &Common, dirs: &ProjectDirs) -> Result<(Settings, Vec<Warnin
 }
 
 /// Prints on standard error that a lock is awaited, at once and then every few seconds.
-fn say_waiting(wait: &Wait) -> ControlFlow<()> {
+fn print_wait(wait: &Wait) -> ControlFlow<()> {
     if wait.waited.as_secs().is_multiple_of(3) {
         super::print::print_error(&wait.to_string());
     }

@@ -176,14 +176,13 @@ pub(super) fn with_part(text: &str, node: &Node, name: Option<&str>, value: &Val
     let Some(Part { span: last, comma }) = parts.last() else {
         let inner = format!("{outer}{unit}");
         let part = written(name, value, over_lines.then_some((&inner, &unit)));
-        let body = match over_lines {
-            true if inside.trim().is_empty() => ended(text, format!("\n{inner}{part}\n{outer}")),
-            // A comment stays before the new part.
-            true => {
-                let new = ended(text, format!("\n{inner}{part}\n{outer}"));
-                format!("{}{new}", inside.trim_end())
-            }
-            false => format!("{}{part}", inside.trim_end()),
+        // A comment stays before the new part.
+        let comment = inside.trim_end();
+        let body = if over_lines {
+            let new = ended(text, format!("\n{inner}{part}\n{outer}"));
+            format!("{comment}{new}")
+        } else {
+            format!("{comment}{part}")
         };
         out.replace_range(node.span.start + 1..node.span.end - 1, &body);
         return out;

@@ -193,9 +193,11 @@ pub(crate) fn centred(whole: Rect, width: u16, height: u16) -> Rect {
         width
     };
     let most = whole.height.saturating_sub(2);
-    let height = match height.saturating_add(2 * ROWS) >= most {
-        true if width == whole.width && height > most / 2 => most,
-        _ => height.min(most),
+    let is_nearly_all = height.saturating_add(2 * ROWS) >= most;
+    let height = if is_nearly_all && width == whole.width && height > most / 2 {
+        most
+    } else {
+        height.min(most)
     };
     Rect {
         x: whole.x + (whole.width - width) / 2,

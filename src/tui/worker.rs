@@ -107,7 +107,7 @@ impl Workers {
         let checks = Queue::new();
         let timelines = Queue::new();
         let summarizer = summarizer(&outside.catalog.timeline);
-        let no_timeline = Timeline::empty(&directory(&outside.catalog.cache), summarizer);
+        let empty_timeline = Timeline::empty(&directory(&outside.catalog.cache), summarizer);
         let watch = watch(events, Event::Changed);
         let curated_logs = outside.catalog.clone();
         let corpus_worker = CorpusWorker {
@@ -188,7 +188,7 @@ impl Workers {
             events.clone(),
             timelines.sender(),
             Arc::clone(&leaving),
-            no_timeline,
+            empty_timeline,
         );
         Ok(Self {
             library: libraries.start("library", worker)?,

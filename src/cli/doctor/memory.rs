@@ -1,8 +1,9 @@
-//! The doctor's checks of the memories of a store: its index, and dead links.
+//! The doctor's checks of memories: the index and the links of a store, and memories that are left at
+//! a former place of the project.
 
 use std::collections::BTreeMap;
 
-use super::super::index::{named, unseen_in_words};
+use super::super::index::{first_few, unseen_in_words};
 use super::super::world::World;
 use super::Checkup;
 use crate::core::change::{ChangeRequest, plan};
@@ -13,7 +14,7 @@ use crate::core::memory::layout::{IndexUpdate, Layout, index};
 use crate::core::memory::store::Store;
 
 /// Returns the stores to check: with `--store` only those, by name or path.
-pub(super) fn chosen(world: &World, mut found: Discovered) -> Discovered {
+pub(super) fn stores_to_check(world: &World, mut found: Discovered) -> Discovered {
     if world.common.store.is_empty() {
         return found;
     }
@@ -43,7 +44,7 @@ pub(super) fn chosen(world: &World, mut found: Discovered) -> Discovered {
 
 impl Checkup<'_> {
     /// Checks the index and the links of a store.
-    pub(super) fn look_at_memories(&mut self, world: &World, store: &Store) {
+    pub(super) fn check_memories(&mut self, world: &World, store: &Store) {
         let has_links = matches!(
             store.layout(),
             Layout::Index | Layout::Facts | Layout::Session | Layout::Coder
@@ -51,26 +52,26 @@ impl Checkup<'_> {
         if !has_links {
             return;
         }
-        self.look_at_index(world, store);
+        self.check_index(world, store);
         let root = store.root();
         let rules = ["broken-link", "index-dangling"];
         let found = check_store(store, &rules, world.moment.today).unwrap_or_default();
         let mut dead: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        // A memory that `[[name]]` means may be yet to be written.
+        // Only links to files count: a memory that `[[name]]` means may be yet to be written.
         for finding in found.into_iter().filter(|f| f.subject.ends_with(".md")) {
             dead.entry(finding.path).or_default().push(finding.subject);
         }
         for (path, targets) in dead {
             let place = root.absolute(&store.rules().file_of(&path));
-            let what = format!("has dead links: {}", named(&targets));
+            let what = format!("has dead links: {}", first_few(&targets));
             let remedy = "correct or remove the link: `e` on it in `tome` edits it, `tome curate` \
                           shows where it is";
             self.add_problem(world.short_path(&place), &what, remedy);
         }
     }
 
-    /// Reports memories that no session reads because the project has moved.
-    pub(super) fn look_for_former_homes(&mut self, world: &World) {
+    /// Reports memories that no session reads because the project was moved.
+    pub(super) fn check_former_homes(&mut self, world: &World) {
         let homes = world.former_homes().into_iter();
         for home in homes.filter(|home| !home.is_there) {
             let former = world.short_path(&home.project);
@@ -83,7 +84,7 @@ impl Checkup<'_> {
         }
     }
 
-    fn look_at_index(&mut self, world: &World, store: &Store) {
+    fn check_index(&mut self, world: &World, store: &Store) {
         let context = world.change_context(None);
         let root = store.root();
         let here = world.short_path(root.path());
@@ -114,7 +115,7 @@ impl Checkup<'_> {
         let unlisted = unlisted.iter().filter(|memory| index::has_header(memory));
         let unlisted: Vec<String> = unlisted.map(|memory| memory.path.clone()).collect();
         if !unlisted.is_empty() {
-            let what = format!("has no list and does not link to: {}", named(&unlisted));
+            let what = format!("has no list and does not link to: {}", first_few(&unlisted));
             let remedy =
                 "add a first line such as `- [name](file.md)` to it; `tome index` adds the others";
             self.add_problem(place.clone(), &what, remedy);

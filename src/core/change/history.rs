@@ -32,7 +32,6 @@ pub use record::{
     Author, ChangeVerb, DeletedMemory, Direction, FileChange, Origin, Record, Tombstone,
 };
 
-pub(in crate::core) use crate::core::disk::private::write_whole;
 pub(in crate::core) use position::FilePosition;
 
 /// The history in tome's data directory. Clones share the table of its versions.

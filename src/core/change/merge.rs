@@ -355,9 +355,12 @@ impl MergedStore<'_> {
             });
         }
         let is_named = |gone: &Gone| gone.reference == *found.target;
-        self.gone.iter().any(is_named).then(|| match is_here {
-            true => self.store.rules().reference_of(&kept.file),
-            false => between((self.store, file), (kept.store, &kept.file)),
+        self.gone.iter().any(is_named).then(|| {
+            if is_here {
+                self.store.rules().reference_of(&kept.file)
+            } else {
+                between((self.store, file), (kept.store, &kept.file))
+            }
         })
     }
 

@@ -215,10 +215,11 @@ impl Needle {
         Self {
             stem_term: Term::of(&stem),
             exact_term: Term::of(&word),
-            prefixes: match stem.is_ascii() && word.is_ascii() {
-                true => beginnings_of(&stem),
+            prefixes: if stem.is_ascii() && word.is_ascii() {
+                beginnings_of(&stem)
+            } else {
                 // Folding may change any letter behind the first.
-                false => vec![word.chars().take(1).collect()],
+                vec![word.chars().take(1).collect()]
             },
             beginnings: OnceLock::new(),
             word,

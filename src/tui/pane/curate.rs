@@ -139,11 +139,11 @@ impl CuratePane {
                     store: store.clone(),
                     finding: finding.clone(),
                 });
-                match self.is_loaded {
-                    true => self.found.extend(located),
+                if self.is_loaded {
+                    self.found.extend(located);
+                } else if !findings.is_empty() {
                     // The first check fills the list as it goes.
-                    false if findings.is_empty() => {}
-                    false => self.replace(|findings| findings.with(located), cx),
+                    self.replace(|findings| findings.with(located), cx);
                 }
                 Vec::new()
             }
@@ -176,7 +176,7 @@ impl CuratePane {
     fn lay_out(&mut self, cx: &PaneContext<'_>) {
         let was = self.list.selected().cloned();
         if !self.is_moved {
-            // Until then it stays on the worst finding.
+            // A cursor that was never moved stays on the worst finding.
             self.list = List::default();
         }
         let height = Parts::of(cx).height();
@@ -363,7 +363,7 @@ impl Pane for CuratePane {
                 self.curated(step, cx)
             }
             Event::Indexed(library) => self.check_changed(library, cx),
-            // What happened while the pane was set aside was not seen.
+            // While the pane was set aside, it got no events.
             Event::SearchSourcesChanged if std::mem::take(&mut self.is_parked) => {
                 match self.progress {
                     Some(_) => vec![self.check(cx)],

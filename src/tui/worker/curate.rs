@@ -31,7 +31,7 @@ pub(super) struct CurateWorker {
     pub(super) events: Sender<Event>,
 }
 
-/// A message in its queue.
+/// A message to the worker.
 #[derive(Debug)]
 pub(super) enum Message {
     /// The current stores.

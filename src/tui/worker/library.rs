@@ -45,7 +45,7 @@ pub(super) struct LibraryWorker {
     pub(super) offers: bool,
 }
 
-/// A message in its queue.
+/// A message to the worker.
 #[derive(Debug)]
 pub(super) enum Message {
     /// A job of the app.

@@ -39,7 +39,7 @@ const MOST_LINES: usize = 2000;
 /// the thread that draws them would wait for some milliseconds.
 const REST: Duration = Duration::from_millis(2);
 
-/// A message in its queue.
+/// A message to the worker.
 #[derive(Debug)]
 pub(crate) enum Job {
     /// The current stores.

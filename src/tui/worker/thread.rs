@@ -28,9 +28,9 @@ enum Item<J> {
     End,
 }
 
-/// A running thread and its queue.
+/// A running thread, and the sender of its jobs.
 pub(crate) struct WorkerThread<J> {
-    queue: JobSender<J>,
+    sender: JobSender<J>,
     thread: JoinHandle<()>,
 }
 
@@ -54,22 +54,22 @@ impl<J> JobSender<J> {
 /// The queue of a thread that is not started yet: threads that send jobs to each other need each
 /// other's senders first.
 pub(crate) struct Queue<J> {
-    slot: JobSender<J>,
+    sender: JobSender<J>,
     items: Receiver<Item<J>>,
 }
 
 impl<J: Send + 'static> Queue<J> {
     pub(crate) fn new() -> Self {
-        let (items, queue) = mpsc::channel();
+        let (sender, items) = mpsc::channel();
         Self {
-            slot: JobSender(items),
-            items: queue,
+            sender: JobSender(sender),
+            items,
         }
     }
 
     /// Returns a sender for the queue.
     pub(crate) fn sender(&self) -> JobSender<J> {
-        self.slot.clone()
+        self.sender.clone()
     }
 
     pub(crate) fn start(
@@ -77,27 +77,24 @@ impl<J: Send + 'static> Queue<J> {
         name: &str,
         mut worker: impl Worker<Job = J>,
     ) -> std::io::Result<WorkerThread<J>> {
-        let Self { slot, items } = self;
+        let Self { sender, items } = self;
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || run_jobs(&mut worker, &items))?;
-        Ok(WorkerThread {
-            queue: slot,
-            thread,
-        })
+        Ok(WorkerThread { sender, thread })
     }
 }
 
 impl<J: Send + 'static> WorkerThread<J> {
     /// Queues a job.
     pub(crate) fn send(&self, job: J) {
-        self.queue.send(job);
+        self.sender.send(job);
     }
 
     /// Waits until all queued jobs are done, at most until `until` and only while `is_stuck`
     /// returns false. Returns whether they are done.
     pub(crate) fn stop(self, until: Instant, is_stuck: impl Fn() -> bool) -> bool {
-        drop(self.queue.0.send(Item::End));
+        drop(self.sender.0.send(Item::End));
         while !self.thread.is_finished() && Instant::now() < until && !is_stuck() {
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -106,13 +103,13 @@ impl<J: Send + 'static> WorkerThread<J> {
 
     /// Waits until all queued jobs are done.
     pub(crate) fn finish(self) {
-        drop(self.queue.0.send(Item::End));
+        drop(self.sender.0.send(Item::End));
         // A panic was reported when it happened.
         drop(self.thread.join());
     }
 }
 
-fn run_jobs<C: Worker>(worker: &mut C, queue: &Receiver<Item<C::Job>>) {
+fn run_jobs<W: Worker>(worker: &mut W, queue: &Receiver<Item<W::Job>>) {
     let mut waiting = VecDeque::new();
     loop {
         if waiting.is_empty() {
@@ -127,8 +124,8 @@ fn run_jobs<C: Worker>(worker: &mut C, queue: &Receiver<Item<C::Job>>) {
             Some(Item::End) => return,
             None => continue,
         };
-        let is_newer = |item: &Item<C::Job>| match item {
-            Item::Job(newer) => C::supersedes(newer, &job),
+        let is_newer = |item: &Item<W::Job>| match item {
+            Item::Job(newer) => W::supersedes(newer, &job),
             Item::End => false,
         };
         if waiting.iter().any(is_newer) {

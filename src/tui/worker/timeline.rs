@@ -31,7 +31,7 @@ const AROUND: usize = 2;
 /// The longest text of a message beside a grip, in characters.
 const LONGEST: usize = 4_000;
 
-/// A message in its queue.
+/// A message to the worker.
 #[derive(Debug)]
 pub(crate) enum Job {
     /// The corpus while results of tools are still being read: enough to quote from.
@@ -69,13 +69,13 @@ impl TimelineWorker {
         events: Sender<Event>,
         own_queue: JobSender<Job>,
         leaving: Arc<AtomicBool>,
-        no_timeline: Timeline,
+        empty_timeline: Timeline,
     ) -> Self {
         Self {
             events,
             own_queue,
             leaving,
-            timeline: no_timeline,
+            timeline: empty_timeline,
             logs: None,
             conversations: None,
             outdated: Vec::new(),

@@ -1,5 +1,5 @@
-//! The why worker: it joins memories to the sessions that wrote them. It goes through the calls
-//! of all logs, so that this delays nothing else.
+//! The why worker finds the sessions that wrote memories. It goes through the calls of all logs,
+//! which takes long, so it has a thread of its own.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -18,7 +18,7 @@ use crate::tui::event::{Attribution, Event, ExplainedText};
 /// not in the corpus yet.
 const RECENT: i64 = 10 * 60 * 1000;
 
-/// A message in its queue.
+/// A message to the worker.
 #[derive(Debug)]
 pub(super) enum Message {
     /// The current corpus.
@@ -29,7 +29,7 @@ pub(super) enum Message {
     Job(WhyJob),
 }
 
-/// Finds out who wrote what.
+/// The worker that finds which session wrote what.
 pub(super) struct WhyWorker {
     pub(super) history: History,
     pub(super) clock: Clock,
@@ -120,8 +120,8 @@ impl WhyWorker {
         let text = document.lossy();
         let lines: Vec<&str> = text.lines().collect();
         let file = store.rules().file_of(&document.path);
-        let at = (store.root().path(), file.as_str());
-        let sources = line_sources(self.corpus.as_deref(), &self.history, at, &lines)?;
+        let (corpus, root) = (self.corpus.as_deref(), store.root().path());
+        let sources = line_sources(corpus, &self.history, root, &file, &lines)?;
         let lines = lines.into_iter().map(str::to_owned).zip(sources);
         Ok(ExplainedText {
             lines: lines.collect(),

@@ -344,7 +344,7 @@ mod tests {
             let (events, told) = mpsc::channel();
             let (messages, readers) = mpsc::channel();
             let queue = Queue::new();
-            let slot = queue.sender();
+            let library_worker = queue.sender();
             queue.start("readers", Readers(messages)).expect("starts");
             let lock_wait = LockWait {
                 events: events.clone(),
@@ -361,7 +361,7 @@ mod tests {
                 clock: || day(20),
                 library: Arc::new(fixture::library(home.path())),
                 expected: None,
-                library_worker: slot,
+                library_worker,
                 events,
                 lock_wait,
                 review_counts: ReviewCounts::new(),

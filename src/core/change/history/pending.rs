@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{History, Record, write_whole};
+use super::{History, Record};
 use crate::core::disk::foreign::{LARGEST_WHOLE, read_capped};
+use crate::core::disk::private::write_whole;
 use crate::core::{Error, Result};
 
 impl History {

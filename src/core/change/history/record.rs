@@ -154,7 +154,7 @@ impl Record {
         self.files.iter().map(|file| file.root.as_path()).collect()
     }
 
-    /// The files that were written, each with what it has since; `None` for a removed one.
+    /// The files of the change, each with its revision after it; `None` for a removed one.
     pub fn written(&self) -> impl Iterator<Item = (PathBuf, Option<Revision>)> {
         let files = self.files.iter();
         files.map(|file| (file.root.join(&file.path), file.after))
@@ -216,15 +216,15 @@ pub struct FileChange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
     /// How many lines were added.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub added: usize,
     /// How many lines were removed.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub removed: usize,
 }
 
 /// Whether a count is zero; it is then not serialised.
-fn is_none(count: &usize) -> bool {
+fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 

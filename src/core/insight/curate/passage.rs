@@ -19,7 +19,9 @@ pub(super) struct Piece {
     /// Its range in the document's text.
     pub(super) range: Range<usize>,
     pub(super) is_instruction: bool,
+    /// The words of its name and description with their weights, sorted by word.
     head: Vec<(u32, f64)>,
+    /// All its words, likewise.
     all: Vec<(u32, f64)>,
     /// Every two words that follow each other, as one number, sorted.
     pairs: Vec<u64>,
@@ -41,6 +43,7 @@ pub(super) struct Pieces {
     pub(super) alike: Vec<Likeness>,
     /// In how many memories each rare pair of words occurs that two pieces share.
     frequency: HashMap<u64, u32>,
+    /// The number of pieces of memories, or [`SMALLEST`] if that is more.
     size: f64,
 }
 
@@ -48,12 +51,12 @@ pub(super) struct Pieces {
 const RARE: u32 = 4;
 
 /// How many rare pairs of words two pieces must share to be compared.
-const ENOUGH: usize = 3;
+const ENOUGH_PAIRS: usize = 3;
 
 /// A small collection is weighted as one of this size.
 const SMALLEST: usize = 64;
 
-/// What one piece contributes: its words and its name and description.
+/// A piece before its words are weighted.
 struct RawPiece {
     store: usize,
     document: usize,
@@ -105,7 +108,7 @@ impl Pieces {
     }
 
     fn weighted(raw: Vec<RawPiece>, words: usize) -> Self {
-        // What is rare is rare among memories: instruction files are often copies of each other.
+        // Only memories count: instruction files are often copies of each other.
         let mut in_pieces: Vec<u32> = vec![0; words];
         let mut distinct: Vec<u32> = Vec::new();
         for piece in raw.iter().filter(|piece| !piece.is_instruction) {
@@ -172,7 +175,7 @@ impl Pieces {
         }
         let mut found: Vec<Likeness> = shared
             .into_iter()
-            .filter(|(_, count)| *count >= ENOUGH)
+            .filter(|(_, count)| *count >= ENOUGH_PAIRS)
             .map(|((a, b), _)| Likeness {
                 a,
                 b,
@@ -300,8 +303,8 @@ fn is_spaceless(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
 }
 
-/// The sentences, one of each text, that share the most: where in each the line begins that shares
-/// the most with the other.
+/// Up to three pairs of sentences, one of each text, that share the most words. Each is given by
+/// the start of the line in it that shares the most with the other sentence.
 pub(super) fn shared_passages(
     (a, in_a): (&Document, &Range<usize>),
     (b, in_b): (&Document, &Range<usize>),

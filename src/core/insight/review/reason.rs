@@ -77,7 +77,8 @@ pub enum LineSource {
 pub fn line_sources(
     corpus: Option<&Corpus>,
     history: &History,
-    (root, path): (&Path, &str),
+    root: &Path,
+    path: &str,
     lines: &[&str],
 ) -> Result<Vec<Option<Arc<LineSource>>>> {
     let calls = corpus.map(|corpus| calls_touching(corpus, &root.join(path)));
@@ -98,7 +99,7 @@ pub fn line_sources(
             _ => {
                 let changes = match &changes {
                     Some(changes) => changes,
-                    None => changes.insert(FileChanges::load(history, (root, path))?),
+                    None => changes.insert(FileChanges::load(history, root, path)?),
                 };
                 changes.introducing(line)
             }
@@ -118,7 +119,7 @@ struct ChangedLines {
 struct FileChanges(Vec<ChangedLines>);
 
 impl FileChanges {
-    fn load(history: &History, (root, path): (&Path, &str)) -> Result<Self> {
+    fn load(history: &History, root: &Path, path: &str) -> Result<Self> {
         let lines = |revision: Option<Revision>| {
             let bytes = revision.map(|revision| history.version(&revision));
             let bytes = bytes.transpose()?.unwrap_or_default();

@@ -245,28 +245,28 @@ fn work(
             if found.terms.len() < LEAST_TERMS {
                 continue;
             }
-            let (kind, weight) = match is_asked(event) {
-                // What a user adds to a request by the page is mostly pasted.
-                true if place_in_text >= OWN_WORDS => (PointKind::Asked, 0.3),
-                true => (
-                    PointKind::Asked,
-                    found.answer.1 * if is_first { 2.5 } else { 1.0 },
-                ),
-                false => {
-                    let (kind, weight) = found.answer;
-                    let is_left = last_asked.is_none_or(|asked| number > asked) && ends_turn;
-                    // What was open before the last prompt is mostly not open any more.
-                    let kind = match kind {
-                        PointKind::Open if !is_left => PointKind::Done,
-                        kind => kind,
-                    };
-                    let place = match (is_last, ends_turn) {
-                        (true, _) => 1.2,
-                        (_, true) => 1.0,
-                        _ => 0.4,
-                    };
-                    (kind, weight * place)
-                }
+            let (kind, weight) = if is_asked(event) && place_in_text >= OWN_WORDS {
+                // The later part of a long request is mostly pasted.
+                (PointKind::Asked, 0.3)
+            } else if is_asked(event) {
+                let first = if is_first { 2.5 } else { 1.0 };
+                (PointKind::Asked, found.answer.1 * first)
+            } else {
+                let (kind, weight) = found.answer;
+                let is_left = last_asked.is_none_or(|asked| number > asked) && ends_turn;
+                // What was open before the last prompt is mostly not open any more.
+                let kind = match kind {
+                    PointKind::Open if !is_left => PointKind::Done,
+                    kind => kind,
+                };
+                let place = if is_last {
+                    1.2
+                } else if ends_turn {
+                    1.0
+                } else {
+                    0.4
+                };
+                (kind, weight * place)
             };
             let weight = if found.clause.is_question && kind != PointKind::Asked {
                 weight * 0.3

@@ -250,11 +250,14 @@ pub(in crate::core::log) fn open(path: &Path) -> rusqlite::Result<Connection> {
         beside.push(ending);
         fs::metadata(beside).is_ok_and(|found| found.is_file() && found.len() > 0)
     };
-    let is_left = cfg!(unix) && has_file("-wal") && !has_file("-shm");
-    let mode = match has_file("-wal") {
-        false => "mode=ro&immutable=1",
-        true if is_left => "mode=ro&vfs=unix-none",
-        true => "mode=ro",
+    let has_log = has_file("-wal");
+    let is_left = cfg!(unix) && has_log && !has_file("-shm");
+    let mode = if !has_log {
+        "mode=ro&immutable=1"
+    } else if is_left {
+        "mode=ro&vfs=unix-none"
+    } else {
+        "mode=ro"
     };
     let uri = format!("file:{}?{mode}", escape(path));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY

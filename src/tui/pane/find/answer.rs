@@ -32,7 +32,7 @@ impl FindPane {
         self.list.len()
     }
 
-    /// A listed row, and whether it is one of the other lines of an unfolded one.
+    /// A listed row, and whether it is one of the other hits below an unfolded row.
     pub(super) fn row_at(&self, at: usize) -> Option<(&HitRow, bool)> {
         let (row, other) = self.list.get(at)?;
         let row = self.found()?.rows.get(*row)?;
@@ -65,8 +65,8 @@ impl FindPane {
         let is_earlier = |answer: &Answer| answer.generation != self.generation;
         let is_repeated = self.is_answered() && self.answer.as_ref().is_some_and(is_earlier);
         if !is_complete && self.count() > 0 && (found.rows.is_empty() || is_repeated) {
-            // The rows before stay until there are others, or all of them for the same query, so
-            // that nothing flashes and the cursor keeps its row.
+            // The listed rows stay until others are found, or, if the same query runs again, until
+            // it is complete. So nothing flashes, and the cursor keeps its row.
             self.searching = Some(found.progress);
             return Vec::new();
         }

@@ -202,22 +202,25 @@ impl FindPane {
         let width = look.width;
         let hit = &row.hit;
         let muted = theme.style(Role::Muted);
-        let mark = match self.marks.contains_key(&Self::mark_of(row)) {
-            true => Span::styled("✓ ", theme.style(Role::Accent)),
-            false if is_other => Span::styled("· ", muted),
-            false if hit.source == HitSource::Detail => {
-                Span::styled("◆ ", theme.style(Role::Accent))
-            }
-            false => Span::styled("◇ ", muted),
+        let mark = if self.marks.contains_key(&Self::mark_of(row)) {
+            Span::styled("✓ ", theme.style(Role::Accent))
+        } else if is_other {
+            Span::styled("· ", muted)
+        } else if hit.source == HitSource::Detail {
+            Span::styled("◆ ", theme.style(Role::Accent))
+        } else {
+            Span::styled("◇ ", muted)
         };
         let indent = if is_other { "  " } else { "" };
         let wide = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>();
         let mut ends = vec![Span::raw(" ")];
         if row.more > 0 {
-            let fold = match self.unfolded.contains(&Self::place_of(row)) {
-                _ if row.others.is_empty() => "",
-                true => "▾",
-                false => "▸",
+            let fold = if row.others.is_empty() {
+                ""
+            } else if self.unfolded.contains(&Self::place_of(row)) {
+                "▾"
+            } else {
+                "▸"
             };
             ends.push(Span::styled(format!("{fold}+{} ", row.more), muted));
         }

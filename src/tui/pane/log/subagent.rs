@@ -14,7 +14,7 @@ impl LogPane {
         }
         let call = self.conversation.as_ref().and_then(|c| c.selected_call());
         let log = match (call, started.as_slice()) {
-            (Some(call), _) => started_by(call, &started),
+            (Some((input, result)), _) => started_by(input, result, &started),
             (None, [only]) => Some(*only),
             (None, _) => None,
         };
@@ -40,12 +40,9 @@ impl LogPane {
     }
 }
 
-/// The log that a call started: the one whose id the result names, or whose title, the beginning
-/// of its prompt, is in the call.
-fn started_by<'a>(
-    (input, result): (&str, &str),
-    logs: &[&'a LogSummary],
-) -> Option<&'a LogSummary> {
+/// The log of the subagent that a call started: its id is in the result of the call, or its title,
+/// which is the beginning of its prompt, in the input.
+fn started_by<'a>(input: &str, result: &str, logs: &[&'a LogSummary]) -> Option<&'a LogSummary> {
     let names_id = |log: &&&LogSummary| {
         let id = log.file.id.as_str();
         let id = id.strip_prefix("agent-").unwrap_or(id);
@@ -60,7 +57,7 @@ fn started_by<'a>(
     by_id.or_else(|| found.find(has_title)).copied()
 }
 
-/// A text with its white space unified: titles are prompts on one line.
+/// A text with single blanks between its words, as titles have them.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -84,7 +81,7 @@ mod tests {
             log("agent-c3d4", "Find the race in rotate()"),
         );
         let logs = [&one, &two];
-        let found = |input, result| started_by((input, result), &logs).map(|log| &*log.file.id);
+        let found = |input, result| started_by(input, result, &logs).map(|log| &*log.file.id);
         assert_eq!(found("x", "agentId: c3d4"), Some("agent-c3d4"));
         assert_eq!(
             found("prompt: Look at\nthe tests and say why", ""),
