@@ -256,7 +256,7 @@ const FUNCTIONS: &[(&str, Run)] = &[
     ("links", |text, _| drop(link::links(text))),
     ("links of a list", |text, _| drop(listing::bullets(text))),
     ("removing dead links", |text, _| {
-        drop(listing::without_dead(text, |_| LinkDestination::Nowhere));
+        drop(listing::without_dead(text, |_| LinkDestination::Missing));
     }),
     ("adding to a list", |text, _| {
         let item = |section| ListItem {

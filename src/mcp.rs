@@ -1,11 +1,12 @@
 //! The MCP server: serves the stores to agents on standard input and output.
 //!
 //! `table` lists the tools and decides which are served; `read` and `file` define those for memory
-//! files, `coder` and `events` those of their layouts, and `memory` the command set of Anthropic's
-//! memory tool over any store. `call` finds the store of a call. Every write goes through
-//! [`crate::core::change`], with the client's name as its author. `subscription`
-//! notifies clients of changes. Only `server` knows the
-//! protocol. Standard output carries the protocol and nothing else.
+//! files, `recall` and `timeline` those that search and browse the logs, `coder` and `events` those
+//! of their layouts, and `memory` the command set of Anthropic's memory tool over any store. `call`
+//! finds the store of a call. `prompt` and `resource` serve the guides and the memories by URI;
+//! `subscription` notifies clients of changes. Every write goes through [`crate::core::change`], with
+//! the client's name as its author. Only `server` knows the protocol. Standard output carries the
+//! protocol and nothing else.
 
 mod answer;
 mod call;

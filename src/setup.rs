@@ -115,7 +115,7 @@ impl Plan {
         let Some(project) = &self.project else {
             return Ok(());
         };
-        let checked = TrustBoundary::environment(project, []).check(path);
+        let checked = TrustBoundary::of_project(project, []).check(path);
         checked.map(drop).map_err(|refusal| {
             let reason = format!(
                 "refused: it {}; take the link away, or set tome up for yourself, without --project",

@@ -147,7 +147,7 @@ impl<'a> Checkup<'a> {
             let folder = Folder::at(path);
             // Settings are read, never written.
             let matters = name != "config" || folder.state.name() != "read-only";
-            if let Some(what) = folder.state.trouble().filter(|_| matters) {
+            if let Some(what) = folder.state.problem().filter(|_| matters) {
                 let remedy = "check the owner and mode of it and of the directories above";
                 self.add_problem(world.short_path(path), what, remedy);
             }

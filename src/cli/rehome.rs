@@ -88,7 +88,7 @@ impl World {
             return Vec::new();
         };
         let projects = self.environment.claude.join("projects");
-        former_homes(&projects, (project, &current), Path::new("git"))
+        former_homes(&projects, project, &current, Path::new("git"))
     }
 
     fn claude_root(&self) -> Result<PathBuf, Failure> {

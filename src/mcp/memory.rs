@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::answer::{Failure, MOST, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::file::refuse_deleting;
-use super::table::{ALL, EXPECTED, Field, FieldType, Tool, ToolEffect};
+use super::table::{ALL_LAYOUTS, EXPECTED, Field, FieldType, Tool, ToolEffect};
 use crate::core::change::{ChangeContext, ChangeRequest, plan};
 use crate::core::memory::FileKind;
 use crate::core::memory::layout::{Layout, Matching, Patch, events, session};
@@ -29,7 +29,7 @@ pub(super) const TOOL: Tool = Tool {
     name: "memory",
     about: "Views and edits a store as the directory /memories. Files end in .md. Subfolders: facts, one; lessons, type/topic; sessions, detail/…; index, no new ones. MEMORY.md and READMEs are generated, logs read-only; facts are not deleted. One answer shows 50,000 characters.",
     effect: ToolEffect::Replaces,
-    layouts: ALL,
+    layouts: ALL_LAYOUTS,
     fields: &[
         Field::must(
             "command",
@@ -66,7 +66,7 @@ pub(super) const VIEWER: Tool = Tool {
     name: "memory",
     about: "Views a store as the directory /memories, or a file of it.",
     effect: ToolEffect::Reads,
-    layouts: ALL,
+    layouts: ALL_LAYOUTS,
     fields: &[
         Field::must("command", FieldType::OneOf(&["view"]), ""),
         PATH,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
-use super::table::{ALL, Field, FieldType, OFFSET, REVISION, Tool, ToolEffect};
+use super::table::{ALL_LAYOUTS, Field, FieldType, OFFSET, REVISION, Tool, ToolEffect};
 use crate::core::disk::revision::Revision;
 use crate::core::insight::review::{observe, observe_store};
 use crate::core::log::Agent;
@@ -49,7 +49,7 @@ pub(super) const READ: Tool = Tool {
     name: "memory_read",
     about: "Reads a memory, a part of it, or what a citation refers to.",
     effect: ToolEffect::Reads,
-    layouts: ALL,
+    layouts: ALL_LAYOUTS,
     fields: &[
         Field::file("[STORE:]FILE, with #L10, #L10-20 or #entry for a part; or AGENT:ID#L10"),
         OFFSET,

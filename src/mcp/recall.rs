@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
-use super::table::{ALL, Field, FieldType, OFFSET, Tool, ToolEffect};
+use super::table::{ALL_LAYOUTS, Field, FieldType, OFFSET, Tool, ToolEffect};
 use crate::core::search::index::{BuildProgress, Corpus, Progress};
 use crate::core::search::query::Query;
 use crate::core::search::recall::{DEFAULT_LIMIT, RecallRequest, Scope, recall};
@@ -16,7 +16,7 @@ pub(super) const TOOL: Tool = Tool {
     name: "recall_memory",
     about: "Searches memories (detail) and earlier conversations (messages), best first. Call it before planning or answering when earlier work, a decision, a preference or a failure may matter. memory_read opens a result's citation.",
     effect: ToolEffect::Reads,
-    layouts: ALL,
+    layouts: ALL_LAYOUTS,
     fields: &[
         Field::must(
             "query",

@@ -57,7 +57,7 @@ const TOOLS: [&Tool; 18] = [
 ];
 
 /// Every layout that holds memories, in the order in which the default store is chosen.
-pub(super) const ALL: &[Layout] = &[
+pub(super) const ALL_LAYOUTS: &[Layout] = &[
     Layout::Index,
     Layout::Facts,
     Layout::Coder,

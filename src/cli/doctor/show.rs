@@ -179,7 +179,7 @@ fn folders(report: &Checkup<'_>) -> Vec<Vec<Cell>> {
             FolderState::Missing => (TextStyle::Quiet, "does not exist yet".to_owned()),
             state => (
                 TextStyle::Attention,
-                state.trouble().unwrap_or_default().to_owned(),
+                state.problem().unwrap_or_default().to_owned(),
             ),
         };
         let more = match (*name, report.cache) {

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::in_progress::{CommitInProgress, at, open_roots};
+use super::in_progress::{CommitInProgress, open_roots};
 use super::recover::{abandon, recover_interrupted_locked, supersede};
 use super::{Author, Change, ChangeVerb, Edit};
 use crate::core::change::history::{FileChange, History, Record, Tombstone};
@@ -27,7 +27,9 @@ pub fn commit(
 ) -> Result<Record> {
     let roots: Vec<&Path> = change.roots();
     let _lock = history.lock(&roots)?;
-    history.step("locked").map_err(|e| at(history.dir(), e))?;
+    history
+        .step("locked")
+        .map_err(|e| Error::io(history.dir(), e))?;
     // A change that cannot be recovered is reported by `doctor` and when the store is listed.
     drop(recover_interrupted_locked(history, &roots));
     commit_locked(history, change, author, moment)
@@ -97,7 +99,7 @@ fn keep_versions(history: &History, change: &Change) -> Result<()> {
     let edits = change.edits.iter();
     let contents = edits.flat_map(|edit| [edit.before.as_deref(), edit.after.as_deref()]);
     let versions: Vec<&[u8]> = contents.flatten().collect();
-    let step = |what: &str| history.step(what).map_err(|e| at(history.dir(), e));
+    let step = |what: &str| history.step(what).map_err(|e| Error::io(history.dir(), e));
     step("keep the versions")?;
     history.keep_all(&versions)?;
     step("keep the versions: done")

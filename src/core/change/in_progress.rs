@@ -29,11 +29,6 @@ pub(super) fn open_roots(roots: &[&Path]) -> Result<HashMap<PathBuf, Root>> {
     Ok(opened)
 }
 
-/// An I/O error for `path`.
-pub(super) fn at(path: &Path, error: std::io::Error) -> Error {
-    Error::io(path, error)
-}
-
 impl CommitInProgress<'_> {
     /// Runs a step on a file of the change; the observer is called before and after it.
     pub(super) fn to_file<T>(
@@ -45,7 +40,7 @@ impl CommitInProgress<'_> {
         let root = &self.roots[&file_change.root];
         let step = |what: &str| {
             let done = self.history.step(what);
-            done.map_err(|e| at(&root.absolute(&file_change.path), e))
+            done.map_err(|e| Error::io(root.absolute(&file_change.path), e))
         };
         step(&format!("{what} {}", file_change.path))?;
         let done = act(root)?;
@@ -57,7 +52,7 @@ impl CommitInProgress<'_> {
     pub(super) fn in_history<T>(&self, what: &str, act: impl FnOnce() -> Result<T>) -> Result<T> {
         let step = |what: &str| {
             let done = self.history.step(what);
-            done.map_err(|e| at(self.history.dir(), e))
+            done.map_err(|e| Error::io(self.history.dir(), e))
         };
         step(what)?;
         let done = act()?;

@@ -24,7 +24,8 @@ impl Planner<'_> {
         &self,
         planned: &mut PlannedFiles<'_>,
         lesson: &Citation,
-        (content, fields): (&str, &Fields),
+        content: &str,
+        fields: &Fields,
     ) -> Result<String> {
         let file = self.target(Operation::Patch, &lesson.path)?;
         self.read_expected(planned, &file)?;

@@ -1,5 +1,5 @@
-//! Merges memories: one of them stays with the text of all, the others go, and what led to those
-//! leads to the one that stays.
+//! Merges memories: one of them stays with the text of all, the others are deleted, and links to
+//! those lead to the one that stays.
 
 use std::collections::HashSet;
 
@@ -163,8 +163,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Plans that the memory `into` gets this text and that the others go, as one change. The others
-/// must have the revisions that the caller saw.
+/// Plans that the memory `into` gets this text and that the others are deleted, as one change. The
+/// others must have the revisions that the caller saw.
 pub fn plan_merge(
     into: MemoryAt<'_>,
     others: &[(MemoryAt<'_>, Revision)],
@@ -242,6 +242,12 @@ struct Kept<'a> {
     title: String,
 }
 
+impl Kept<'_> {
+    fn is_in(&self, store: &Store) -> bool {
+        self.store.id() == store.id()
+    }
+}
+
 /// A store that takes part in a merge.
 struct MergedStore<'a> {
     store: &'a Store,
@@ -249,7 +255,7 @@ struct MergedStore<'a> {
     gone: Vec<Gone>,
 }
 
-/// A memory that goes.
+/// A memory that is deleted.
 struct Gone {
     file: String,
     reference: String,
@@ -275,7 +281,7 @@ impl MergedStore<'_> {
             ));
         }
         let file = leaving.target(Operation::Delete, path)?;
-        if self.store.id() == kept.store.id() && file == kept.file {
+        if kept.is_in(self.store) && file == kept.file {
             return Err(Error::refused(path, "a memory is not merged with itself"));
         }
         if self.gone.iter().any(|gone| gone.file == file) {
@@ -299,13 +305,12 @@ impl MergedStore<'_> {
         Ok(())
     }
 
-    /// Leads the links to what goes to what stays.
+    /// Points the links to deleted memories at the one that stays.
     fn relink(&mut self, kept: &Kept<'_>) -> Result<()> {
         if self.gone.is_empty() {
             return Ok(());
         }
         let rules = self.store.rules();
-        let is_here = self.store.id() == kept.store.id();
         let left = self.planned.memories_after()?;
         let mut names: HashSet<&str> = HashSet::new();
         for memory in &left {
@@ -321,11 +326,11 @@ impl MergedStore<'_> {
             let links = link::links(&text);
             let edits = links.iter().filter_map(|found| match found.form {
                 LinkSyntax::Inline => {
-                    let target = self.inline_target((&file, found), kept, is_here)?;
+                    let target = self.inline_target(&file, found, kept)?;
                     Some(found.pointed_at(&target))
                 }
                 LinkSyntax::Wiki if names.contains(&*found.target) => None,
-                LinkSyntax::Wiki => self.wiki_edit((&file, &text, found), kept, is_here),
+                LinkSyntax::Wiki => self.wiki_edit(&file, &text, found, kept),
             });
             let edits: Vec<_> = edits.collect();
             if !edits.is_empty() {
@@ -339,12 +344,9 @@ impl MergedStore<'_> {
         Ok(())
     }
 
-    fn inline_target(
-        &self,
-        (file, found): (&str, &Link<'_>),
-        kept: &Kept<'_>,
-        is_here: bool,
-    ) -> Option<String> {
+    /// The new target of a link with a path, if it leads to a deleted memory.
+    fn inline_target(&self, file: &str, found: &Link<'_>, kept: &Kept<'_>) -> Option<String> {
+        let is_here = kept.is_in(self.store);
         let resolved = link::resolve_target(file, &found.target);
         let is_relative = |gone: &Gone| Some(&gone.file) == resolved.as_ref();
         if self.gone.iter().any(is_relative) {
@@ -367,14 +369,15 @@ impl MergedStore<'_> {
     /// The edit of a link by name. In another store the name means nothing: the link gets a path.
     fn wiki_edit(
         &self,
-        (file, text, found): (&str, &str, &Link<'_>),
+        file: &str,
+        text: &str,
+        found: &Link<'_>,
         kept: &Kept<'_>,
-        is_here: bool,
     ) -> Option<(std::ops::Range<usize>, String)> {
         let is_stem = |gone: &Gone| stem(&gone.reference) == &*found.target;
         let is_gone = |gone: &Gone| gone.title == *found.target || is_stem(gone);
         let gone = self.gone.iter().find(|gone| is_gone(gone))?;
-        if !is_here {
+        if !kept.is_in(self.store) {
             let target = between((self.store, file), (kept.store, &kept.file));
             let label = &text[found.label.clone()];
             let link = format!("[{label}]({})", link::address(&target));

@@ -140,7 +140,7 @@ impl Planner<'_> {
                 fields,
             } => (
                 ChangeVerb::Write,
-                self.write(planned, path, (content, fields))?,
+                self.write(planned, path, content, fields)?,
             ),
             ChangeRequest::Append {
                 path,
@@ -148,7 +148,7 @@ impl Planner<'_> {
                 fields,
             } => (
                 ChangeVerb::Append,
-                self.append(planned, path, (entry, fields))?,
+                self.append(planned, path, entry, fields)?,
             ),
             ChangeRequest::Patch {
                 path,
@@ -156,7 +156,7 @@ impl Planner<'_> {
                 matching,
             } => (
                 ChangeVerb::Patch,
-                self.patch(planned, path, (patches, *matching))?,
+                self.patch(planned, path, patches, *matching)?,
             ),
             ChangeRequest::Edit { path, text } => {
                 (ChangeVerb::Edit, self.edit(planned, path, text)?)
@@ -170,7 +170,7 @@ impl Planner<'_> {
                 content,
                 fields,
             } => {
-                let message = self.extend(planned, lesson, (content, fields))?;
+                let message = self.extend(planned, lesson, content, fields)?;
                 (ChangeVerb::Patch, message)
             }
             ChangeRequest::Generalize {
@@ -200,7 +200,8 @@ impl Planner<'_> {
         &self,
         planned: &mut PlannedFiles<'_>,
         path: &str,
-        (content, fields): (&str, &Fields),
+        content: &str,
+        fields: &Fields,
     ) -> Result<String> {
         let file = self.target(Operation::Write, path)?;
         let old = self.read_expected(planned, &file)?;
@@ -219,7 +220,8 @@ impl Planner<'_> {
         &self,
         planned: &mut PlannedFiles<'_>,
         path: &str,
-        (entry, fields): (&str, &Fields),
+        entry: &str,
+        fields: &Fields,
     ) -> Result<String> {
         let file = self.target(Operation::Append, path)?;
         let old = self.read_expected(planned, &file)?;
@@ -238,7 +240,8 @@ impl Planner<'_> {
         &self,
         planned: &mut PlannedFiles<'_>,
         path: &str,
-        (patches, matching): (&[Patch], Matching),
+        patches: &[Patch],
+        matching: Matching,
     ) -> Result<String> {
         let file = self.target(Operation::Patch, path)?;
         let old = self.read_expected(planned, &file)?;

@@ -51,7 +51,7 @@ pub fn plan_moves(
     links: BrokenLinks,
     context: &ChangeContext,
 ) -> Result<Change> {
-    let mut come = PlannedFiles::new(target, &context.moment);
+    let mut arrivals = PlannedFiles::new(target, &context.moment);
     let mut sources: Vec<Departure<'_>> = Vec::new();
     for transfer in transfers {
         let same = |departure: &Departure<'_>| departure.store.id() == transfer.source.id();
@@ -60,29 +60,29 @@ pub fn plan_moves(
             None => {
                 sources.push(Departure {
                     store: transfer.source,
-                    gone: PlannedFiles::new(transfer.source, &context.moment),
+                    planned: PlannedFiles::new(transfer.source, &context.moment),
                     moved: Vec::new(),
                 });
                 sources.len() - 1
             }
         };
-        sources[at].move_one(transfer, (target, &mut come), context)?;
+        sources[at].move_one(transfer, target, &mut arrivals, context)?;
     }
     let mut edits = Vec::new();
     let mut names = Vec::new();
     for mut departure in sources {
         if links == BrokenLinks::Follow {
-            departure.relink(target, &mut come)?;
+            departure.relink(target, &mut arrivals)?;
         }
-        departure.gone.update_index()?;
+        departure.planned.update_index()?;
         names.extend(departure.moved.iter().map(|moved| {
             let old = departure.store.rules().reference_of(&moved.old);
             let new = target.rules().reference_of(&moved.new);
             (old, new)
         }));
-        edits.extend(departure.gone.into_edits());
+        edits.extend(departure.planned.into_edits());
     }
-    come.update_index()?;
+    arrivals.update_index()?;
     let message = match names.as_slice() {
         [(old, new)] => format!("Memory moved: {old} → {}:{new}", target.name()),
         several => {
@@ -91,7 +91,7 @@ pub fn plan_moves(
             format!("{number} memories moved to {to}: {}", old.join(", "))
         }
     };
-    let mut change = come.into_change(ChangeVerb::Move, message);
+    let mut change = arrivals.into_change(ChangeVerb::Move, message);
     change.edits.extend(edits);
     change.edits.sort_by_key(|edit| edit.derived);
     Ok(change)
@@ -100,7 +100,8 @@ pub fn plan_moves(
 /// A store that memories leave.
 struct Departure<'a> {
     store: &'a Store,
-    gone: PlannedFiles<'a>,
+    /// The files of this store, without the moved ones.
+    planned: PlannedFiles<'a>,
     moved: Vec<MovedFile>,
 }
 
@@ -116,7 +117,8 @@ impl Departure<'_> {
     fn move_one(
         &mut self,
         transfer: &Transfer<'_>,
-        (target, come): (&Store, &mut PlannedFiles<'_>),
+        target: &Store,
+        arrivals: &mut PlannedFiles<'_>,
         context: &ChangeContext,
     ) -> Result<()> {
         let leaving = Planner {
@@ -129,18 +131,18 @@ impl Departure<'_> {
         };
         let old = leaving.target(Operation::Delete, transfer.path)?;
         let new = arriving.target(Operation::Write, &transfer.place)?;
-        leaving.check(&self.gone, &old)?;
-        let bytes = self.gone.bytes(&old)?;
+        leaving.check(&self.planned, &old)?;
+        let bytes = self.planned.bytes(&old)?;
         let bytes = bytes.ok_or_else(|| Error::not_found(transfer.path))?;
-        if come.contains(&new) {
-            if come.bytes(&new)?.as_ref() != Some(&bytes) {
+        if arrivals.contains(&new) {
+            if arrivals.bytes(&new)?.as_ref() != Some(&bytes) {
                 return Err(Error::refused(
                     &transfer.place,
                     "there is a memory of that name already",
                 ));
             }
             // The same memory is there: it is not doubled.
-            self.gone.set(&old, None)?;
+            self.planned.set(&old, None)?;
             let is_new = false;
             self.moved.push(MovedFile { old, new, is_new });
             return Ok(());
@@ -149,46 +151,46 @@ impl Departure<'_> {
             bytes
         } else {
             let text = self.store.decoded(&old, bytes)?;
-            rewritten((self.store, &old, &text), (target, &new), come)?.into_bytes()
+            rewritten((self.store, &old, &text), (target, &new), arrivals)?.into_bytes()
         };
-        self.gone.set(&old, None)?;
-        come.set(&new, Some(bytes))?;
-        come.keep_attributes(&new, self.store.root().attributes(&old));
+        self.planned.set(&old, None)?;
+        arrivals.set(&new, Some(bytes))?;
+        arrivals.keep_attributes(&new, self.store.root().attributes(&old));
         let is_new = true;
         self.moved.push(MovedFile { old, new, is_new });
         Ok(())
     }
 
-    /// Rewrites the links to the moved files, and those of the moved files to what stays.
-    fn relink(&mut self, target: &Store, come: &mut PlannedFiles<'_>) -> Result<()> {
+    /// Rewrites the links to the moved files, and the links of the moved files to files that stay.
+    fn relink(&mut self, target: &Store, arrivals: &mut PlannedFiles<'_>) -> Result<()> {
         let rules = self.store.rules();
-        let listed = self.gone.memories_before()?;
+        let listed = self.planned.memories_before()?;
         let files: Vec<String> = listed.iter().map(|one| rules.file_of(&one.path)).collect();
         for file in files {
             // A file that is not text has no links, and a moved one is not there any more.
-            let Ok(Some(text)) = self.gone.text(&file) else {
+            let Ok(Some(text)) = self.planned.text(&file) else {
                 continue;
             };
             let linked = relinked(&text, |link| {
                 let to = inline_target(link)?;
-                let to = self.led_to(&file, to)?;
+                let to = self.linked_file(&file, to)?;
                 let moved = self.moved.iter().find(|moved| moved.old == to)?;
                 Some(between((self.store, &file), (target, &moved.new)))
             });
             if linked != text {
                 self.store.root().writable(&file)?;
-                self.gone.set(&file, Some(linked.into_bytes()))?;
+                self.planned.set(&file, Some(linked.into_bytes()))?;
             }
         }
         for moved in self.moved.iter().filter(|moved| moved.is_new) {
-            let Ok(Some(text)) = come.text(&moved.new) else {
+            let Ok(Some(text)) = arrivals.text(&moved.new) else {
                 continue;
             };
             let linked = relinked(&text, |link| {
                 let Some(to) = inline_target(link) else {
                     return self.renamed_stem(&link.target);
                 };
-                let to = self.led_to(&moved.old, to)?;
+                let to = self.linked_file(&moved.old, to)?;
                 match self.moved.iter().find(|other| other.old == to) {
                     Some(other) => Some(link::relative_target(&moved.new, &other.new)),
                     None => Some(between((target, &moved.new), (self.store, &to))),
@@ -196,8 +198,8 @@ impl Departure<'_> {
             });
             if linked != text {
                 let attributes = self.store.root().attributes(&moved.old);
-                come.set(&moved.new, Some(linked.into_bytes()))?;
-                come.keep_attributes(&moved.new, attributes);
+                arrivals.set(&moved.new, Some(linked.into_bytes()))?;
+                arrivals.keep_attributes(&moved.new, attributes);
             }
         }
         Ok(())
@@ -207,12 +209,12 @@ impl Departure<'_> {
     fn renamed_stem(&self, name: &str) -> Option<String> {
         let is_named = |moved: &&MovedFile| stem(&moved.old) == name;
         let moved = self.moved.iter().find(is_named)?;
-        let title = self.gone.memory_before(&moved.old).ok()?.title;
+        let title = self.planned.memory_before(&moved.old).ok()?.title;
         (title != name).then(|| stem(&moved.new).to_owned())
     }
 
     /// The file of this store that a link in `file` leads to, if it is there before the move.
-    fn led_to(&self, file: &str, to: &str) -> Option<String> {
+    fn linked_file(&self, file: &str, to: &str) -> Option<String> {
         let is_there = |file: &String| self.store.root().has(file);
         let relative = link::resolve_target(file, to).filter(is_there);
         relative.or_else(|| Some(self.store.rules().file_of(to)).filter(is_there))
@@ -246,7 +248,7 @@ pub(super) fn between((from, file): (&Store, &str), (to, target): (&Store, &str)
 fn rewritten(
     (source, old_file, text): (&Store, &str, &str),
     (target, new_file): (&Store, &str),
-    come: &PlannedFiles<'_>,
+    arrivals: &PlannedFiles<'_>,
 ) -> Result<String> {
     let memory = source.rules().read(old_file, text);
     let fields = Fields {
@@ -262,7 +264,7 @@ fn rewritten(
         fields: &fields,
         old: None,
     };
-    target.rules().compose(come, &input)
+    target.rules().compose(arrivals, &input)
 }
 
 /// The memory's type in its new store: its own if the layout has it.

@@ -1,10 +1,10 @@
 //! The setting of the system's allocator for programs that run for long.
 
-/// Lets all threads allocate from as many pools as there are cores; whether the system does that.
+/// Limits the allocator to as many pools as there are cores; returns whether the system does that.
 ///
-/// The allocator of glibc has a pool for nearly every thread, and each keeps for itself what is freed
-/// in it: a program with many threads takes twice the memory. To be called before threads are
-/// started.
+/// The allocator of glibc has a pool for nearly every thread, and memory that is freed in one is not
+/// used by the others: a program with many threads takes twice the memory. Must be called before
+/// threads are started.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn share_pools() -> bool {
     let most =

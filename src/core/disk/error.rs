@@ -100,10 +100,10 @@ pub enum Error {
     #[error(
         "{}: version {} {state}, so nothing was done with it; `tome doctor` tells what else is",
         path.display(),
-        start(revision)
+        short(revision)
     )]
     Damaged {
-        /// The file that contains it, or the folder where it should be.
+        /// The file that contains it, or should.
         path: PathBuf,
         /// The version.
         revision: Revision,
@@ -157,7 +157,7 @@ impl Error {
 }
 
 /// The first 12 digits of a revision, enough to identify it.
-fn start(revision: &Revision) -> String {
+fn short(revision: &Revision) -> String {
     revision.to_string()[..12].to_owned()
 }
 

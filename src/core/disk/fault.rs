@@ -1,5 +1,5 @@
-//! A log of errors inside tome itself, such as panics, in its data directory, and panics that are no
-//! errors of it.
+//! A log of errors inside tome itself, such as panics, in its data directory; and which panics are not
+//! such errors, because they are expected and caught.
 
 use std::cell::Cell;
 use std::fs;
@@ -53,11 +53,11 @@ thread_local! {
     static EXPECTED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// While it exists, panics of this thread are caught and are no faults of tome, see
-/// [`hide_expected_panics`].
+/// While this value exists, panics of its thread are expected, see [`expect_panics`].
 pub(in crate::core) struct ExpectedPanics(());
 
-/// Returns a value while which panics of this thread are caught: damaged files make a library panic.
+/// Declares that panics of this thread are expected until the returned value is dropped: the caller
+/// catches them, because damaged files make a library panic.
 pub(in crate::core) fn expect_panics() -> ExpectedPanics {
     EXPECTED.set(EXPECTED.get() + 1);
     ExpectedPanics(())
@@ -69,12 +69,12 @@ impl Drop for ExpectedPanics {
     }
 }
 
-/// Whether a panic of this thread is caught and needs no report.
+/// Whether a panic of this thread is expected and needs no report.
 pub fn is_panic_expected() -> bool {
     EXPECTED.get() > 0
 }
 
-/// Keeps panics that are caught from being printed.
+/// Keeps expected panics from being printed.
 pub fn hide_expected_panics() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {

@@ -1,10 +1,10 @@
-//! Work on all cores.
+//! Work on several cores.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Runs `work` for every number below `count` on all cores, and returns the results in
-/// order.
+/// Runs `work` for every number below `count` on all cores, at most [`threads`] of them, and returns
+/// the results in order.
 pub(crate) fn on_all_cores<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     with_on_all_cores(count, || (), |(), number| work(number))
 }
@@ -16,8 +16,8 @@ pub(crate) fn all_cores() -> usize {
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Returns the number of threads that are worth starting for a search.
-pub(crate) fn cores() -> usize {
+/// Returns the number of threads that are worth starting for a search, at most eight.
+pub(crate) fn threads() -> usize {
     const MOST: usize = 8;
     all_cores().min(MOST)
 }
@@ -28,7 +28,7 @@ pub(crate) fn with_on_all_cores<S, T: Send>(
     make: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, usize) -> T + Sync,
 ) -> Vec<T> {
-    if count < 2 || cores() == 1 {
+    if count < 2 || threads() == 1 {
         let mut own = make();
         return (0..count).map(|number| work(&mut own, number)).collect();
     }
@@ -50,13 +50,13 @@ pub(crate) fn with_on_all_cores<S, T: Send>(
     };
     let processor = processor::current();
     std::thread::scope(|scope| {
-        for _ in 1..cores().min(count) {
+        for _ in 1..threads().min(count) {
             scope.spawn(|| {
                 processor::leave(processor);
                 run();
             });
         }
-        // A thread that was put on this processor runs now, and leaves it.
+        // Gives a thread that was put on this processor the time to leave it.
         std::thread::yield_now();
         run();
     });
@@ -96,7 +96,7 @@ mod processor {
     }
 }
 
-/// Elsewhere this is left to the system.
+/// On other systems this is left to the system.
 #[cfg(not(target_os = "linux"))]
 mod processor {
     pub(in crate::core) fn current() {}

@@ -23,7 +23,7 @@ pub struct TrustBoundary {
 impl TrustBoundary {
     /// Returns the boundary of the project at `project`; `allowed` are paths outside of it that
     /// may be used.
-    pub fn environment(project: &Path, allowed: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub fn of_project(project: &Path, allowed: impl IntoIterator<Item = PathBuf>) -> Self {
         let allowed = [project.to_owned()].into_iter().chain(allowed);
         Self {
             project: project.to_owned(),
@@ -34,7 +34,7 @@ impl TrustBoundary {
 
     /// Adds directories that belong to the user even if they are below the project: a home
     /// directory can be a project, too.
-    pub fn besides(mut self, own: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub fn with_own_folders(mut self, own: impl IntoIterator<Item = PathBuf>) -> Self {
         self.own.extend(own);
         self
     }
@@ -46,7 +46,7 @@ impl TrustBoundary {
 
     /// Returns a refusal if a path of the project leads out of it.
     pub fn check(&self, place: &Path) -> Result<(), Refusal> {
-        self.checked(place, place, LinkKind::Leads)
+        self.checked(place, place, LinkKind::Link)
     }
 
     /// Like [`TrustBoundary::check`], but a missing path is allowed.
@@ -59,10 +59,10 @@ impl TrustBoundary {
 
     /// Returns a refusal if a path in a settings file of the project is outside the boundary.
     pub fn check_named(&self, settings: &Path, place: &Path) -> Result<(), Refusal> {
-        self.checked(settings, place, LinkKind::Names)
+        self.checked(settings, place, LinkKind::Setting)
     }
 
-    fn checked(&self, found_at: &Path, place: &Path, way: LinkKind) -> Result<(), Refusal> {
+    fn checked(&self, found_at: &Path, place: &Path, kind: LinkKind) -> Result<(), Refusal> {
         let real = real_path(place);
         if self.allows(&real) || self.own.iter().any(|own| place.starts_with(own)) {
             return Ok(());
@@ -72,7 +72,7 @@ impl TrustBoundary {
             place: found_at.to_owned(),
             name: name.display().to_string(),
             target: real,
-            way,
+            kind,
         })
     }
 }
@@ -86,22 +86,22 @@ pub struct Refusal {
     name: String,
     /// The real path that it leads to.
     pub target: PathBuf,
-    way: LinkKind,
+    kind: LinkKind,
 }
 
-/// How a path leads to another: by a link, or as a value in a settings file.
+/// How a path leads out of the project: by a link, or as a value in a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LinkKind {
-    Leads,
-    Names,
+    Link,
+    Setting,
 }
 
 impl Refusal {
     /// Returns what is wrong, without the path.
     pub fn reason(&self) -> String {
-        let verb = match self.way {
-            LinkKind::Leads => "leads to",
-            LinkKind::Names => "names",
+        let verb = match self.kind {
+            LinkKind::Link => "leads to",
+            LinkKind::Setting => "names",
         };
         format!("{verb} {}, outside the project", self.target.display())
     }
@@ -233,7 +233,7 @@ mod tests {
         link("../Documents/private/../../team", "team");
         link("../nothing/yet", "dangling");
         link("loop", "loop");
-        let border = TrustBoundary::environment(&project, [home.join("team")]);
+        let border = TrustBoundary::of_project(&project, [home.join("team")]);
         for place in [
             ".memory",
             "inside",
@@ -265,8 +265,8 @@ mod tests {
 
     #[test]
     fn a_home_that_is_a_project_keeps_what_is_the_persons_own() {
-        let border = TrustBoundary::environment(Path::new("/nowhere/kim/shop"), [])
-            .besides([PathBuf::from("/nowhere/kim/.claude")]);
+        let border = TrustBoundary::of_project(Path::new("/nowhere/kim/shop"), [])
+            .with_own_folders([PathBuf::from("/nowhere/kim/.claude")]);
         assert!(border.check(Path::new("/nowhere/kim/.claude/x")).is_ok());
         assert!(border.check(Path::new("/nowhere/kim/.ssh")).is_err());
     }

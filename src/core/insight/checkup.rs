@@ -51,7 +51,7 @@ impl FolderState {
     }
 
     /// Returns what is wrong, if anything is.
-    pub fn trouble(self) -> Option<&'static str> {
+    pub fn problem(self) -> Option<&'static str> {
         match self {
             Self::Usable | Self::Missing => None,
             Self::Unmakable => Some("is not there and cannot be made"),

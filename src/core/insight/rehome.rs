@@ -106,7 +106,8 @@ fn plain_url(url: &str) -> String {
 /// `git` the program.
 pub fn former_homes(
     projects: &Path,
-    (project, current): (&Path, &Path),
+    project: &Path,
+    current: &Path,
     git: &Path,
 ) -> Vec<FormerHome> {
     let Some(here) = Identity::read(git, project) else {

@@ -141,7 +141,7 @@ impl LogLocations {
             return false;
         };
         let allowed = self.trusted.iter().chain(store).cloned();
-        TrustBoundary::environment(root, allowed).check(log).is_ok()
+        TrustBoundary::of_project(root, allowed).check(log).is_ok()
     }
 
     /// Returns the directories under which new logs appear, for watching.

@@ -53,6 +53,7 @@ impl ReviewDialog {
             .collect()
     }
 
+    /// What the change does, for the title.
     fn name(&self) -> String {
         let asked = self.change.edits.iter().filter(|edit| !edit.derived);
         let number = asked.count();
@@ -152,7 +153,7 @@ impl ScrolledDialog for ReviewDialog {
     }
 }
 
-/// Returns the diff with generated files unfolded, and with deleted files folded if several.
+/// Returns the diff with all files unfolded, except deleted ones if there are several.
 fn initial_diff(change: &Change) -> Diff {
     let mut diff = Diff::new(change);
     let gone = change.edits.iter().filter(|edit| edit.after.is_none());
@@ -166,7 +167,7 @@ fn initial_diff(change: &Change) -> Diff {
 }
 
 impl Pane for ReviewDialog {
-    /// What deletes needs another key than Enter.
+    /// A deletion is confirmed with another key than Enter.
     fn key_context(&self) -> KeyContext {
         match (&*self.request, self.change.verb) {
             (Request::Move { .. }, _) => KeyContext::Moving,

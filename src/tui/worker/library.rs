@@ -24,7 +24,7 @@ use crate::tui::effect::{LibraryJob, LogsJob, NewMemory, Request, Target, Unsave
 use crate::tui::event::{Event, NewMemoryText};
 use crate::tui::{Clock, ContextSource, StoreSource};
 
-/// Reads stores and plans changes.
+/// The worker that reads stores and plans changes.
 pub(super) struct LibraryWorker {
     pub(super) source: StoreSource,
     pub(super) contexts: Box<dyn ContextSource>,
@@ -203,11 +203,11 @@ impl LibraryWorker {
         self.load();
     }
 
-    /// Sends the current library to the app, the writer and the search worker.
+    /// Sends the current library to the app and to the workers that use it.
     fn send_library(&self) {
         let library = || Arc::clone(&self.library);
         self.writer.send(writer::Message::Stores(library()));
-        // Before the app learns of them: it asks for a check of what it has seen.
+        // The app asks for a check of the stores that it gets, so the curate worker gets them first.
         self.curate_worker.send(curate::Message::Stores(library()));
         self.send(Event::Indexed(library()));
         self.search_worker.send(search::Job::Stores(library()));
@@ -221,7 +221,7 @@ impl LibraryWorker {
 
     fn refresh(&mut self, paths: &[PathBuf]) {
         if let Some(watch) = &mut self.watch {
-            // Before they are read, so that nothing is missed.
+            // Watching starts before the files are read, so that no change is missed.
             let failed = watch.renew(paths);
             if !failed.is_empty() {
                 tell_unwatched(&failed, &mut self.unwatched, &self.events);

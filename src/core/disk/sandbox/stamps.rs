@@ -1,4 +1,4 @@
-//! Whether files and folders are as they were, told by their sizes and times alone.
+//! Finds out whether files and folders are unchanged, by their sizes and times alone.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct FolderStamp(
     /// The path below the root.
     pub String,
-    /// The time, in nanoseconds since 1970. It is the one that no program can set back.
+    /// The time of the last change of the inode, in nanoseconds since 1970; no program can set it.
     pub i64,
 );
 
@@ -49,7 +49,8 @@ mod unix {
         pub fn is_unchanged(
             &self,
             folders: &[FolderStamp],
-            (threads, files): (usize, impl Fn(&StampCheck<'_>) -> bool + Sync),
+            threads: usize,
+            files: impl Fn(&StampCheck<'_>) -> bool + Sync,
         ) -> bool {
             let Some(dir) = &self.dir() else { return false };
             let is_same_folder = |FolderStamp(path, time): &FolderStamp| {
@@ -110,7 +111,8 @@ mod unix {
             };
             match entry.open_dir() {
                 Ok(sub) => stamp_folders(&sub, &below, depth - 1, found)?,
-                // It is not read either, until its mode is another, which changes its time.
+                // A folder that cannot be opened is not listed either; a change of its mode changes
+                // its time.
                 Err(_) => {
                     let stat = statat(dir, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
                     found.push(FolderStamp(below, changed(&stat)?));
@@ -142,7 +144,8 @@ impl super::Root {
     pub fn is_unchanged(
         &self,
         _folders: &[FolderStamp],
-        _files: (usize, impl Fn(&StampCheck<'_>) -> bool + Sync),
+        _threads: usize,
+        _files: impl Fn(&StampCheck<'_>) -> bool + Sync,
     ) -> bool {
         false
     }
@@ -183,7 +186,7 @@ mod tests {
             let compare = |check: &StampCheck<'_>| {
                 std::iter::from_fn(take).all(|(path, stamp)| check(path, *stamp))
             };
-            root.is_unchanged(folders, (2, compare))
+            root.is_unchanged(folders, 2, compare)
         };
         let names: Vec<String> = look().0.into_iter().map(|stamp| stamp.0).collect();
         assert_eq!(names, ["", "sub", "sub/deep"]);

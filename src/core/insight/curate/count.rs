@@ -27,7 +27,7 @@ impl CountedFiles {
             let Ok(Some(text)) = read_text(path, LARGEST_FILE) else {
                 return BTreeMap::new();
             };
-            // A file that gives one number is where the number is kept.
+            // A file that gives several numbers for a word does not say which one is current.
             let single = |(word, values): (String, BTreeMap<u64, usize>)| {
                 let (value, at) = values.first_key_value().filter(|_| values.len() == 1)?;
                 let line = text[..*at].matches('\n').count() + 1;
@@ -63,7 +63,7 @@ pub(super) fn by_file(
         .into_iter()
         .map(|token| &document.text[token])
         .filter(|token| token.contains('/') && project.tracks(token))
-        // A document tells what was so when it was written.
+        // A document says what was true when it was written.
         .filter(|token| !token.ends_with(".md"))
         .collect();
     files.sort_unstable();
@@ -116,7 +116,7 @@ pub(super) struct Disagreement<'a> {
     pub(super) newer: Option<usize>,
 }
 
-/// How alike two texts are that are about the same thing.
+/// The score from which two texts are about the same thing.
 const ABOUT_THE_SAME: f64 = 0.3;
 
 /// The pairs of memories that count the same thing differently.
@@ -143,7 +143,7 @@ pub(super) fn disagreements<'a>(collection: &'a Collection<'_>) -> Vec<Disagreem
         let shared = known[&a].iter().find_map(|(word, of_a)| {
             let of_b = known[&b].get(word)?;
             let is_disjoint = of_a.keys().all(|value| !of_b.contains_key(value));
-            // A memory with several counts of one thing is about how it changes.
+            // A memory with several counts of one thing describes how it changed.
             let is_one = of_a.len() == 1 && of_b.len() == 1;
             (is_disjoint && is_one).then_some((of_a, of_b))
         });

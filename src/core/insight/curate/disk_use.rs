@@ -67,7 +67,8 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// A size in megabytes, with two digits that count: a waiver holds while little is added.
+/// A size in megabytes, rounded up to two significant digits, so that a waiver holds while the logs
+/// grow a little.
 fn megabytes(bytes: u64) -> String {
     let exact = bytes.div_ceil(1_000_000);
     let mut step = 1;

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// How alike two texts are that say the same.
+/// The score from which two texts say the same.
 const ALIKE: f64 = 0.525;
 
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
@@ -33,14 +33,14 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         if a.is_instruction && b.is_instruction
             || same.contains(&(a.store, a.document)) && same.contains(&(b.store, b.document))
             || are_told_apart(collection, a, b)
-            // Of several that say the same, each is told once.
+            // In a group that says the same, each memory is reported once.
             || !groups.join(likeness.a, likeness.b)
         {
             continue;
         }
         // A memory is reported, not the instructions that say the same.
         let (first, second) = if b.is_instruction { (b, a) } else { (a, b) };
-        add(collection, report, (first, second));
+        add(collection, report, first, second);
     }
 }
 
@@ -86,7 +86,8 @@ fn same_texts(collection: &Collection<'_>, report: &mut Report<'_>) -> HashSet<(
 /// Bodies that are shorter are often the same by chance.
 const SHORTEST: usize = 40;
 
-fn add(collection: &Collection<'_>, report: &mut Report<'_>, (first, second): (&Piece, &Piece)) {
+/// Reports that the second piece says what the first says.
+fn add(collection: &Collection<'_>, report: &mut Report<'_>, first: &Piece, second: &Piece) {
     let stores = &collection.stores;
     let first_document = &stores[first.store].documents[first.document];
     let document = &stores[second.store].documents[second.document];

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::state::{EndedWait, SeenFile, State, Waiting};
 use crate::core::change::history::{FilePosition, History, Record};
-use crate::core::disk::parallel::cores;
+use crate::core::disk::parallel::threads;
 use crate::core::disk::sandbox::{FolderStamp, Root, StampCheck};
 use crate::core::disk::{foreign, private};
 use crate::core::memory::store::StoreId;
@@ -139,10 +139,14 @@ impl SavedState {
             return false;
         }
         let length = self.rest.get_ref().metadata().map_or(0, |meta| meta.len());
-        let threads = if length > WORTH_A_THREAD { cores() } else { 1 };
+        let threads = if length > WORTH_A_THREAD {
+            threads()
+        } else {
+            1
+        };
         let parts = FileParts(Mutex::new(Some(self.rest)));
         let compare = |check: &StampCheck<'_>| parts.are_same(check);
-        root.is_unchanged(&self.head.folders, (threads, compare))
+        root.is_unchanged(&self.head.folders, threads, compare)
     }
 
     /// Skips what waits and what waited.

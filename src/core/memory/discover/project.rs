@@ -56,7 +56,7 @@ impl Project {
             .into_iter()
             .chain(Some(coder).filter(|path| path.is_absolute()))
             .chain(allowed_by(settings, &environment.home));
-        TrustBoundary::environment(self.root(), allowed).besides([
+        TrustBoundary::of_project(self.root(), allowed).with_own_folders([
             environment.claude.clone(),
             environment.codex.clone(),
             environment.gemini.clone(),

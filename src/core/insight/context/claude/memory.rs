@@ -1,4 +1,4 @@
-//! Claude Code's memory index, cut where it is cut, and the memories of subagents.
+//! Claude Code's memory index, cut where Claude Code cuts it, and the memories of subagents.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::core::memory::layout::index::BUDGET_LINES;
 
 const INDEX: &str = "MEMORY.md";
 
-/// The limit in UTF-16 units.
+/// How many UTF-16 units of the index Claude Code reads.
 const MOST_UNITS: usize = 25_000;
 
 /// Returns the piece of the memory index.
@@ -47,7 +47,7 @@ pub(super) fn index(start: &Start<'_>, seen: &HashSet<PathBuf>) -> Option<Piece>
     }
 }
 
-/// Returns the limit of an index that is the nearest, and how much of it is used.
+/// Returns the limit that an index is nearest to, and how much of it is used.
 fn limit(text: &str) -> Limit {
     let lines = Limit {
         used: text.split('\n').count(),

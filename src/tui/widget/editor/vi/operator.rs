@@ -14,8 +14,8 @@ pub(super) enum Operator {
     Delete,
     Change,
     Yank,
-    In,
-    Out,
+    Indent,
+    Unindent,
 }
 
 impl Operator {
@@ -24,8 +24,8 @@ impl Operator {
             'd' => Self::Delete,
             'c' => Self::Change,
             'y' => Self::Yank,
-            '>' => Self::In,
-            '<' => Self::Out,
+            '>' => Self::Indent,
+            '<' => Self::Unindent,
             _ => return None,
         })
     }
@@ -91,8 +91,8 @@ impl Editor {
     ) -> EditorOutcome {
         let rows = range.start.row..range.end.row + 1;
         match operator {
-            Operator::In => return self.shift_rows(rows, Shift::In),
-            Operator::Out => return self.shift_rows(rows, Shift::Out),
+            Operator::Indent => return self.shift_rows(rows, Shift::In),
+            Operator::Unindent => return self.shift_rows(rows, Shift::Out),
             _ => {}
         }
         self.register = Register {
@@ -129,8 +129,8 @@ impl Editor {
     ) -> EditorOutcome {
         let text = self.buffer.lines()[rows.clone()].join("\n") + "\n";
         match operator {
-            Operator::In => return self.shift_rows(rows, Shift::In),
-            Operator::Out => return self.shift_rows(rows, Shift::Out),
+            Operator::Indent => return self.shift_rows(rows, Shift::In),
+            Operator::Unindent => return self.shift_rows(rows, Shift::Out),
             _ => {}
         }
         self.register = Register {
