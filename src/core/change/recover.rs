@@ -249,12 +249,15 @@ impl CommitInProgress<'_> {
 
     fn roll_back_removal(&self, number: usize, is_there: bool, is_aside: bool) -> Result<Outcome> {
         let file_change = &self.record.files[number];
-        match (is_there, is_aside) {
-            (true, false) => return Ok(Outcome::Old),
+        if is_there && is_aside {
             // A file of that name was created after the change had removed it.
-            (true, true) => return Ok(Outcome::Edited),
-            (false, true) => {}
-            (false, false) => self.stage_old(number)?,
+            return Ok(Outcome::Edited);
+        }
+        if is_there {
+            return Ok(Outcome::Old);
+        }
+        if !is_aside {
+            self.stage_old(number)?;
         }
         let temp = self.temp(number);
         self.to_file(file_change, "put back", |root| {

@@ -263,7 +263,7 @@ pub fn is_open(found: &fs::Metadata) -> bool {
     found.permissions().mode() & 0o077 != 0
 }
 
-/// Returns `false`: elsewhere a home directory is private as a whole.
+/// Returns `false`: on other systems a home directory is private as a whole.
 #[cfg(not(unix))]
 pub fn is_open(_: &fs::Metadata) -> bool {
     false

@@ -13,12 +13,12 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{centred, reading_area};
 use crate::tui::model::PaneContext;
 use crate::tui::pane::{Handled, Pane, Step, say};
-use crate::tui::widget::merge::{Choice, Merge as Widget};
+use crate::tui::widget::merge::{Choice, Merge};
 
 /// The places where texts differ, each of which is decided about, in a dialog.
 #[derive(Debug)]
 pub(super) struct MergePlaces {
-    pub(super) widget: Widget,
+    pub(super) widget: Merge,
     context: KeyContext,
 }
 
@@ -26,7 +26,7 @@ impl MergePlaces {
     /// The most columns: three texts side by side.
     const WIDTH: u16 = 160;
 
-    pub(super) fn new(widget: Widget, context: KeyContext) -> Self {
+    pub(super) fn new(widget: Merge, context: KeyContext) -> Self {
         Self { widget, context }
     }
 
@@ -115,7 +115,7 @@ impl MergeDialog {
     /// Creates a merge of `text`, edited from its base, with the current file.
     pub(crate) fn new(text: Unsaved, theirs: String) -> Self {
         let base = text.base.as_deref().unwrap_or_default();
-        let widget = Widget::new(base, &text.text, &theirs);
+        let widget = Merge::new(base, &text.text, &theirs);
         Self {
             places: MergePlaces::new(widget, KeyContext::Merge),
             text,
@@ -123,7 +123,7 @@ impl MergeDialog {
         }
     }
 
-    fn done(&self) -> Vec<Step> {
+    fn confirm(&self) -> Vec<Step> {
         let Some(text) = self.places.widget.result() else {
             return undecided();
         };
@@ -147,7 +147,7 @@ impl Pane for MergeDialog {
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
         self.places.act(action, cx);
         Handled::Used(match action {
-            Action::Open => self.done(),
+            Action::Open => self.confirm(),
             Action::Back => vec![Step::Close],
             _ => Vec::new(),
         })

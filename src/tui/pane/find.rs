@@ -306,7 +306,7 @@ impl Pane for FindPane {
             Action::Right => return self.right(cx),
             Action::Left if self.fold_state() == Some(true) => self.unfold(cx),
             Action::Left => self.type_key(KeyCode::Left, cx),
-            Action::Open => self.chosen(cx),
+            Action::Open => self.choose(cx),
             Action::Edit => self.edit(),
             Action::Mark => self.mark(cx),
             Action::Copy => self.copy(),
@@ -352,7 +352,7 @@ impl Pane for FindPane {
                     let again = self.cursor.selected == row;
                     self.cursor.selected = row;
                     return if again {
-                        self.chosen(cx)
+                        self.choose(cx)
                     } else {
                         self.update_preview(cx)
                     };

@@ -447,8 +447,7 @@ impl Preview {
         }
         frame.render_widget(block, area);
         let link = self.link.filter(|_| keys == KeyFocus::Here);
-        let place = (text, self.scroll);
-        self.page.view(frame, place, link, cx);
+        self.page.view(frame, text, self.scroll, link, cx);
     }
 
     /// The style of the cursor. The line of a hit is marked even without the focus.

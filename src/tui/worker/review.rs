@@ -22,7 +22,8 @@ impl Writer {
     /// next time.
     pub(super) fn take_stores(&mut self, library: Arc<Library>) {
         let before = std::mem::replace(&mut self.library, library);
-        // What a crashed process left half written is nobody's write.
+        // What a crashed process left half written is undone first, so that it is not taken for a
+        // write of another program.
         let is_settled = self.settle_stores().is_ok();
         let moment = (self.clock)();
         let mut counts = ReviewCounts::new();
@@ -43,7 +44,7 @@ impl Writer {
             }
         }
         if is_news || counts != self.review_counts {
-            self.tell_counts(counts);
+            self.report_counts(counts);
         }
     }
 
@@ -103,17 +104,17 @@ impl Writer {
             }
         }
         if counts != self.review_counts {
-            self.tell_counts(counts);
+            self.report_counts(counts);
         }
     }
 
-    fn tell_counts(&mut self, counts: ReviewCounts) {
+    fn report_counts(&mut self, counts: ReviewCounts) {
         self.review_counts.clone_from(&counts);
         drop(self.events.send(Event::ReviewCounted(counts)));
     }
 }
 
-/// Whether the files of a store are known. Those of a store that cannot be read are not gone.
+/// Whether the files of a store could be listed; if not, none of them counts as deleted.
 fn is_listed(snapshot: &StoreSnapshot) -> bool {
     snapshot.failure.is_none()
 }

@@ -17,7 +17,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             continue;
         }
         let [(a, first, _), (b, second, at)] = disagreement.sides;
-        let subject = reference(collection, (a, first), b);
+        let subject = reference(collection, a, first, b);
         let found = Found {
             line: Some(second.line_at(at)),
             message: format!(

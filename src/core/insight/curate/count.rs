@@ -44,11 +44,13 @@ impl CountedFiles {
     }
 }
 
-/// Reports counts in a memory that a file of the project, which it names, gives otherwise.
+/// Reports counts in a memory of the store `number` that a file of the project, which it names,
+/// gives otherwise.
 pub(super) fn by_file(
     collection: &Collection<'_>,
     report: &mut Report<'_>,
-    (number, document): (usize, &Document),
+    number: usize,
+    document: &Document,
     counted: &mut CountedFiles,
 ) {
     let store = &collection.stores[number];
@@ -181,7 +183,7 @@ impl Disagreement<'_> {
     pub(super) fn add(&self, collection: &Collection<'_>, report: &mut Report<'_>, newer: usize) {
         let (by, by_document, _) = self.sides[newer];
         let (number, document, at) = self.sides[1 - newer];
-        let subject = reference(collection, (by, by_document), number);
+        let subject = reference(collection, by, by_document, number);
         let found = Found {
             line: Some(document.line_at(at)),
             message: format!(

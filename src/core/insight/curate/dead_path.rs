@@ -1,4 +1,4 @@
-//! A path of the project that a memory names, that the project had, and has no longer.
+//! Paths that memories name and that the project had, but has no longer.
 //!
 //! Git proves it: the path must be in the history and not in the tree. Without git only absolute
 //! paths below the project are certain. A path is not reported where the memory itself says that
@@ -38,7 +38,8 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
 struct Mentions<'a> {
     gone: &'a GonePath,
     tokens: Vec<Range<usize>>,
-    says_so: bool,
+    /// Whether one of the places says that the path is past.
+    is_past: bool,
 }
 
 fn dead_paths(probes: &Probes, store: &CuratedStore<'_>, document: &Document) -> Vec<Found> {
@@ -49,25 +50,25 @@ fn dead_paths(probes: &Probes, store: &CuratedStore<'_>, document: &Document) ->
         if let Some(root) = &store.project_root
             && text.starts_with('/')
         {
-            found.extend(dead_absolute((probes, root), document, &token));
+            found.extend(dead_absolute(probes, root, document, &token));
             continue;
         }
         let Some(project) = &store.project else {
             continue;
         };
-        if let Some(gone) = gone_path((probes, project), store, text) {
+        if let Some(gone) = gone_path(probes, project, store, text) {
             let mentions = named.entry(gone.path.as_str()).or_insert(Mentions {
                 gone,
                 tokens: Vec::new(),
-                says_so: false,
+                is_past: false,
             });
-            mentions.says_so |= is_past(document, &token);
+            mentions.is_past |= is_past(document, &token);
             mentions.tokens.push(token);
         }
     }
     if let Some(project) = &store.project {
-        let told = named.into_values().filter(|mentions| !mentions.says_so);
-        found.extend(told.map(|mentions| found_by_git(store, document, (project, &mentions))));
+        let told = named.into_values().filter(|mentions| !mentions.is_past);
+        found.extend(told.map(|mentions| found_by_git(store, document, project, &mentions)));
     }
     found
 }
@@ -75,7 +76,8 @@ fn dead_paths(probes: &Probes, store: &CuratedStore<'_>, document: &Document) ->
 fn found_by_git(
     store: &CuratedStore<'_>,
     document: &Document,
-    (project, mentions): (&ProjectHistory, &Mentions<'_>),
+    project: &ProjectHistory,
+    mentions: &Mentions<'_>,
 ) -> Found {
     let gone = mentions.gone;
     let commit = project.commit(gone.commit);
@@ -120,7 +122,8 @@ fn found_by_git(
 
 /// An absolute path below the project that is not there, although its folder is.
 fn dead_absolute(
-    (probes, root): (&Probes, &Path),
+    probes: &Probes,
+    root: &Path,
     document: &Document,
     token: &Range<usize>,
 ) -> Option<Found> {
@@ -153,7 +156,8 @@ fn dead_absolute(
 
 /// The path that the token names, if the project had it and has no longer.
 fn gone_path<'a>(
-    (probes, project): (&Probes, &'a ProjectHistory),
+    probes: &Probes,
+    project: &'a ProjectHistory,
     store: &CuratedStore<'_>,
     token: &str,
 ) -> Option<&'a GonePath> {

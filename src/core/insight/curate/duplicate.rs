@@ -60,7 +60,7 @@ fn same_texts(collection: &Collection<'_>, report: &mut Report<'_>) -> HashSet<(
             };
             let first_store = &collection.stores[first.0];
             let other = &first_store.documents[first.1];
-            let subject = reference(collection, (first.0, other), number);
+            let subject = reference(collection, first.0, other, number);
             let line = document.line_at(document.memory.body.start) + 1;
             let found = Found {
                 line: None,
@@ -103,7 +103,7 @@ fn add(collection: &Collection<'_>, report: &mut Report<'_>, first: &Piece, seco
         // Texts that share words and no sentence are related, not the same.
         return;
     }
-    let subject = reference(collection, (first.store, first_document), second.store);
+    let subject = reference(collection, first.store, first_document, second.store);
     let found = Found {
         line: passages.first().map(|(_, b)| document.line_at(*b)),
         message: format!("says what {subject} says"),
@@ -114,10 +114,11 @@ fn add(collection: &Collection<'_>, report: &mut Report<'_>, first: &Piece, seco
     report.add(second.store, &document.memory.path, found);
 }
 
-/// The reference to a memory from another store or from its own.
+/// The reference to a memory of `store` in a finding about the store `from`.
 pub(super) fn reference(
     collection: &Collection<'_>,
-    (store, document): (usize, &Document),
+    store: usize,
+    document: &Document,
     from: usize,
 ) -> String {
     let path = &document.memory.path;

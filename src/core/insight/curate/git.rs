@@ -102,17 +102,13 @@ impl ProjectHistory {
     /// Reads the history of the work tree at `root` with the program at `git`. `None` if there is
     /// no such program, no repository or no commit. What `cache` has of it is not read again.
     pub fn read(git: &Path, root: &Path, cache: Option<&Path>) -> Option<Self> {
-        Self::read_within(git, root, (cache, Limits::default()))
+        Self::read_within(git, root, cache, Limits::default())
     }
 
     /// Reads a history with other limits.
-    fn read_within(
-        git: &Path,
-        root: &Path,
-        (cache, limits): (Option<&Path>, Limits),
-    ) -> Option<Self> {
+    fn read_within(git: &Path, root: &Path, cache: Option<&Path>, limits: Limits) -> Option<Self> {
         let (head, _) = head_of(git, root)?;
-        let files = output(git, root, (&["ls-files", "-z"], limits.read))?;
+        let files = output(git, root, &["ls-files", "-z"], limits.read)?;
         let mut history = if files.is_whole {
             let saved = SavedLog::at(cache, root, limits.read);
             let log = saved.updated(git, root, &head)?;
@@ -165,7 +161,7 @@ impl ProjectHistory {
         let mut history = Self::unknown(None);
         history.live = PathEnds::new(tracked.iter().copied());
         history.live_folders = PathEnds::new(folders.iter().copied());
-        let mut reader = LogReader::new((tracked, folders), budget);
+        let mut reader = LogReader::new(tracked, folders, budget);
         if reader.read(log, &mut history).is_none() {
             history.cut = Some(Cut::Log);
         }
@@ -310,7 +306,7 @@ impl Output {
 }
 
 /// The output of git, up to `most` bytes; `None` if it fails.
-fn output(git: &Path, root: &Path, (args, most): (&[&str], usize)) -> Option<Output> {
+fn output(git: &Path, root: &Path, args: &[&str], most: usize) -> Option<Output> {
     let mut git = spawn(git, root, args)?;
     let mut bytes = Vec::new();
     let mut start = git.stdout.take()?.take(most as u64 + 1);
@@ -348,7 +344,7 @@ fn end(mut git: Child) {
 
 /// The whole output of git; `None` if it fails, or prints nothing or too much.
 pub(crate) fn run(git: &Path, root: &Path, args: &[&str]) -> Option<String> {
-    let output = output(git, root, (args, LARGEST_ANSWER))?;
+    let output = output(git, root, args, LARGEST_ANSWER)?;
     (output.is_whole && !output.text.is_empty()).then_some(output.text)
 }
 
@@ -497,8 +493,8 @@ mod tests {
         };
         let cache = tempfile::tempdir().expect("a temporary directory");
         let read = |dir: &tempfile::TempDir, limits| {
-            let known = (Some(cache.path()), limits);
-            ProjectHistory::read_within(&git, dir.path(), known).expect("a history")
+            let cache = Some(cache.path());
+            ProjectHistory::read_within(&git, dir.path(), cache, limits).expect("a history")
         };
         let saved = || {
             let files = std::fs::read_dir(cache.path()).expect("listed").flatten();

@@ -24,9 +24,10 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// How many words `~` stands for: a few of one sentence.
+/// The regular expression for `~`: up to six words of one sentence.
 const FEW: &str = r"(?:[ \t\r\n]*(?:[^\s!?;]*[^\s.!?;][ \t\r\n]+){0,6}?)";
 
+/// The regular expression of a pattern, in which `_` stands for blanks and `~` for a few words.
 fn expanded(pattern: &str) -> String {
     let blanks = r"(?:[ \t\r\n]+)";
     let mut out = String::new();
@@ -49,10 +50,10 @@ fn expanded(pattern: &str) -> String {
 }
 
 /// Each pattern, compiled when one of its words is seen for the first time.
-static EACH: [OnceLock<Regex>; PATTERNS.len()] = [const { OnceLock::new() }; PATTERNS.len()];
+static COMPILED: [OnceLock<Regex>; PATTERNS.len()] = [const { OnceLock::new() }; PATTERNS.len()];
 
 fn compiled(number: usize) -> &'static Regex {
-    EACH[number].get_or_init(|| {
+    COMPILED[number].get_or_init(|| {
         RegexBuilder::new(&expanded(PATTERNS[number].pattern))
             .case_insensitive(true)
             .size_limit(64 << 20)

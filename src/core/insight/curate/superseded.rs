@@ -10,8 +10,8 @@ use super::document::Document;
 use super::duplicate::reference;
 use super::past::is_past;
 use super::supersession::{
-    Expired, ExpiredKind, Renaming, Stated, dated, mentions, renaming_of_commit, renamings, stated,
-    written,
+    DateKind, DatedStatement, Renaming, Stated, dated, mentions, renaming_of_commit, renamings,
+    stated, written,
 };
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
 use crate::core::memory::stem;
@@ -28,9 +28,9 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     let mut files = CountedFiles::default();
     for (number, store) in collection.stores.iter().enumerate() {
         for document in &store.documents {
-            by_statement(collection, report, (number, document));
-            by_date(collection, report, (number, document));
-            by_file(collection, report, (number, document), &mut files);
+            by_statement(collection, report, number, document);
+            by_date(collection, report, number, document);
+            by_file(collection, report, number, document, &mut files);
         }
     }
     by_renaming(collection, report);
@@ -45,7 +45,8 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
 fn by_statement(
     collection: &Collection<'_>,
     report: &mut Report<'_>,
-    (number, document): (usize, &Document),
+    number: usize,
+    document: &Document,
 ) {
     let store = &collection.stores[number];
     for link in links(&document.text) {
@@ -67,11 +68,11 @@ fn by_statement(
             document,
             document.line_at(link.start),
         )];
-        let (at, old, by) = match stated {
-            Stated::Linked => (other_number, other, (number, document)),
-            Stated::Linking => (number, document, (other_number, other)),
+        let (old_store, old, new_store, new) = match stated {
+            Stated::Linked => (other_number, other, number, document),
+            Stated::Linking => (number, document, other_number, other),
         };
-        let subject = reference(collection, by, at);
+        let subject = reference(collection, new_store, new, old_store);
         let found = Found {
             line: None,
             message: format!("{subject} supersedes it, or a part of it"),
@@ -79,7 +80,7 @@ fn by_statement(
             evidence,
             fix: None,
         };
-        report.add(at, &old.memory.path, found);
+        report.add(old_store, &old.memory.path, found);
     }
 }
 
@@ -121,17 +122,18 @@ fn same_project(a: &CuratedStore<'_>, b: &CuratedStore<'_>) -> bool {
 fn by_date(
     collection: &Collection<'_>,
     report: &mut Report<'_>,
-    (number, document): (usize, &Document),
+    number: usize,
+    document: &Document,
 ) {
     let store = &collection.stores[number];
-    for expired in dated(document) {
-        let Some((subject, message, mut evidence)) = outdated(collection, store, &expired) else {
+    for statement in dated(document) {
+        let Some((subject, message, mut evidence)) = outdated(collection, store, &statement) else {
             continue;
         };
-        if is_past(document, &expired.range) && expired.kind != ExpiredKind::Progress {
+        if is_past(document, &statement.range) && statement.kind != DateKind::Progress {
             continue;
         }
-        let line = document.line_at(expired.range.start);
+        let line = document.line_at(statement.range.start);
         evidence.insert(0, Evidence::line(store, document, line));
         let found = Found {
             line: Some(line),
@@ -148,23 +150,23 @@ fn by_date(
 fn outdated(
     collection: &Collection<'_>,
     store: &CuratedStore<'_>,
-    expired: &Expired,
+    statement: &DatedStatement,
 ) -> Option<(String, String, Vec<Evidence>)> {
-    let date = expired.date;
+    let date = statement.date;
     let days = (collection.today - date).get_days();
     let is_old = i64::from(days) > collection.settings.pending_days;
-    match expired.kind {
-        ExpiredKind::Until if date < collection.today => Some((
+    match statement.kind {
+        DateKind::Until if date < collection.today => Some((
             format!("until {date}"),
             format!("holds until {date}, which is {days} days ago"),
             Vec::new(),
         )),
-        ExpiredKind::Progress if is_old => Some((
+        DateKind::Progress if is_old => Some((
             format!("in progress {date}"),
             format!("something was in progress on {date}, {days} days ago"),
             Vec::new(),
         )),
-        ExpiredKind::AsOf if is_old => {
+        DateKind::AsOf if is_old => {
             let project = store.project.as_ref()?;
             let since = date.to_string();
             let commits = project.commits().iter();
@@ -247,7 +249,7 @@ fn by_renaming(collection: &Collection<'_>, report: &mut Report<'_>) {
             let named = names.find_overlapping_iter(&document.text);
             let named: BTreeSet<usize> = named.map(|name| name.pattern().as_usize()).collect();
             for stated in named.iter().map(|at| &all[*at]) {
-                if let Some(found) = old_name(collection, stated, (number, document)) {
+                if let Some(found) = old_name(collection, stated, number, document) {
                     report.add(number, &document.memory.path, found);
                 }
             }
@@ -279,10 +281,12 @@ fn once_each<'a>(
     kept
 }
 
+/// The finding that a memory uses the old name of a renaming, if it does.
 fn old_name(
     collection: &Collection<'_>,
     stated: &StatedRenaming<'_>,
-    (number, document): (usize, &Document),
+    number: usize,
+    document: &Document,
 ) -> Option<Found> {
     let store = &collection.stores[number];
     let Renaming { old, new, range } = &stated.renaming;
@@ -294,7 +298,7 @@ fn old_name(
     if from != number && !same_project(store, &collection.stores[from]) {
         return None;
     }
-    // What is there again, or still, was not renamed.
+    // A name that the project still has, or has again, was not renamed.
     if store
         .project
         .as_ref()
@@ -322,7 +326,7 @@ fn old_name(
     lines.dedup();
     let (subject, statement) = match stated.by {
         Source::Memory(from, by) => (
-            reference(collection, (from, by), number),
+            reference(collection, from, by, number),
             Evidence::line(&collection.stores[from], by, by.line_at(range.start)),
         ),
         Source::Commit(_, commit) => (commit.to_string(), Evidence::commit(old, commit)),

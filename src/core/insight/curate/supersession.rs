@@ -148,7 +148,7 @@ pub(super) fn mentions(text: &str, name: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Words that say of a linked memory that it no longer counts, and of this one that it does not.
+/// Words before a link that say that the linked memory no longer counts.
 static SUPERSEDES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?i)\b(supersedes|superseding|replaces|obsoletes|overrides|overrules|reverses|invalidates|ersetzt|remplace|reemplaza|sostituisce|substitui|заменяет|отменяет)\b|を置き換え|取代|대체한다|대체함",
@@ -156,6 +156,7 @@ static SUPERSEDES: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid pattern")
 });
 
+/// Words before a link that say that the memory with the link no longer counts.
 static SUPERSEDED_BY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?i)\b(superseded|replaced|obsoleted|overruled|invalidated|reversed) by\b|\bersetzt durch\b|\bremplacé par\b|\breemplazado por\b|に置き換えられ|被.{0,10}取代",
@@ -197,15 +198,15 @@ pub(super) fn stated(document: &Document, link: &Range<usize>) -> Option<Stated>
 /// How far before a link the word may be, in bytes.
 const NEAR: usize = 90;
 
-/// A statement of a text that its own date has made untrue.
-pub(super) struct Expired {
+/// A statement with a date, which may be untrue some time after that.
+pub(super) struct DatedStatement {
     pub(super) range: Range<usize>,
     pub(super) date: Date,
-    pub(super) kind: ExpiredKind,
+    pub(super) kind: DateKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ExpiredKind {
+pub(super) enum DateKind {
     /// It held until a date.
     Until,
     /// It was in progress at a date.
@@ -244,19 +245,19 @@ static ANY_DATE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(&format!(r"\b{DATE}\b")).expect("a valid pattern"));
 
 /// The statements with a date of their own, in order.
-pub(super) fn dated(document: &Document) -> Vec<Expired> {
+pub(super) fn dated(document: &Document) -> Vec<DatedStatement> {
     let text = &document.text;
     let mut found = Vec::new();
     if !ANY_DATE.is_match(text) {
         return found;
     }
-    for (pattern, kind) in [(&*UNTIL, ExpiredKind::Until), (&*AS_OF, ExpiredKind::AsOf)] {
+    for (pattern, kind) in [(&*UNTIL, DateKind::Until), (&*AS_OF, DateKind::AsOf)] {
         for parts in pattern.captures_iter(text) {
             let date = parts.get(1).or(parts.get(2));
             let date = date.and_then(|date| date.as_str().parse().ok());
             if let (Some(whole), Some(date)) = (parts.get(0), date) {
                 let range = whole.range();
-                found.push(Expired { range, date, kind });
+                found.push(DatedStatement { range, date, kind });
             }
         }
     }
@@ -265,18 +266,18 @@ pub(super) fn dated(document: &Document) -> Vec<Expired> {
         let dates = ANY_DATE.find_iter(sentence);
         let last = dates.filter_map(|date| date.as_str().parse().ok()).max();
         if let Some(date) = last {
-            found.push(Expired {
+            found.push(DatedStatement {
                 range: words.range(),
                 date,
-                kind: ExpiredKind::Progress,
+                kind: DateKind::Progress,
             });
         }
     }
-    found.sort_by_key(|expired| expired.range.start);
+    found.sort_by_key(|statement| statement.range.start);
     found
 }
 
-/// The newest date that a memory names, up to today: it was not written before.
+/// The newest date that a memory names, up to today; the memory was written then or later.
 pub(super) fn written(document: &Document, today: Date) -> Option<Date> {
     let fields = [&document.memory.updated, &document.memory.created];
     let fields = fields.into_iter().flatten();
@@ -323,7 +324,7 @@ pub(super) fn counts(text: &str) -> Counts {
     found
 }
 
-/// What is counted anew in every text, so that two counts do not disagree.
+/// Words whose numbers may differ between two texts that do not contradict each other.
 const UNITS: &[&str] = &[
     "line", "byte", "minut", "second", "hour", "day", "week", "month", "year", "char", "charact",
     "word", "time", "percent", "plan", "step", "task", "from", "with", "item", "point", "port",

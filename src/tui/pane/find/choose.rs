@@ -29,7 +29,9 @@ impl FindPane {
         }
     }
 
-    pub(super) fn chosen(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+    /// Opens the row under the cursor, or goes to the marked memories in the tree; `tome pick` prints
+    /// them instead.
+    pub(super) fn choose(&self, cx: &PaneContext<'_>) -> Vec<Step> {
         if let Some(print) = self.picks {
             return self.pick(print, cx);
         }
@@ -90,10 +92,12 @@ impl FindPane {
         }
         let messages = rows.iter().filter(|row| row.store.is_none());
         let lines: Vec<String> = messages.map(|row| row.hit.citation.to_string()).collect();
-        match (lines.is_empty(), rows.is_empty()) {
-            (false, _) => vec![Step::Effect(Effect::Timeline(TimelineJob::Propose(lines)))],
-            (true, false) => say("That is a memory already"),
-            (true, true) => Vec::new(),
+        if rows.is_empty() {
+            Vec::new()
+        } else if lines.is_empty() {
+            say("That is a memory already")
+        } else {
+            vec![Step::Effect(Effect::Timeline(TimelineJob::Propose(lines)))]
         }
     }
 

@@ -101,7 +101,8 @@ impl Page {
     pub(crate) fn view(
         &self,
         frame: &mut Frame<'_>,
-        (area, scroll): (Rect, usize),
+        area: Rect,
+        scroll: usize,
         link: Option<usize>,
         cx: &PaneContext<'_>,
     ) {

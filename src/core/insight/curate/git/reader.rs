@@ -8,8 +8,8 @@ use super::{Commit, GonePath, ProjectHistory, folders_of, name_of};
 /// The start of a commit in the output of the log.
 const MARK: char = '\u{1}';
 
-/// The most paths with the same name that are held; the newest stay. Whoever asks for a name looks
-/// at all of them.
+/// The most paths with the same name that are kept, the newest: a search for a name looks at all of
+/// them.
 pub(super) const MOST_OF_A_NAME: usize = 1000;
 
 /// Reads a log, newest commit first.
@@ -28,7 +28,8 @@ pub(super) struct LogReader<'a> {
 impl<'a> LogReader<'a> {
     /// A reader for a project with these tracked files and their folders.
     pub(super) fn new(
-        (tracked, folders): (HashSet<&'a str>, HashSet<&'a str>),
+        tracked: HashSet<&'a str>,
+        folders: HashSet<&'a str>,
         budget: Budget,
     ) -> Self {
         Self {
@@ -62,7 +63,7 @@ impl<'a> LogReader<'a> {
                         let (from, to) = (next(), Some(next()).filter(|to| !to.is_empty())?);
                         self.add_changed(history, to, number)?;
                         let now = self.renamed.get(to).copied().unwrap_or(to);
-                        self.add_gone(history, (from, Some(now)), number)?;
+                        self.add_gone(history, from, Some(now), number)?;
                         if !self.renamed.contains_key(from) {
                             self.hold(0)?;
                             self.renamed.insert(from, now);
@@ -72,7 +73,7 @@ impl<'a> LogReader<'a> {
                         next();
                         self.add_changed(history, next(), number)?;
                     }
-                    Some(b'D') => self.add_gone(history, (next(), None), number)?,
+                    Some(b'D') => self.add_gone(history, next(), None, number)?,
                     Some(_) => self.add_changed(history, next(), number)?,
                 }
             }
@@ -84,7 +85,7 @@ impl<'a> LogReader<'a> {
         self.budget.hold(length).then_some(())
     }
 
-    /// Notes a change of a tracked file; the first that is seen is the newest.
+    /// Adds a change of a tracked file; only the first one, which is the newest, is kept.
     fn add_changed(
         &mut self,
         history: &mut ProjectHistory,
@@ -98,12 +99,13 @@ impl<'a> LogReader<'a> {
         Some(())
     }
 
-    /// Notes that a path went, and the name that it was given; the first that is seen is the
-    /// newest.
+    /// Adds a path that was removed or renamed, and its name now; only the first change, which is the
+    /// newest, is kept.
     fn add_gone(
         &mut self,
         history: &mut ProjectHistory,
-        (path, now): (&'a str, Option<&str>),
+        path: &'a str,
+        now: Option<&str>,
         commit: usize,
     ) -> Option<()> {
         if path.is_empty() || self.tracked.contains(path) || self.seen.contains(path) {
@@ -117,16 +119,17 @@ impl<'a> LogReader<'a> {
                 break;
             }
             self.hold(0)?;
-            self.add(&mut history.gone_folders, (folder, None), commit)?;
+            self.add(&mut history.gone_folders, folder, None, commit)?;
         }
         let now = now.filter(|now| self.tracked.contains(now));
-        self.add(&mut history.gone, (path, now), commit)
+        self.add(&mut history.gone, path, now, commit)
     }
 
     fn add(
         &mut self,
         all: &mut HashMap<String, Vec<GonePath>>,
-        (path, now): (&str, Option<&str>),
+        path: &str,
+        now: Option<&str>,
         commit: usize,
     ) -> Option<()> {
         let name = name_of(path);

@@ -1,5 +1,5 @@
-//! The log of a project as git printed it, kept in the cache: after new commits only these are
-//! read.
+//! The log of a project as git printed it, kept in the cache, so that after new commits only those
+//! are read.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use super::{Output, command, output};
 use crate::core::disk::foreign::read_text;
 use crate::core::disk::private;
 
-/// The form of a file with a log of at most so many bytes; one of another form is not read.
-fn form(most: usize) -> String {
+/// The first line of a file with a log of at most `most` bytes; a file with another one is not read.
+fn first_line(most: usize) -> String {
     format!("tome git log 2, {most}")
 }
 
@@ -45,8 +45,8 @@ impl SavedLog {
         let most = self.most;
         let log = match self.known {
             Some((known, log)) if known == head => return Some(log),
-            Some((known, older)) if is_ancestor(git, root, (&known, head)) => {
-                let mut log = read(git, root, (&format!("{known}..{head}"), most))?;
+            Some((known, older)) if is_ancestor(git, root, &known, head) => {
+                let mut log = read(git, root, &format!("{known}..{head}"), most)?;
                 if log.is_whole {
                     log.text.push_str(&older.text);
                     log.is_whole = older.is_whole;
@@ -54,7 +54,7 @@ impl SavedLog {
                 }
                 log
             }
-            _ => read(git, root, (head, most))?,
+            _ => read(git, root, head, most)?,
         };
         if let Some(path) = &self.path
             && let Some(dir) = path.parent()
@@ -63,8 +63,8 @@ impl SavedLog {
             // What cannot be written is read again the next time.
             drop(private::replace_unflushed(path, |file| {
                 let (length, is_whole) = (log.text.len(), log.is_whole);
-                let form = form(most);
-                write!(file, "{form}\n{head}\n{is_whole}\n{length}\n")?;
+                let first = first_line(most);
+                write!(file, "{first}\n{head}\n{is_whole}\n{length}\n")?;
                 file.write_all(log.text.as_bytes())
             }));
         }
@@ -78,20 +78,20 @@ fn parse(mut text: String, most: usize) -> Option<(String, Output)> {
     let (first, head) = (lines.next()?, lines.next()?.to_owned());
     let (is_whole, length) = (lines.next()?.parse().ok()?, lines.next()?);
     let log = lines.next()?.len();
-    let fits = first == form(most) && length.parse() == Ok(log);
+    let fits = first == first_line(most) && length.parse() == Ok(log);
     text.drain(..text.len() - log);
     fits.then_some((head, Output { text, is_whole }))
 }
 
 /// Whether the first commit is in the history of the second.
-fn is_ancestor(git: &Path, root: &Path, (old, new): (&str, &str)) -> bool {
+fn is_ancestor(git: &Path, root: &Path, old: &str, new: &str) -> bool {
     let is_hash = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mut call = command(git, root, &["merge-base", "--is-ancestor", old, new]);
     is_hash(old) && is_hash(new) && call.status().is_ok_and(|status| status.success())
 }
 
 /// The log of some commits: each with what it did to which files.
-fn read(git: &Path, root: &Path, (commits, most): (&str, usize)) -> Option<Output> {
+fn read(git: &Path, root: &Path, commits: &str, most: usize) -> Option<Output> {
     let args = [
         "log",
         "-z",
@@ -103,5 +103,5 @@ fn read(git: &Path, root: &Path, (commits, most): (&str, usize)) -> Option<Outpu
         "--format=%x01%h%x00%cs%x00%s",
         commits,
     ];
-    output(git, root, (&args, most))
+    output(git, root, &args, most)
 }
