@@ -14,19 +14,19 @@
 
 mod blame;
 mod decide;
+mod line_source;
 mod observe;
 mod patch;
 mod proposal;
 mod queue;
-mod reason;
 mod saved;
 mod state;
 mod why;
 
 pub use decide::{Selection, accept, accepted_memories, annotate, plan_revert, plan_reverts};
+pub use line_source::{LineSource, Reason, line_sources};
 pub use observe::{Observed, Writer, observe, observe_files, observe_store};
 pub use queue::{Item, ItemChange, ReviewHunk, queue};
-pub use reason::{LineSource, Reason, line_sources};
 pub use state::{Note, count};
 pub use why::{TouchingCall, attribute, calls_of_log, calls_touching, file_below};
 
