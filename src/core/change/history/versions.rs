@@ -38,6 +38,9 @@ const WINDOW: usize = 1 << 16;
 /// How much is read for one header. With more, the versions between the headers would be read, too.
 const NEAR_HEADER: usize = 1 << 9;
 
+/// How many bytes may be damaged at a stretch. With more, the file is not one of versions.
+const MOST_DAMAGE: u64 = 1 << 28;
+
 /// The largest version that a header may announce; a memory is much smaller.
 const LARGEST: u32 = 1 << 30;
 
@@ -357,6 +360,10 @@ fn encode(revision: Revision, bytes: &[u8]) -> io::Result<Vec<u8>> {
 fn next_header(file: &File, from: u64, length: u64) -> io::Result<Option<u64>> {
     let mut at = from;
     while at + Header::LENGTH as u64 <= length {
+        if at - from > MOST_DAMAGE {
+            let error = "it is damaged beyond use: move it away, which gives up all undo";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+        }
         let bytes = read_at(file, at, (length - at).min(WINDOW as u64))?;
         let mut marks = memmem::find_iter(&bytes, Header::MARK);
         if let Some(found) = marks.find(|mark| Header::decode(&bytes[*mark..]).is_some()) {
