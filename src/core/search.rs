@@ -1,6 +1,6 @@
 //! Search over memories and logs: [`query`] parses what is asked, [`recall`] ranks hits for a
 //! question, [`find`] matches while the user types, [`lesson`] recalls the coder's lessons,
-//! [`catalog`] selects the logs and [`format`] writes hits for agents.
+//! [`catalog`] selects the logs and [`mod@format`] writes hits for agents.
 //!
 //! Memories are read at the time of the search, so the result is never stale; logs are
 //! searched in the [`Corpus`] of [`index`], which keeps itself up to date.
