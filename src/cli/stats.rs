@@ -12,6 +12,7 @@ use super::world::World;
 use crate::core::insight::checkup::Folder;
 use crate::core::search::catalog::listings;
 use crate::core::search::index::{Corpus, Part};
+use crate::core::text::display::format_size;
 
 /// The counts of one agent in one project.
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,9 +39,9 @@ pub(super) fn run(args: &StatsArgs, world: &World) -> Reported<'static> {
         Text::TableAndLine(
             table(&counts),
             format!(
-                "\nThe cache in {} has {}.",
-                cache.path.display(),
-                megabytes(cache.bytes)
+                "\nThe cache takes {}: {}",
+                format_size(cache.bytes),
+                world.short_path(&cache.path)
             ),
         ),
     )

@@ -343,7 +343,7 @@ fn stats_count_sessions_messages_and_bytes() {
     conversations(&home);
     let stats = json(&home.ok(&["stats", "--all", "--json"]));
     assert!(stats["cache"]["bytes"].as_u64() > Some(0), "{stats}");
-    assert!(home.ok(&["stats", "--all"]).contains("The cache in "));
+    assert!(home.ok(&["stats", "--all"]).contains("The cache takes "));
     let claude = &stats["stats"][0];
     assert_eq!(
         (

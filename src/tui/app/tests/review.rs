@@ -327,6 +327,29 @@ fn a_file_a_hunk_or_a_session_is_accepted_and_the_cursor_goes_on() {
 }
 
 #[test]
+fn what_was_accepted_does_not_come_back_with_a_queue_that_was_read_before() {
+    let mut reviewing = Reviewing::new();
+    let effects = reviewing.press("g A");
+    let is_listed = |reviewing: &Reviewing| reviewing.ui.text().contains("auth.md");
+    assert!(!is_listed(&reviewing));
+    // The queue as it is before the writer accepts.
+    reviewing.load();
+    assert!(!is_listed(&reviewing));
+    reviewing.carry_out(&effects);
+    assert!(!is_listed(&reviewing));
+    // What could not be accepted is listed again.
+    let effects = reviewing.press("a");
+    let [Effect::Write(WriteJob::Review(job))] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    let result = Err(crate::core::Error::not_found("grace.md"));
+    let job = job.clone();
+    reviewing.ui.tell(Event::Reviewed { job, result });
+    reviewing.load();
+    assert!(reviewing.here().contains("grace.md"));
+}
+
+#[test]
 fn a_session_is_accepted_as_a_whole() {
     let mut reviewing = Reviewing::new();
     let auth = reviewing.ids("auth.md");

@@ -181,7 +181,7 @@ fn the_versions_of_a_line_that_cannot_be_read_stay() {
 }
 
 #[test]
-fn a_new_versions_file_that_cannot_be_written_costs_no_change() {
+fn versions_stay_if_the_journal_cannot_be_replaced() {
     let temp = tempfile::tempdir().expect("a temporary directory");
     let history = filled(temp.path(), 5);
     let before = fs::read(temp.path().join("journal.jsonl")).expect("reads");

@@ -151,6 +151,21 @@ fn a_version_that_is_stored_twice_is_read_from_the_entry_that_is_sound() {
 }
 
 #[test]
+fn nothing_that_refers_to_versions_is_replaced_before_the_new_file_is_complete() {
+    let (_temp, history) = history();
+    history.keep(&text(1)).expect("keeps");
+    let mut stored = history.stored_versions().expect("reads");
+    stored[0].at += 1 << 40;
+    let mut is_called = false;
+    let replaced = history.replace_versions(&stored, || {
+        is_called = true;
+        Ok(())
+    });
+    assert!(replaced.is_err() && !is_called);
+    assert!(history.version(&Revision::of(&text(1))).is_ok());
+}
+
+#[test]
 fn a_file_larger_than_any_log_can_be_read_and_added_to() {
     let (_temp, history) = history();
     history.keep(&text(1)).expect("keeps");
