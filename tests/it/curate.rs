@@ -109,13 +109,10 @@ fn a_rule_is_chosen_by_its_id_and_switched_off_in_the_settings() {
     );
     home.file(
         ".config/tome/config.toml",
-        "[curate]\noff = \"dead-path, hidden-text\"\nline_length = 3\n",
+        "[curate]\noff = \"dead-path, hidden-text\"\n",
     );
     let (_, found) = findings(&home, &[]);
-    assert_eq!(
-        rules(&found),
-        ["index-dangling", "index-line", "index-line"]
-    );
+    assert_eq!(rules(&found), ["index-dangling"]);
     let listed = home.ok(&["curate", "--rules"]);
     assert!(
         listed.contains("dead-path       off      a path, script, flag or symbol that"),
@@ -304,31 +301,30 @@ fn scripts_flags_and_symbols_are_dead_once_git_shows_their_definition_removed() 
         "On 2999-01-01 and 2026-11-30 we spoke of `kept_name`.",
     );
     let (_, found) = findings(&home, &["--rule", "dead-path"]);
-    let mut told: Vec<(&str, &str)> = found
+    let mut others = found
         .iter()
-        .filter(|finding| finding["path"] != "kit.md" && finding["path"] != "code.md")
-        .map(|finding| {
-            let text = |value: &'_ Value| value.as_str().map(str::to_owned);
-            assert_eq!(
-                text(&finding["evidence"][0]["text"]).as_deref(),
-                Some("drop what nobody uses")
-            );
-            assert!(finding["evidence"][0]["commit"].is_string());
-            (
-                finding["path"].as_str().expect("a path"),
-                finding["subject"].as_str().expect("a subject"),
-            )
-        })
-        .collect();
-    told.sort_unstable();
+        .filter(|finding| finding["path"] != "kit.md" && finding["path"] != "code.md");
+    let (finding, more) = (others.next().expect("a finding"), others.next());
+    assert_eq!(more, None);
+    assert_eq!(finding["path"], "uses.md");
+    let evidence = finding["evidence"].as_array().expect("a list");
+    assert!(evidence[0]["commit"].is_string());
+    let texts: Vec<&str> = evidence.iter().filter_map(|e| e["text"].as_str()).collect();
     assert_eq!(
-        told,
+        texts[..5],
         [
-            ("uses.md", "--dry-run-all"),
-            ("uses.md", "build:web"),
-            ("uses.md", "lint-all"),
-            ("uses.md", "load_all"),
+            "drop what nobody uses",
+            "- lint-all: build",
+            "- \"build:web\": \"vite build\"",
+            "- --dry-run-all) dry=1;;",
+            "- pub fn load_all() {}",
         ]
+    );
+    let message = finding["message"].as_str().expect("a message");
+    let names = "the target lint-all, the script build:web, the flag --dry-run-all and 1 more";
+    assert!(
+        message.starts_with("has 4 names that ") && message.ends_with(names),
+        "{message}"
     );
 }
 
@@ -403,7 +399,7 @@ fn findings_are_cached_until_something_that_they_depend_on_changes() {
     commit(&home, "another");
     assert!(!is_cached());
     spoil();
-    home.file(".config/tome/config.toml", "[curate]\nline_length = 5\n");
+    home.file(".config/tome/config.toml", "[curate]\npending_days = 5\n");
     assert!(!is_cached());
     spoil();
     fs::write(&saved[0], "{").expect("written");
@@ -435,6 +431,74 @@ fn after_new_commits_only_these_are_read_and_a_damaged_log_is_read_anew() {
     fs::write(log.path(), &text[..text.len() / 2]).expect("written");
     home.file("project/.memory/tool.md", "Run tools/later.sh now.\n");
     assert_eq!(dead(&home), all);
+}
+
+/// What one commit removed is one finding for a memory, and only where the memory can mean it.
+#[test]
+fn what_a_commit_removed_is_one_finding_for_each_memory_that_claims_it() {
+    let Some(home) = project() else { return };
+    let tools = [
+        "a.sh",
+        "b.sh",
+        "c.sh",
+        "state.yaml",
+        "built.js",
+        "data.json",
+    ];
+    for name in tools {
+        home.file(&format!("project/tools/{name}"), format!("echo {name}\n"));
+    }
+    home.file("project/src/built.ts", "let x = 1;\n");
+    home.file("project/.memory/known.md", "First line.\n");
+    commit(&home, "add tools");
+    fs::remove_dir_all(home.project().join("tools")).expect("removed");
+    home.file("project/.gitignore", "tools/state.yaml\n");
+    commit(&home, "drop the tools");
+    // Written after the commit that removed it, in a file that was there.
+    home.file("project/.memory/known.md", "First line.\nSee tools/a.sh.\n");
+    home.file(
+        "project/.memory/tools.md",
+        "# Tools\n\n- tools/a.sh makes\n- `tools/b.sh` checks\n- `c.sh` ships\n\n\
+         ## Others\n\nIt writes data.json, `built.js` and tools/state.yaml.\n",
+    );
+    home.file(
+        "project/.memory/past.md",
+        "- 2026-01-02: tools/a.sh made it\n- **Kit** — DONE, see tools/b.sh\n- `tools/c.sh` → make\n\n\
+         ## Session 2026-01-02\n\nRun tools/a.sh.\n\n## Elsewhere\n\nThe other repo has tools/a.sh.\n",
+    );
+    commit(&home, "notes");
+    let (_, found) = findings(&home, &["--rule", "dead-path"]);
+    let told: Vec<(&str, &str)> = found
+        .iter()
+        .filter_map(|finding| Some((finding["path"].as_str()?, finding["message"].as_str()?)))
+        .filter(|(path, _)| !["code.md", "kit.md"].contains(path))
+        .collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    let (path, message) = told[0];
+    assert_eq!(path, "tools.md");
+    assert!(message.starts_with("has 3 paths that "), "{message}");
+    assert!(
+        message.ends_with(" removed, on lines 3–5: tools/a.sh, tools/b.sh, c.sh"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_password_of_a_tracked_example_is_no_secret() {
+    let Some(home) = project() else { return };
+    let example = "DB_PASSWORD=kR7vTq2mZx9w\nADMIN_PASSWORD=ChangeMe_KC#2026\n";
+    home.file("project/deploy/.env.example", example);
+    commit(&home, "an example");
+    home.file(
+        "project/.memory/login.md",
+        format!("{example}REAL_PASSWORD=pQ4sWn8yLd3h\n"),
+    );
+    let (_, found) = findings(&home, &["--rule", "secret"]);
+    let lines: Vec<_> = found
+        .iter()
+        .map(|finding| finding["line"].as_u64())
+        .collect();
+    assert_eq!(lines, [Some(3)], "{found:#?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! Each rule is a file with one function from a [`Collection`] to findings. [`RULES`] lists them.
 //! Rules read only; [`fix::plan_fixes`] turns the fixes of findings into a change.
 
+mod claim;
 pub mod collect;
 mod conflict_copy;
 mod contradiction;
@@ -23,7 +24,6 @@ mod hidden_text;
 mod index_bullet;
 mod index_cut;
 mod index_dangling;
-mod index_line;
 mod index_orphan;
 mod index_outdated;
 mod link;
@@ -32,7 +32,6 @@ mod name;
 mod orders;
 mod origin;
 mod passage;
-mod past;
 mod probe;
 pub mod returned;
 pub mod run;
@@ -43,7 +42,6 @@ mod supersession;
 mod swept;
 #[cfg(test)]
 pub(crate) mod tests;
-mod type_field;
 mod unused;
 pub mod waiver;
 
@@ -332,11 +330,9 @@ pub static RULES: &[Rule] = &[
     index_orphan::RULE,
     index_bullet::RULE,
     index_outdated::RULE,
-    index_line::RULE,
     link::RULE,
     name::RULE,
     empty::RULE,
-    type_field::RULE,
     description::RULE,
     soft_limit::RULE,
     empty_session::RULE,

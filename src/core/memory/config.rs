@@ -62,8 +62,6 @@ pub struct HookSettings {
 pub struct CurateSettings {
     /// The ids of rules that are off.
     pub off: Vec<String>,
-    /// The length in characters from which a line of an index is too long.
-    pub line_length: usize,
     /// After how many days something that was in progress is expected to be finished.
     pub pending_days: i64,
     /// After how many days without being read a memory is unused.
@@ -94,7 +92,6 @@ impl Default for CurateSettings {
     fn default() -> Self {
         Self {
             off: Vec::new(),
-            line_length: 200,
             pending_days: 90,
             unused_days: 60,
             logs_mb: 2000,
@@ -156,7 +153,7 @@ impl Default for Settings {
 }
 
 /// Every key with a single value.
-pub const KEYS: [&str; 15] = [
+pub const KEYS: [&str; 14] = [
     "color",
     "author",
     "discover.project",
@@ -166,7 +163,6 @@ pub const KEYS: [&str; 15] = [
     "hook.context",
     "hook.reminders",
     "curate.off",
-    "curate.line_length",
     "curate.pending_days",
     "curate.unused_days",
     "curate.logs_mb",
@@ -242,7 +238,6 @@ impl Settings {
                 let ids = value.split(',').map(str::trim).filter(|id| !id.is_empty());
                 self.curate.off = ids.map(str::to_owned).collect();
             }
-            "curate.line_length" => self.curate.line_length = number(value)?,
             "curate.pending_days" => self.curate.pending_days = number(value)?,
             "curate.unused_days" => self.curate.unused_days = number(value)?,
             "curate.logs_mb" => self.curate.logs_mb = number(value)?,

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
+use super::claim::is_record;
 use super::dead_path::tokens;
 use super::document::Document;
 use super::duplicate::reference;
 use super::supersession::{Counts, counts, written};
 use super::{Collection, Evidence, Found, Report};
 use crate::core::disk::foreign::read_text;
+use crate::core::memory::FileKind;
 
 /// What files of the project count, each read once.
 #[derive(Default)]
@@ -44,8 +46,8 @@ impl CountedFiles {
     }
 }
 
-/// Reports counts in a memory of the store `number` that a file of the project, which it names,
-/// gives otherwise.
+/// Reports counts in a memory of the store `number` that a file of the project gives otherwise: one of
+/// the few that the memory is about.
 pub(super) fn by_file(
     collection: &Collection<'_>,
     report: &mut Report<'_>,
@@ -58,7 +60,7 @@ pub(super) fn by_file(
         return;
     };
     let said = counts(&document.text);
-    if said.is_empty() {
+    if said.is_empty() || document.memory.kind != FileKind::Memory {
         return;
     }
     let mut files: Vec<&str> = tokens(&document.text)
@@ -70,7 +72,10 @@ pub(super) fn by_file(
         .collect();
     files.sort_unstable();
     files.dedup();
-    for file in files.into_iter().take(MOST_FILES) {
+    if files.len() > MOST_FILES {
+        return;
+    }
+    for file in files {
         let place = project.root.join(file);
         if !collection.probes.exists(&place) {
             continue;
@@ -83,6 +88,9 @@ pub(super) fn by_file(
             let Some((value, offset)) = last.filter(|_| !values.contains_key(&now.value)) else {
                 continue;
             };
+            if is_record(document, *offset) {
+                continue;
+            }
             let line = document.line_at(*offset);
             let found = Found {
                 line: Some(line),
@@ -105,8 +113,8 @@ pub(super) fn by_file(
     }
 }
 
-/// How many files of the project are read for a memory, and how large they may be.
-const MOST_FILES: usize = 8;
+/// A memory that names more files is about none of them; and how large they may be.
+const MOST_FILES: usize = 3;
 const LARGEST_FILE: u64 = 1 << 20;
 
 /// Two memories about the same thing that count it differently.
@@ -154,6 +162,10 @@ pub(super) fn disagreements<'a>(collection: &'a Collection<'_>) -> Vec<Disagreem
             continue;
         };
         let document = |key: (usize, usize)| &collection.stores[key.0].documents[key.1];
+        // A record says what was so on its day.
+        if is_record(document(a), *x.1) || is_record(document(b), *y.1) {
+            continue;
+        }
         let dates = [a, b].map(|key| written(document(key), collection.today));
         let newer = match dates {
             [Some(a), Some(b)] if a > b => Some(0),

@@ -2,7 +2,6 @@
 //! and has no longer. Reported as `dead-path`, with the commit that removed the definition.
 //!
 //! Only what stands in code is a name, and only a definition that git shows as removed proves it.
-//! A memory that was written after that commit knows of it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
@@ -11,108 +10,65 @@ use std::sync::{Arc, LazyLock};
 use jiff::civil::Date;
 use regex::Regex;
 
+use super::dead_path::Mention;
 use super::document::Document;
 use super::git::ProjectHistory;
-use super::git::removed::{LostDefinition, NameKind, ProjectName};
-use super::past::is_past;
+use super::git::removed::{NameKind, ProjectName};
 use super::supersession::{renamings, written};
-use super::{Collection, CuratedStore, Evidence, Found, Report};
+use super::{Collection, CuratedStore};
 
-/// The uses of one name, by the numbers of the store and the memory.
-type Uses = BTreeMap<(usize, usize), Vec<Range<usize>>>;
-
-pub(super) fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
-    let mut projects: Vec<&Arc<ProjectHistory>> = Vec::new();
-    for project in collection.stores.iter().filter_map(|s| s.project.as_ref()) {
-        if !projects.iter().any(|known| Arc::ptr_eq(known, project)) {
-            projects.push(project);
-        }
-    }
-    for project in projects {
-        let mut named: BTreeMap<ProjectName, Uses> = BTreeMap::new();
-        for (number, store) in collection.stores.iter().enumerate() {
-            let is_about = |own: &Arc<ProjectHistory>| Arc::ptr_eq(own, project);
-            if !store.project.as_ref().is_some_and(is_about) {
-                continue;
-            }
-            for (at, document) in store.documents.iter().enumerate() {
-                for (name, range) in names(document) {
-                    let uses = named.entry(name).or_default();
-                    uses.entry((number, at)).or_default().push(range);
-                }
-            }
-        }
-        // What a memory says about a name is told by `superseded`.
-        let renamed = renamed(collection, project);
-        named.retain(|name, _| !renamed.contains(&name.text));
-        let wanted: BTreeSet<ProjectName> = named.keys().cloned().collect();
-        let gone = project.gone_names(&wanted);
-        for (name, uses) in &named {
-            let Some(lost) = gone.get(name) else { continue };
-            for ((number, at), ranges) in uses {
-                let store = &collection.stores[*number];
-                let document = &store.documents[*at];
-                let commit = project.commit_of(lost);
-                let known: Option<Date> = commit.and_then(|commit| commit.date.parse().ok());
-                let is_later = written(document, collection.today)
-                    .is_some_and(|date| known.is_some_and(|known| date > known));
-                if is_later || ranges.iter().any(|range| is_past(document, range)) {
-                    continue;
-                }
-                if let Some(found) = found((store, document), project, (name, lost), ranges) {
-                    report.add(*number, &document.memory.path, found);
-                }
-            }
-        }
-    }
-}
-
-/// The names that a memory about the project says were changed.
-fn renamed(collection: &Collection<'_>, project: &Arc<ProjectHistory>) -> HashSet<String> {
-    let is_about = |store: &&CuratedStore<'_>| {
+/// The uses of names in the memories about a project that it defined and has no longer.
+pub(super) fn uses<'a>(
+    collection: &'a Collection<'_>,
+    project: &Arc<ProjectHistory>,
+) -> Vec<Mention<'a>> {
+    let is_about = |store: &CuratedStore<'_>| {
         let own = store.project.as_ref();
         own.is_some_and(|own| Arc::ptr_eq(own, project))
     };
-    let stores = collection.stores.iter().filter(is_about);
+    let mut named: BTreeMap<(ProjectName, usize, usize), Vec<Range<usize>>> = BTreeMap::new();
+    let stores = collection.stores.iter().enumerate();
+    for (number, store) in stores.filter(|(_, store)| is_about(store)) {
+        for (at, document) in store.documents.iter().enumerate() {
+            for (name, range) in names(document) {
+                named.entry((name, number, at)).or_default().push(range);
+            }
+        }
+    }
+    // What a memory says about a name is told by `superseded`.
+    let stores = collection.stores.iter().filter(|store| is_about(store));
     let stated = stores.flat_map(|store| store.memories().flat_map(renamings));
-    stated.map(|renaming| renaming.old).collect()
-}
-
-fn found(
-    (store, document): (&CuratedStore<'_>, &Document),
-    project: &ProjectHistory,
-    (name, lost): (&ProjectName, &LostDefinition),
-    ranges: &[Range<usize>],
-) -> Option<Found> {
-    let commit = project.commit_of(lost)?;
-    let what = match name.kind {
-        NameKind::Symbol => "the name",
-        NameKind::Flag => "the flag",
-        NameKind::Script => "the script",
-        NameKind::Target => "the target",
-        NameKind::Recipe => "the recipe",
-    };
-    let mut lines: Vec<usize> = ranges.iter().map(|r| document.line_at(r.start)).collect();
-    lines.dedup();
-    let removed = Evidence {
-        text: format!("- {}", lost.line),
-        ..Evidence::commit(&lost.path, commit)
-    };
-    let mut evidence = vec![Evidence::commit(&lost.path, commit), removed];
-    let places = lines
-        .iter()
-        .map(|line| Evidence::line(store, document, *line));
-    evidence.extend(places);
-    Some(Found {
-        line: lines.first().copied(),
-        subject: name.text.clone(),
-        message: format!(
-            "{what} {} is gone from the project since {commit}; it was in {}",
-            name.text, lost.path
-        ),
-        evidence,
-        fix: None,
-    })
+    let renamed: HashSet<String> = stated.map(|renaming| renaming.old).collect();
+    named.retain(|(name, ..), _| !renamed.contains(&name.text));
+    let wanted: BTreeSet<ProjectName> = named.keys().map(|(name, ..)| name.clone()).collect();
+    let gone = project.gone_names(&wanted);
+    let uses = named.into_iter().filter_map(|((name, store, at), ranges)| {
+        let lost = gone.get(&name)?;
+        let document = &collection.stores[store].documents[at];
+        let commit = project.commit_of(lost)?;
+        let date: Option<Date> = project.commit(commit).date.parse().ok();
+        // A memory that was written after that commit knows of it.
+        let is_later = written(document, collection.today)
+            .is_some_and(|written| date.is_some_and(|date| written > date));
+        let what = match name.kind {
+            NameKind::Symbol => "the name",
+            NameKind::Flag => "the flag",
+            NameKind::Script => "the script",
+            NameKind::Target => "the target",
+            NameKind::Recipe => "the recipe",
+        };
+        (!is_later).then(|| Mention {
+            store,
+            document,
+            ranges,
+            name: format!("{what} {}", name.text),
+            path: lost.path.clone(),
+            commit,
+            now: None,
+            definition: Some(lost.line.clone()),
+        })
+    });
+    uses.collect()
 }
 
 /// A command that runs a script, a target or a recipe.

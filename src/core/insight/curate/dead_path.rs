@@ -1,18 +1,22 @@
-//! Paths that memories name and that the project had, but has no longer.
+//! Names that memories use and that the project had, but has no longer: paths, scripts, flags and
+//! symbols.
 //!
-//! Git proves it: the path must be in the history and not in the tree. Without git only absolute
-//! paths below the project are certain. A path is not reported where the memory itself says that
-//! it is past, where the file is there although git does not track it, or where another file of
-//! the same name is there.
+//! Git proves it: the name must be in the history and not in the tree. Without git only absolute
+//! paths below the project are certain. A name is not reported where the memory makes no claim about
+//! today, where its line was written after the name had gone, or where something else of that name
+//! may be meant: an ignored or a built file, or a bare name that many folders had. What one commit
+//! removed is one finding for a memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
+use super::claim::is_claim;
+use super::dead_name;
 use super::document::Document;
 use super::fix::Fix;
-use super::git::{GonePath, ProjectHistory};
-use super::past::is_past;
+use super::git::{AddedLines, GonePath, ProjectHistory};
 use super::probe::Probes;
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
 
@@ -24,100 +28,278 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
+    let mut projects: Vec<&Arc<ProjectHistory>> = Vec::new();
     for (number, store) in collection.stores.iter().enumerate() {
         for document in &store.documents {
-            for found in dead_paths(&collection.probes, store, document) {
+            for found in dead_absolutes(&collection.probes, store, document) {
                 report.add(number, &document.memory.path, found);
             }
         }
-    }
-    super::dead_name::check(collection, report);
-}
-
-/// The places where a document names one gone path.
-struct Mentions<'a> {
-    gone: &'a GonePath,
-    tokens: Vec<Range<usize>>,
-    /// Whether one of the places says that the path is past.
-    is_past: bool,
-}
-
-fn dead_paths(probes: &Probes, store: &CuratedStore<'_>, document: &Document) -> Vec<Found> {
-    let mut found = Vec::new();
-    let mut named: BTreeMap<&str, Mentions<'_>> = BTreeMap::new();
-    for token in tokens(&document.text) {
-        let text = &document.text[token.clone()];
-        if let Some(root) = &store.project_root
-            && text.starts_with('/')
+        if let Some(project) = &store.project
+            && !projects.iter().any(|known| Arc::ptr_eq(known, project))
         {
-            found.extend(dead_absolute(probes, root, document, &token));
-            continue;
-        }
-        let Some(project) = &store.project else {
-            continue;
-        };
-        if let Some(gone) = gone_path(probes, project, store, text) {
-            let mentions = named.entry(gone.path.as_str()).or_insert(Mentions {
-                gone,
-                tokens: Vec::new(),
-                is_past: false,
-            });
-            mentions.is_past |= is_past(document, &token);
-            mentions.tokens.push(token);
+            projects.push(project);
         }
     }
-    if let Some(project) = &store.project {
-        let told = named.into_values().filter(|mentions| !mentions.is_past);
-        found.extend(told.map(|mentions| found_by_git(store, document, project, &mentions)));
+    for project in projects {
+        for (number, path, found) in dead_names(collection, project) {
+            report.add(number, path, found);
+        }
     }
+}
+
+/// A name that the project lost, and where a memory uses it.
+pub(super) struct Mention<'a> {
+    /// The number of the store.
+    pub(super) store: usize,
+    pub(super) document: &'a Document,
+    pub(super) ranges: Vec<Range<usize>>,
+    /// The name, as the memory writes it first, with what it is if it is no path.
+    pub(super) name: String,
+    /// The path, or the file that had the name.
+    pub(super) path: String,
+    /// The number of the commit in which it went.
+    pub(super) commit: usize,
+    /// The path that it has now.
+    pub(super) now: Option<String>,
+    /// The line that defined the name.
+    pub(super) definition: Option<String>,
+}
+
+/// What the memories about a project name that it has no longer: the store, the memory and the
+/// finding.
+fn dead_names<'a>(
+    collection: &'a Collection<'_>,
+    project: &'a Arc<ProjectHistory>,
+) -> Vec<(usize, &'a str, Found)> {
+    let mut mentions = gone_paths(collection, project);
+    mentions.extend(dead_name::uses(collection, project));
+    mentions.retain(|mention| {
+        let mut ranges = mention.ranges.iter();
+        ranges.all(|range| is_claim(mention.document, range))
+    });
+    let file_of = |mention: &Mention<'_>| {
+        let store = collection.stores[mention.store].store;
+        let file = store.rules().file_of(&mention.document.memory.path);
+        let below = store.root().path().strip_prefix(&project.root).ok()?;
+        Some(below.join(file).to_string_lossy().into_owned())
+    };
+    let files: HashSet<String> = mentions.iter().filter_map(file_of).collect();
+    let added = project.added_lines(&files);
+    mentions.retain(|mention| {
+        let file = file_of(mention).unwrap_or_default();
+        !is_known(&added, &file, mention)
+    });
+    let mut groups: BTreeMap<(usize, &str, usize), Vec<Mention<'_>>> = BTreeMap::new();
+    for mention in mentions {
+        let path = mention.document.memory.path.as_str();
+        let key = (mention.store, path, mention.commit);
+        groups.entry(key).or_default().push(mention);
+    }
+    let found = groups.into_iter().map(|((number, path, _), mut group)| {
+        group.sort_by_key(|mention| mention.ranges[0].start);
+        let store = &collection.stores[number];
+        (number, path, found_by_git(store, project, &group))
+    });
+    found.collect()
+}
+
+/// Whether a line with the name was written in the commit that removed it, or later.
+fn is_known(added: &AddedLines, file: &str, mention: &Mention<'_>) -> bool {
+    mention.ranges.iter().any(|range| {
+        let line = mention.document.line_at(range.start);
+        let commit = added.commit(file, mention.document.line_text(line));
+        commit.is_some_and(|commit| commit <= mention.commit)
+    })
+}
+
+/// The paths in the memories about a project that it has no longer.
+fn gone_paths<'a>(
+    collection: &'a Collection<'_>,
+    project: &Arc<ProjectHistory>,
+) -> Vec<Mention<'a>> {
+    let mut found: Vec<Mention<'a>> = Vec::new();
+    for (number, store) in collection.stores.iter().enumerate() {
+        let is_about = |own: &Arc<ProjectHistory>| Arc::ptr_eq(own, project);
+        if !store.project.as_ref().is_some_and(is_about) {
+            continue;
+        }
+        for document in &store.documents {
+            let mut named: BTreeMap<&str, Mention<'a>> = BTreeMap::new();
+            for token in tokens(&document.text) {
+                let text = &document.text[token.clone()];
+                let Some(gone) = gone_path(&collection.probes, project, store, text) else {
+                    continue;
+                };
+                if !is_telling(project, document, &token) {
+                    continue;
+                }
+                let mention = named.entry(gone.path.as_str()).or_insert_with(|| Mention {
+                    store: number,
+                    document,
+                    ranges: Vec::new(),
+                    name: text.to_owned(),
+                    path: gone.path.clone(),
+                    commit: gone.commit,
+                    now: gone.now.clone(),
+                    definition: None,
+                });
+                mention.ranges.push(token);
+            }
+            found.extend(named.into_values());
+        }
+    }
+    let paths = found.iter().map(|mention| mention.path.as_str());
+    let ignored = project.ignored(&paths.collect());
+    found.retain(|mention| !ignored.contains(&mention.path));
     found
 }
 
+/// Whether a path can only mean the one that is gone. A bare name may also be something that the
+/// project writes, a part of a drawn tree, or a file of another folder.
+fn is_telling(project: &ProjectHistory, document: &Document, token: &Range<usize>) -> bool {
+    let text = document.text[token.clone()].trim_start_matches("./");
+    if text.contains('/') {
+        return true;
+    }
+    let line = document.line_text(document.line_at(token.start));
+    let end = text.rsplit('.').next().unwrap_or_default();
+    !WRITTEN.contains(&end)
+        && !line.contains(['├', '└', '│'])
+        && project.gone_folders_of(text) < MANY_FOLDERS
+        && !project.is_built(text)
+}
+
+/// Ends of files that programs write.
+const WRITTEN: [&str; 17] = [
+    "json", "jsonl", "csv", "tsv", "html", "htm", "log", "txt", "db", "sqlite", "pdf", "png",
+    "jpg", "svg", "xlsx", "npy", "zip",
+];
+
+/// A bare name that so many folders had says nothing about one of them.
+const MANY_FOLDERS: usize = 3;
+
+/// How many names a message lists.
+const SHOWN: usize = 3;
+
+/// The finding about what one commit removed and a memory still names.
 fn found_by_git(
     store: &CuratedStore<'_>,
-    document: &Document,
     project: &ProjectHistory,
-    mentions: &Mentions<'_>,
+    group: &[Mention<'_>],
 ) -> Found {
-    let gone = mentions.gone;
-    let commit = project.commit(gone.commit);
-    let first = &mentions.tokens[0];
-    let token = &document.text[first.clone()];
-    let mut evidence = vec![Evidence::commit(&gone.path, commit)];
-    let mut lines: Vec<usize> = mentions
-        .tokens
-        .iter()
-        .map(|token| document.line_at(token.start))
-        .collect();
+    let document = group[0].document;
+    let commit = project.commit(group[0].commit);
+    let mut evidence = vec![Evidence::commit(&group[0].path, commit)];
+    for mention in group {
+        let text = match (&mention.definition, &mention.now) {
+            (Some(line), _) => format!("- {line}"),
+            // The finding about one path says it all.
+            (None, _) if group.len() == 1 => continue,
+            (None, Some(now)) => format!("{} → {now}", mention.path),
+            (None, None) => format!("- {}", mention.path),
+        };
+        evidence.push(Evidence {
+            text,
+            ..Evidence::commit(&mention.path, commit)
+        });
+    }
+    let ranges = group.iter().flat_map(|mention| &mention.ranges);
+    let mut lines: Vec<usize> = ranges.map(|range| document.line_at(range.start)).collect();
+    lines.sort_unstable();
     lines.dedup();
-    evidence.extend(
-        lines
-            .iter()
-            .map(|line| Evidence::line(store, document, *line)),
-    );
-    let message = match &gone.now {
-        Some(now) => format!("{token} is {now} since {commit}"),
-        None => format!("{token} is gone from the project since {commit}"),
+    let places = lines.iter();
+    evidence.extend(places.map(|line| Evidence::line(store, document, *line)));
+    let (subject, message) = match group {
+        [one] => (one.name.clone(), message_of(one, commit)),
+        several => {
+            let names: Vec<&str> = several.iter().map(|one| one.name.as_str()).collect();
+            let more = names.len().saturating_sub(SHOWN);
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            let went = if several.iter().all(|one| one.now.is_some()) {
+                "moved"
+            } else {
+                "removed"
+            };
+            let what = if several.iter().all(|one| one.definition.is_none()) {
+                "paths"
+            } else {
+                "names"
+            };
+            let message = format!(
+                "has {} {what} that {commit} {went}, on {}: {}{more}",
+                names.len(),
+                line_span(&lines),
+                names[..names.len().min(SHOWN)].join(", "),
+            );
+            (commit.hash.clone(), message)
+        }
     };
-    let whole = |token: &&Range<usize>| document.text[(*token).clone()] == gone.path;
-    let has_line = |token: &Range<usize>| document.text[token.end..].starts_with(':');
-    let fix = gone.now.as_ref().and_then(|now| {
-        let all: Vec<&Range<usize>> = mentions.tokens.iter().filter(whole).collect();
-        // A line number may be another in the renamed file.
-        let is_certain = all.len() == mentions.tokens.len() && !all.iter().any(|t| has_line(t));
-        is_certain.then(|| {
-            let edits = all.iter().map(|token| ((*token).clone(), now.clone()));
-            let words = format!("replaces {} by {now}", gone.path);
-            Fix::replace(&document.memory.path, edits.collect(), words)
-        })
-    });
     Found {
-        line: Some(lines[0]),
-        subject: token.to_owned(),
+        line: lines.first().copied(),
+        subject,
         message,
         evidence,
-        fix,
+        fix: moved_fix(document, group),
     }
+}
+
+fn line_span(lines: &[usize]) -> String {
+    match lines {
+        [one] => format!("line {one}"),
+        [first, .., last] => format!("lines {first}–{last}"),
+        [] => String::new(),
+    }
+}
+
+fn message_of(mention: &Mention<'_>, commit: &super::git::Commit) -> String {
+    let name = &mention.name;
+    match (&mention.now, &mention.definition) {
+        (Some(now), _) => format!("{name} is {now} since {commit}"),
+        (None, Some(_)) => format!(
+            "{name} is gone from the project since {commit}; it was in {}",
+            mention.path
+        ),
+        (None, None) => format!("{name} is gone from the project since {commit}"),
+    }
+}
+
+/// Writes the new paths of what was renamed, where the memory has the old one whole.
+fn moved_fix(document: &Document, group: &[Mention<'_>]) -> Option<Fix> {
+    let mut edits = Vec::new();
+    let mut words = Vec::new();
+    for mention in group {
+        let now = mention.now.as_ref()?;
+        for range in &mention.ranges {
+            // A line number may be another in the renamed file.
+            let is_whole = document.text[range.clone()] == mention.path
+                && !document.text[range.end..].starts_with(':');
+            if !is_whole {
+                return None;
+            }
+            edits.push((range.clone(), now.clone()));
+        }
+        words.push(format!("{} by {now}", mention.path));
+    }
+    edits.sort_by_key(|(range, _)| range.start);
+    let words = format!("replaces {}", words.join(", "));
+    Some(Fix::replace(&document.memory.path, edits, words))
+}
+
+/// The absolute paths below the project that are not there.
+fn dead_absolutes(probes: &Probes, store: &CuratedStore<'_>, document: &Document) -> Vec<Found> {
+    let Some(root) = &store.project_root else {
+        return Vec::new();
+    };
+    let tokens = tokens(&document.text).into_iter();
+    tokens
+        .filter(|token| document.text[token.clone()].starts_with('/'))
+        .filter_map(|token| dead_absolute(probes, root, document, &token))
+        .collect()
 }
 
 /// An absolute path below the project that is not there, although its folder is.
@@ -140,7 +322,7 @@ fn dead_absolute(
             .rsplit('/')
             .next()
             .is_some_and(|name| name.contains('.'))
-        && !is_past(document, token);
+        && is_claim(document, token);
     is_certain.then(|| Found {
         line: Some(document.line_at(token.start)),
         subject: text.to_owned(),

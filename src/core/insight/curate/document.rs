@@ -78,6 +78,57 @@ impl Document {
         is_near.then(|| sentence(before, &(last..before.len())))
     }
 
+    /// The headings above a byte, innermost first.
+    pub(super) fn headings(&self, at: usize) -> Vec<&str> {
+        let mut found = Vec::new();
+        let mut depth = usize::MAX;
+        for line in (1..=self.line_at(at)).rev() {
+            let text = self.line_text(line);
+            let level = text.len() - text.trim_start_matches('#').len();
+            let is_heading = (1..=6).contains(&level) && text[level..].starts_with(' ');
+            if is_heading && level < depth && !self.is_code(self.starts[line - 1]) {
+                found.push(text);
+                depth = level;
+            }
+        }
+        found
+    }
+
+    /// The first line of the list item, the row or the paragraph with a byte, and the line that
+    /// introduces the list.
+    pub(super) fn leads(&self, at: usize) -> Vec<&str> {
+        let mut line = self.line_at(at);
+        let is_blank = |line: usize| self.line_text(line).trim().is_empty();
+        while line > 1 && !starts_item(self.line_text(line)) && !is_blank(line - 1) {
+            line -= 1;
+        }
+        let mut found = vec![self.line_text(line)];
+        let is_of_list = |line: usize| {
+            let text = self.line_text(line);
+            starts_item(text) || text.starts_with([' ', '\t'])
+        };
+        if starts_item(self.line_text(line)) {
+            while line > 1 && is_of_list(line) && !is_blank(line - 1) {
+                line -= 1;
+            }
+            found.push(self.line_text(line));
+        }
+        found
+    }
+
+    /// Whether a byte is in a heading, or in bold words at the start of a paragraph or an item.
+    pub(super) fn heads_passage(&self, at: usize) -> bool {
+        let line = self.line_at(at);
+        let text = self.line_text(line);
+        let bare = text.trim_start_matches([' ', '-', '*', '+', '>']);
+        let is_bold = text
+            .trim_start_matches([' ', '-', '+', '>'])
+            .starts_with("**");
+        let end = bare.find("**").unwrap_or(0);
+        let start = self.starts[line - 1] + (text.len() - bare.len());
+        text.starts_with('#') || is_bold && at < start + end
+    }
+
     /// The offset of a part of the text.
     pub(super) fn offset_of(&self, part: &str) -> usize {
         part.as_ptr() as usize - self.text.as_ptr() as usize

@@ -1,14 +1,18 @@
-//! Memories that say the same, in one store or in two, or what an instruction file says.
+//! Memories of which one can go because the other says the same, in one store or in two, or because
+//! an instruction file says it. Records of what was done, and memories that link to each other, tell
+//! different things about one matter.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::claim::is_record;
 use super::document::Document;
 use super::passage::{Piece, shared_passages};
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
 use crate::core::memory::{FileKind, stem};
+use crate::core::text::header::slug;
 use crate::core::text::link::{LinkSyntax, links};
 
 pub(super) const RULE: Rule = Rule {
@@ -20,6 +24,26 @@ pub(super) const RULE: Rule = Rule {
 
 /// The score from which two texts say the same.
 const ALIKE: f64 = 0.525;
+
+/// How much of a memory another text must have so that it can go. Two agents that write down the same
+/// use fewer of the same words than one; instructions are read anyway, and must have most of it.
+fn needed_share(a: &Piece, b: &Piece) -> f64 {
+    if a.is_instruction || b.is_instruction {
+        0.6
+    } else if a.store == b.store {
+        0.4
+    } else {
+        0.25
+    }
+}
+
+/// A memory that links to one of another size is a part of it or sums it up.
+const SAME_SIZE: f64 = 0.7;
+
+fn is_of_record(collection: &Collection<'_>, piece: &Piece) -> bool {
+    let document = &collection.stores[piece.store].documents[piece.document];
+    is_record(document, piece.range.start)
+}
 
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     let same = same_texts(collection, report);
@@ -33,6 +57,8 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         if a.is_instruction && b.is_instruction
             || same.contains(&(a.store, a.document)) && same.contains(&(b.store, b.document))
             || are_told_apart(collection, a, b)
+            || [a, b].iter().any(|piece| is_of_record(collection, piece))
+            || pieces.share(a, b) < needed_share(a, b)
             // In a group that says the same, each memory is reported once.
             || !groups.join(likeness.a, likeness.b)
         {
@@ -104,9 +130,12 @@ fn add(collection: &Collection<'_>, report: &mut Report<'_>, first: &Piece, seco
         return;
     }
     let subject = reference(collection, first.store, first_document, second.store);
+    let share = collection.pieces().share(first, second) * 100.0;
     let found = Found {
         line: passages.first().map(|(_, b)| document.line_at(*b)),
-        message: format!("says what {subject} says"),
+        message: format!(
+            "says what {subject} says: they share {share:.0} % of the words of the shorter one"
+        ),
         subject,
         evidence,
         fix: None,
@@ -136,21 +165,38 @@ static DISTINCT: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid pattern")
 });
 
-/// Whether one of two memories links to the other and says that they differ.
+/// Whether two memories know of each other: both link to the other, one says that they differ, or one
+/// links to another of a different size.
 fn are_told_apart(collection: &Collection<'_>, a: &Piece, b: &Piece) -> bool {
     let document = |piece: &Piece| &collection.stores[piece.store].documents[piece.document];
-    let says = |from: &Document, to: &Document| {
-        links(&from.text).iter().any(|link| {
-            let is_meant = match link.form {
-                LinkSyntax::Wiki => {
-                    link.target == to.memory.title || link.target == stem(&to.memory.path)
-                }
-                LinkSyntax::Inline => stem(&link.target) == stem(&to.memory.path),
-            };
-            is_meant && DISTINCT.is_match(from.sentence(&(link.start..link.end)))
-        })
-    };
-    says(document(a), document(b)) || says(document(b), document(a))
+    let (first, second) = (document(a), document(b));
+    let sentences = [links_to(first, second), links_to(second, first)];
+    let is_linked = sentences.iter().filter(|all| !all.is_empty()).count();
+    let sizes = [a, b].map(|piece| piece.range.len() as f64);
+    let ratio = sizes[0].min(sizes[1]) / sizes[0].max(sizes[1]);
+    is_linked == 2
+        || is_linked == 1 && ratio < SAME_SIZE
+        || sentences
+            .iter()
+            .flatten()
+            .any(|sentence| DISTINCT.is_match(sentence))
+}
+
+/// The sentences of a memory that link to another one, or name its file.
+fn links_to<'a>(from: &'a Document, to: &Document) -> Vec<&'a str> {
+    let name = slug(stem(&to.memory.path));
+    let linked = links(&from.text).into_iter().filter(|link| {
+        link.form == LinkSyntax::Wiki && *link.target == *to.memory.title
+            || slug(stem(&link.target)) == name
+    });
+    let linked = linked.map(|link| link.start..link.end);
+    let file = to.memory.path.as_str();
+    let named = from.text.match_indices(file);
+    let named = named.map(|(at, file)| at..at + file.len());
+    linked
+        .chain(named)
+        .map(|range| from.sentence(&range))
+        .collect()
 }
 
 /// Groups of pieces that say the same.

@@ -10,7 +10,7 @@ mod reader;
 pub mod removed;
 mod saved;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,7 @@ use crate::core::disk::trust::real_path;
 use crate::core::memory::discover::{Environment, claude_slug};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
+use crate::core::text::header::slug;
 pub use bounds::Cut;
 pub(crate) use bounds::Limits;
 use bounds::{Budget, PathEnds};
@@ -200,6 +201,90 @@ impl ProjectHistory {
             || path.contains('/') && self.live_folders.has_end(path)
     }
 
+    /// The tracked files that show by example what a file with secrets holds.
+    pub fn examples(&self) -> impl Iterator<Item = &str> {
+        let ends = ["example", "sample", "template", "dist"];
+        self.live.iter().filter(move |path| {
+            let name = name_of(path);
+            name.split('.').any(|part| ends.contains(&part)) && name.contains("env")
+        })
+    }
+
+    /// Whether the name of a tracked file outside of a folder begins with these words, as
+    /// `adr-0022-reporting.md` with `ADR-0022`.
+    pub fn has_file_named(&self, words: &str, outside: &Path) -> bool {
+        let words = slug(words);
+        let others = self
+            .live
+            .iter()
+            .filter(|path| !Path::new(path).starts_with(outside));
+        others.into_iter().any(|path| {
+            let name = slug(name_of(path).split('.').next().unwrap_or_default());
+            let rest = name.strip_prefix(words.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_']))
+        })
+    }
+
+    /// In how many folders the project had a file of this name that is gone.
+    pub fn gone_folders_of(&self, name: &str) -> usize {
+        self.gone.get(name).map_or(0, Vec::len)
+    }
+
+    /// Whether a file of this name is made from a tracked one: `extract.js` from `extract.ts`.
+    pub fn is_built(&self, name: &str) -> bool {
+        let Some((stem, end)) = name.rsplit_once('.') else {
+            return false;
+        };
+        let sources: &[&str] = match end {
+            "js" | "mjs" | "cjs" => &["ts", "tsx", "mts", "cts", "jsx", "coffee"],
+            "css" => &["scss", "sass", "less", "styl"],
+            "class" | "jar" => &["java", "kt", "scala"],
+            _ => &[],
+        };
+        sources
+            .iter()
+            .any(|source| self.live.has_end(&format!("{stem}.{source}")))
+    }
+
+    /// Which of these paths git ignores.
+    pub fn ignored(&self, paths: &BTreeSet<&str>) -> HashSet<String> {
+        let mut found = HashSet::new();
+        let Some(git) = &self.git else {
+            return found;
+        };
+        let paths: Vec<&str> = paths.iter().copied().collect();
+        for some in paths.chunks(PATHS_OF_A_CALL) {
+            let args = [&["check-ignore", "--no-index", "--"], some].concat();
+            // It fails where it finds none.
+            let told = run(git, &self.root, &args).unwrap_or_default();
+            found.extend(told.lines().map(str::to_owned));
+        }
+        found
+    }
+
+    /// When the lines of these files were added, as far as git knows.
+    pub fn added_lines(&self, files: &HashSet<String>) -> AddedLines {
+        let Some(git) = self.git.as_deref().filter(|_| !files.is_empty()) else {
+            return AddedLines::default();
+        };
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        let numbers: HashMap<&str, usize> = self
+            .commits
+            .iter()
+            .enumerate()
+            .map(|(number, commit)| (commit.hash.as_str(), number))
+            .collect();
+        let mut all = HashMap::new();
+        for some in files.chunks(PATHS_OF_A_CALL) {
+            for (line, hash) in removed::added_lines(git, &self.root, some) {
+                if let Some(number) = numbers.get(hash.as_str()) {
+                    all.insert(line, *number);
+                }
+            }
+        }
+        AddedLines(all)
+    }
+
     /// The newest path that the project had, has no longer, and that is or ends with `path`.
     pub fn gone(&self, path: &str) -> Option<&GonePath> {
         let files = self.gone.get(name_of(path)).into_iter().flatten();
@@ -209,6 +294,21 @@ impl ProjectHistory {
             .chain(folders)
             .filter(|gone| ends_with_path(&gone.path, path))
             .min_by_key(|gone| gone.commit)
+    }
+}
+
+/// How many paths are given to one call of git.
+const PATHS_OF_A_CALL: usize = 256;
+
+/// The number of the commit that added each line of some files.
+#[derive(Debug, Default)]
+pub struct AddedLines(HashMap<(String, u64), usize>);
+
+impl AddedLines {
+    /// The number of the commit that added this line of a file last; smaller is newer.
+    pub fn commit(&self, file: &str, line: &str) -> Option<usize> {
+        let key = (file.to_owned(), removed::line_hash(line));
+        self.0.get(&key).copied()
     }
 }
 

@@ -26,8 +26,18 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         for document in store.memories() {
             let mut seen = HashSet::new();
             for link in links(&document.text) {
+                let is_file = || {
+                    let project = store.project.as_ref();
+                    link.form == LinkSyntax::Wiki
+                        && project.is_some_and(|project| {
+                            let own = store.store.root().path();
+                            let own = own.strip_prefix(&project.root).unwrap_or(own);
+                            project.has_file_named(&link.target, own)
+                        })
+                };
                 let is_broken = !document.is_code(link.start)
                     && leads_nowhere(store, document, &names, &link)
+                    && !is_file()
                     && seen.insert(link.target.to_string());
                 if is_broken {
                     let found = broken(store, document, &link);

@@ -45,6 +45,8 @@ pub(super) struct Pieces {
     frequency: HashMap<u64, u32>,
     /// The number of pieces of memories, or [`SMALLEST`] if that is more.
     size: f64,
+    /// How rare each word is.
+    rarity: Vec<f64>,
 }
 
 /// A pair of words in more pieces than this says nothing about two of them.
@@ -121,12 +123,16 @@ impl Pieces {
         }
         let memories = raw.iter().filter(|piece| !piece.is_instruction).count();
         let size = memories.max(SMALLEST) as f64;
+        let rarity = |count: &u32| (1.0 + size / f64::from((*count).max(1))).ln();
+        let rarity: Vec<f64> = in_pieces.iter().map(rarity).collect();
         let weigh = |mut words: Vec<u32>| {
             words.sort_unstable();
             let weight = |same: &[u32]| {
                 let word = same[0];
-                let rarity = (1.0 + size / f64::from(in_pieces[word as usize].max(1))).ln();
-                (word, (1.0 + (same.len() as f64).ln()) * rarity)
+                (
+                    word,
+                    (1.0 + (same.len() as f64).ln()) * rarity[word as usize],
+                )
             };
             let mut weights: Vec<(u32, f64)> = words.chunk_by(|a, b| a == b).map(weight).collect();
             let length: f64 = weights.iter().map(|(_, w)| w * w).sum::<f64>().sqrt();
@@ -147,7 +153,9 @@ impl Pieces {
             alike: Vec::new(),
             frequency: HashMap::new(),
             size,
+            rarity: Vec::new(),
         };
+        pieces.rarity = rarity;
         pieces.alike = pieces.likenesses();
         pieces
     }
@@ -187,6 +195,22 @@ impl Pieces {
             score.then_with(|| (x.a, x.b).cmp(&(y.a, y.b)))
         });
         found
+    }
+
+    /// How much of the words of the shorter of two pieces, or of the one that is no instruction, the
+    /// other one has, each weighted by its rarity.
+    pub(super) fn share(&self, a: &Piece, b: &Piece) -> f64 {
+        let size = |piece: &Piece| (piece.is_instruction, piece.all.len());
+        let (short, long) = if size(a) <= size(b) {
+            (&a.all, &b.all)
+        } else {
+            (&b.all, &a.all)
+        };
+        let rarity = |word: u32| self.rarity[word as usize];
+        let whole: f64 = short.iter().map(|(word, _)| rarity(*word)).sum();
+        let is_shared = |word: u32| long.binary_search_by_key(&word, |(word, _)| *word).is_ok();
+        let shared = short.iter().filter(|(word, _)| is_shared(*word));
+        shared.map(|(word, _)| rarity(*word)).sum::<f64>() / whole.max(f64::MIN_POSITIVE)
     }
 
     /// How alike two pieces are: 0 for nothing in common, above 1 for nearly the same.

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Collection, Evidence, Found, Report, Rule, Severity};
+use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
+use crate::core::disk::foreign::read_text;
 use crate::core::text::secret;
 
 pub(super) const RULE: Rule = Rule {
@@ -16,7 +17,10 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     for (number, store) in collection.stores.iter().enumerate() {
         for document in &store.documents {
             let all = secret::find(&document.text).into_iter();
-            let real = all.filter(|found| !is_default(&document.text, &found.span));
+            let real = all.filter(|found| {
+                let value = &document.text[found.span.clone()];
+                !is_default(&document.text, &found.span) && !is_example(store, value)
+            });
             for (count, found) in real.enumerate() {
                 let line = document.line_at(found.span.start);
                 let mut evidence = Evidence::line(store, document, line);
@@ -38,6 +42,22 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         }
     }
 }
+
+/// Whether a value is one to be changed, or stands in an example that the project tracks.
+fn is_example(store: &CuratedStore<'_>, value: &str) -> bool {
+    let bare: String = value.chars().filter(|c| c.is_alphanumeric()).collect();
+    let is_placeholder = bare.to_lowercase().starts_with("changeme");
+    is_placeholder
+        || store.project.as_ref().is_some_and(|project| {
+            project.examples().any(|path| {
+                let text = read_text(&project.root.join(path), LARGEST_EXAMPLE);
+                text.is_ok_and(|text| text.is_some_and(|text| text.contains(value)))
+            })
+        })
+}
+
+/// The largest example that is read.
+const LARGEST_EXAMPLE: u64 = 256 << 10;
 
 /// Whether a password in an address is the default of a server on this machine, which is no
 /// secret: the name of the user, or a word such as `guest`.

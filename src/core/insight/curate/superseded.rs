@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use aho_corasick::AhoCorasick;
 use jiff::civil::Date;
 
+use super::claim::{is_past, is_record};
 use super::count::{CountedFiles, by_file, disagreements};
 use super::document::Document;
 use super::duplicate::reference;
-use super::past::is_past;
 use super::supersession::{
     DateKind, DatedStatement, Renaming, Stated, dated, mentions, renaming_of_commit, renamings,
     stated, written,
@@ -130,7 +130,14 @@ fn by_date(
         let Some((subject, message, mut evidence)) = outdated(collection, store, &statement) else {
             continue;
         };
-        if is_past(document, &statement.range) && statement.kind != DateKind::Progress {
+        let is_past = || match statement.kind {
+            // What is in progress may be so in order to remove something.
+            DateKind::Progress => false,
+            // A date in passing dates one sentence; one that heads a passage dates all of it.
+            DateKind::AsOf => !document.heads_passage(statement.range.start),
+            DateKind::Until => is_past(document, &statement.range),
+        };
+        if is_past() || is_record(document, statement.range.start) {
             continue;
         }
         let line = document.line_at(statement.range.start);

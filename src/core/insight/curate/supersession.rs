@@ -218,9 +218,11 @@ pub(super) enum DateKind {
 const DATE: &str = r"(\d{4}-\d{2}-\d{2})";
 
 static UNTIL: LazyLock<Regex> = LazyLock::new(|| {
-    let before = "until|till|valid through|expires?(?: on)?|bis(?: zum)?|jusqu['’]au|hasta(?: el)?|até|fino al|до";
+    let holds = "valid|holds?|good|frozen|freeze|paused|disabled|blocked|gültig|gilt|valable|válid[oa]|valido|действу\\w+";
+    let until = "until|till|through|bis(?: zum)?|jusqu['’]au|hasta(?: el)?|até|fino al|до";
+    let ends = "expires?(?: on)?|deadline|läuft ab am|expire le|caduca el|vence el|истекает";
     Regex::new(&format!(
-        r"(?i)\b(?:{before})[\s:(]{{1,2}}{DATE}|{DATE}\s?(?:まで|까지)"
+        r"(?i)\b(?:(?:{holds})\b[^.\n]{{0,30}}\b(?:{until})|{ends})[\s:(]{{1,2}}{DATE}|{DATE}\s?(?:まで有効|까지 유효)"
     ))
     .expect("a valid pattern")
 });

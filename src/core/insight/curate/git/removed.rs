@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Commit, Cut, ProjectHistory, end, name_of, spawn};
+use super::{Cut, ProjectHistory, end, name_of, spawn};
 use crate::core::disk::foreign::{Line, next_line, read_text};
 
 /// How many of the newest commits are read for names.
@@ -86,10 +86,10 @@ impl ProjectHistory {
         lost
     }
 
-    /// The commit that removed a definition.
-    pub fn commit_of(&self, lost: &LostDefinition) -> Option<&Commit> {
+    /// The number of the commit that removed a definition.
+    pub fn commit_of(&self, lost: &LostDefinition) -> Option<usize> {
         let mut commits = self.commits.iter();
-        commits.find(|commit| lost.commit.starts_with(&commit.hash))
+        commits.position(|commit| lost.commit.starts_with(&commit.hash))
     }
 
     /// Sets what [`lost_definitions`] told; it is not looked for again.
@@ -299,15 +299,23 @@ fn is_source(path: &str) -> bool {
     !PROSE.contains(&end) && !name.ends_with("-lock.json") && name != "CHANGELOG"
 }
 
-/// The lost definitions in the output of `git log -p -U0`, each by its newest commit.
-fn parse(
-    mut output: impl BufRead,
-    wanted: &BTreeSet<ProjectName>,
-) -> HashMap<ProjectName, LostDefinition> {
-    let mut lost = HashMap::new();
+/// A line that a commit removed or added.
+struct ChangedLine<'l> {
+    /// How many commits of the log are newer.
+    age: usize,
+    commit: &'l str,
+    path: &'l str,
+    is_added: bool,
+    /// Whether the commit created the file.
+    is_new_file: bool,
+    text: &'l str,
+}
+
+/// The lines that the commits of a `git log -p -U0` changed, newest commit first.
+fn each_changed_line(mut output: impl BufRead, mut each: impl FnMut(ChangedLine<'_>)) {
     let mut line = Vec::new();
     let mut commit: Option<(usize, String)> = None;
-    let mut path = String::new();
+    let (mut old_path, mut new_path) = (String::new(), String::new());
     // How many lines of the change before the next header were removed and added.
     let (mut removed, mut added) = (0_usize, 0_usize);
     loop {
@@ -325,36 +333,106 @@ fn parse(
         }
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end_matches(['\n', '\r']);
-        if removed > 0 && text.starts_with('-') {
-            removed -= 1;
-            each_definition(&path, &text[1..], &mut |kind, word| {
-                let name = ProjectName {
-                    kind,
-                    text: word.to_owned(),
-                };
-                if let Some((age, commit)) = &commit
-                    && wanted.contains(&name)
-                {
-                    lost.entry(name).or_insert_with(|| LostDefinition {
-                        age: *age,
-                        commit: commit.clone(),
-                        path: path.clone(),
-                        line: text[1..].trim().to_owned(),
-                    });
-                }
-            });
-        } else if added > 0 && text.starts_with('+') {
-            added -= 1;
+        let is_added = removed == 0;
+        let left = if is_added { &mut added } else { &mut removed };
+        if *left > 0 && text.starts_with(if is_added { '+' } else { '-' }) {
+            *left -= 1;
+            if let Some((age, commit)) = &commit {
+                each(ChangedLine {
+                    age: *age,
+                    commit,
+                    path: if is_added { &new_path } else { &old_path },
+                    is_added,
+                    is_new_file: old_path.is_empty(),
+                    text: &text[1..],
+                });
+            }
         } else if let Some(hash) = text.strip_prefix('\u{1}') {
             let age = commit.map_or(0, |(age, _)| age + 1);
             commit = Some((age, hash.to_owned()));
         } else if let Some(from) = text.strip_prefix("--- ") {
-            path = from.strip_prefix("a/").unwrap_or_default().to_owned();
+            from.strip_prefix("a/")
+                .unwrap_or_default()
+                .clone_into(&mut old_path);
+        } else if let Some(to) = text.strip_prefix("+++ ") {
+            to.strip_prefix("b/")
+                .unwrap_or_default()
+                .clone_into(&mut new_path);
         } else if let Some(numbers) = text.strip_prefix("@@ -") {
             (removed, added) = lengths(numbers);
         }
     }
+}
+
+/// The lost definitions in the output of `git log -p -U0`, each by its newest commit.
+fn parse(
+    output: impl BufRead,
+    wanted: &BTreeSet<ProjectName>,
+) -> HashMap<ProjectName, LostDefinition> {
+    let mut lost = HashMap::new();
+    each_changed_line(output, |line| {
+        if line.is_added {
+            return;
+        }
+        each_definition(line.path, line.text, &mut |kind, word| {
+            let name = ProjectName {
+                kind,
+                text: word.to_owned(),
+            };
+            if wanted.contains(&name) {
+                lost.entry(name).or_insert_with(|| LostDefinition {
+                    age: line.age,
+                    commit: line.commit.to_owned(),
+                    path: line.path.to_owned(),
+                    line: line.text.trim().to_owned(),
+                });
+            }
+        });
+    });
     lost
+}
+
+/// When each line of some files was added, by the file and the hash of the line: the hash of the
+/// newest commit that did so. The commit that created a file is left out: memories are often added
+/// to a repository long after they were written.
+pub(super) fn added_lines(
+    git: &Path,
+    root: &Path,
+    paths: &[&str],
+) -> HashMap<(String, u64), String> {
+    let mut args = vec![
+        "log",
+        "-p",
+        "-U0",
+        "-M",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        "--format=%x01%h",
+        "--",
+    ];
+    args.extend(paths);
+    let mut found = HashMap::new();
+    if let Some(mut git) = spawn(git, root, &args)
+        && let Some(output) = git.stdout.take()
+    {
+        each_changed_line(BufReader::new(output.take(LARGEST)), |line| {
+            if line.is_added && !line.is_new_file {
+                let key = (line.path.to_owned(), line_hash(line.text));
+                found.entry(key).or_insert_with(|| line.commit.to_owned());
+            }
+        });
+        end(git);
+    }
+    found
+}
+
+/// Identifies the text of a line.
+pub(super) fn line_hash(text: &str) -> u64 {
+    use std::hash::BuildHasher as _;
+    rustc_hash::FxBuildHasher.hash_one(text.trim_end())
 }
 
 /// The numbers of removed and added lines in the header of a change: `12,3 +14 @@`.
@@ -374,21 +452,21 @@ fn lengths(header: &str) -> (usize, usize) {
 /// The name that a definition gives, after a word that defines.
 static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"\b(?:fn|func|fun|function|def|class|struct|enum|trait|type|interface|const|let|var|val|static|mod|module|macro_rules!|define|record|protocol|object|union|void|int|bool|string|Task(?:<[^>]*>)?)\s+(?:mut\s+|const\s+|async\s+)?\(?(?:[*&]\s*\w+\s*\)\s*)?([A-Za-z_]\w{4,})",
+        r"(?-u:\b)(?:fn|func|fun|function|def|class|struct|enum|trait|type|interface|const|let|var|val|static|mod|module|macro_rules!|define|record|protocol|object|union|void|int|bool|string|Task(?:<[^>]*>)?)[ \t]+(?:mut[ \t]+|const[ \t]+|async[ \t]+)?\(?(?:[*&][ \t]*(?-u:\w)+[ \t]*\)[ \t]*)?([A-Za-z_](?-u:\w){4,})",
     )
     .expect("a valid pattern")
 });
 
 /// A variable that is set, as in a shell script or a settings file.
 static SET: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"^\s*(?:export\s+|declare\s+(?:-\w+\s+)?|readonly\s+|local\s+|-?\s*["']?)?([A-Z][A-Z0-9]*_[A-Z0-9_]+)["']?\s*(?:=|:|\?=)"#)
+    Regex::new(r#"^[ \t]*(?:export[ \t]+|declare[ \t]+(?:-[a-z]+[ \t]+)?|readonly[ \t]+|local[ \t]+|-?[ \t]*["']?)?([A-Z][A-Z0-9]*_[A-Z0-9_]+)["']?[ \t]*(?:=|:|\?=)"#)
         .expect("a valid pattern")
 });
 
 /// An option as its parser is told of it.
 static FLAG: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r#"(?:add_argument|add_option|option|Option|arg|Arg|argument)\w*\(\s*(?:["']-\w["'],\s*)?["'](--[a-z][a-z0-9-]{2,})|(?:long|flag|flags|pflag|name)\w*\s*(?:=|\(|\.\w+\(\s*(?:&\w+,\s*)?)\s*["']([a-z][a-z0-9-]{2,})["']|^\s*(?:-\w\s*\|\s*)?(--[a-z][a-z0-9-]{2,})(?:\s*\|\s*-\w)?(?:=\*)?\)"#,
+        r#"(?-u)(?:add_argument|add_option|option|Option|arg|Arg|argument)\w*\(\s*(?:["']-\w["'],\s*)?["'](--[a-z][a-z0-9-]{2,})|(?:long|flag|flags|pflag|name)\w*\s*(?:=|\(|\.\w+\(\s*(?:&\w+,\s*)?)\s*["']([a-z][a-z0-9-]{2,})["']|^\s*(?:-\w\s*\|\s*)?(--[a-z][a-z0-9-]{2,})(?:\s*\|\s*-\w)?(?:=\*)?\)"#,
     )
     .expect("a valid pattern")
 });

@@ -291,11 +291,15 @@ fn superseded_by_a_commit_that_renames_a_heading_above_arrows_and_an_old_state()
         ("home.md", &memory("home", "Set APP_HOME first.")),
         (
             "workers.md",
-            &memory("workers", "As of 2026-01-05 there are two workers."),
+            &memory("workers", "**Workers as of 2026-01-05:** there are two."),
+        ),
+        (
+            "passing.md",
+            &memory("passing", "As of 2026-01-05 there are two workers."),
         ),
         (
             "young.md",
-            &memory("young", "As of 2026-11-01 there are two workers."),
+            &memory("young", "**Workers as of 2026-11-01:** there are two."),
         ),
     ])
     .of_project(
@@ -310,7 +314,7 @@ fn superseded_by_a_commit_that_renames_a_heading_above_arrows_and_an_old_state()
         [
             "home.md:7 names.md <- `APP_HOME` → `SHIP_HOME`|Set APP_HOME first.>",
             "kit.md:7 c2 2026-05-01 <c2 2026-05-01 rename build_kit to ship_kit|Call build_kit before a release.>",
-            "workers.md:7 as of 2026-01-05 <As of 2026-01-05 there are two workers.|c2 2026-05-01 rename build_kit to ship_kit>",
+            "workers.md:7 as of 2026-01-05 <**Workers as of 2026-01-05:** there are two.|c2 2026-05-01 rename build_kit to ship_kit>",
         ]
     );
 }

@@ -194,11 +194,6 @@ fn of_index(rule: &str) -> Option<Case> {
             "MEMORY.md",
             Some("# Memory\n\n## Project\n- [a](a.md) - about a\n"),
         ),
-        "index-line" => {
-            let hook = |length: usize| format!("- [a](a.md) — {}\n", "é".repeat(length));
-            let told = format!("MEMORY.md:1 a.md <{}>", hook(201).trim_end());
-            case(indexed(&hook(201)), &[&told], indexed(&hook(200)))
-        }
         _ => return None,
     })
 }
@@ -209,11 +204,6 @@ fn of_file(rule: &str) -> Option<Case> {
     let copy = "a.sync-conflict-20260102-101112-ABCDEF.md";
     Some(match rule {
         "unreadable" => case(with("---\nname: a\n"), &["a.md:1 a.md <--->"], one("text")),
-        "type" => case(
-            with(&header("description: d\ntype: handoff\n")),
-            &["a.md:4 handoff <type: handoff>"],
-            one("text"),
-        ),
         "description" => case(
             with(&header("type: user\n")),
             &["a.md:1 a.md <--->"],

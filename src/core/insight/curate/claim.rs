@@ -1,4 +1,5 @@
-//! Words with which a text itself says that something is past, in the common languages.
+//! Whether a passage claims something about today: not where its own words say that it is past, in
+//! a record of what was done on a day, or about another project.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -14,7 +15,8 @@ static PAST: LazyLock<Regex> = LazyLock::new(|| {
         // English
         "legacy|deprecated|obsolete|former|formerly|previously|renamed|rename|removed|deleted",
         "dropped|retired|replaced|superseded|historical|historically|no longer|used to|old|gone",
-        "eol|end[- ]of[- ]life|merged into|folded into|moved to|moved into|stale|dead|defunct",
+        "eol|end[- ]of[- ]life|merged|folded into|moved to|moved into|stale|dead|defunct|retracted",
+        "absorbed|predat(?:es|ed|ing)|ported (?:from|to|into)|migrated (?:from|to|into)",
         "pre-?(?:split|rewrite|rename|migration|fix)|does(?: not|n['’]t) exist",
         "v\\d+(?:\\.\\d+)*\\b[^;]{0,160}?\\b(?:kept|had|did|used|called|ran|printed|lived|sat)",
         // German
@@ -39,7 +41,7 @@ static PAST: LazyLock<Regex> = LazyLock::new(|| {
     let letters = [
         "삭제|제거|폐기|폐지|예전|개명|이름 변경|이름이 바뀌|흡수|통합|더 이상|대체|레거시",
         "削除|廃止|旧|以前|改名|移動した|もはや|レガシー|置き換え",
-        "删除|移除|废弃|曾经|重命名|不再|遗留|刪除|廢棄|舊|重新命名|弃用|棄用|取代",
+        "删|移除|废弃|曾经|重命名|不再|遗留|刪除|廢棄|舊|重新命名|弃用|棄用|取代|退役|并入|併入|合并|吸收|下线",
     ];
     let words = words.join("|");
     let letters = letters.join("|");
@@ -60,10 +62,101 @@ static BACK: LazyLock<Regex> = LazyLock::new(|| {
 /// How near `was` must be, in bytes.
 const NEAR: usize = 16;
 
+/// Words of a sentence about another project.
+static ELSEWHERE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b(?:its own|their own|(?:other|another|separate|sibling|different|upstream) (?:repo|repository|project|codebase)|upstream|submodule|git repo)\b",
+    )
+    .expect("a valid pattern")
+});
+
+/// A name of a file that records what was done, once it has a date too.
+static RECORD_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)(?:^|[^a-z])(?:session|sessions|handoff|standup|retro|retrospective|post-?mortem|incident|log|notes)(?:[^a-z]|$)",
+    )
+    .expect("a valid pattern")
+});
+
+/// A name of a file in which everything is a record.
+static RECORD_FILE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?:^|[^a-z])(?:changelog|change-?log|worklog|journal|diary)(?:[^a-z]|$)")
+        .expect("a valid pattern")
+});
+
+/// Words of a heading below which everything is a record.
+static CHANGE_LOG: LazyLock<Regex> = LazyLock::new(|| {
+    let words = "changelog|change log|worklog|work log|journal|diary|history|timeline|milestones|completed|done|resolved|archived?|verlauf|erledigt|historique|historial|histórico|история";
+    Regex::new(&format!(
+        r"(?i)(?:^|[^a-z])(?:{words})(?:[^a-z]|$)|历史|歷史|变更|履歴|変更|이력|완료|已完成"
+    ))
+    .expect("a valid pattern")
+});
+
+static DATE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\b\d{4}-\d{2}(?:-\d{2})?").expect("a valid pattern"));
+
+/// Words with which an entry says that its work is finished.
+static FINISHED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\b(?:DONE|MERGED|SHIPPED|COMPLETED?|RESOLVED|FIXED|CLOSED|LANDED)\b|✅|✔|☑|\[x\]")
+        .expect("a valid pattern")
+});
+
+/// Words with which a text says since when it describes what is so now.
+static STATE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:as of|current(?:ly)?)\b|现状|当前|현재|現在").expect("a valid pattern")
+});
+
+/// How much of an entry is its lead, in which a date or a word says what the entry is.
+const LEAD: usize = 200;
+
+/// Whether a passage claims that something is so today.
+pub(super) fn is_claim(document: &Document, range: &Range<usize>) -> bool {
+    !is_past(document, range)
+        && !is_record(document, range.start)
+        && !ELSEWHERE.is_match(document.sentence(range))
+}
+
+/// Whether the byte is in a record of what was done: a session's notes, a change log, an entry that
+/// begins with a date or says that it is finished.
+pub(super) fn is_record(document: &Document, at: usize) -> bool {
+    let memory = &document.memory;
+    let names = [memory.path.as_str(), memory.title.as_str()];
+    let is_dated = names.iter().any(|name| DATE.is_match(name));
+    if is_dated && names.iter().any(|name| RECORD_NAME.is_match(name))
+        || RECORD_FILE.is_match(&memory.path)
+    {
+        return true;
+    }
+    let mut headings = document.headings(at).into_iter();
+    let is_of_record = |heading: &str| {
+        CHANGE_LOG.is_match(heading) || DATE.is_match(heading) && !STATE.is_match(heading)
+    };
+    headings.any(is_of_record) || document.leads(at).into_iter().any(is_record_lead)
+}
+
+/// Whether an entry with this first line is a record.
+fn is_record_lead(line: &str) -> bool {
+    let mut end = LEAD.min(line.len());
+    while !line.is_char_boundary(end) {
+        end -= 1;
+    }
+    let lead = &line[..end];
+    let bare = lead.trim_start_matches(|c: char| c.is_whitespace() || "-*+>|#_[(`".contains(c));
+    let starts_with_date = DATE.find(bare).is_some_and(|date| date.start() == 0);
+    // The words between the first two `**`, if the entry begins with them.
+    let bold = lead.split("**").nth(1).filter(|_| {
+        let before = lead.split("**").next().unwrap_or_default();
+        before.chars().all(|c| !c.is_alphabetic())
+    });
+    let is_dated = bold.is_some_and(|bold| DATE.is_match(bold) && !STATE.is_match(bold));
+    starts_with_date || is_dated || FINISHED.is_match(lead)
+}
+
 /// Whether the sentence around the range says that what it names is past.
 pub(super) fn is_past(document: &Document, range: &Range<usize>) -> bool {
     let sentence = document.sentence(range);
-    if is_struck(document, range) || says_past(sentence) {
+    if is_struck(document, range) || is_left_of_arrow(document, range) || says_past(sentence) {
         return true;
     }
     // "The legacy kit does it. The script (`x.sh`) …" goes on about the same thing.
@@ -81,6 +174,14 @@ pub(super) fn is_past(document: &Document, range: &Range<usize>) -> bool {
             .trim_end_matches(['`', ' ', '"'])
             .ends_with("(was")
     }
+}
+
+/// Whether an arrow follows the range: it became what is right of it, or is made into it.
+fn is_left_of_arrow(document: &Document, range: &Range<usize>) -> bool {
+    let after = document.text[range.end..].trim_start_matches(['`', '/', '"', '\'', '*', ')', ' ']);
+    ["→", "->", "=>", "⇒", "➜"]
+        .iter()
+        .any(|arrow| after.starts_with(arrow))
 }
 
 /// Whether a sentence has a word for the past that is not a part of a path.
