@@ -80,7 +80,7 @@ static RECORD_NAME: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A name of a file in which everything is a record.
 static RECORD_FILE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:^|[^a-z])(?:changelog|change-?log|worklog|journal|diary)(?:[^a-z]|$)")
+    Regex::new(r"(?i)(?:^|[^a-z])(?:change-?log|work-?log|journal|diary|(?:last|latest|current|this)[_-]?session|hand-?off)(?:[^a-z]|$)")
         .expect("a valid pattern")
 });
 

@@ -7,7 +7,7 @@ use super::claim::is_record;
 use super::dead_path::tokens;
 use super::document::Document;
 use super::duplicate::reference;
-use super::supersession::{Counts, counts, written};
+use super::supersession::{Counts, counts, declared_counts, written};
 use super::{Collection, Evidence, Found, Report};
 use crate::core::disk::foreign::read_text;
 use crate::core::memory::FileKind;
@@ -41,7 +41,8 @@ impl CountedFiles {
                 };
                 Some((word, count))
             };
-            counts(&text).into_iter().filter_map(single).collect()
+            let declared = declared_counts(&text).into_iter();
+            declared.filter_map(single).collect()
         })
     }
 }

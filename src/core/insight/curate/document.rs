@@ -116,7 +116,8 @@ impl Document {
         found
     }
 
-    /// Whether a byte is in a heading, or in bold words at the start of a paragraph or an item.
+    /// Whether a byte is in the header, in a heading, or in bold words at the start of a paragraph or
+    /// an item.
     pub(super) fn heads_passage(&self, at: usize) -> bool {
         let line = self.line_at(at);
         let text = self.line_text(line);
@@ -126,7 +127,9 @@ impl Document {
             .starts_with("**");
         let end = bare.find("**").unwrap_or(0);
         let start = self.starts[line - 1] + (text.len() - bare.len());
-        text.starts_with('#') || is_bold && at < start + end
+        let is_first = starts_item(text) || self.line_text(line - 1).trim().is_empty();
+        let heads = text.starts_with('#') || is_bold && is_first && at < start + end;
+        heads || at < self.memory.body.start
     }
 
     /// The offset of a part of the text.

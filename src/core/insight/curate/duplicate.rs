@@ -9,7 +9,7 @@ use regex::Regex;
 
 use super::claim::is_record;
 use super::document::Document;
-use super::passage::{Piece, shared_passages};
+use super::passage::{Piece, Pieces, shared_passages};
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
 use crate::core::memory::{FileKind, stem};
 use crate::core::text::header::slug;
@@ -25,16 +25,27 @@ pub(super) const RULE: Rule = Rule {
 /// The score from which two texts say the same.
 const ALIKE: f64 = 0.525;
 
-/// How much of a memory another text must have so that it can go. Two agents that write down the same
-/// use fewer of the same words than one; instructions are read anyway, and must have most of it.
+/// How much of a memory another text must have so that it can go. Instructions are read anyway, and
+/// must have most of it; two memories of one size may say the same in other words, and two agents use
+/// fewer of the same words than one.
 fn needed_share(a: &Piece, b: &Piece) -> f64 {
     if a.is_instruction || b.is_instruction {
-        0.6
-    } else if a.store == b.store {
-        0.4
-    } else {
+        MOST
+    } else if a.store != b.store {
         0.25
+    } else if size_ratio(a, b) < 0.8 {
+        0.5
+    } else {
+        0.36
     }
+}
+
+/// The share of a text that is most of it.
+const MOST: f64 = 0.6;
+
+fn size_ratio(a: &Piece, b: &Piece) -> f64 {
+    let sizes = [a, b].map(|piece| piece.range.len() as f64);
+    sizes[0].min(sizes[1]) / sizes[0].max(sizes[1])
 }
 
 /// A memory that links to one of another size is a part of it or sums it up.
@@ -56,7 +67,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         let (a, b) = (&pieces.all[likeness.a], &pieces.all[likeness.b]);
         if a.is_instruction && b.is_instruction
             || same.contains(&(a.store, a.document)) && same.contains(&(b.store, b.document))
-            || are_told_apart(collection, a, b)
+            || are_told_apart(collection, pieces, [a, b])
             || [a, b].iter().any(|piece| is_of_record(collection, piece))
             || pieces.share(a, b) < needed_share(a, b)
             // In a group that says the same, each memory is reported once.
@@ -166,16 +177,14 @@ static DISTINCT: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Whether two memories know of each other: both link to the other, one says that they differ, or one
-/// links to another of a different size.
-fn are_told_apart(collection: &Collection<'_>, a: &Piece, b: &Piece) -> bool {
+/// links to another of a different size that does not have most of it.
+fn are_told_apart(collection: &Collection<'_>, pieces: &Pieces, [a, b]: [&Piece; 2]) -> bool {
     let document = |piece: &Piece| &collection.stores[piece.store].documents[piece.document];
     let (first, second) = (document(a), document(b));
     let sentences = [links_to(first, second), links_to(second, first)];
     let is_linked = sentences.iter().filter(|all| !all.is_empty()).count();
-    let sizes = [a, b].map(|piece| piece.range.len() as f64);
-    let ratio = sizes[0].min(sizes[1]) / sizes[0].max(sizes[1]);
     is_linked == 2
-        || is_linked == 1 && ratio < SAME_SIZE
+        || is_linked == 1 && size_ratio(a, b) < SAME_SIZE && pieces.share(a, b) < MOST
         || sentences
             .iter()
             .flatten()

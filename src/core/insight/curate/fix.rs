@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Finding;
 use crate::core::change::{Change, ChangeVerb, PlannedFiles};
 use crate::core::disk::revision::Revision;
-use crate::core::memory::layout::index::INDEX;
+use crate::core::memory::layout::index::{INDEX, with_line_for};
 use crate::core::memory::layout::{FileView as _, IndexUpdate, Layout};
 use crate::core::memory::store::Store;
 use crate::core::text::header::replaced;
@@ -35,6 +35,8 @@ enum FixKind {
     },
     /// Removes a memory.
     Delete { path: String },
+    /// Adds a line for a memory to the index.
+    List { path: String },
     /// Brings a generated index up to date.
     Index,
 }
@@ -84,6 +86,15 @@ impl Fix {
         Self {
             words,
             kind: FixKind::Delete { path },
+        }
+    }
+
+    /// Adds a line for a memory to the index.
+    pub(super) fn list(path: &str, words: String) -> Self {
+        let path = path.to_owned();
+        Self {
+            words,
+            kind: FixKind::List { path },
         }
     }
 
@@ -138,7 +149,8 @@ fn plan_store_fixes(
 ) -> Result<(Change, usize)> {
     let mut planned = PlannedFiles::new(store, moment);
     let mut edits: Vec<PlannedText<'_>> = Vec::new();
-    let (mut deleted, mut index, mut count) = (Vec::new(), false, 0);
+    let (mut deleted, mut listed) = (Vec::new(), Vec::new());
+    let (mut index, mut count) = (false, 0);
     for fix in findings.iter().filter_map(|finding| finding.fix.as_ref()) {
         match &fix.kind {
             FixKind::Replace {
@@ -164,6 +176,7 @@ fn plan_store_fixes(
                 known.extend(more.iter().cloned());
             }
             FixKind::Delete { path } => deleted.push(path.as_str()),
+            FixKind::List { path } => listed.push(path.as_str()),
             FixKind::Index => index = true,
         }
         count += 1;
@@ -193,6 +206,17 @@ fn plan_store_fixes(
     for path in &deleted {
         let file = writable(store, path)?;
         planned.set(&file, None)?;
+    }
+    listed.retain(|path| !deleted.contains(path));
+    if !listed.is_empty() {
+        let mut text = planned.text(INDEX)?.unwrap_or_default();
+        for path in listed {
+            let memory = store
+                .text(path)?
+                .map(|text| store.rules().read(path, &text));
+            text = memory.map_or(text.clone(), |memory| with_line_for(&text, &memory));
+        }
+        planned.set(INDEX, Some(text.into_bytes()))?;
     }
     if index {
         let rules = store.rules();

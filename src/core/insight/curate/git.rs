@@ -225,6 +225,16 @@ impl ProjectHistory {
         })
     }
 
+    /// The only tracked file with this name, in capitals or not.
+    pub fn only_file_named(&self, name: &str) -> Option<&str> {
+        let mut all = self.live.iter();
+        let mut named = all
+            .by_ref()
+            .filter(|path| name_of(path).eq_ignore_ascii_case(name));
+        let one = named.next()?;
+        named.next().is_none().then_some(one)
+    }
+
     /// In how many folders the project had a file of this name that is gone.
     pub fn gone_folders_of(&self, name: &str) -> usize {
         self.gone.get(name).map_or(0, Vec::len)

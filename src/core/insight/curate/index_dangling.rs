@@ -1,13 +1,14 @@
-//! Links of an index to memories that do not exist.
+//! Links of an index to memories that do not exist. Many of them are one finding: the memories were
+//! moved, or only a part of them is here.
 
 use std::collections::HashSet;
 
 use super::fix::Fix;
-use super::link::{Names, leads_nowhere};
-use super::{Collection, Evidence, Found, Report, Rule, Severity};
+use super::link::{Names, candidate, leads_nowhere};
+use super::{Collection, CuratedStore, Document, Evidence, Found, Report, Rule, Severity};
 use crate::core::memory::layout::index::{INDEX, is_generated};
-use crate::core::memory::layout::listing::{bullets, without_bullets};
-use crate::core::text::link::{LinkSyntax, links};
+use crate::core::memory::layout::listing::{Bullet, bullets, without_bullets};
+use crate::core::text::link::{Link, LinkSyntax, links};
 
 pub(super) const RULE: Rule = Rule {
     id: "index-dangling",
@@ -15,6 +16,12 @@ pub(super) const RULE: Rule = Rule {
     about: "a link of the index to a memory that does not exist",
     check,
 };
+
+/// More dead links than this are told together.
+const FEW: usize = 3;
+
+/// How many names a message lists.
+const SHOWN: usize = 3;
 
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     for (number, store) in collection.stores.iter().enumerate() {
@@ -26,34 +33,98 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             continue;
         }
         let names = Names::of(collection, number);
-        let listed = bullets(&document.text);
         let mut seen = HashSet::new();
-        for link in links(&document.text) {
-            if document.is_code(link.start)
-                || !leads_nowhere(store, document, &names, &link)
-                || !seen.insert(link.target.to_string())
-            {
-                continue;
-            }
-            let line = document.line_at(link.start);
-            let bullet = listed
-                .iter()
-                .find(|bullet| bullet.line.contains(&link.start) && bullet.target == link.target);
-            // A memory that a wiki link names may be yet to be written.
-            let bullet = bullet.filter(|bullet| bullet.form == LinkSyntax::Inline);
-            let fix = bullet.map(|bullet| {
-                let after = without_bullets(&document.text, std::slice::from_ref(bullet));
-                let words = format!("removes the line of {}", link.target);
-                Fix::rewrite(INDEX, (&document.text, &after), words)
-            });
-            let found = Found {
-                line: Some(line),
-                subject: link.target.to_string(),
-                message: format!("the index links to {}, which does not exist", link.target),
-                evidence: vec![Evidence::line(store, document, line)],
-                fix,
-            };
-            report.add(number, INDEX, found);
+        let all = links(&document.text).into_iter().filter(|link| {
+            !document.is_code(link.start)
+                && leads_nowhere(store, document, &names, link)
+                && seen.insert(link.target.to_string())
+        });
+        let with_candidate = |link| (candidate(store, document, &link), link);
+        let (moved, dead): (Vec<_>, Vec<_>) = all
+            .map(with_candidate)
+            .partition(|(meant, _)| meant.is_some());
+        for (meant, link) in &moved {
+            let meant = meant.as_deref().unwrap_or_default();
+            let fix = Fix::replace(
+                INDEX,
+                vec![link.pointed_at(meant)],
+                format!("links to {meant}"),
+            );
+            let words = format!(
+                "the index links to {}, which does not exist; {meant} may be meant",
+                link.target
+            );
+            report.add(
+                number,
+                INDEX,
+                found(store, document, &[link], words, Some(fix)),
+            );
         }
+        let dead: Vec<&Link<'_>> = dead.iter().map(|(_, link)| link).collect();
+        let listed = bullets(&document.text);
+        if dead.len() <= FEW {
+            for link in dead {
+                let words = format!("the index links to {}, which does not exist", link.target);
+                let fix = removal(document, &listed, &[link]);
+                report.add(number, INDEX, found(store, document, &[link], words, fix));
+            }
+            continue;
+        }
+        let names: Vec<&str> = dead.iter().take(SHOWN).map(|link| &*link.target).collect();
+        let words = format!(
+            "{} links of the index lead to memories that do not exist: {} and {} more",
+            dead.len(),
+            names.join(", "),
+            dead.len() - names.len(),
+        );
+        // Where most are missing, they are rather kept elsewhere than gone.
+        let fix = removal(document, &listed, &dead).filter(|_| dead.len() * 2 < listed.len());
+        report.add(number, INDEX, found(store, document, &dead, words, fix));
     }
+}
+
+fn found(
+    store: &CuratedStore<'_>,
+    document: &Document,
+    dead: &[&Link<'_>],
+    message: String,
+    fix: Option<Fix>,
+) -> Found {
+    let lines: Vec<usize> = dead
+        .iter()
+        .map(|link| document.line_at(link.start))
+        .collect();
+    let evidence = lines
+        .iter()
+        .map(|line| Evidence::line(store, document, *line));
+    Found {
+        line: lines.first().copied(),
+        subject: if let [one] = dead {
+            one.target.to_string()
+        } else {
+            INDEX.to_owned()
+        },
+        message,
+        evidence: evidence.collect(),
+        fix,
+    }
+}
+
+/// Removes the lines of the list with these links.
+fn removal(document: &Document, listed: &[Bullet], dead: &[&Link<'_>]) -> Option<Fix> {
+    let is_dead = |bullet: &&Bullet| {
+        // A memory that a wiki link names may be yet to be written.
+        bullet.form == LinkSyntax::Inline
+            && dead
+                .iter()
+                .any(|link| bullet.line.contains(&link.start) && bullet.target == *link.target)
+    };
+    let gone: Vec<Bullet> = listed.iter().filter(is_dead).cloned().collect();
+    let words = match gone.as_slice() {
+        [] => return None,
+        [one] => format!("removes the line of {}", one.target),
+        several => format!("removes {} lines", several.len()),
+    };
+    let after = without_bullets(&document.text, &gone);
+    Some(Fix::rewrite(INDEX, (&document.text, &after), words))
 }

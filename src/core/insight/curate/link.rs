@@ -81,22 +81,43 @@ fn broken(store: &CuratedStore<'_>, document: &Document, link: &Link<'_>) -> Fou
     }
 }
 
-/// The only memory whose name differs from the target in case, `-` and `_` alone.
-fn candidate(store: &CuratedStore<'_>, document: &Document, link: &Link<'_>) -> Option<String> {
+/// What a link that leads nowhere means: the only memory whose name differs from the target in case,
+/// `-` and `_` alone, the name that git gave the file, or the only file of the project with that name.
+pub(super) fn candidate(
+    store: &CuratedStore<'_>,
+    document: &Document,
+    link: &Link<'_>,
+) -> Option<String> {
+    let rules = store.store.rules();
+    let file = rules.file_of(&document.memory.path);
     let wanted = slug(stem(&link.target));
     let mut near = store
         .memories()
         .filter(|other| slug(stem(&other.memory.path)) == wanted);
-    let (one, more) = (near.next()?, near.next());
-    if more.is_some() {
-        return None;
+    if let Some(one) = near.next() {
+        return near.next().is_none().then(|| match link.form {
+            LinkSyntax::Wiki => stem(&one.memory.path).to_owned(),
+            LinkSyntax::Inline => relative_target(&file, &rules.file_of(&one.memory.path)),
+        });
     }
-    let rules = store.store.rules();
-    let file = rules.file_of(&document.memory.path);
-    Some(match link.form {
-        LinkSyntax::Wiki => stem(&one.memory.path).to_owned(),
-        LinkSyntax::Inline => relative_target(&file, &rules.file_of(&one.memory.path)),
-    })
+    let project = store.project.as_ref()?;
+    let root = store.store.root().path();
+    let own = root.strip_prefix(&project.root).ok()?.to_str()?;
+    let in_project = |file: &str| format!("{own}/{file}").trim_start_matches('/').to_owned();
+    if link.form == LinkSyntax::Wiki {
+        let gone = project.gone(&in_project(&format!("{}.md", link.target)))?;
+        let now = gone.now.as_deref()?.strip_prefix(&in_project(""))?;
+        return Some(stem(now).to_owned());
+    }
+    let meant = in_project(&resolve_target(&file, &link.target)?);
+    let moved = project.gone(&meant).and_then(|gone| gone.now.as_deref());
+    let now = moved.or_else(|| project.only_file_named(name_of(&meant)))?;
+    Some(relative_target(&in_project(&file), now))
+}
+
+/// The name of a file without its folders.
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The names by which `[[name]]` can refer to a memory of the store or of one beside it.

@@ -340,11 +340,13 @@ pub(super) fn shared_passages(
             let mut at = range.start.max(document.memory.body.start.min(range.end));
             while at < range.end && found.len() < MOST_SENTENCES {
                 let text = sentence(&document.text[..range.end], &(at..at));
-                let start = document.offset_of(text);
-                let end = (start + text.len()).max(at + 1);
+                let end = (document.offset_of(text) + text.len()).max(at + 1);
+                // The first sentence may begin in the header.
+                let start = document.offset_of(text).max(at).min(end);
+                let text = document.text.get(start..end).unwrap_or_default();
                 let words: HashSet<u32> = terms(text, known).into_iter().collect();
                 if words.len() >= 5 {
-                    found.push((start..start + text.len(), words));
+                    found.push((start..end, words));
                 }
                 at = end;
                 while at < range.end && !document.text.is_char_boundary(at) {

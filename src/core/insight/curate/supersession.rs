@@ -229,11 +229,26 @@ static UNTIL: LazyLock<Regex> = LazyLock::new(|| {
 
 static AS_OF: LazyLock<Regex> = LazyLock::new(|| {
     let before = "as of|state of|Stand(?: vom)?|à la date du|a fecha de|по состоянию на";
+    let months = MONTHS.join("|");
     Regex::new(&format!(
-        r"(?i)\b(?:{before})[\s:(]{{1,2}}{DATE}|{DATE}\s?(?:현재|時点|截至)"
+        r"(?i)\b(?:{before})[\s:(]{{1,2}}{DATE}|{DATE}\s?(?:기준|현재|時点|截至)|\bas of (?P<month>{months})[a-z]* (?P<year>20\d\d)"
     ))
     .expect("a valid pattern")
 });
+
+/// The first letters of the months' names.
+const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
+
+/// The last day of the month that is named in words.
+fn named_month(parts: &regex::Captures<'_>) -> Option<Date> {
+    let name = parts.name("month")?.as_str().to_lowercase();
+    let month = MONTHS.iter().position(|month| **month == name)? + 1;
+    let year = parts.name("year")?.as_str().parse().ok()?;
+    let first = Date::new(year, i8::try_from(month).ok()?, 1).ok()?;
+    Some(first.last_of_month())
+}
 
 static PROGRESS: LazyLock<Regex> = LazyLock::new(|| {
     let words = "in progress|work in progress|wip|underway|under way|being (?:renamed|migrated|rewritten|replaced|ported|moved|removed|split)|in arbeit|en cours|en curso|em andamento|in corso";
@@ -250,13 +265,11 @@ static ANY_DATE: LazyLock<Regex> =
 pub(super) fn dated(document: &Document) -> Vec<DatedStatement> {
     let text = &document.text;
     let mut found = Vec::new();
-    if !ANY_DATE.is_match(text) {
-        return found;
-    }
     for (pattern, kind) in [(&*UNTIL, DateKind::Until), (&*AS_OF, DateKind::AsOf)] {
         for parts in pattern.captures_iter(text) {
             let date = parts.get(1).or(parts.get(2));
             let date = date.and_then(|date| date.as_str().parse().ok());
+            let date = date.or_else(|| named_month(&parts));
             if let (Some(whole), Some(date)) = (parts.get(0), date) {
                 let range = whole.range();
                 found.push(DatedStatement { range, date, kind });
@@ -301,8 +314,17 @@ static COUNT: LazyLock<Regex> = LazyLock::new(|| {
 
 /// What a text counts, by the stem of the word: `60 assertions`, `declaredAssertions = 60`.
 pub(super) fn counts(text: &str) -> Counts {
+    counts_in(text, |_| true)
+}
+
+/// What a text declares the count of: `declaredAssertions = 60`, `assertion count: 60`.
+pub(super) fn declared_counts(text: &str) -> Counts {
+    counts_in(text, |parts| parts.name("m").is_some())
+}
+
+fn counts_in(text: &str, is_wanted: impl Fn(&regex::Captures<'_>) -> bool) -> Counts {
     let mut found = Counts::new();
-    for parts in COUNT.captures_iter(text) {
+    for parts in COUNT.captures_iter(text).filter(is_wanted) {
         let number = parts.name("n").or(parts.name("m"));
         let word = parts.name("noun").or(parts.name("name"));
         let (Some(number), Some(word)) = (number, word) else {

@@ -275,24 +275,84 @@ fn index_dangling_is_a_link_to_nothing_and_its_fix_removes_that_line_alone() {
 }
 
 #[test]
-fn index_orphan_follows_links_of_memories_and_its_fix_adds_one_line() {
+fn many_dead_links_of_an_index_are_one_finding_and_stay_if_most_memories_are_elsewhere() {
+    let line = |n: usize| format!("- [m{n}](m{n}.md) — m\n");
+    let index: String = (0..12).map(line).collect();
+    let texts: Vec<(String, String)> = (0..12)
+        .map(|n| (format!("m{n}.md"), memory(&format!("m{n}"), "text")))
+        .collect();
+    let with = |first: usize| {
+        let mut files: Vec<(&str, &str)> = vec![("MEMORY.md", &index)];
+        files.extend(
+            texts[first..]
+                .iter()
+                .map(|(path, text)| (path.as_str(), text.as_str())),
+        );
+        Fixture::new(&files)
+    };
+    let few = with(4);
+    let found = few.findings("index-dangling");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        found[0].message,
+        "4 links of the index lead to memories that do not exist: m0.md, m1.md, m2.md and 1 more"
+    );
+    assert_eq!(found[0].evidence.len(), 4);
+    let rest: String = (4..12).map(line).collect();
+    assert_eq!(few.fixed("index-dangling"), only("MEMORY.md", &rest));
+    let found = with(9).findings("index-dangling");
+    assert!(found.len() == 1 && found[0].fix.is_none(), "{found:?}");
+}
+
+#[test]
+fn a_link_of_an_index_is_mended_where_the_file_was_renamed_or_is_in_the_project() {
+    let index = "- [a](my_notes.md) — a\n- [d](design.md) — d\n";
+    let fixture = Fixture::new(&[
+        ("MEMORY.md", index),
+        ("my-notes.md", &memory("my-notes", "text")),
+    ])
+    .of_project("../one/MEMORY.md\0docs/DESIGN.md\0", "");
+    let found = fixture.findings("index-dangling");
+    let messages: Vec<&str> = found
+        .iter()
+        .map(|finding| finding.message.as_str())
+        .collect();
+    assert_eq!(
+        messages,
+        [
+            "the index links to my_notes.md, which does not exist; my-notes.md may be meant",
+            "the index links to design.md, which does not exist",
+        ]
+    );
+    let mended = "- [a](my-notes.md) — a\n";
+    assert_eq!(fixture.fixed("index-dangling"), only("MEMORY.md", mended));
+}
+
+#[test]
+fn index_orphan_follows_links_of_memories_and_its_fixes_add_their_lines_together() {
     let fixture = Fixture::new(&[
         ("MEMORY.md", "# Mine\n\n- [a](a.md) — a\n\nEnd.\n"),
         ("a.md", &memory("a", "see [[b]]")),
         ("b.md", &memory("b", "see [c](c.md)")),
         ("c.md", &memory("c", "text")),
         ("lost.md", &memory("lost", "text")),
+        ("more.md", &memory("more", "text")),
         ("README.md", "no memory"),
     ]);
     assert_eq!(
         fixture.told("index-orphan"),
-        ["lost.md: lost.md <3 of 5 memories are reached from MEMORY.md>"]
+        [
+            "lost.md: lost.md <3 of 6 memories are reached from MEMORY.md>",
+            "more.md: more.md <3 of 6 memories are reached from MEMORY.md>",
+        ]
     );
+    // All of them in one change.
     assert_eq!(
         fixture.fixed("index-orphan"),
         only(
             "MEMORY.md",
-            "# Mine\n\n- [a](a.md) — a\n- [lost](lost.md) — about lost\n\nEnd.\n"
+            "# Mine\n\n- [a](a.md) — a\n- [lost](lost.md) — about lost\n- [more](more.md) — about more\n\n\
+             End.\n"
         )
     );
 }

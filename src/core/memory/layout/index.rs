@@ -22,7 +22,7 @@ use crate::core::{Error, Result};
 
 use limit::cut;
 pub use limit::{newly_unseen, unseen};
-pub use page::{generate_index, is_generated, is_list, with_line_for};
+pub use page::{NamedMemories, generate_index, is_generated, is_list, with_line_for};
 use page::{index_hook, regenerated, repair_index, update_index_line};
 pub(super) use typed::has_typed_file;
 
@@ -364,7 +364,6 @@ pub fn unlisted(store: &Store) -> Result<Vec<Memory>> {
     }
     let memories = store.list()?;
     let missing = page::unlinked(&text, &memories).into_iter();
-    let missing = missing.filter(|memory| !text.contains(&memory.path));
     Ok(missing.cloned().collect())
 }
 
@@ -372,7 +371,7 @@ pub fn unlisted(store: &Store) -> Result<Vec<Memory>> {
 /// learn of them.
 pub fn missing(text: &str, memories: &[Memory]) -> Vec<String> {
     let unlinked = page::unlinked(text, memories).into_iter();
-    let missing = unlinked.filter(|memory| has_header(memory) && !text.contains(&memory.path));
+    let missing = unlinked.filter(|memory| has_header(memory));
     missing.map(|memory| memory.path.clone()).collect()
 }
 

@@ -9,10 +9,11 @@ use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::{Cut, ProjectHistory, end, name_of, spawn};
-use crate::core::disk::foreign::{Line, next_line, read_text};
+use crate::core::disk::foreign::{Line, next_line, read_capped, read_text};
 
 /// How many of the newest commits are read for names.
 pub const NEWEST: usize = 1000;
@@ -151,48 +152,8 @@ impl ProjectHistory {
         if names.is_empty() {
             return;
         }
-        let words: Vec<String> = names
-            .iter()
-            .flat_map(|(_, name)| name.spellings())
-            .collect();
-        let mut args = vec![
-            "grep",
-            "-I",
-            "-F",
-            "-w",
-            "-o",
-            "-h",
-            "--no-color",
-            "--threads=2",
-        ];
-        for word in &words {
-            args.extend(["-e", word.as_str()]);
-        }
-        args.push("--");
-        args.push(".");
-        let without: Vec<String> = PROSE
-            .iter()
-            .map(|end| format!(":(exclude)*.{end}"))
-            .collect();
-        args.extend(without.iter().map(String::as_str));
-        let there = self.git.as_deref().and_then(|git| {
-            let mut git = spawn(git, &self.root, &args)?;
-            let output = git.stdout.take()?;
-            let mut reader = BufReader::new(output.take(LARGEST));
-            let mut there: BTreeSet<String> = BTreeSet::new();
-            let mut line = Vec::new();
-            while let Ok(Line::Whole | Line::TooLong) =
-                next_line(&mut reader, &mut line, LONGEST_LINE)
-            {
-                let word = String::from_utf8_lossy(&line);
-                if !there.contains(word.trim_end()) {
-                    there.insert(word.trim_end().to_owned());
-                }
-            }
-            let is_whole = reader.into_inner().limit() > 0;
-            end(git);
-            is_whole.then_some(there)
-        });
+        let spellings = names.iter().flat_map(|(_, name)| name.spellings());
+        let there = self.words_in_sources(&spellings.collect());
         for (_, name) in names {
             let is_there = there
                 .as_ref()
@@ -203,6 +164,47 @@ impl ProjectHistory {
         }
     }
 }
+
+impl ProjectHistory {
+    /// Which of these words stand in the tracked files that are no prose; `None` if there is too much
+    /// to read.
+    fn words_in_sources(&self, words: &BTreeSet<String>) -> Option<BTreeSet<String>> {
+        let words: Vec<&String> = words.iter().collect();
+        let finder = AhoCorasick::new(&words).ok()?;
+        let mut missing = vec![true; words.len()];
+        let mut left = LARGEST;
+        let is_part = |byte: Option<&u8>| {
+            byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        };
+        for path in self.live.iter().filter(|path| is_source(path)) {
+            // A file that is larger, a link, or one that is gone is no source.
+            let Ok(bytes) = read_capped(&self.root.join(path), LARGEST_SOURCE) else {
+                continue;
+            };
+            left = left.checked_sub(bytes.len() as u64 + PER_FILE)?;
+            for found in finder.find_overlapping_iter(&bytes) {
+                let before = found.start().checked_sub(1).and_then(|at| bytes.get(at));
+                if !is_part(before) && !is_part(bytes.get(found.end())) {
+                    missing[found.pattern().as_usize()] = false;
+                }
+            }
+            if !missing.contains(&true) {
+                break;
+            }
+        }
+        let there = words
+            .iter()
+            .zip(&missing)
+            .filter(|(_, is_missing)| !**is_missing);
+        Some(there.map(|(word, _)| (*word).clone()).collect())
+    }
+}
+
+/// The largest file that is searched for names.
+const LARGEST_SOURCE: u64 = 4 << 20;
+
+/// What opening a file costs, in bytes that could be read instead.
+const PER_FILE: u64 = 2 << 10;
 
 /// The newest lost definition of each name in the newest commits of a project, whether it is
 /// defined elsewhere or not.

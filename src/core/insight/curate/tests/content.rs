@@ -138,7 +138,7 @@ fn superseded_by_a_statement_a_rename_a_date_or_a_file() {
     fs::create_dir_all(fixture.dir.path().join("project/src")).expect("a folder");
     fs::write(
         fixture.dir.path().join("project/src/new.rs"),
-        "// one\nconst ASSERTIONS: u8 = 0; // 75 assertions\n",
+        "// one\nconst ASSERTIONS = 75; // 10 assertions\n",
     )
     .expect("a file");
     let mut told = fixture.told("superseded");
@@ -146,7 +146,7 @@ fn superseded_by_a_statement_a_rename_a_date_or_a_file() {
     assert_eq!(
         told,
         [
-            "count.md:7 src/new.rs <`src/new.rs` has 60 assertions.|c2 2026-05-01 const ASSERTIONS: u8 = 0; // 75 assertions>",
+            "count.md:7 src/new.rs <`src/new.rs` has 60 assertions.|c2 2026-05-01 const ASSERTIONS = 75; // 10 assertions>",
             "env.md:7 rename.md <2026-06-01: renamed APP_ENV→SHIP_ENV everywhere.|Set APP_ENV=dev in tests. APP_ENV_FILES is another.>",
             "old.md: new.md <[[old]] about ports.>",
             "until.md:7 until 2026-03-01 <The freeze holds until 2026-03-01.>",

@@ -329,7 +329,7 @@ pub fn is_list(text: &str) -> bool {
     !listing::bullets(text).is_empty()
 }
 
-/// The memories beside an index to which it does not link.
+/// The memories beside an index that it neither links to nor names.
 pub(super) fn unlinked<'a>(text: &str, memories: &'a [Memory]) -> Vec<&'a Memory> {
     let mut files: HashSet<String> = HashSet::new();
     let mut names: HashSet<String> = HashSet::new();
@@ -341,12 +341,79 @@ pub(super) fn unlinked<'a>(text: &str, memories: &'a [Memory]) -> Vec<&'a Memory
             }
         }
     }
+    let named = NamedMemories::of(text);
     listed_memories(memories)
         .filter(|memory| {
             let by_name = names.contains(&memory.title) || names.contains(stem(&memory.path));
-            !files.contains(&memory.path) && !by_name
+            !files.contains(&memory.path) && !by_name && !named.has(&memory.path)
         })
         .collect()
+}
+
+/// What an index names without a link: files, and in code memories, patterns of their names (`old-*`)
+/// and ranges of patterns (`p6-*`…`p16-*`).
+#[derive(Debug)]
+pub struct NamedMemories<'a> {
+    text: &'a str,
+    in_code: Vec<&'a str>,
+    /// The first and the last of some patterns with an ellipsis between them.
+    ranges: Vec<[&'a str; 2]>,
+}
+
+impl<'a> NamedMemories<'a> {
+    /// What the text of an index names.
+    pub fn of(text: &'a str) -> Self {
+        let parts: Vec<&str> = text.split('`').collect();
+        let in_code = parts.iter().skip(1).step_by(2).copied();
+        let is_range = |three: &[&str]| matches!(three[1].trim(), "…" | "..." | ".." | "–" | "to");
+        let ranges = parts.windows(3).skip(1).step_by(2);
+        Self {
+            text,
+            in_code: in_code.collect(),
+            ranges: ranges
+                .filter(|three| is_range(three))
+                .map(|three| [three[0], three[2]])
+                .collect(),
+        }
+    }
+
+    /// Whether it names the memory with this path.
+    pub fn has(&self, path: &str) -> bool {
+        let name = stem(path);
+        let is_one = |pattern: &&str| match pattern.split_once('*') {
+            Some((start, end)) if !start.is_empty() => {
+                name.starts_with(start) && name.ends_with(end.trim_end_matches(".md"))
+            }
+            _ => *pattern == name,
+        };
+        let is_between = |[first, last]: &[&str; 2]| {
+            let [first, last] = [first, last].map(|pattern| pattern.trim_end_matches(['*', '-']));
+            let key = natural(name);
+            natural(first) <= key && (key <= natural(last) || name.starts_with(last))
+        };
+        self.text.contains(path)
+            || self.in_code.iter().any(is_one)
+            || self.ranges.iter().any(is_between)
+    }
+}
+
+/// A key by which `p6-x` is before `p16-x`: the letters and the numbers of a name in turn.
+fn natural(name: &str) -> Vec<(u64, &str)> {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let mut rest = name;
+    let mut key = Vec::new();
+    while !rest.is_empty() {
+        let letters = rest.find(is_digit).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(letters);
+        let digits = after.find(|c| !is_digit(c)).unwrap_or(after.len());
+        let (number, after) = after.split_at(digits);
+        key.push((0, word));
+        if !number.is_empty() {
+            key.push((number.parse().unwrap_or(u64::MAX), ""));
+        }
+        rest = after;
+    }
+    key
 }
 
 #[cfg(test)]
