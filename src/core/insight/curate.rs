@@ -373,15 +373,20 @@ impl Report<'_> {
     /// Adds a finding about a memory of the store with this number. The same subject is reported
     /// once for a memory.
     fn add(&mut self, store: usize, path: &str, found: Found) {
-        self.push(Some(store), path, found);
+        self.add_as(self.rule.severity, store, path, found);
+    }
+
+    /// Adds a finding that matters more or less than the others of its rule.
+    fn add_as(&mut self, severity: Severity, store: usize, path: &str, found: Found) {
+        self.push(severity, Some(store), path, found);
     }
 
     /// Adds a finding about the logs of an agent.
     fn add_logs(&mut self, agent: &str, found: Found) {
-        self.push(None, agent, found);
+        self.push(self.rule.severity, None, agent, found);
     }
 
-    fn push(&mut self, store: Option<usize>, path: &str, found: Found) {
+    fn push(&mut self, severity: Severity, store: Option<usize>, path: &str, found: Found) {
         let root = store.map(|store| self.stores[store].store.root().path());
         let key = format!(
             "{}\0{}\0{path}\0{}",
@@ -396,7 +401,7 @@ impl Report<'_> {
         self.findings.push(Finding {
             id,
             rule: self.rule.id,
-            severity: self.rule.severity,
+            severity,
             store,
             path: path.to_owned(),
             line: found.line,

@@ -196,7 +196,7 @@ fn boundaries(text: &str) -> impl Iterator<Item = usize> + '_ {
 }
 
 /// Whether a line starts a list item, a heading, a row of a table or a fence.
-fn starts_item(line: &str) -> bool {
+pub(super) fn starts_item(line: &str) -> bool {
     let line = line.trim_start();
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
     line.starts_with(['#', '|'])
