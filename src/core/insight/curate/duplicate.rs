@@ -25,31 +25,22 @@ pub(super) const RULE: Rule = Rule {
 /// The score from which two texts say the same.
 const ALIKE: f64 = 0.525;
 
-/// How much of a memory another text must have so that it can go. Instructions are read anyway, and
-/// must have most of it; two memories of one size may say the same in other words, and two agents use
-/// fewer of the same words than one.
+/// How much of a memory another text must have so that it can go: most of it; less if their names and
+/// descriptions say that they are about the same, or if two agents wrote them in their own words.
 fn needed_share(a: &Piece, b: &Piece) -> f64 {
     if a.is_instruction || b.is_instruction {
         MOST
     } else if a.store != b.store {
         0.25
-    } else if size_ratio(a, b) < 0.8 {
-        0.5
+    } else if a.head_likeness(b) >= 0.4 {
+        0.4
     } else {
-        0.36
+        MOST
     }
 }
 
 /// The share of a text that is most of it.
 const MOST: f64 = 0.6;
-
-fn size_ratio(a: &Piece, b: &Piece) -> f64 {
-    let sizes = [a, b].map(|piece| piece.range.len() as f64);
-    sizes[0].min(sizes[1]) / sizes[0].max(sizes[1])
-}
-
-/// A memory that links to one of another size is a part of it or sums it up.
-const SAME_SIZE: f64 = 0.7;
 
 fn is_of_record(collection: &Collection<'_>, piece: &Piece) -> bool {
     let document = &collection.stores[piece.store].documents[piece.document];
@@ -176,19 +167,14 @@ static DISTINCT: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid pattern")
 });
 
-/// Whether two memories know of each other: both link to the other, one says that they differ, or one
-/// links to another of a different size that does not have most of it.
+/// Whether two memories know of each other: one says that they differ, or links to the other, which does
+/// not have most of it.
 fn are_told_apart(collection: &Collection<'_>, pieces: &Pieces, [a, b]: [&Piece; 2]) -> bool {
     let document = |piece: &Piece| &collection.stores[piece.store].documents[piece.document];
     let (first, second) = (document(a), document(b));
-    let sentences = [links_to(first, second), links_to(second, first)];
-    let is_linked = sentences.iter().filter(|all| !all.is_empty()).count();
-    is_linked == 2
-        || is_linked == 1 && size_ratio(a, b) < SAME_SIZE && pieces.share(a, b) < MOST
-        || sentences
-            .iter()
-            .flatten()
-            .any(|sentence| DISTINCT.is_match(sentence))
+    let sentences = [links_to(first, second), links_to(second, first)].concat();
+    !sentences.is_empty() && pieces.share(a, b) < MOST
+        || sentences.iter().any(|sentence| DISTINCT.is_match(sentence))
 }
 
 /// The sentences of a memory that link to another one, or name its file.

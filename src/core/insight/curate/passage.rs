@@ -27,6 +27,13 @@ pub(super) struct Piece {
     pairs: Vec<u64>,
 }
 
+impl Piece {
+    /// How much the names and descriptions of two pieces have in common, from 0 to 1.
+    pub(super) fn head_likeness(&self, other: &Self) -> f64 {
+        cosine(&self.head, &other.head)
+    }
+}
+
 /// Two pieces and how much they have in common.
 #[derive(Debug)]
 pub(super) struct Likeness {
@@ -229,7 +236,7 @@ impl Pieces {
             .sqrt()
             .max(1.0);
         let scale = REFERENCE.ln() / (1.0 + self.size).ln();
-        cosine(&a.all, &b.all) + 0.4 * cosine(&a.head, &b.head) + 0.5 * scale * rare / lengths
+        cosine(&a.all, &b.all) + 0.4 * a.head_likeness(b) + 0.5 * scale * rare / lengths
     }
 }
 
