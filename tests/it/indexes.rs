@@ -1458,3 +1458,34 @@ fn the_line_of_a_memory_that_names_a_renamed_one_follows() {
     let after = page.replace("(a.md)", "(z.md)").replace("[[a]]", "[[z]]");
     assert_eq!(bench.read("MEMORY.md"), after);
 }
+
+#[test]
+fn a_restored_memory_gets_its_own_line_of_the_index_back_where_it_was() {
+    let home = Home::new();
+    let index = "# Mine\n\n## First\n- [A](a.md) — a, in my words\n- [B](b.md) — b, in my words\n  \
+        and more of it\n- [C](c.md) — c\n\n## Second\n- [D](d.md) — d, in my words\n";
+    home.file("project/.memory/MEMORY.md", index);
+    for name in ["a", "b", "c", "d"] {
+        let text =
+            format!("---\nname: {name}\ndescription: about {name}\ntype: user\n---\n\n{name}\n");
+        home.file(&format!("project/.memory/{name}.md"), text);
+    }
+    home.ok(&["delete", "a.md", "b.md", "d.md"]);
+    let history: serde_json::Value =
+        serde_json::from_str(&home.ok(&["history", "--json"])).expect("JSON");
+    let id = history["changes"][0]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    // Somebody adds a line meanwhile.
+    let left = home.read("project/.memory/MEMORY.md");
+    home.file(
+        "project/.memory/MEMORY.md",
+        left.replace("- [C](c.md) — c\n", "- [C](c.md) — c\n- another line\n"),
+    );
+    home.ok(&["restore", &id, "b.md"]);
+    home.ok(&["restore", &id, "d.md"]);
+    let expected = "# Mine\n\n## First\n- [B](b.md) — b, in my words\n  and more of it\n- [C](c.md) — c\n\
+        - another line\n\n## Second\n- [D](d.md) — d, in my words\n";
+    assert_eq!(home.read("project/.memory/MEMORY.md"), expected);
+}

@@ -7,6 +7,9 @@ use crate::core::change::history::{FileChange, History, Record};
 use crate::core::disk::error::Conflict;
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::Root;
+use crate::core::memory::layout::index::{INDEX, is_generated};
+use crate::core::memory::layout::listing::{Bullet, is_about, with_lines_of};
+use crate::core::memory::layout::{FileView as _, TouchedFile};
 use crate::core::memory::store::Store;
 use crate::core::text::diff;
 use crate::core::text::time::Moment;
@@ -244,6 +247,13 @@ pub fn restore(
                 planned.keep_attributes(&file_change.path, attributes);
             }
         }
+        let index = record.files.iter().find(|file_change| {
+            file_change.derived && file_change.root == root && file_change.path == INDEX
+        });
+        if let Some(revision) = index.and_then(|index| index.before) {
+            let former = history.version(&revision)?;
+            put_lines_back(&mut planned, &String::from_utf8_lossy(&former))?;
+        }
         planned.update_index()?;
         edits.extend(planned.into_edits());
     }
@@ -257,4 +267,27 @@ pub fn restore(
         edits,
         of: Some(record.id.clone()),
     })
+}
+
+/// Gives a hand-written index the lines again that it had in a former version for the memories that
+/// come back.
+pub(in crate::core) fn put_lines_back(planned: &mut PlannedFiles<'_>, former: &str) -> Result<()> {
+    let Some(text) = planned.text(INDEX)?.filter(|text| !is_generated(text)) else {
+        return Ok(());
+    };
+    let mut back = Vec::new();
+    for touched in planned.touched() {
+        if let TouchedFile::Added(file) = touched {
+            back.push((planned.memory_after(&file)?.title, file));
+        }
+    }
+    let is_back = |bullet: &Bullet| {
+        let mut back = back.iter();
+        back.any(|(title, file)| is_about(bullet, file, title))
+    };
+    let with = with_lines_of(&text, former, is_back);
+    if with != text {
+        planned.set_derived(INDEX, with)?;
+    }
+    Ok(())
 }

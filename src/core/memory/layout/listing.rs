@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::core::memory::stem;
+use crate::core::text::diff;
 use crate::core::text::header::{Line, lines, newline, prose, replaced, slug, splice};
 use crate::core::text::link::{Link, LinkSyntax, address, links};
 
@@ -189,6 +190,49 @@ pub fn means(form: LinkSyntax, target: &str, file: &str, name: &str) -> bool {
             target == name || target == stem(file) || target == file || slug(target) == stem(file)
         }
     }
+}
+
+/// The text with some lines of a former version again, as they were and where they were. A line that
+/// it has already stays where it is.
+pub fn with_lines_of(text: &str, former: &str, is_wanted: impl Fn(&Bullet) -> bool) -> String {
+    let listed = bullets(text);
+    let is_missing = |bullet: &Bullet| !listed.iter().any(|known| known.target == bullet.target);
+    let mut wanted: Vec<Range<usize>> = Vec::new();
+    for bullet in bullets(former) {
+        if is_wanted(&bullet) && is_missing(&bullet) {
+            let rest = former[bullet.line.end..].split_inclusive('\n');
+            let more =
+                rest.take_while(|line| line.starts_with([' ', '\t']) && !starts_bullet(line));
+            let more: usize = more.map(str::len).sum();
+            wanted.push(bullet.line.start..bullet.line.end + more);
+        }
+    }
+    let (old, new) = (diff::lines(text.as_bytes()), diff::lines(former.as_bytes()));
+    let mut starts = vec![0];
+    for line in &new {
+        starts.push(starts[starts.len() - 1] + line.len());
+    }
+    let mut made: Vec<u8> = Vec::with_capacity(former.len());
+    let mut at = 0;
+    for replacement in diff::replacements(&old, &new) {
+        made.extend(old[at..replacement.old.end].concat());
+        at = replacement.old.end;
+        for line in replacement.new {
+            if wanted.iter().any(|range| range.contains(&starts[line])) {
+                if made.last().is_some_and(|byte| *byte != b'\n') {
+                    made.extend(newline(text).as_bytes());
+                }
+                made.extend(new[line]);
+            }
+        }
+    }
+    made.extend(old[at..].concat());
+    String::from_utf8_lossy(&made).into_owned()
+}
+
+/// Whether a line begins an item of a list.
+fn starts_bullet(line: &str) -> bool {
+    line.trim_start().starts_with(['-', '*', '+'])
 }
 
 /// `text` without the given bullets, which are sorted, and their continuation lines.
