@@ -104,7 +104,7 @@ static FINISHED: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Words with which a text says since when it describes what is so now.
 static STATE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(?:as of|current(?:ly)?)\b|现状|当前|현재|現在").expect("a valid pattern")
+    Regex::new(r"(?i)\b(?:as of|current(?:ly)?|(?:final|present|overall|project|system) (?:state|status))\b|现状|当前|현재|現在").expect("a valid pattern")
 });
 
 /// How much of an entry is its lead, in which a date or a word says what the entry is.

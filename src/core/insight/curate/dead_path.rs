@@ -16,7 +16,7 @@ use super::claim::is_claim;
 use super::dead_name;
 use super::document::Document;
 use super::fix::Fix;
-use super::git::{AddedLines, GonePath, ProjectHistory};
+use super::git::{GonePath, ProjectHistory};
 use super::probe::Probes;
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
 
@@ -66,6 +66,13 @@ pub(super) struct Mention<'a> {
     pub(super) definition: Option<String>,
 }
 
+impl Mention<'_> {
+    /// The name as the memory writes it first.
+    fn written(&self) -> String {
+        self.document.text[self.ranges[0].clone()].to_owned()
+    }
+}
+
 /// What the memories about a project name that it has no longer: the store, the memory and the
 /// finding.
 fn dead_names<'a>(
@@ -85,10 +92,15 @@ fn dead_names<'a>(
         Some(below.join(file).to_string_lossy().into_owned())
     };
     let files: HashSet<String> = mentions.iter().filter_map(file_of).collect();
-    let added = project.added_lines(&files);
+    let names: Vec<String> = mentions.iter().map(Mention::written).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let written = project.written_names(&files, &names);
+    let mut number = 0..;
     mentions.retain(|mention| {
-        let file = file_of(mention).unwrap_or_default();
-        !is_known(&added, &file, mention)
+        let key = number.next().zip(file_of(mention));
+        let commit = key.and_then(|(number, file)| written.get(&(file, number)));
+        // Whoever wrote a name when it was gone already knew; where a file has moved, it is told anyway.
+        mention.now.is_some() || commit.is_none_or(|commit| *commit > mention.commit)
     });
     let mut groups: BTreeMap<(usize, &str, usize), Vec<Mention<'_>>> = BTreeMap::new();
     for mention in mentions {
@@ -102,15 +114,6 @@ fn dead_names<'a>(
         (number, path, found_by_git(store, project, &group))
     });
     found.collect()
-}
-
-/// Whether a line with the name was written in the commit that removed it, or later.
-fn is_known(added: &AddedLines, file: &str, mention: &Mention<'_>) -> bool {
-    mention.ranges.iter().any(|range| {
-        let line = mention.document.line_at(range.start);
-        let commit = added.commit(file, mention.document.line_text(line));
-        commit.is_some_and(|commit| commit <= mention.commit)
-    })
 }
 
 /// The paths in the memories about a project that it has no longer.

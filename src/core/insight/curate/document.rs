@@ -128,7 +128,8 @@ impl Document {
         let end = bare.find("**").unwrap_or(0);
         let start = self.starts[line - 1] + (text.len() - bare.len());
         let is_first = starts_item(text) || self.line_text(line - 1).trim().is_empty();
-        let heads = text.starts_with('#') || is_bold && is_first && at < start + end;
+        let is_label = bare[..end].split_whitespace().count() <= MOST_OF_A_LABEL;
+        let heads = text.starts_with('#') || is_bold && is_first && is_label && at < start + end;
         heads || at < self.memory.body.start
     }
 
@@ -142,6 +143,9 @@ impl Document {
         sentence(&self.text, range)
     }
 }
+
+/// Bold words that are more than this are a sentence, not a label.
+const MOST_OF_A_LABEL: usize = 6;
 
 /// How far a sentence is followed in each direction.
 const LONGEST_HALF: usize = 600;

@@ -272,10 +272,15 @@ impl ProjectHistory {
         found
     }
 
-    /// When the lines of these files were added, as far as git knows.
-    pub fn added_lines(&self, files: &HashSet<String>) -> AddedLines {
+    /// When these names were written into these files, as far as git knows: the numbers of commits, by
+    /// the file and the number of the name.
+    pub fn written_names(
+        &self,
+        files: &HashSet<String>,
+        names: &[&str],
+    ) -> HashMap<(String, usize), usize> {
         let Some(git) = self.git.as_deref().filter(|_| !files.is_empty()) else {
-            return AddedLines::default();
+            return HashMap::new();
         };
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
         let numbers: HashMap<&str, usize> = self
@@ -286,13 +291,13 @@ impl ProjectHistory {
             .collect();
         let mut all = HashMap::new();
         for some in files.chunks(PATHS_OF_A_CALL) {
-            for (line, hash) in removed::added_lines(git, &self.root, some) {
+            for (key, hash) in removed::written_names(git, &self.root, some, names) {
                 if let Some(number) = numbers.get(hash.as_str()) {
-                    all.insert(line, *number);
+                    all.insert(key, *number);
                 }
             }
         }
-        AddedLines(all)
+        all
     }
 
     /// The newest path that the project had, has no longer, and that is or ends with `path`.
@@ -309,18 +314,6 @@ impl ProjectHistory {
 
 /// How many paths are given to one call of git.
 const PATHS_OF_A_CALL: usize = 256;
-
-/// The number of the commit that added each line of some files.
-#[derive(Debug, Default)]
-pub struct AddedLines(HashMap<(String, u64), usize>);
-
-impl AddedLines {
-    /// The number of the commit that added this line of a file last; smaller is newer.
-    pub fn commit(&self, file: &str, line: &str) -> Option<usize> {
-        let key = (file.to_owned(), removed::line_hash(line));
-        self.0.get(&key).copied()
-    }
-}
 
 /// The folders of a project in which its memories are kept.
 const IN_PROJECT: [&str; 6] = [".memory", "memory", "data", ".claude", ".codex", ".ai"];

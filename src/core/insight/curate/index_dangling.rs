@@ -61,11 +61,10 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             );
         }
         let dead: Vec<&Link<'_>> = dead.iter().map(|(_, link)| link).collect();
-        let listed = bullets(&document.text);
         if dead.len() <= FEW {
             for link in dead {
                 let words = format!("the index links to {}, which does not exist", link.target);
-                let fix = removal(document, &listed, &[link]);
+                let fix = removal(store, document, &[link]);
                 report.add(number, INDEX, found(store, document, &[link], words, fix));
             }
             continue;
@@ -78,7 +77,8 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             dead.len() - names.len(),
         );
         // Where most are missing, they are rather kept elsewhere than gone.
-        let fix = removal(document, &listed, &dead).filter(|_| dead.len() * 2 < listed.len());
+        let fix = removal(store, document, &dead);
+        let fix = fix.filter(|_| dead.len() * 2 < bullets(&document.text).len());
         report.add(number, INDEX, found(store, document, &dead, words, fix));
     }
 }
@@ -110,16 +110,30 @@ fn found(
     }
 }
 
-/// Removes the lines of the list with these links.
-fn removal(document: &Document, listed: &[Bullet], dead: &[&Link<'_>]) -> Option<Fix> {
-    let is_dead = |bullet: &&Bullet| {
+/// Removes the lines of the list with these links. Where git has the memories, only of those that it
+/// had: a line for a memory that was never added may be all that is left of it.
+fn removal(store: &CuratedStore<'_>, document: &Document, dead: &[&Link<'_>]) -> Option<Fix> {
+    let was_there = |target: &str| {
+        let Some(project) = &store.project else {
+            return true;
+        };
+        let root = store.store.root().path();
+        let Ok(own) = root.strip_prefix(&project.root) else {
+            return true;
+        };
+        let in_project = |file: &str| own.join(file).to_string_lossy().into_owned();
+        !project.tracks(&in_project(INDEX)) || project.gone(&in_project(target)).is_some()
+    };
+    let is_dead = |bullet: &Bullet| {
         // A memory that a wiki link names may be yet to be written.
         bullet.form == LinkSyntax::Inline
+            && was_there(&bullet.target)
             && dead
                 .iter()
                 .any(|link| bullet.line.contains(&link.start) && bullet.target == *link.target)
     };
-    let gone: Vec<Bullet> = listed.iter().filter(is_dead).cloned().collect();
+    let mut gone = bullets(&document.text);
+    gone.retain(is_dead);
     let words = match gone.as_slice() {
         [] => return None,
         [one] => format!("removes the line of {}", one.target),

@@ -174,12 +174,18 @@ pub(super) fn leads_nowhere(
                 let located = store.store.locate(target);
                 located.is_ok_and(|file| root.has(&file))
             };
+            // The agent works at the root of the project.
+            let is_in_project = || {
+                let project = store.project.as_ref();
+                project.is_some_and(|project| project.tracks(target))
+            };
             // `../` of a memory outside the project is not followed.
             meant.ends_with(".md")
                 && document.memory.kind != FileKind::Guide
                 && !target.contains(['*', '<', '{', '…'])
                 && !root.has(&meant)
                 && !is_reference()
+                && !is_in_project()
         }
     }
 }

@@ -4,7 +4,7 @@
 //! definition; of these, those that no tracked file has any more are gone. The work is bounded by
 //! the number of commits and by the size of their changes, never by the number of names.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 use std::sync::LazyLock;
@@ -394,14 +394,15 @@ fn parse(
     lost
 }
 
-/// When each line of some files was added, by the file and the hash of the line: the hash of the
-/// newest commit that did so. The commit that created a file is left out: memories are often added
-/// to a repository long after they were written.
-pub(super) fn added_lines(
+/// When each of these names was written into each of some files: the hash of the newest commit that
+/// added it where the commit removed no line with it. The commit that created a file is left out:
+/// memories are often added to a repository long after they were written.
+pub(super) fn written_names(
     git: &Path,
     root: &Path,
-    paths: &[&str],
-) -> HashMap<(String, u64), String> {
+    files: &[&str],
+    names: &[&str],
+) -> HashMap<(String, usize), String> {
     let mut args = vec![
         "log",
         "-p",
@@ -415,26 +416,34 @@ pub(super) fn added_lines(
         "--format=%x01%h",
         "--",
     ];
-    args.extend(paths);
+    args.extend(files);
     let mut found = HashMap::new();
-    if let Some(mut git) = spawn(git, root, &args)
-        && let Some(output) = git.stdout.take()
-    {
-        each_changed_line(BufReader::new(output.take(LARGEST)), |line| {
-            if line.is_added && !line.is_new_file {
-                let key = (line.path.to_owned(), line_hash(line.text));
+    let (Ok(finder), Some(mut git)) = (AhoCorasick::new(names), spawn(git, root, &args)) else {
+        return found;
+    };
+    let Some(output) = git.stdout.take() else {
+        return found;
+    };
+    // The names in the lines of one file that one commit removed; they come before those it added.
+    let mut removed: HashSet<usize> = HashSet::new();
+    let mut of = (0, String::new());
+    each_changed_line(BufReader::new(output.take(LARGEST)), |line| {
+        if (of.0, of.1.as_str()) != (line.age, line.path) {
+            of = (line.age, line.path.to_owned());
+            removed.clear();
+        }
+        for name in finder.find_overlapping_iter(line.text) {
+            let name = name.pattern().as_usize();
+            if !line.is_added {
+                removed.insert(name);
+            } else if !line.is_new_file && !removed.contains(&name) {
+                let key = (line.path.to_owned(), name);
                 found.entry(key).or_insert_with(|| line.commit.to_owned());
             }
-        });
-        end(git);
-    }
+        }
+    });
+    end(git);
     found
-}
-
-/// Identifies the text of a line.
-pub(super) fn line_hash(text: &str) -> u64 {
-    use std::hash::BuildHasher as _;
-    rustc_hash::FxBuildHasher.hash_one(text.trim_end())
 }
 
 /// The numbers of removed and added lines in the header of a change: `12,3 +14 @@`.
