@@ -88,6 +88,11 @@ impl ChangeReport {
         if let Some(created) = &self.created {
             print_error(created);
         }
+        if self.unseen.is_empty()
+            && let Some(warning) = self.change.index_warning()
+        {
+            print_error(&format!("warning: {warning}"));
+        }
         warn_of_unseen(&self.unseen);
         match &self.record {
             _ if self.how.dry_run => {}

@@ -26,6 +26,7 @@ use crate::core::change::history::{FileChange, History, Record};
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::Attributes;
 use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::index;
 use crate::core::text::diff;
 
 pub use crate::core::change::history::{Author, ChangeVerb, Direction};
@@ -54,6 +55,17 @@ pub struct Change {
 }
 
 impl Change {
+    /// What it moves beyond what an agent reads of an index, in a sentence.
+    pub fn index_warning(&self) -> Option<String> {
+        let text = |bytes: &Option<Vec<u8>>| {
+            String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned()
+        };
+        self.edits
+            .iter()
+            .filter(|edit| edit.layout == Layout::Index && edit.path == index::INDEX)
+            .find_map(|edit| index::growth_warning(&text(&edit.before), &text(&edit.after)))
+    }
+
     /// Whether no file would change.
     pub fn is_empty(&self) -> bool {
         self.edits.is_empty()

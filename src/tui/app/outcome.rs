@@ -118,9 +118,11 @@ impl App {
                 "The index has no list: write a first line such as - [name](file.md) into it",
             ),
             Ok(change) if change.is_empty() => say("Nothing would be different"),
-            Ok(change) => vec![Step::Push(Box::new(ReviewDialog::new(
-                request, change, notes,
-            )))],
+            Ok(change) => {
+                notes.extend(change.index_warning());
+                let dialog = ReviewDialog::new(request, change, notes);
+                vec![Step::Push(Box::new(dialog))]
+            }
             Err(Error::Conflict(conflict)) => match *request {
                 Request::Save(text) => on_conflict(text, *conflict),
                 _ => vec![error_toast(&Error::Conflict(conflict))],

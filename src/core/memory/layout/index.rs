@@ -21,7 +21,7 @@ use crate::core::text::one_line;
 use crate::core::{Error, Result};
 
 use limit::cut;
-pub use limit::{newly_unseen, unseen};
+pub use limit::{growth_warning, newly_unseen, unseen};
 pub use page::{NamedMemories, generate_index, is_generated, is_list, with_line_for};
 use page::{index_hook, regenerated, repair_index, update_index_line};
 pub(super) use typed::has_typed_file;

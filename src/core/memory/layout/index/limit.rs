@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::super::listing;
-use super::{BUDGET_BYTES, BUDGET_LINES};
+use super::{BUDGET_BYTES, BUDGET_LINES, INDEX};
 
 /// The first lines of an index, and the number of lines left out.
 pub(super) fn cut(text: &str, most_lines: usize, most_bytes: usize) -> String {
@@ -35,6 +35,19 @@ fn kept(text: &str, most_lines: usize, most_bytes: usize) -> usize {
 /// The files whose lines in an index are beyond what an agent reads.
 pub fn unseen(text: &str) -> Vec<String> {
     linked(text, seen(text)..text.len())
+}
+
+/// What a change of an index moves beyond what an agent reads, in a sentence.
+pub fn growth_warning(before: &str, after: &str) -> Option<String> {
+    let unread = |text: &str| text.lines().count() - kept(text, BUDGET_LINES, BUDGET_BYTES);
+    let (old, new) = (unread(before), unread(after));
+    let lines = if new == 1 { "line is" } else { "lines are" };
+    (new > old).then(|| {
+        format!(
+            "agents read {BUDGET_LINES} lines and {} KB of {INDEX}: its last {new} {lines} beyond that",
+            BUDGET_BYTES / 1000
+        )
+    })
 }
 
 /// How many bytes of an index an agent reads.
@@ -116,6 +129,9 @@ mod tests {
         assert_eq!(unseen(&many), ["m201.md", "m202.md"]);
         let fewer: String = (1..=201).map(line).collect();
         assert_eq!(newly_unseen(&fewer, &many), ["m202.md"]);
+        let warning = growth_warning(&fewer, &many).expect("a warning");
+        assert!(warning.ends_with("are beyond that"), "{warning}");
+        assert_eq!(growth_warning(&many, &fewer), None);
         let wide = format!(
             "- [a](a.md) - {}\n- [b](b.md) - b\n",
             "x".repeat(BUDGET_BYTES - 20)
