@@ -38,6 +38,7 @@ pub use orphan::memories_linking_to;
 pub use plan::{ChangeContext, ChangeRequest, plan};
 pub use planned::PlannedFiles;
 pub use recover::{interrupted, recover_interrupted};
+pub(in crate::core) use replay::put_lines_back;
 pub use replay::{RestoredFile, replay, restore};
 pub use transfer::{BrokenLinks, Transfer, plan_move, plan_moves};
 

@@ -6,7 +6,9 @@ use super::proposal::{Verdict, is_proposal, plan_proposals};
 use super::queue::{Item, ItemChange, ReviewHunk, WaitingFile, waiting_files};
 use super::state::{Note, State};
 use crate::core::change::history::{FileChange, History, Record};
-use crate::core::change::{Author, Change, ChangeVerb, PlannedFiles, plan_and_commit};
+use crate::core::change::{
+    Author, Change, ChangeVerb, PlannedFiles, plan_and_commit, put_lines_back,
+};
 use crate::core::memory::layout::index::INDEX;
 use crate::core::memory::layout::{FileView as _, Layout};
 use crate::core::memory::store::Store;
@@ -237,9 +239,13 @@ pub fn plan_revert(
     let mut planned = PlannedFiles::new(store, moment);
     let mut names = Vec::new();
     let mut deletes = true;
+    let mut former_index = None;
     if let Some((state, _)) = State::load(history, store.id())? {
         for file in waiting_files(history, store, &state)? {
             let Some(chosen) = chosen(&file, selection) else {
+                if file.path == INDEX {
+                    former_index = file.accepted;
+                }
                 continue;
             };
             names.push(store.rules().reference_of(&file.path));
@@ -258,7 +264,9 @@ pub fn plan_revert(
             "what to revert among what waits for review",
         ));
     }
-    if index_follows(store, &planned)? {
+    if store.layout() != Layout::Index || planned.contains(INDEX) {
+        let former = former_index.unwrap_or_default();
+        put_lines_back(&mut planned, &String::from_utf8_lossy(&former))?;
         planned.update_index()?;
     }
     // Taking back a new memory deletes it, which is remembered if it comes back.
@@ -305,14 +313,6 @@ fn joined(mut one: Change, other: Change) -> Change {
     one.edits.extend(other.edits);
     one.edits.sort_by_key(|edit| edit.derived);
     one
-}
-
-/// Whether the index is generated again. One that is written by hand is reviewed by itself.
-fn index_follows(store: &Store, planned: &PlannedFiles<'_>) -> Result<bool> {
-    if store.layout() != Layout::Index {
-        return Ok(true);
-    }
-    Ok(planned.contains(INDEX) && store.rules().is_index_generated(planned)?)
 }
 
 fn revert_file(

@@ -463,6 +463,32 @@ fn an_index_that_an_agent_writes_waits_and_one_that_tome_generates_does_not() {
 }
 
 #[test]
+fn a_reverted_file_takes_its_line_of_a_hand_written_index_with_it() {
+    let hand = "# Mine\n\n- [a](a.md) - first, in my words\n- [b](b.md) - b\n\nAn end.\n";
+    let fixture = Fixture::new(&[("a.md", "one\n"), ("b.md", "two\n"), ("MEMORY.md", hand)]);
+    fs::remove_file(fixture.root().join("a.md")).expect("deletes");
+    fixture.write_outside("c.md", "three\n");
+    let theirs = "# Mine\n\n- [b](b.md) - b\n- [c](c.md) - c\n\nAn end, changed.\n";
+    fixture.write_outside("MEMORY.md", theirs);
+    assert_eq!(fixture.observe().waiting, 3);
+    let id = |path: &str| {
+        let mut items = fixture.queue().into_iter();
+        items.find(|item| item.path == path).expect("waits").id
+    };
+    fixture.revert(&[&id("a.md"), &id("c.md")]);
+    let kept = hand.replace("An end.", "An end, changed.");
+    assert_eq!(fixture.files()["MEMORY.md"], kept);
+    let waiting: Vec<String> = fixture.queue().into_iter().map(|item| item.path).collect();
+    assert_eq!(
+        waiting,
+        ["MEMORY.md"],
+        "what the agent wrote in the index still waits"
+    );
+    fixture.revert(&["all"]);
+    assert_eq!(fixture.files()["MEMORY.md"], hand);
+}
+
+#[test]
 fn a_note_stays_while_the_item_waits() {
     let fixture = Fixture::new(&[("a.md", "one\n")]);
     fixture.write_outside("a.md", "two\n");
