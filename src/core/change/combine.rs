@@ -4,10 +4,11 @@
 //! heading, a paragraph, a list item or a fenced block with the blank lines behind it; a lesson is
 //! one block. No block is divided, so no sentence of one text ends up inside one of the other.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::core::memory::layout::Layout;
 use crate::core::text::diff::replacements;
+use crate::core::text::{fold, stem, words};
 
 /// One of the two texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +128,47 @@ impl Combination {
         self.joined(&chosen)
     }
 
+    /// The text with everything that either says: of two blocks that say nearly the same, the fuller
+    /// one, where that of the first stands.
+    pub fn union(&self) -> String {
+        let mut chosen: Vec<&Block> = Vec::new();
+        for part in &self.parts {
+            match part {
+                CombinedPart::Same(blocks) => chosen.extend(blocks),
+                CombinedPart::Differing { left, right } => chosen.extend(left.iter().chain(right)),
+            }
+        }
+        let words: Vec<HashSet<String>> = chosen.iter().map(|block| said(&block.text)).collect();
+        let mut is_kept = vec![true; chosen.len()];
+        for second in 0..chosen.len() {
+            let is_first = |first: &usize| {
+                chosen[*first].side == Side::Left && chosen[second].side == Side::Right
+            };
+            let adds_nothing = |first: &usize| {
+                covers(&words[*first], &words[second]) || covers(&words[second], &words[*first])
+            };
+            let like = (0..chosen.len()).filter(is_first).find(adds_nothing);
+            if let Some(first) = like {
+                if words[second].len() > words[first].len() {
+                    chosen.swap(first, second);
+                }
+                is_kept[second] = false;
+            }
+        }
+        // A heading of the second goes with everything below it.
+        let is_heading_at = |at: usize| is_heading(chosen[at].text.trim_start());
+        for at in 0..chosen.len() {
+            if is_heading_at(at) && chosen[at].side == Side::Right {
+                let below = at + 1..chosen.len();
+                let mut below = below.take_while(|below| !is_heading_at(*below)).peekable();
+                is_kept[at] &= below.peek().is_none() || below.any(|below| is_kept[below]);
+            }
+        }
+        let kept = chosen.iter().zip(is_kept).filter(|(_, kept)| *kept);
+        let kept: Vec<&Block> = kept.map(|(block, _)| *block).collect();
+        self.joined(&kept)
+    }
+
     /// Compares the blocks of two sections.
     fn compare(&mut self, left: &[Block], right: &[Block]) {
         let keys = |blocks: &[Block]| -> Vec<String> {
@@ -201,6 +243,39 @@ impl Combination {
         }
         text
     }
+}
+
+/// A shorter block is compared as a whole alone.
+const FEWEST_WORDS: usize = 5;
+
+/// The words of a block; none of a heading, a code block or one of a few words.
+fn said(text: &str) -> HashSet<String> {
+    let words: HashSet<String> = words(text)
+        .map(|word| stem(&fold(word.text)).into_owned())
+        .collect();
+    let is_prose = !is_heading(text.trim_start()) && !text.contains("```") && !text.contains("~~~");
+    if is_prose && words.len() >= FEWEST_WORDS {
+        words
+    } else {
+        HashSet::new()
+    }
+}
+
+/// Whether a block says what another one says: it has at least six of seven of its words, and each
+/// number and negation of both.
+fn covers(fuller: &HashSet<String>, other: &HashSet<String>) -> bool {
+    const NEGATIONS: [&str; 12] = [
+        "no", "not", "never", "don", "without", "nicht", "nie", "kein", "pas", "jamais", "不", "未",
+    ];
+    let is_strict = |word: &&String| {
+        word.contains(|char: char| char.is_ascii_digit()) || NEGATIONS.contains(&word.as_str())
+    };
+    let missing = || other.difference(fuller);
+    !other.is_empty()
+        && !fuller.is_empty()
+        && missing().count() * 7 <= other.len()
+        && !missing().any(|word| is_strict(&word))
+        && !fuller.difference(other).any(|word| is_strict(&word))
 }
 
 /// A heading and the blocks below it, the blocks above the first heading, or a lesson.
@@ -383,6 +458,20 @@ mod tests {
         );
         assert_eq!(combined("same\n", "same"), "same\n");
         assert_eq!(combined("", "only\n"), "only\n");
+    }
+
+    #[test]
+    fn of_two_items_that_say_nearly_the_same_the_fuller_one_stays() {
+        let left = "# Rules\n\n- Run the tests with `make check` before every commit\n- Never push to main on a Friday\n- Keep functions below 40 lines\n";
+        let right = "## Our rules\n\n- Run all the tests with `make check` before every single commit, also small ones\n- Never push to main on Friday\n\n## Else\n\n- Push to main on a Friday never\n- Keep functions below 60 lines\n- Push to main on a Monday\n";
+        assert_eq!(
+            Combination::new(Layout::Index, left, right).union(),
+            "# Rules\n\n- Run all the tests with `make check` before every single commit, also small ones\n- Never push to main on a Friday\n- Keep functions below 40 lines\n\n## Else\n\n- Keep functions below 60 lines\n- Push to main on a Monday\n"
+        );
+        let code = "```\none two three four five six\n```\n";
+        let other = "```\none two three four five seven\n```\n";
+        let both = Combination::new(Layout::Index, code, other).union();
+        assert_eq!(both, format!("{code}\n{other}"));
     }
 
     #[test]

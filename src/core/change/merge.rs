@@ -8,6 +8,8 @@ use super::transfer::between;
 use super::{Change, ChangeVerb, PlannedFiles};
 use crate::core::change::combine::Combination;
 use crate::core::disk::revision::Revision;
+use crate::core::memory::layout::index::{INDEX, is_generated};
+use crate::core::memory::layout::listing;
 use crate::core::memory::layout::{Fields, FileView as _, Layout, Operation, WriteInput};
 use crate::core::memory::store::Store;
 use crate::core::memory::{Memory, stem};
@@ -79,12 +81,12 @@ impl MergeTexts {
         format!("{}{gap}{body}", self.head)
     }
 
-    /// The body with everything that any of them says, each thing once.
+    /// The body with everything that any of them says, each thing once: see [`Combination::union`].
     pub fn union(&self) -> String {
         let mut bodies = self.bodies.iter();
         let first = bodies.next().cloned().unwrap_or_default();
         bodies.fold(first, |all, body| {
-            Combination::new(self.layout, &all, body).text(&[])
+            Combination::new(self.layout, &all, body).union()
         })
     }
 }
@@ -226,6 +228,7 @@ pub fn plan_merge(
     };
     for mut merged in stores {
         merged.relink(&kept)?;
+        merged.keep_hook(&kept)?;
         merged.planned.update_index()?;
         all.edits.extend(merged.planned.into_edits());
     }
@@ -340,6 +343,34 @@ impl MergedStore<'_> {
         for (file, text) in changed {
             self.store.root().writable(&file)?;
             self.planned.set(&file, Some(text.into_bytes()))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the line of a hand-written index that stays the words of a deleted one, if those were
+    /// written for the index and its own are only the memory's description.
+    fn keep_hook(&mut self, kept: &Kept<'_>) -> Result<()> {
+        if !kept.is_in(self.store) || self.store.layout() != Layout::Index {
+            return Ok(());
+        }
+        let Some(text) = self.planned.text(INDEX)?.filter(|text| !is_generated(text)) else {
+            return Ok(());
+        };
+        let all = listing::bullets(&text);
+        let written = |file: &str, title: &str| {
+            let mut all = all.iter();
+            let bullet = all.find(|bullet| listing::is_about(bullet, file, title))?;
+            let summary = self.planned.memory_before(file).ok()?.summary;
+            let hook = bullet.hook(&text);
+            Some((bullet, !hook.is_empty() && hook != summary))
+        };
+        let gone = self.gone.iter();
+        let mut gone = gone.filter_map(|gone| written(&gone.file, &gone.title));
+        if let Some((line, false)) = written(&kept.file, &kept.title)
+            && let Some((better, _)) = gone.find(|(_, is_written)| *is_written)
+        {
+            let edit = (line.hook_span(), better.hook(&text).to_owned());
+            self.planned.set_derived(INDEX, replaced(&text, &[edit]))?;
         }
         Ok(())
     }

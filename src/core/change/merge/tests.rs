@@ -138,6 +138,26 @@ fn links_and_the_index_follow_to_the_memory_that_stays_and_an_undo_gives_every_b
 }
 
 #[test]
+fn the_line_that_was_written_for_the_index_stays() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let files = [("a.md", "A", "alpha"), ("b.md", "B", "beta")];
+    let one = store(temp.path(), "one", &files);
+    let index = one.root().path().join("MEMORY.md");
+    let text = "# Mine\n\n- [A](a.md) - about A\n- [B](b.md) - read before a release\n";
+    for (into, other, expected) in [
+        ("a.md", "b.md", "- [A](a.md) - read before a release\n"),
+        ("b.md", "a.md", "- [B](b.md) - read before a release\n"),
+    ] {
+        fs::write(&index, text).expect("writes");
+        let change = merge_all((&one, into), &[(&one, other)]).expect("plans");
+        let edit = change.edits.iter().find(|edit| edit.path == "MEMORY.md");
+        let after = edit.and_then(|edit| edit.after.clone()).expect("an index");
+        let after = String::from_utf8_lossy(&after).into_owned();
+        assert_eq!(after, format!("# Mine\n\n{expected}"));
+    }
+}
+
+#[test]
 fn a_memory_of_another_store_is_merged_and_its_links_lead_across() {
     let temp = tempfile::tempdir().expect("a temporary directory");
     let one = store(temp.path(), "one", &[("a.md", "A", "alpha")]);
