@@ -5,6 +5,7 @@ pub mod conversation;
 pub mod diff;
 pub mod editor;
 pub mod emphasis;
+pub mod filter;
 pub mod input;
 pub mod list;
 pub mod markdown;

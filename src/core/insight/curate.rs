@@ -47,7 +47,7 @@ pub mod waiver;
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -105,6 +105,9 @@ pub struct Evidence {
     pub commit: Option<String>,
     /// The citation that opens it.
     pub citation: Option<String>,
+    /// The parts of the words for which the rule spoke.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<String>,
 }
 
 impl Evidence {
@@ -129,6 +132,16 @@ impl Evidence {
             line: Some(line),
             commit: None,
             citation: Some(citation.to_string()),
+            marks: Vec::new(),
+        }
+    }
+
+    /// The line of a memory that has some words, with the words marked.
+    fn words_of(store: &CuratedStore<'_>, document: &Document, words: &Range<usize>) -> Self {
+        let marked = document.text[words.clone()].lines().next().map(str::trim);
+        Self {
+            marks: marked.map(str::to_owned).into_iter().collect(),
+            ..Self::line(store, document, document.line_at(words.start))
         }
     }
 
@@ -139,7 +152,7 @@ impl Evidence {
             path: Some(path.to_owned()),
             line: None,
             commit: Some(commit.to_string()),
-            citation: None,
+            ..Self::default()
         }
     }
 }
@@ -173,6 +186,14 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The words of its memory for which the rule spoke.
+    pub fn marks(&self) -> impl Iterator<Item = &str> {
+        let own = self.evidence.iter();
+        let own = own.filter(|piece| piece.path.as_ref() == Some(&self.path));
+        let marks = own.flat_map(|piece| piece.marks.iter().map(String::as_str));
+        marks.chain([self.subject.as_str()])
+    }
+
     /// A hash of the evidence: a waiver holds only as long as it is the same.
     pub fn evidence_hash(&self) -> String {
         let mut all = String::new();

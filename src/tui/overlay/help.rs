@@ -16,7 +16,7 @@ use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
 use crate::tui::pane::{Handled, Pane, Step};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widget::input::{Input, InputOutcome};
+use crate::tui::widget::filter::RowFilter;
 
 /// The places whose keys are listed.
 const PLACES: [KeyContext; 12] = [
@@ -50,10 +50,7 @@ pub(crate) struct HelpDialog {
     title: String,
     groups: Vec<HelpGroup>,
     scroll: usize,
-    /// The search input, if there is a search.
-    search: Option<Input>,
-    /// Whether keys go to the search.
-    typing: bool,
+    search: RowFilter,
 }
 
 #[derive(Debug)]
@@ -100,8 +97,7 @@ impl HelpDialog {
             title: format!("help · {}", context.name()),
             groups,
             scroll: 0,
-            search: None,
-            typing: false,
+            search: RowFilter::default(),
         }
     }
 
@@ -116,14 +112,11 @@ impl HelpDialog {
         // One column for all groups; the few longer keys take what they need.
         const COLUMN: usize = 16;
         const GAP: usize = 3;
-        let text = self.search.as_ref().map_or("", Input::text).to_lowercase();
-        let words: Vec<&str> = text.split_whitespace().collect();
         let mut lines = Vec::new();
         for group in &self.groups {
             let has = |row: &&HelpRow| {
                 let all = format!("{} {} {} {}", group.title, row.keys, row.desc, row.also);
-                let all = all.to_lowercase();
-                words.iter().all(|word| all.contains(word))
+                self.search.shows(&all)
             };
             let rows: Vec<&HelpRow> = group.rows.iter().filter(has).collect();
             if rows.is_empty() {
@@ -160,20 +153,6 @@ impl HelpDialog {
             ));
         }
         lines
-    }
-
-    fn on_search(&mut self, outcome: InputOutcome) -> Vec<Step> {
-        match outcome {
-            InputOutcome::Cancelled => {
-                self.search = None;
-                self.typing = false;
-                self.scroll = 0;
-            }
-            InputOutcome::Accepted => self.typing = false,
-            InputOutcome::Changed => self.scroll = 0,
-            InputOutcome::Moved | InputOutcome::Unused => {}
-        }
-        Vec::new()
     }
 }
 
@@ -223,7 +202,7 @@ fn groups_of(keymap: &Keymap, context: KeyContext) -> Vec<HelpGroup> {
 
 impl Pane for HelpDialog {
     fn key_context(&self) -> KeyContext {
-        if self.typing {
+        if self.search.is_typing() {
             KeyContext::Prompt
         } else {
             KeyContext::Help
@@ -232,11 +211,16 @@ impl Pane for HelpDialog {
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
         Handled::Used(match action {
-            Action::Open if self.typing => self.on_search(InputOutcome::Accepted),
-            Action::Back if self.search.is_some() => self.on_search(InputOutcome::Cancelled),
+            Action::Open if self.search.is_typing() => {
+                self.search.accept();
+                Vec::new()
+            }
             Action::Filter => {
-                self.search = Some(Input::default());
-                self.typing = true;
+                self.search.open();
+                self.scroll = 0;
+                Vec::new()
+            }
+            Action::Back if self.search.clear() => {
                 self.scroll = 0;
                 Vec::new()
             }
@@ -246,19 +230,17 @@ impl Pane for HelpDialog {
     }
 
     fn key(&mut self, key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some(search) = self.search.as_mut().filter(|_| self.typing) else {
-            return Vec::new();
-        };
-        let outcome = search.key(key);
-        self.on_search(outcome)
+        if self.search.key(key) {
+            self.scroll = 0;
+        }
+        Vec::new()
     }
 
     fn paste(&mut self, text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some(search) = self.search.as_mut().filter(|_| self.typing) else {
-            return Vec::new();
-        };
-        let outcome = search.paste(text);
-        self.on_search(outcome)
+        if self.search.paste(text) {
+            self.scroll = 0;
+        }
+        Vec::new()
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -268,13 +250,7 @@ impl Pane for HelpDialog {
     fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
         let area = self.area(cx);
         let inner = Dialog::inner(area);
-        let search = self.search.as_ref().map(|search| {
-            let (typed, _) = search.line(cx.theme, inner.width / 2);
-            let mut title = vec![Span::styled(" search ❯ ", cx.theme.style(Role::Accent))];
-            title.extend(typed.spans);
-            title.push(Span::raw(" "));
-            Line::from(title)
-        });
+        let search = self.search.title(" search ❯ ", cx.theme, inner.width / 2);
         let lines = self.fitted(cx).len();
         let right = search.or_else(|| shown_lines(self.scroll, inner.height, lines, cx.theme));
         let dialog = Dialog::new(cx, area, &self.title, self.key_context());
@@ -358,10 +334,11 @@ mod tests {
     fn the_help_can_be_searched_by_common_names() {
         let keymap = Keymap::new();
         let mut help = HelpDialog::new(&keymap, KeyContext::Tree, EditorKeys::Readline);
-        help.search = Some(Input::new("exit"));
+        help.search.open();
+        help.search.paste("exit");
         assert!(text(&help).contains("quit: leave tome"), "{}", text(&help));
         assert!(!text(&help).contains("rename"), "{}", text(&help));
-        help.search = Some(Input::new("zzz"));
+        help.search.paste("zzz");
         assert_eq!(text(&help), "No key has these words");
     }
 }

@@ -12,11 +12,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::MouseEvent;
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::{Position, Rect};
 
 use self::decide::names_another;
-use self::rows::{FindingRow, Findings, Located, Shown};
+use self::rows::{FindingRow, Findings, Group, Located, Shown};
 use self::visit::Visit;
 use super::list_text::{ListWithText, Parts};
 use super::{Handled, Pane, Step, say, say_trouble};
@@ -112,11 +112,10 @@ impl CuratePane {
         }
     }
 
-    /// The findings of a rule that are listed or folded.
-    fn group(&self, rule: &'static str) -> impl Iterator<Item = &Located> {
-        self.findings.iter().filter(move |located| {
-            located.finding.rule == rule && (self.shown.waived || located.is_open())
-        })
+    /// The findings of a group that are listed or folded.
+    fn group(&self, group: &Group) -> impl Iterator<Item = &Located> {
+        let findings = self.findings.iter();
+        findings.filter(move |one| self.shown.group(one) == *group && self.shown.lists(one))
     }
 
     /// The marked findings, or else the one under the cursor, or all below its heading.
@@ -125,7 +124,7 @@ impl CuratePane {
         let marked: Vec<&Located> = self.findings.iter().filter(is_marked).collect();
         match self.list.selected() {
             _ if !marked.is_empty() => marked,
-            Some(FindingRow::Heading { rule, .. }) => self.group(rule).collect(),
+            Some(FindingRow::Heading { group, .. }) => self.group(group).collect(),
             _ => self.selected().into_iter().collect(),
         }
     }
@@ -198,36 +197,57 @@ impl CuratePane {
 
     /// Folds the group of the row under the cursor, or unfolds it.
     fn fold(&mut self, is_folded: bool, cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some(rule) = self.list.selected().map(FindingRow::rule) else {
+        let Some(group) = self.list.selected().map(|row| row.group().clone()) else {
             return Vec::new();
         };
         self.is_moved = true;
-        if is_folded {
-            self.shown.folded.insert(rule)
-        } else {
-            self.shown.folded.remove(rule)
-        };
-        let is_heading = |row: &FindingRow| row.is_heading() && row.rule() == rule;
+        let is_heading = |row: &FindingRow| row.is_heading() && *row.group() == group;
         if is_folded && let Some(at) = self.list.rows().iter().position(is_heading) {
             self.list.select(at, Move::Down);
         }
+        if is_folded {
+            self.shown.folded.insert(group)
+        } else {
+            self.shown.folded.remove(&group)
+        };
         let rows = self.findings.rows(&self.shown);
         self.list.replace(rows, Parts::of(cx).height());
         self.scroll = 0;
         Vec::new()
     }
 
-    /// Whether the findings of a rule are folded.
-    fn is_folded(&self, rule: &str) -> bool {
-        self.shown.folded.contains(rule)
+    /// Folds the group of the heading under the cursor if it is unfolded, or unfolds it.
+    fn toggle_fold(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let group = self.list.selected().map(FindingRow::group);
+        let is_folded = group.is_some_and(|group| self.shown.folded.contains(group));
+        self.fold(!is_folded, cx)
+    }
+
+    /// Groups by file instead of by rule, or the other way round.
+    fn regroup(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.shown.by_file = !self.shown.by_file;
+        self.lay_out(cx);
+        say(if self.shown.by_file {
+            "Grouped by file"
+        } else {
+            "Grouped by rule"
+        })
+    }
+
+    /// Shows the rows that the filter leaves, if it has changed.
+    fn filtered(&mut self, has_changed: bool, cx: &PaneContext<'_>) -> Vec<Step> {
+        if has_changed {
+            self.lay_out(cx);
+        }
+        Vec::new()
     }
 
     /// Marks the finding under the cursor, or a whole group; or takes the mark away.
     fn mark(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         self.is_moved = true;
         match self.list.selected() {
-            Some(FindingRow::Heading { rule, .. }) => {
-                let ids = self.group(rule).map(|located| located.finding.id.clone());
+            Some(FindingRow::Heading { group, .. }) => {
+                let ids = self.group(group).map(|located| located.finding.id.clone());
                 let ids: Vec<String> = ids.collect();
                 if ids.iter().all(|id| self.marks.contains(id)) {
                     self.marks.retain(|id| !ids.contains(id));
@@ -248,7 +268,7 @@ impl CuratePane {
 
     fn invert_marks(&mut self) -> Vec<Step> {
         let listed = self.findings.iter();
-        let listed = listed.filter(|located| self.shown.waived || located.is_open());
+        let listed = listed.filter(|located| self.shown.lists(located));
         let ids = listed.map(|located| located.finding.id.clone());
         let unmarked = ids.filter(|id| !self.marks.contains(id));
         self.marks = unmarked.collect();
@@ -268,13 +288,15 @@ impl CuratePane {
         say(text)
     }
 
-    fn back(&mut self) -> Vec<Step> {
-        if self.marks.is_empty() {
-            vec![Step::Close]
+    fn back(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        if self.shown.filter.clear() {
+            self.lay_out(cx);
+        } else if self.marks.is_empty() {
+            return vec![Step::Close];
         } else {
             self.marks.clear();
-            Vec::new()
         }
+        Vec::new()
     }
 }
 
@@ -309,9 +331,7 @@ impl ListWithText for CuratePane {
         self.list.select(row, Move::Down);
         (self.is_moved, self.scroll) = (true, 0);
         match self.list.selected() {
-            Some(FindingRow::Heading { rule, .. }) if is_again => {
-                self.fold(!self.is_folded(rule), cx)
-            }
+            Some(FindingRow::Heading { .. }) if is_again => self.toggle_fold(cx),
             _ => Vec::new(),
         }
     }
@@ -319,7 +339,11 @@ impl ListWithText for CuratePane {
 
 impl Pane for CuratePane {
     fn key_context(&self) -> KeyContext {
-        KeyContext::Curate
+        if self.shown.filter.is_typing() {
+            KeyContext::Prompt
+        } else {
+            KeyContext::Curate
+        }
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
@@ -327,6 +351,15 @@ impl Pane for CuratePane {
             return Handled::Used(steps);
         }
         Handled::Used(match action {
+            Action::Open if self.shown.filter.is_typing() => {
+                self.shown.filter.accept();
+                Vec::new()
+            }
+            Action::Filter => {
+                self.shown.filter.open();
+                self.filtered(true, cx)
+            }
+            Action::Sort => self.regroup(cx),
             Action::Left => self.fold(true, cx),
             Action::Right => self.fold(false, cx),
             Action::Mark => self.mark(cx),
@@ -343,14 +376,24 @@ impl Pane for CuratePane {
             Action::Pin => self.pin(),
             Action::ShowWaived => self.show_waived(cx),
             Action::Open => match self.list.selected() {
-                Some(FindingRow::Heading { rule, .. }) => self.fold(!self.is_folded(rule), cx),
+                Some(FindingRow::Heading { .. }) => self.toggle_fold(cx),
                 _ => self.open_memory(cx),
             },
             Action::Undo => self.visit.replay(UndoDirection::Undo),
             Action::Redo => self.visit.replay(UndoDirection::Redo),
-            Action::Back => self.back(),
+            Action::Back => self.back(cx),
             _ => return Handled::Unused,
         })
+    }
+
+    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        let has_changed = self.shown.filter.key(key);
+        self.filtered(has_changed, cx)
+    }
+
+    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
+        let has_changed = self.shown.filter.paste(text);
+        self.filtered(has_changed, cx)
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {

@@ -8,7 +8,7 @@ use super::dead_path::tokens;
 use super::document::Document;
 use super::duplicate::reference;
 use super::supersession::{Counts, counts, declared_counts, written};
-use super::{Collection, Evidence, Found, Report};
+use super::{Collection, CuratedStore, Evidence, Found, Report};
 use crate::core::disk::foreign::read_text;
 use crate::core::memory::FileKind;
 
@@ -98,12 +98,13 @@ pub(super) fn by_file(
                 subject: file.to_owned(),
                 message: format!("says {value} where {file} says {}", now.value),
                 evidence: vec![
-                    Evidence::line(store, document, line),
+                    counted_words(store, document, *offset),
                     Evidence {
                         text: now.text.clone(),
                         path: Some(file.to_owned()),
                         line: Some(now.line),
                         commit: project.changed(file).map(ToString::to_string),
+                        marks: vec![now.value.to_string()],
                         citation: None,
                     },
                 ],
@@ -182,14 +183,21 @@ pub(super) fn disagreements<'a>(collection: &'a Collection<'_>) -> Vec<Disagreem
     found
 }
 
+/// The line of a number in a memory, with the number and the word behind it marked.
+fn counted_words(store: &CuratedStore<'_>, document: &Document, at: usize) -> Evidence {
+    let words = document.text[at..].split_inclusive(char::is_whitespace);
+    let length: usize = words.take(2).map(str::len).sum();
+    Evidence::words_of(store, document, &(at..at + length))
+}
+
 impl Disagreement<'_> {
     /// The lines of both sides.
     pub(super) fn evidence(&self, collection: &Collection<'_>) -> Vec<Evidence> {
-        let line = |(store, document, at): &(usize, &Document, usize)| {
-            let line = document.line_at(*at);
-            Evidence::line(&collection.stores[*store], document, line)
+        let sides = self.sides.iter();
+        let words = |(store, document, at): &(usize, &Document, usize)| {
+            counted_words(&collection.stores[*store], document, *at)
         };
-        self.sides.iter().map(line).collect()
+        sides.map(words).collect()
     }
 
     /// Reports the older of the two.

@@ -208,11 +208,17 @@ fn found_by_git(
         });
     }
     let ranges = group.iter().flat_map(|mention| &mention.ranges);
-    let mut lines: Vec<usize> = ranges.map(|range| document.line_at(range.start)).collect();
-    lines.sort_unstable();
-    lines.dedup();
-    let places = lines.iter();
-    evidence.extend(places.map(|line| Evidence::line(store, document, *line)));
+    let mut places: BTreeMap<usize, Evidence> = BTreeMap::new();
+    for range in ranges {
+        let piece = Evidence::words_of(store, document, range);
+        let place = places.entry(document.line_at(range.start));
+        let marks = piece.marks.clone();
+        place
+            .and_modify(|known| known.marks.extend(marks))
+            .or_insert(piece);
+    }
+    let lines: Vec<usize> = places.keys().copied().collect();
+    evidence.extend(places.into_values());
     let (subject, message) = match group {
         [one] => (one.name.clone(), message_of(one, commit)),
         several => {

@@ -1,6 +1,7 @@
 //! Memories about which a newer memory, a commit or the calendar says otherwise.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 use jiff::civil::Date;
@@ -141,7 +142,7 @@ fn by_date(
             continue;
         }
         let line = document.line_at(statement.range.start);
-        evidence.insert(0, Evidence::line(store, document, line));
+        evidence.insert(0, Evidence::words_of(store, document, &statement.range));
         let found = Found {
             line: Some(line),
             subject,
@@ -327,23 +328,22 @@ fn old_name(
         let sentence = document.sentence(range);
         !sentence.contains(new.as_str()) && !is_past(document, range)
     });
-    let lines: Vec<usize> = unaware.map(|range| document.line_at(range.start)).collect();
-    let first = *lines.first()?;
-    let mut lines = lines;
-    lines.dedup();
+    let mut unaware: Vec<&Range<usize>> = unaware.collect();
+    let first = document.line_at(unaware.first()?.start);
+    unaware.dedup_by_key(|range| document.line_at(range.start));
     let (subject, statement) = match stated.by {
         Source::Memory(from, by) => (
             reference(collection, from, by, number),
-            Evidence::line(&collection.stores[from], by, by.line_at(range.start)),
+            Evidence::words_of(&collection.stores[from], by, range),
         ),
         Source::Commit(_, commit) => (commit.to_string(), Evidence::commit(old, commit)),
     };
     let mut evidence = vec![statement];
     evidence.extend(
-        lines
-            .iter()
+        unaware
+            .into_iter()
             .take(5)
-            .map(|line| Evidence::line(store, document, *line)),
+            .map(|range| Evidence::words_of(store, document, range)),
     );
     Some(Found {
         line: Some(first),

@@ -324,6 +324,42 @@ fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
 }
 
 #[test]
+fn findings_are_grouped_by_file_and_filtered_with_the_cursor_where_it_was() {
+    let mut curating = Curating::new();
+    curating.select("hollow");
+    let rule = curating.here();
+    curating.ui.press("s");
+    assert!(curating.here().contains("empty"), "{}", curating.here());
+    let text = curating.ui.text();
+    assert!(
+        text.contains("▾ hollow.md") && text.contains("▾ MEMORY.md"),
+        "{text}"
+    );
+    curating.ui.press("s");
+    assert_eq!(curating.here(), rule);
+    curating.ui.press("/");
+    assert_eq!(curating.ui.place(), KeyContext::Prompt);
+    curating.ui.press("hollow");
+    let text = curating.ui.text();
+    assert!(
+        text.contains("hollow") && !text.contains("gone.md"),
+        "{text}"
+    );
+    curating.ui.press("<cr>");
+    assert_eq!(curating.ui.place(), KeyContext::Curate);
+    assert_eq!(curating.here(), rule);
+    // What is hidden is not marked.
+    curating.ui.press("*");
+    assert!(curating.ui.text().contains("1 marked"));
+    curating.ui.press("<esc>");
+    let text = curating.ui.text();
+    assert!(
+        text.contains("gone.md") && text.contains("1 marked"),
+        "{text}"
+    );
+}
+
+#[test]
 fn looks() {
     for (name, size, background) in [
         ("dark", (120, 20), Background::Dark),

@@ -165,7 +165,7 @@ impl CuratePane {
         let opened = Event::OpenFound {
             key,
             line: finding.line,
-            words: MarkedWords::new([finding.subject.as_str()]),
+            words: MarkedWords::new(finding.marks()),
             then: None,
         };
         self.is_parked = true;

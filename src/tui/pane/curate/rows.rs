@@ -1,13 +1,14 @@
-//! The rows of the findings: grouped by rule, worst first.
+//! The rows of the findings: grouped by rule, worst first, or by file.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::core::insight::curate::waiver::Waiver;
 use crate::core::insight::curate::{Finding, RULES};
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::core::memory::store::StoreId;
+use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::list::Row;
 
 /// A finding and the store that it is about; `None` if it is about no store.
@@ -34,13 +35,22 @@ impl Located {
     }
 }
 
+/// What the findings below one heading have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Group {
+    /// The rule.
+    Rule(&'static str),
+    /// The store and the file.
+    File(Option<StoreId>, String),
+}
+
 /// A row of the list.
 #[derive(Debug, Clone)]
 pub(super) enum FindingRow {
-    /// The rule of the findings below, and their number.
-    Heading { rule: &'static str, count: usize },
+    /// What the findings below have in common, and their number.
+    Heading { group: Group, count: usize },
     Finding {
-        rule: &'static str,
+        group: Group,
         id: String,
         /// Its number.
         at: usize,
@@ -48,9 +58,9 @@ pub(super) enum FindingRow {
 }
 
 impl FindingRow {
-    pub(super) fn rule(&self) -> &'static str {
-        let (Self::Heading { rule, .. } | Self::Finding { rule, .. }) = self;
-        rule
+    pub(super) fn group(&self) -> &Group {
+        let (Self::Heading { group, .. } | Self::Finding { group, .. }) = self;
+        group
     }
 
     /// The id of a finding; `None` for a heading.
@@ -68,17 +78,47 @@ impl FindingRow {
 
 impl Row for FindingRow {
     fn is_same(&self, other: &Self) -> bool {
-        self.rule() == other.rule() && self.id() == other.id()
+        match (self.id(), other.id()) {
+            (None, None) => self.group() == other.group(),
+            (one, other) => one == other,
+        }
     }
 }
 
-/// Which findings have a row.
+/// Which findings have a row, and how they are grouped.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
-    /// The rules whose findings are folded.
-    pub(super) folded: BTreeSet<&'static str>,
+    /// The groups that are folded.
+    pub(super) folded: BTreeSet<Group>,
     /// Whether waived findings are listed, too.
     pub(super) waived: bool,
+    /// Whether they are grouped by file.
+    pub(super) by_file: bool,
+    pub(super) filter: RowFilter,
+}
+
+impl Shown {
+    /// The group of a finding.
+    pub(super) fn group(&self, located: &Located) -> Group {
+        if self.by_file {
+            Group::File(located.store.clone(), located.finding.path.clone())
+        } else {
+            Group::Rule(located.finding.rule)
+        }
+    }
+
+    /// Whether a finding is listed, or folded.
+    pub(super) fn lists(&self, located: &Located) -> bool {
+        let Finding {
+            rule,
+            path,
+            subject,
+            message,
+            ..
+        } = &located.finding;
+        let text = || format!("{rule} {path} {subject} {message}");
+        (self.waived || located.is_open()) && self.filter.shows(&text())
+    }
 }
 
 /// All findings, worst first.
@@ -103,28 +143,31 @@ impl Findings {
         }
     }
 
-    /// The rows of what is shown, grouped by rule.
+    /// The rows of what is shown, each group where its worst finding is.
     pub(super) fn rows(&self, shown: &Shown) -> Vec<FindingRow> {
-        let mut rows = Vec::new();
-        let mut first = 0;
-        let same = |a: &Located, b: &Located| a.finding.rule == b.finding.rule;
-        for group in self.all.chunk_by(same) {
-            let rule = group[0].finding.rule;
-            let visible = (first..).zip(group);
-            let visible = visible.filter(|(_, located)| shown.waived || located.is_open());
-            let findings = visible.map(|(at, located)| FindingRow::Finding {
-                rule,
+        let mut groups: Vec<(Group, Vec<FindingRow>)> = Vec::new();
+        let mut places: BTreeMap<Group, usize> = BTreeMap::new();
+        for (at, located) in self.all.iter().enumerate() {
+            if !shown.lists(located) {
+                continue;
+            }
+            let group = shown.group(located);
+            let place = *places.entry(group.clone()).or_insert_with(|| {
+                groups.push((group.clone(), Vec::new()));
+                groups.len() - 1
+            });
+            groups[place].1.push(FindingRow::Finding {
+                group,
                 id: located.finding.id.clone(),
                 at,
             });
-            let findings: Vec<FindingRow> = findings.collect();
-            first += group.len();
-            if findings.is_empty() {
-                continue;
-            }
+        }
+        let mut rows = Vec::new();
+        for (group, findings) in groups {
+            let is_folded = shown.folded.contains(&group);
             let count = findings.len();
-            rows.push(FindingRow::Heading { rule, count });
-            if !shown.folded.contains(rule) {
+            rows.push(FindingRow::Heading { group, count });
+            if !is_folded {
                 rows.extend(findings);
             }
         }

@@ -6,9 +6,10 @@ use ratatui::text::{Line, Span};
 
 use super::CuratePane;
 use super::decide::names_another;
-use super::rows::{FindingRow, Located};
+use super::rows::{FindingRow, Group, Located};
 use crate::core::insight::curate::{Evidence, Severity, rule};
 use crate::core::memory::stem;
+use crate::core::memory::store::StoreId;
 use crate::core::text::display::format_ago;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
@@ -18,11 +19,12 @@ use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
 use crate::tui::pane::list_text::{Parts, RowText};
 use crate::tui::theme::{Role, Theme};
+use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::list::RowLook;
 
 impl CuratePane {
     pub(super) fn draw(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        if self.list.rows().is_empty() {
+        if self.list.rows().is_empty() && self.shown.filter.shows("") {
             return self.draw_nothing(frame, cx);
         }
         if cx.areas.tree.area() > 0 {
@@ -62,6 +64,9 @@ impl CuratePane {
         let theme = cx.theme;
         let area = cx.areas.tree;
         let mut block = bordered(theme, KeyFocus::Here).title(title_span(theme, "findings"));
+        if let Some(filter) = self.shown.filter.title(" filter ❯ ", theme, area.width / 2) {
+            block = block.title(filter.right_aligned());
+        }
         if !self.marks.is_empty() {
             let marked = format!(" {} marked ", self.marks.len());
             let marked = Line::from(Span::styled(marked, theme.style(Role::Accent)));
@@ -69,7 +74,7 @@ impl CuratePane {
         }
         frame.render_widget(block, area);
         self.list.draw(frame, inside(area), |row, look| match row {
-            FindingRow::Heading { rule, count } => self.heading(rule, *count, look, theme),
+            FindingRow::Heading { group, count } => self.heading(group, *count, look, cx),
             FindingRow::Finding { at, .. } => match self.findings.get(*at) {
                 Some(located) => self.finding_line(located, look, cx),
                 None => Line::default(),
@@ -77,21 +82,40 @@ impl CuratePane {
         });
     }
 
-    /// The rule of the findings below.
-    fn heading(&self, id: &str, count: usize, look: RowLook, theme: &Theme) -> Line<'static> {
-        let fold = if self.is_folded(id) { "▸ " } else { "▾ " };
-        let severity = rule(id).map_or(Severity::Note, |rule| rule.severity);
-        let left = vec![
-            Span::styled(fold, theme.style(Role::Muted)),
-            Span::styled(
-                id.to_owned(),
-                theme
-                    .style(Role::Strong)
-                    .patch(severity_style(severity, theme)),
-            ),
-        ];
+    /// What the findings below have in common.
+    fn heading(
+        &self,
+        group: &Group,
+        count: usize,
+        look: RowLook,
+        cx: &PaneContext<'_>,
+    ) -> Line<'static> {
+        let theme = cx.theme;
+        let is_folded = self.shown.folded.contains(group);
+        let fold = if is_folded { "▸ " } else { "▾ " };
+        let strong = theme.style(Role::Strong);
+        let mut left = vec![Span::styled(fold, theme.style(Role::Muted))];
+        match group {
+            Group::Rule(id) => {
+                let severity = rule(id).map_or(Severity::Note, |rule| rule.severity);
+                let style = strong.patch(severity_style(severity, theme));
+                left.push(Span::styled((*id).to_owned(), style));
+            }
+            Group::File(store, path) => {
+                left.push(Span::styled(escape_line(path), strong));
+                left.extend(self.store_name(store.as_ref(), cx));
+            }
+        }
         let right = Span::styled(format!(" {count} "), theme.style(Role::Muted));
         look.line(0, left, vec![right], theme)
+    }
+
+    /// The name of a store, if there are findings about several.
+    fn store_name(&self, store: Option<&StoreId>, cx: &PaneContext<'_>) -> Option<Span<'static>> {
+        let store = store.filter(|_| self.findings.has_several_stores)?;
+        let snapshot = cx.library.store_by_id(store)?;
+        let name = format!("  {}", escape_line(snapshot.store.name()));
+        Some(Span::styled(name, cx.theme.style(Role::Muted)))
     }
 
     fn finding_line(
@@ -111,7 +135,11 @@ impl CuratePane {
         let name = escape_line(stem(&finding.path));
         let subject = escape_line(&finding.subject);
         let mut left = vec![Span::raw(" "), mark];
-        if subject.is_empty() || subject == finding.path || subject == name {
+        if self.shown.by_file {
+            let style = severity_style(finding.severity, theme);
+            left.push(Span::styled(finding.rule, style));
+            left.push(Span::styled(format!(" · {subject}"), muted));
+        } else if subject.is_empty() || subject == finding.path || subject == name {
             left.push(Span::raw(name));
         } else if names_another(located) {
             // The subject is the other memory.
@@ -122,10 +150,8 @@ impl CuratePane {
             left.push(Span::raw(subject));
             left.push(Span::styled(format!(" · {name}"), muted));
         }
-        if self.findings.has_several_stores {
-            let snapshot = located.snapshot(cx.library);
-            let store = snapshot.map_or("", |snapshot| snapshot.store.name());
-            left.push(Span::styled(format!("  {}", escape_line(store)), muted));
+        if !self.shown.by_file {
+            left.extend(self.store_name(located.store.as_ref(), cx));
         }
         let right = match (&finding.waived, &finding.fix) {
             (Some(_), _) => Span::styled(" waived ", muted),
@@ -138,7 +164,10 @@ impl CuratePane {
     fn draw_evidence(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let (title, remark) = match (self.list.selected(), self.selected()) {
             (_, Some(located)) => (located.finding.rule, located.finding.path.clone()),
-            (Some(FindingRow::Heading { rule, count }), _) => (*rule, count.to_string()),
+            (Some(FindingRow::Heading { group, count }), _) => match group {
+                Group::Rule(id) => (*id, count.to_string()),
+                Group::File(_, path) => ("file", path.clone()),
+            },
             _ => {
                 let block = bordered(cx.theme, KeyFocus::Elsewhere);
                 return frame.render_widget(block, cx.areas.preview);
@@ -164,9 +193,16 @@ impl CuratePane {
         };
         if let Some(located) = self.selected() {
             self.finding_page(located, cx, &mut page);
-        } else if let Some(FindingRow::Heading { rule: id, .. }) = self.list.selected() {
-            let about = rule(id).map_or("", |rule| rule.about);
-            page.text(about, 0, |_| cx.theme.style(Role::Text));
+        } else if let Some(FindingRow::Heading { group, .. }) = self.list.selected() {
+            let text = cx.theme.style(Role::Text);
+            match group {
+                Group::Rule(id) => page.text(rule(id).map_or("", |rule| rule.about), 0, text),
+                Group::File(..) => {
+                    for located in self.group(group) {
+                        page.text(&located.finding.message, 0, text);
+                    }
+                }
+            }
         }
         page.lines
     }
@@ -177,7 +213,7 @@ impl CuratePane {
         let strong = theme
             .style(Role::Strong)
             .patch(severity_style(finding.severity, theme));
-        page.text(&finding.message, 0, |_| strong);
+        page.text(&finding.message, 0, strong);
         let snapshot = located.snapshot(cx.library);
         let memory = snapshot.and_then(|snapshot| snapshot.memory(&finding.path));
         let store = snapshot.map_or("", |snapshot| snapshot.store.name());
@@ -195,9 +231,7 @@ impl CuratePane {
         }
         if let Some(fix) = &finding.fix {
             page.blank();
-            page.text(&format!("fix  {}", fix.words), 0, |_| {
-                theme.style(Role::Added)
-            });
+            page.text(&format!("fix  {}", fix.words), 0, theme.style(Role::Added));
         }
         if let Some(waiver) = &finding.waived {
             page.blank();
@@ -205,7 +239,7 @@ impl CuratePane {
                 "waived on {} by {}: {}",
                 waiver.date, waiver.who, waiver.words
             );
-            page.text(&text, 0, |_| theme.style(Role::Warn));
+            page.text(&text, 0, theme.style(Role::Warn));
         }
     }
 }
@@ -223,24 +257,23 @@ impl EvidencePage<'_> {
     }
 
     fn muted(&mut self, text: &str) {
-        let style = self.theme.style(Role::Muted);
-        self.text(text, 0, |_| style);
+        self.text(text, 0, self.theme.style(Role::Muted));
     }
 
-    /// Adds a text, indented, each character in the style of its byte.
-    fn text(&mut self, text: &str, indent: usize, style_at: impl Fn(usize) -> Style) {
+    /// Adds a text, indented.
+    fn text(&mut self, text: &str, indent: usize, style: Style) {
         for line in text.lines() {
             let line = escape_line(line);
             let width = self.width.saturating_sub(indent).max(1);
-            for row in cells::styled_rows(&line, width, &style_at) {
+            for row in cells::wrap(&line, width) {
                 let blank = Span::raw(" ".repeat(indent));
-                self.lines
-                    .push(Line::from_iter(std::iter::once(blank).chain(row)));
+                let text = Span::styled(line[row].to_owned(), style);
+                self.lines.push(Line::from(vec![blank, text]));
             }
         }
     }
 
-    /// Adds where a piece of evidence is, and its words, with the subject of the finding marked.
+    /// Adds where a piece of evidence is, and its words; those for which the rule spoke are marked.
     fn evidence(&mut self, piece: &Evidence, subject: &str) {
         let line = piece.line.map(|line| format!(":{line}"));
         let path = piece.path.as_ref();
@@ -256,23 +289,15 @@ impl EvidencePage<'_> {
             self.muted(&place);
         }
         let indent = if place.is_empty() { 0 } else { 2 };
-        let (plain, found) = (
-            self.theme.style(Role::Text),
+        let first = self.lines.len();
+        self.text(&piece.text, indent, self.theme.style(Role::Text));
+        let marks = piece.marks.iter().map(String::as_str);
+        let found = MarkedWords::new(marks.chain([subject]));
+        let lines = found.mark(
+            self.lines.split_off(first),
             self.theme.style(Role::MatchLine),
         );
-        for line in piece.text.lines() {
-            let line = escape_line(line);
-            let matches = line.match_indices(subject);
-            let starts: Vec<usize> = matches.map(|(start, _)| start).collect();
-            self.text(&line, indent, |at| {
-                let is_in = |start: &usize| (*start..start + subject.len()).contains(&at);
-                if starts.iter().any(is_in) {
-                    found
-                } else {
-                    plain
-                }
-            });
-        }
+        self.lines.extend(lines);
     }
 }
 
