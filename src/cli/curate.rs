@@ -334,8 +334,8 @@ impl Report for CurateReport {
 
 impl CurateReport {
     fn print_finding(&self, finding: &Finding, printer: &mut Printer) -> io::Result<()> {
-        /// How many pieces of evidence are printed.
-        const SHOWN: usize = 4;
+        /// How many lines of evidence are printed.
+        const SHOWN: usize = 6;
         let store = finding.store.map(|store| self.stores[store].name());
         let store = store.map(|name| format!("{name}:")).unwrap_or_default();
         let line = finding.line.map(|line| format!("#L{line}"));
@@ -354,7 +354,8 @@ impl CurateReport {
         );
         printer.styled_line(&heading)?;
         printer.line(&format!("  {}", finding.message))?;
-        for piece in finding.evidence.iter().take(SHOWN) {
+        let mut lines = Vec::new();
+        for piece in &finding.evidence {
             let place = match (&piece.commit, &piece.citation, &piece.path) {
                 (Some(commit), _, Some(path)) => format!("{commit} {path}"),
                 (Some(place), _, _) | (None, Some(place), _) | (None, None, Some(place)) => {
@@ -362,8 +363,16 @@ impl CurateReport {
                 }
                 _ => String::new(),
             };
-            let text = format!("    {place}  {}", piece.text);
-            printer.painted_line(TextStyle::Quiet, text.trim_end())?;
+            let mut text = piece.text.lines();
+            lines.push(format!("    {place}  {}", text.next().unwrap_or_default()));
+            lines.extend(text.map(|line| format!("      {line}")));
+        }
+        for line in lines.iter().take(SHOWN) {
+            printer.painted_line(TextStyle::Quiet, line.trim_end())?;
+        }
+        if let Some(more) = lines.len().checked_sub(SHOWN + 1) {
+            let more = format!("    … {} more", more + 1);
+            printer.painted_line(TextStyle::Quiet, &more)?;
         }
         if let Some(fix) = &finding.fix {
             printer.painted_line(TextStyle::Added, &format!("    --fix {}", fix.words))?;

@@ -81,14 +81,14 @@ fn findings_come_worst_first_with_the_commit_that_proves_them() {
     assert_eq!(kit["line"], 7);
     assert_eq!(kit["fix"], Value::Null);
     assert_eq!(kit["waived"], Value::Null);
-    let proof = &kit["evidence"][0];
+    let proof = &kit["evidence"][1];
     assert_eq!(
         (&proof["text"], &proof["path"]),
         (&"drop the kit".into(), &"lib/kit.sh".into())
     );
     let commit = proof["commit"].as_str().expect("a commit");
     assert!(commit.contains(" 20"), "{commit}");
-    let citation = kit["evidence"][1]["citation"].as_str().expect("a citation");
+    let citation = kit["evidence"][0]["citation"].as_str().expect("a citation");
     assert!(citation.ends_with(":kit.md#L7"), "{citation}");
     home.ok(&["read", citation]);
     assert_eq!(tree(&home.project()), before, "nothing is written");
@@ -308,8 +308,10 @@ fn scripts_flags_and_symbols_are_dead_once_git_shows_their_definition_removed() 
     assert_eq!(more, None);
     assert_eq!(finding["path"], "uses.md");
     let evidence = finding["evidence"].as_array().expect("a list");
-    assert!(evidence[0]["commit"].is_string());
-    let texts: Vec<&str> = evidence.iter().filter_map(|e| e["text"].as_str()).collect();
+    let commit = evidence.last().expect("a commit");
+    assert!(commit["commit"].is_string());
+    let text = commit["text"].as_str().expect("a text");
+    let texts: Vec<&str> = text.lines().collect();
     assert_eq!(
         texts[..5],
         [

@@ -193,20 +193,6 @@ fn found_by_git(
 ) -> Found {
     let document = group[0].document;
     let commit = project.commit(group[0].commit);
-    let mut evidence = vec![Evidence::commit(&group[0].path, commit)];
-    for mention in group {
-        let text = match (&mention.definition, &mention.now) {
-            (Some(line), _) => format!("- {line}"),
-            // The finding about one path says it all.
-            (None, _) if group.len() == 1 => continue,
-            (None, Some(now)) => format!("{} → {now}", mention.path),
-            (None, None) => format!("- {}", mention.path),
-        };
-        evidence.push(Evidence {
-            text,
-            ..Evidence::commit(&mention.path, commit)
-        });
-    }
     let ranges = group.iter().flat_map(|mention| &mention.ranges);
     let mut places: BTreeMap<usize, Evidence> = BTreeMap::new();
     for range in ranges {
@@ -218,7 +204,8 @@ fn found_by_git(
             .or_insert(piece);
     }
     let lines: Vec<usize> = places.keys().copied().collect();
-    evidence.extend(places.into_values());
+    let mut evidence: Vec<Evidence> = places.into_values().collect();
+    evidence.push(removal(group, commit));
     let (subject, message) = match group {
         [one] => (one.name.clone(), message_of(one, commit)),
         several => {
@@ -245,7 +232,7 @@ fn found_by_git(
                 line_span(&lines),
                 names[..names.len().min(SHOWN)].join(", "),
             );
-            (commit.hash.clone(), message)
+            (format!("{} {}", commit.hash, commit.subject), message)
         }
     };
     Found {
@@ -254,6 +241,29 @@ fn found_by_git(
         message,
         evidence,
         fix: moved_fix(document, group),
+    }
+}
+
+/// The commit, and what it removed or moved.
+fn removal(group: &[Mention<'_>], commit: &super::git::Commit) -> Evidence {
+    let mut text = commit.subject.clone();
+    for mention in group {
+        let line = match (&mention.definition, &mention.now) {
+            (Some(line), _) => format!("- {line}"),
+            // The finding about one path says it all.
+            (None, _) if group.len() == 1 => continue,
+            (None, Some(now)) => format!("{} → {now}", mention.path),
+            (None, None) => format!("- {}", mention.path),
+        };
+        text.push('\n');
+        text.push_str(&line);
+    }
+    let piece = Evidence::commit(&group[0].path, commit);
+    let path = piece.path.filter(|_| group.len() == 1);
+    Evidence {
+        text,
+        path,
+        ..piece
     }
 }
 

@@ -225,9 +225,18 @@ impl CuratePane {
             place.push_str(&format_ago(memory.modified, cx.now));
         }
         page.muted(&place);
+        let mut is_own = false;
         for piece in &finding.evidence {
-            page.blank();
-            page.evidence(piece, &finding.subject);
+            // Lines of the memory stand together.
+            let was_own = is_own;
+            is_own = piece.line.is_some() && piece.path.as_ref() == Some(&finding.path);
+            if !(was_own && is_own) {
+                page.blank();
+            }
+            match piece.line.filter(|_| is_own) {
+                Some(line) => page.evidence(piece, &format!("line {line}"), &finding.subject),
+                None => page.evidence(piece, &place_of(piece), &finding.subject),
+            }
         }
         if let Some(fix) = &finding.fix {
             page.blank();
@@ -274,19 +283,9 @@ impl EvidencePage<'_> {
     }
 
     /// Adds where a piece of evidence is, and its words; those for which the rule spoke are marked.
-    fn evidence(&mut self, piece: &Evidence, subject: &str) {
-        let line = piece.line.map(|line| format!(":{line}"));
-        let path = piece.path.as_ref();
-        let path = path.map(|path| format!("{path}{}", line.unwrap_or_default()));
-        let place = match (&piece.commit, &piece.citation, &path) {
-            (Some(commit), _, Some(path)) => format!("{commit}  {path}"),
-            (Some(place), _, _) | (None, Some(place), _) | (None, None, Some(place)) => {
-                place.clone()
-            }
-            (None, None, None) => String::new(),
-        };
+    fn evidence(&mut self, piece: &Evidence, place: &str, subject: &str) {
         if !place.is_empty() {
-            self.muted(&place);
+            self.muted(place);
         }
         let indent = if place.is_empty() { 0 } else { 2 };
         let first = self.lines.len();
@@ -298,6 +297,18 @@ impl EvidencePage<'_> {
             self.theme.style(Role::MatchLine),
         );
         self.lines.extend(lines);
+    }
+}
+
+/// Where a piece of evidence is.
+fn place_of(piece: &Evidence) -> String {
+    let line = piece.line.map(|line| format!(":{line}"));
+    let path = piece.path.as_ref();
+    let path = path.map(|path| format!("{path}{}", line.unwrap_or_default()));
+    match (&piece.commit, &piece.citation, path) {
+        (Some(commit), _, Some(path)) => format!("{commit}  {path}"),
+        (Some(place), _, _) | (None, Some(place), _) => place.clone(),
+        (None, None, path) => path.unwrap_or_default(),
     }
 }
 

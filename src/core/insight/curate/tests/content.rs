@@ -25,8 +25,8 @@ fn dead_path_is_proven_by_git_and_silent_where_the_text_says_so() {
     assert_eq!(
         fixture.told("dead-path"),
         [
-            "a.md:1 lib/kit.sh <c2 2026-05-01 drop the kit|Run lib/kit.sh:12 first.|Then `kit.sh` again.>",
-            "d.md:1 src/old.rs <c2 2026-05-01 drop the kit|The code is in src/old.rs.>"
+            "a.md:1 lib/kit.sh <Run lib/kit.sh:12 first.|Then `kit.sh` again.|c2 2026-05-01 drop the kit>",
+            "d.md:1 src/old.rs <The code is in src/old.rs.|c2 2026-05-01 drop the kit>"
         ]
     );
     assert_eq!(

@@ -277,7 +277,7 @@ fn of_content(rule: &str) -> Option<Case> {
     Some(match rule {
         "dead-path" => case(
             one("The code is in src/old.rs.").of_project("src/new.rs\0", LOG),
-            &["a.md:7 src/old.rs <c2 2026-05-01 move|The code is in src/old.rs.>"],
+            &["a.md:7 src/old.rs <The code is in src/old.rs.|c2 2026-05-01 move>"],
             one("The code was in the legacy src/old.rs. See never/there.rs.")
                 .of_project("src/new.rs\0", LOG),
         )
