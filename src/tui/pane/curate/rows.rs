@@ -109,14 +109,20 @@ impl Shown {
 
     /// Whether a finding is listed, or folded.
     pub(super) fn lists(&self, located: &Located) -> bool {
-        let Finding {
-            rule,
-            path,
-            subject,
-            message,
-            ..
-        } = &located.finding;
-        let text = || format!("{rule} {path} {subject} {message}");
+        let finding = &located.finding;
+        let text = || {
+            let evidence = finding.evidence.iter().map(|piece| piece.text.as_str());
+            let own = [
+                finding.rule,
+                &finding.path,
+                &finding.subject,
+                &finding.message,
+            ];
+            own.into_iter()
+                .chain(evidence)
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
         (self.waived || located.is_open()) && self.filter.shows(&text())
     }
 }

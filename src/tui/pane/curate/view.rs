@@ -13,7 +13,7 @@ use crate::core::memory::store::StoreId;
 use crate::core::text::display::format_ago;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, count, draw_empty, title_span};
+use crate::tui::chrome::{KeyFocus, bordered, count, draw_empty, draw_lines, title_span};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
@@ -73,6 +73,10 @@ impl CuratePane {
             block = block.title_bottom(marked.right_aligned());
         }
         frame.render_widget(block, area);
+        if self.list.rows().is_empty() {
+            let text = Line::styled(" No finding has these words", theme.style(Role::Muted));
+            draw_lines(frame, inside(area), [text]);
+        }
         self.list.draw(frame, inside(area), |row, look| match row {
             FindingRow::Heading { group, count } => self.heading(group, *count, look, cx),
             FindingRow::Finding { at, .. } => match self.findings.get(*at) {
