@@ -149,6 +149,7 @@ impl Workers {
             library: Arc::default(),
             newest: Arc::clone(&newest_check),
             events: events.clone(),
+            known_logs: None,
         };
         let why_worker = WhyWorker {
             history: outside.history.clone(),

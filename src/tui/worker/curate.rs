@@ -1,5 +1,6 @@
 //! The curate worker: it checks the memories of all stores, rule by rule.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,6 +11,7 @@ use crate::core::change::history::History;
 use crate::core::insight::curate::collect::{Sources, collect};
 use crate::core::insight::curate::logs::{SessionLogs, reads_logs};
 use crate::core::insight::curate::{check_each, chosen, waiver};
+use crate::core::log::LogFile;
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::core::memory::store::Store;
 use crate::core::search::catalog::{LogCatalog, LogScope, read_corpus};
@@ -29,6 +31,14 @@ pub(super) struct CurateWorker {
     /// The generation of the newest check: an older one stops between two rules.
     pub(super) newest: Arc<AtomicU64>,
     pub(super) events: Sender<Event>,
+    pub(super) known_logs: Option<KnownLogs>,
+}
+
+/// What the logs said when they were last read, with the logs and the names of the memories.
+pub(super) struct KnownLogs {
+    files: Vec<LogFile>,
+    memories: HashSet<String>,
+    logs: SessionLogs,
 }
 
 /// A message to the worker.
@@ -67,13 +77,14 @@ impl CurateWorker {
         drop(self.events.send(Event::Curated { generation, step }));
     }
 
-    fn check(&self, generation: u64) -> Result<()> {
+    fn check(&mut self, generation: u64) -> Result<()> {
         // Those that could not be listed were reported when they were read.
         let listed = |snapshot: &&Arc<StoreSnapshot>| snapshot.failure.is_none();
         let snapshots = self.library.stores.iter().filter(listed);
         let stores: Vec<Store> = snapshots
             .map(|snapshot| (*snapshot.store).clone())
             .collect();
+        let logs = self.session_logs(&stores);
         let sources = Sources {
             environment: &self.setup.environment,
             project: self.setup.project.as_deref(),
@@ -85,7 +96,7 @@ impl CurateWorker {
         };
         let (collection, errors) = collect(&stores, &sources)?;
         self.report(&errors);
-        let collection = collection.with_logs(self.session_logs(&stores));
+        let collection = collection.with_logs(logs);
         let waivers = waiver::read(&self.setup.environment.data)?;
         let of = chosen(&collection, &[]).count();
         let mut done = 0;
@@ -108,8 +119,8 @@ impl CurateWorker {
     }
 
     /// What the logs of all projects say about the memories; nothing where no rule reads logs, or
-    /// they cannot be read.
-    fn session_logs(&self, stores: &[Store]) -> Option<SessionLogs> {
+    /// they cannot be read. They are read again when there are other logs or further memories.
+    fn session_logs(&mut self, stores: &[Store]) -> Option<SessionLogs> {
         if !reads_logs(&self.setup.settings, &[]) {
             return None;
         }
@@ -122,6 +133,14 @@ impl CurateWorker {
         if files.is_empty() {
             return None;
         }
+        let memories = self.library.stores.iter().flat_map(|one| &one.memories);
+        let memories: HashSet<String> = memories.map(|memory| memory.path.clone()).collect();
+        if let Some(known) = &self.known_logs
+            && known.files == files
+            && known.memories.is_superset(&memories)
+        {
+            return Some(known.logs.clone());
+        }
         let claude = &self.setup.environment.claude;
         let copies = catalog.kept.clone().unwrap_or_default();
         let read = read_corpus(
@@ -129,7 +148,14 @@ impl CurateWorker {
             |scoped| SessionLogs::read(&scoped.corpus, stores, claude, &copies),
         );
         match read {
-            Ok((_, logs)) => Some(logs),
+            Ok((_, logs)) => {
+                self.known_logs = Some(KnownLogs {
+                    files,
+                    memories,
+                    logs: logs.clone(),
+                });
+                Some(logs)
+            }
             Err(error) => {
                 self.report(&[error]);
                 None
