@@ -224,7 +224,7 @@ impl HeadlessApp {
         for event in events {
             self.take(event);
         }
-        let Ok(_) = self.terminal.draw(|frame| self.app.view(frame));
+        let Ok(_) = self.terminal.draw(|frame| self.app.draw(frame));
         self.frames.push(start.elapsed());
         for job in self.transcripts.drain(..) {
             self.workers.read_transcript(job);

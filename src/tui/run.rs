@@ -126,7 +126,7 @@ impl Loop {
     fn run(&mut self, inbox: &Receiver<Event>, typed: Vec<Input>) -> io::Result<Exit> {
         self.app.update(Event::Woke(self.now()));
         self.app.resize(self.screen.size()?);
-        self.screen.draw(&self.app)?;
+        self.screen.draw(&mut self.app)?;
         assert!(!self.panics, "a panic was asked for");
         self.workers.read(LibraryJob::Load);
         if let Some(left) = self.take(Event::Input(typed))? {
@@ -153,7 +153,7 @@ impl Loop {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        self.screen.draw(&self.app)?;
+        self.screen.draw(&mut self.app)?;
         for job in self.transcripts.drain(..) {
             self.workers.read_transcript(job);
         }

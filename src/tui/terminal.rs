@@ -99,8 +99,8 @@ impl Screen {
         self.terminal.size()
     }
 
-    pub(crate) fn draw(&mut self, app: &App) -> io::Result<()> {
-        self.terminal.draw(|frame| app.view(frame))?;
+    pub(crate) fn draw(&mut self, app: &mut App) -> io::Result<()> {
+        self.terminal.draw(|frame| app.draw(frame))?;
         self.next.send(&mut *self.device)
     }
 

@@ -16,7 +16,15 @@ use crate::tui::pane::Tone;
 use crate::tui::theme::Role;
 
 impl App {
-    pub(crate) fn view(&self, frame: &mut Frame<'_>) {
+    /// Draws into a frame, whose size may have changed since the last event.
+    pub(crate) fn draw(&mut self, frame: &mut Frame<'_>) {
+        if frame.area() != self.areas.whole {
+            self.resize(frame.area().as_size());
+        }
+        self.view(frame);
+    }
+
+    pub(super) fn view(&self, frame: &mut Frame<'_>) {
         let cx = self.pane_context();
         self.view_title(frame, self.areas.title);
         let ground = self.panes.iter().rposition(|pane| pane.is_fullscreen());

@@ -1,5 +1,7 @@
 //! Keys that no other test presses: each does what the keymap documents.
 
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event as Input, KeyModifiers, MouseEvent, MouseEventKind};
 
 use super::{AUTH, TestApp};
@@ -355,4 +357,28 @@ fn a_wide_tree_says_what_its_memories_are_about() {
     );
     let narrow = row(100);
     assert!(!narrow.contains("Auth Refactor  Backend"), "{narrow}");
+}
+
+/// The size of a terminal may change between an event and the frame that shows it.
+#[test]
+fn a_frame_of_another_size_is_drawn_in_every_place() {
+    const SIZES: [(u16, u16); 6] = [(120, 36), (100, 20), (80, 24), (40, 10), (200, 60), (9, 3)];
+    let places = [
+        "", "<cr>", "e", "/auth", "c", "R", "t", "a", "H", "?", ":", "n", "r", "M", "+", "/x?",
+    ];
+    for place in places {
+        let mut ui = TestApp::sized(120, 36, Background::Dark);
+        ui.press(AUTH);
+        ui.press(place);
+        for (width, height) in SIZES {
+            for key in ["j", "<pagedown>", "x"] {
+                ui.press(key);
+                let backend = TestBackend::new(width, height);
+                let mut terminal = Terminal::new(backend).expect("a terminal");
+                terminal.draw(|frame| ui.app.draw(frame)).expect("draws");
+                let whole = ui.app.areas.whole;
+                assert_eq!((whole.width, whole.height), (width, height), "{place}");
+            }
+        }
+    }
 }
