@@ -42,7 +42,7 @@ impl World {
             let stores = self.memory_stores().ok()?;
             grip_in_memories(&MemoryTexts::read(&stores).ok()?, id)
         };
-        let in_timeline = || self.timeline(logs, Records::Use).grip(id);
+        let in_timeline = || self.timeline(logs, Records::Use).grip(&logs.corpus, id);
         in_memories().or_else(in_timeline)
     }
 

@@ -209,7 +209,7 @@ fn expand_grip(call: &Call<'_>) -> ToolResult {
         .ok()
         .and_then(|memories| grip_in_memories(&memories, id));
     let (mut found, left) = read(call, |corpus, timeline| {
-        let grip = in_memories.clone().or_else(|| timeline.grip(id));
+        let grip = in_memories.clone().or_else(|| timeline.grip(corpus, id));
         let found = grip
             .as_ref()
             .map(|grip| (grip, expand(corpus, grip, before, after)));

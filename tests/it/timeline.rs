@@ -302,6 +302,67 @@ fn a_grip_shows_its_words_when_the_log_is_gone() {
     assert_eq!(home.run(&["teleport", "stale"]).code, 1);
 }
 
+/// The grips of all nodes of a level.
+fn grips(home: &Home, level: &str) -> Vec<String> {
+    let nodes = toc(home, &["--level", level]);
+    let nodes = nodes["nodes"].as_array().expect("a list").iter();
+    let bullets = nodes.flat_map(|node| node["bullets"].as_array().expect("bullets"));
+    let grips = bullets.flat_map(|bullet| bullet["grips"].as_array().expect("grips"));
+    let ids = grips.map(|id| id.as_str().expect("an id").to_owned());
+    ids.collect()
+}
+
+#[test]
+fn a_grip_that_was_shown_is_opened_after_the_log_grew_was_moved_and_is_gone() {
+    let home = Home::new();
+    let said = |number: usize| {
+        let time = format!("2024-12-30T09:{:02}:{:02}Z", 2 + number / 60, number % 60);
+        let content = match number % 3 {
+            0 => json!(format!(
+                "please read part {number} of the grammar in one pass"
+            )),
+            1 => text(&format!(
+                "We go with table {number} instead of a tree, since it is small."
+            )),
+            _ => {
+                let command = format!("git commit -m 'feat(parser): read part {number}'");
+                call("Bash", &json!({ "command": command }))
+            }
+        };
+        let role = if number.is_multiple_of(3) {
+            "user"
+        } else {
+            "assistant"
+        };
+        record(&home, 100 + number, &time, role, &content)
+    };
+    let begun: String = (0..20).map(said).collect();
+    let log = home.file(&path(&home), session(&home) + &begun);
+    let mut shown = grips(&home, "segment");
+    shown.extend(grips(&home, "year"));
+    assert!(shown.len() > 4, "{shown:?}");
+    let opens = |grip: &str| -> String {
+        let answer: Value =
+            serde_json::from_str(&home.ok(&["grip", grip, "--json"])).expect("JSON");
+        answer["state"].as_str().expect("a state").to_owned()
+    };
+    let grown: String = (20..1020).map(said).collect();
+    fs::write(&log, session(&home) + &begun + &grown).expect("writes");
+    let mut now = grips(&home, "segment");
+    now.extend(grips(&home, "year"));
+    assert!(
+        shown.iter().any(|grip| !now.contains(grip)),
+        "some are replaced"
+    );
+    for grip in &shown {
+        assert_eq!(opens(grip), "current", "{grip}");
+    }
+    fs::remove_file(&log).expect("removed");
+    for grip in shown.iter().chain(&now) {
+        assert_eq!(opens(grip), "gone", "{grip}");
+    }
+}
+
 #[test]
 fn events_are_listed_between_two_times_with_both_ends() {
     let home = Home::new();

@@ -23,6 +23,7 @@ mod teleport;
 mod tree;
 
 use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -180,12 +181,33 @@ impl Timeline {
             let summarizer = self.summarizer.as_ref();
             let record = record(corpus, number, summarizer, before)?;
             record.save(&self.cache.join(&logs[slot].name));
+            let former = before.map(|before| replaced(before, &record));
             // A copy has no spare capacity: with it, the records of all logs take twice the memory.
-            Some((slot, Arc::new(record.clone())))
+            Some((slot, Arc::new(record.clone()), former.unwrap_or_default()))
         });
-        for (slot, record) in made.into_iter().flatten() {
+        let mut former = Vec::new();
+        for (slot, record, replaced) in made.into_iter().flatten() {
             self.logs[slot].record = Some(record);
+            former.extend(replaced);
         }
+        self.keep_former(&former);
+    }
+
+    /// Keeps grips that the timeline no longer has, for the time when their logs are gone. Where they
+    /// cannot be written, nothing is kept.
+    fn keep_former(&self, grips: &[Grip]) {
+        let path = self.cache.join(FORMER);
+        let known = std::fs::read_to_string(&path).unwrap_or_default();
+        let new = grips.iter().filter(|grip| !known.contains(&grip.id));
+        let lines: Vec<String> = new
+            .filter_map(|grip| serde_json::to_string(grip).ok())
+            .collect();
+        if lines.is_empty() {
+            return;
+        }
+        let written = private::open_append(&path)
+            .and_then(|mut file| file.write_all((lines.join("\n") + "\n").as_bytes()));
+        drop(written);
     }
 
     /// The records that there are, in the order of the logs.
@@ -247,9 +269,16 @@ impl Timeline {
         teleport::teleport(self.records().map(Arc::as_ref), query, limit)
     }
 
-    /// Returns a grip, also one of a log that is gone if the cache still has it.
-    pub fn grip(&self, id: &str) -> Option<Grip> {
+    /// Returns a grip: one of the timeline, one that was replaced when its log grew, or one of a log
+    /// that is gone if the cache still has it.
+    pub fn grip(&self, corpus: &Corpus, id: &str) -> Option<Grip> {
         let here = self.records().find_map(|log| grip_in(log, id));
+        let here = here.or_else(|| Grip::find(corpus, id));
+        let here = here.or_else(|| {
+            let former = std::fs::read_to_string(self.cache.join(FORMER)).ok()?;
+            let mut lines = former.lines().filter(|line| line.contains(id));
+            lines.find_map(|line| serde_json::from_str::<Grip>(line).ok())
+        });
         here.or_else(|| {
             let files = std::fs::read_dir(&self.cache).ok()?.flatten();
             let mut paths: Vec<PathBuf> = files.map(|file| file.path()).collect();
@@ -262,11 +291,24 @@ impl Timeline {
     }
 }
 
-fn grip_in(log: &LogRecord, id: &str) -> Option<Grip> {
+/// The file of the cache with grips that records had once.
+const FORMER: &str = "grips.jsonl";
+
+fn grips_of(log: &LogRecord) -> impl Iterator<Item = &Grip> {
     let records = log.segments.iter().chain(&log.whole);
-    let mut grips = records.flat_map(|record| &record.points);
-    let found = grips.find(|(_, grip)| grip.id == id);
-    found.map(|(_, grip)| grip.clone())
+    let points = records.flat_map(|record| &record.points);
+    points.map(|(_, grip)| grip)
+}
+
+fn grip_in(log: &LogRecord, id: &str) -> Option<Grip> {
+    grips_of(log).find(|grip| grip.id == id).cloned()
+}
+
+/// The grips of a record that the one in its place does not have.
+fn replaced(before: &LogRecord, after: &LogRecord) -> Vec<Grip> {
+    let left: HashSet<&str> = grips_of(after).map(|grip| grip.id.as_str()).collect();
+    let gone = grips_of(before).filter(|grip| !left.contains(grip.id.as_str()));
+    gone.cloned().collect()
 }
 
 /// Returns a grip's events with so many before and behind them, from the corpus.

@@ -158,11 +158,11 @@ impl TimelineWorker {
 
     fn expand(&self, ids: &[String]) {
         for id in ids {
-            let Some(grip) = self.timeline.grip(id) else {
-                continue;
-            };
             let Some(corpus) = &self.logs else {
                 return;
+            };
+            let Some(grip) = self.timeline.grip(corpus, id) else {
+                continue;
             };
             let found = expand(corpus, &grip, AROUND, AROUND);
             let messages = |events: &[LogEvent]| events.iter().map(message).collect();
@@ -181,7 +181,7 @@ impl TimelineWorker {
         let Some(corpus) = self.logs.as_ref().or(self.conversations.as_ref()) else {
             return self.send(Event::Failed("the logs are not read yet".to_owned()));
         };
-        let find_grip = |id: &str| self.timeline.grip(id);
+        let find_grip = |id: &str| self.timeline.grip(corpus, id);
         let proposed = quotes(corpus, &find_grip, references).and_then(|quotes| {
             let nothing = || Error::not_found(references.join(" "));
             propose(&quotes).map(Box::new).ok_or_else(nothing)

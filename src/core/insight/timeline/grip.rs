@@ -1,10 +1,12 @@
 //! Grips: links from a bullet to the lines of a log that support it.
 
 use serde::{Deserialize, Serialize};
+use ulid::Ulid;
 
-use super::event::{Event, EventList, Texts, stable_id};
+use super::event::{Event, EventList, LogEvents, Texts, stable_id};
 use crate::core::log::Agent;
 use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::search::index::Corpus;
 use crate::core::text::display::safe_line;
 
 /// The most characters of an excerpt.
@@ -91,13 +93,12 @@ fn hash(event: &Event) -> String {
 }
 
 impl Grip {
-    /// Returns the grip of an event, for a clause of it.
+    /// Returns the grip of an event, for a clause of it. Its id is that of the event, so that it is
+    /// found again however the log is divided and summarized later.
     pub fn new(agent: Agent, log: &str, event: &Event, clause: &str) -> Self {
-        let name = format!("{}:{log}#{}:{clause}", agent.name(), event.line);
-        let id = stable_id(event.time, &name);
         let event_id = event_id(agent, log, event);
         Self {
-            id: format!("grip:{}:{id}", event.time),
+            id: format!("grip:{}:{event_id}", event.time),
             agent,
             log: log.to_owned(),
             session: event.session.clone(),
@@ -109,6 +110,33 @@ impl Grip {
             timestamp: event.time,
             hash: hash(event),
         }
+    }
+
+    /// Finds the event of a grip with this id in the corpus.
+    pub fn find(corpus: &Corpus, id: &str) -> Option<Self> {
+        let (time, event) = id.strip_prefix("grip:")?.split_once(':')?;
+        let (time, wanted) = (time.parse::<i64>().ok()?, event.parse::<Ulid>().ok()?);
+        corpus.logs().enumerate().find_map(|(number, log)| {
+            let agent = log.agent()?;
+            // A log without times has that of its file, which changes.
+            let is_timed = log.span().is_some();
+            let span = log.span().unwrap_or((i64::MIN, i64::MAX));
+            if !(span.0..=span.1).contains(&time) {
+                return None;
+            }
+            let events = LogEvents::of(corpus, number);
+            let at_time = events.times().enumerate();
+            let at_time = at_time.filter(|(_, at)| *at == time || !is_timed);
+            let mut found = at_time.flat_map(|(at, _)| events.read(at..at + 1, Texts::All));
+            let event = found.find(|event| {
+                let id = event_id(agent, log.id(), event).parse::<Ulid>();
+                id.is_ok_and(|id| id.random() == wanted.random())
+            })?;
+            Some(Self {
+                id: id.to_owned(),
+                ..Self::new(agent, log.id(), &event, "")
+            })
+        })
     }
 
     /// Returns the citation of its lines.
@@ -198,8 +226,8 @@ mod tests {
         assert_eq!(grip.citation(), "codex:abc#L7");
         assert!(grip.id.starts_with("grip:420000:"), "{}", grip.id);
         let other = Grip::new(Agent::Codex, "abc", &event, "First.");
-        assert_ne!(grip.id, other.id);
-        assert_eq!(grip.event_id_start, other.event_id_end);
+        assert_eq!(grip.id, other.id, "the id is that of the event");
+        assert_ne!(grip.excerpt, other.excerpt);
         let long = "é".repeat(500);
         let event = Event::test(7, Role::User, &long);
         let grip = Grip::new(Agent::Codex, "abc", &event, "x");

@@ -258,7 +258,9 @@ fn versioned(mut node: Node) -> Node {
 fn cited_bullets(points: &[(&Point, &Grip)]) -> Vec<Bullet> {
     let texts: Vec<Point> = points.iter().map(|(point, _)| (*point).clone()).collect();
     let bullet = |grouped: super::summarize::BulletText| {
-        let grips: Vec<&Grip> = grouped.points.iter().map(|at| points[*at].1).collect();
+        let mut grips: Vec<&Grip> = grouped.points.iter().map(|at| points[*at].1).collect();
+        let mut seen = HashSet::new();
+        grips.retain(|grip| seen.insert(&grip.id));
         Bullet {
             text: grouped.text,
             grips: grips.iter().map(|grip| grip.id.clone()).collect(),

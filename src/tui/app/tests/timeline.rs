@@ -225,7 +225,7 @@ fn a_bullet_shows_its_lines_and_then_its_log_and_escape_comes_back() {
     };
     assert!(walk.ui.text().contains("reading…"), "{}", walk.ui.text());
     for id in ids {
-        let grip = walk.timeline.grip(id).expect("a grip");
+        let grip = Outline::of(&walk.timeline).grip(id).expect("a grip");
         let message = |line: u64, role, text: &str| GripMessage {
             line,
             time: time("2026-11-04T14:03:00Z"),
@@ -280,7 +280,7 @@ fn a_log_that_is_gone_still_has_its_words_and_says_so() {
     let [Effect::Timeline(TimelineJob::Expand(ids))] = &effects[..] else {
         panic!("{effects:?}");
     };
-    let grip = walk.timeline.grip(&ids[0]).expect("a grip");
+    let grip = Outline::of(&walk.timeline).grip(&ids[0]).expect("a grip");
     walk.ui.tell(Event::GripExpanded(Arc::new(GripText {
         grip,
         state: GripState::Gone,
