@@ -12,7 +12,7 @@ use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::insight::promote::grip_in_memories;
 use crate::core::insight::timeline::grip::{Grip, GripState};
-use crate::core::insight::timeline::json::{event_json, grip_json, node_json};
+use crate::core::insight::timeline::json::{EventRows, grip_json, node_json, unknown_grip_json};
 use crate::core::insight::timeline::node::NodeId;
 use crate::core::insight::timeline::{
     Node, Records, Timeline, directory, events_between, expand, log_named, sessions_of, summarizer,
@@ -197,9 +197,10 @@ pub(super) fn events(args: &EventsArgs, world: &World) -> Reported<'static> {
     let (events, has_more) = world.read_corpus(|logs| {
         let wanted = in_scope(logs);
         let (found, has_more) = events_between(&logs.corpus, |log| wanted[log], span);
+        let rows = EventRows::new(&logs.corpus);
         let events: Vec<Value> = found
             .iter()
-            .map(|found| event_json(found.agent, &found.log, &found.event))
+            .map(|found| rows.row(found.agent, &found.log, &found.event))
             .collect();
         (events, has_more)
     })?;
@@ -251,7 +252,7 @@ pub(super) fn grip(args: &GripArgs, world: &World) -> Reported<'static> {
         let grip = world.find_grip(logs, &args.id)?;
         let expanded = expand(&logs.corpus, &grip, args.before, args.after);
         Some(GripReport {
-            json: grip_json(Some((&grip, &expanded))),
+            json: grip_json(&logs.corpus, &grip, &expanded),
             state: expanded.state,
             grip,
         })
@@ -261,7 +262,7 @@ pub(super) fn grip(args: &GripArgs, world: &World) -> Reported<'static> {
         None => {
             let unknown = format!("no grip {} is known; tome toc --json lists them", args.id);
             let unknown = Text::Error(safe_line(&unknown));
-            Answer::ending(Outcome::Nothing, grip_json(None), unknown)
+            Answer::ending(Outcome::Nothing, unknown_grip_json(), unknown)
         }
     }
 }

@@ -77,6 +77,14 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// Returns the store if only one is served.
+    pub(super) fn only_store(&self) -> Option<&'a Store> {
+        match self.setup.stores.as_slice() {
+            [only] if self.served.is_single => Some(&only.store),
+            _ => None,
+        }
+    }
+
     fn store_of_name(&self, name: &str) -> Result<&'a Store, Failure> {
         let mut stores = self.setup.stores.iter().map(|served| &served.store);
         stores.find(|store| store.name() == name).ok_or_else(|| {
@@ -107,8 +115,8 @@ impl<'a> Call<'a> {
     /// of the layout that the path belongs to, or of the tool's layouts, or the one that a first
     /// memory creates.
     fn default_store(&self, path: Option<&str>) -> Result<&'a Store, Failure> {
-        if let (true, [only]) = (self.served.is_single, self.setup.stores.as_slice()) {
-            return Ok(&only.store);
+        if let Some(only) = self.only_store() {
+            return Ok(only);
         }
         let layouts = self.tool.layouts;
         // Captured events are for their own tool.
@@ -184,8 +192,8 @@ impl<'a> Call<'a> {
         if let Some(store) = self.named_store()? {
             return Ok((store, citation));
         }
-        if let (true, [only]) = (self.served.is_single, self.setup.stores.as_slice()) {
-            return Ok((&only.store, citation));
+        if let Some(only) = self.only_store() {
+            return Ok((only, citation));
         }
         if let Some(name) = &citation.store {
             let named = self.store_of_name(name);

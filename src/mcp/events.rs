@@ -66,11 +66,11 @@ fn get_events(call: &Call<'_>) -> ToolResult {
     Ok(ToolAnswer::text(answer.to_string()).quoted(0))
 }
 
-/// Whether a store of events is named or served. Where there is none, the events are those of the
-/// logs.
+/// Whether a store of events is named, or is all that is served. Elsewhere the events are those of
+/// all logs, captured ones included.
 fn has_own_store(call: &Call<'_>) -> Result<bool, Failure> {
     let is_events = |store: &Store| store.layout() == Layout::Events;
-    Ok(call.named_store()?.is_some() || call.store().is_ok_and(is_events))
+    Ok(call.named_store()?.is_some() || call.only_store().is_some_and(is_events))
 }
 
 /// Truncates a text, so that a long one leaves space for the others.

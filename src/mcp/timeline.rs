@@ -11,7 +11,7 @@ use super::events::truncate_text;
 use super::recall::{Deadline, READING_LIMIT};
 use super::table::{Field, FieldType, Tool, ToolEffect};
 use crate::core::insight::promote::grip_in_memories;
-use crate::core::insight::timeline::json::{event_json, grip_json, node_json};
+use crate::core::insight::timeline::json::{EventRows, grip_json, node_json, unknown_grip_json};
 use crate::core::insight::timeline::node::NodeId;
 use crate::core::insight::timeline::{
     Node, Timeline, directory, events_between, expand, sessions_of, summarizer,
@@ -210,10 +210,10 @@ fn expand_grip(call: &Call<'_>) -> ToolResult {
         .and_then(|memories| grip_in_memories(&memories, id));
     let (mut found, left) = read(call, |corpus, timeline| {
         let grip = in_memories.clone().or_else(|| timeline.grip(corpus, id));
-        let found = grip
-            .as_ref()
-            .map(|grip| (grip, expand(corpus, grip, before, after)));
-        grip_json(found.as_ref().map(|(grip, expanded)| (*grip, expanded)))
+        match grip {
+            Some(grip) => grip_json(corpus, &grip, &expand(corpus, &grip, before, after)),
+            None => unknown_grip_json(),
+        }
     })?;
     for part in ["before", "excerpt", "after"] {
         let rows = found[part].as_array_mut().into_iter().flatten();
@@ -236,10 +236,11 @@ pub(super) fn events(call: &Call<'_>, span: TimeSpan) -> ToolResult {
     let (found, left) = read_logs(call, |corpus, _| {
         let sessions = sessions_of(corpus);
         let (events, has_more) = events_between(corpus, |log| sessions[log], span);
+        let format = EventRows::new(corpus);
         let rows: Vec<Value> = events
             .iter()
             .map(|found| {
-                let mut row = event_json(found.agent, &found.log, &found.event);
+                let mut row = format.row(found.agent, &found.log, &found.event);
                 row["text"] = json!(truncate_text(&found.event.text));
                 row
             })

@@ -113,6 +113,65 @@ fn what_happens_is_kept_as_events() {
 }
 
 #[test]
+fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_log_does() {
+    let home = Home::new();
+    let said = json!({ "prompt": "please repair the striped zebra lock of the history" });
+    send_hook(
+        &home,
+        "claude-code",
+        &payload(&home, "UserPromptSubmit", said),
+    );
+    let answer =
+        json!({ "last_assistant_message": "The zebra lock is removed after a crash now." });
+    send_hook(&home, "claude-code", &payload(&home, "Stop", answer));
+    let asked = |args: &[&str]| -> Value {
+        let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+        serde_json::from_str(&home.run(&args).out).expect("JSON")
+    };
+    assert!(home.ok(&["recall", "zebra"]).contains("striped"));
+    assert!(home.ok(&["toc", "--level", "day"]).contains("zebra"));
+    let stored: Vec<Value> = events(&home)
+        .iter()
+        .map(|one| one["event_id"].clone())
+        .collect();
+    let told = asked(&["events"]);
+    let told = told["events"].as_array().expect("events");
+    let ids: Vec<Value> = told.iter().map(|one| one["event_id"].clone()).collect();
+    assert_eq!(ids, stored);
+    assert_eq!(told[0]["agent"], "claude-code");
+    let found = asked(&["teleport", "zebra"]);
+    let grip = found["results"][0]["grips"][0].as_str().expect("a grip");
+    let id = asked(&["grip", grip])["grip"]["event_id_start"].clone();
+    assert!(stored.contains(&id), "{id}");
+    // Somewhere else nothing of it is told.
+    let elsewhere = home.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("a folder");
+    let other = home
+        .command(&["recall", "zebra"])
+        .current_dir(elsewhere)
+        .output();
+    assert_eq!(other.expect("runs").status.code(), Some(1));
+    // The log of the session tells it from now on.
+    let folder = home.project().display().to_string();
+    let folder = folder.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let line = json!({
+        "type": "user", "uuid": "u", "sessionId": "s1", "timestamp": "2026-11-01T10:00:00Z",
+        "cwd": home.project(),
+        "message": { "role": "user", "content": "please repair the striped zebra lock of the history" },
+    });
+    home.file(
+        &format!(".claude/projects/{folder}/s1.jsonl"),
+        format!("{line}\n"),
+    );
+    let told = asked(&["events"]);
+    let told = told["events"].as_array().expect("events");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0]["citation"], "claude-code:s1#L1");
+    let hits = home.ok(&["recall", "striped", "zebra"]);
+    assert!(hits.starts_with("Found 1 result"), "{hits}");
+}
+
+#[test]
 fn no_field_of_an_event_keeps_a_secret() {
     let home = Home::new();
     let secret = format!("ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");

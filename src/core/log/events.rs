@@ -39,6 +39,10 @@ fn record(event: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         session: event.text("session_id"),
         ..RecordStamp::default()
     };
+    if sink.head().cwd.is_none() {
+        // A store has the events of one project.
+        sink.head().cwd = event.object("metadata").and_then(|more| more.text("cwd"));
+    }
     let text = event.text("text").unwrap_or_default();
     match (kind, event.word("role")) {
         ("user_message", _) => sink.prompt(text),
@@ -66,7 +70,7 @@ mod tests {
         let home = Home::new();
         let event = |id: &str, kind: &str, role: &str, text: &str| {
             format!(
-                r#"{{"event_id":"{id}","session_id":"s{id}","timestamp":1785578400000,"event_type":"{kind}","role":"{role}","text":"{text}","metadata":{{"tool_name":"Bash"}}}}"#
+                r#"{{"event_id":"{id}","session_id":"s{id}","timestamp":1785578400000,"event_type":"{kind}","role":"{role}","text":"{text}","metadata":{{"tool_name":"Bash","cwd":"/repo"}}}}"#
             )
         };
         let lines = [
@@ -98,5 +102,6 @@ mod tests {
         assert_eq!(transcript.messages[0].session.as_deref(), Some("s2"));
         assert_eq!(transcript.messages[0].time, Some(1_785_578_400_000));
         assert_eq!(transcript.skipped.unknown, 1);
+        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
     }
 }

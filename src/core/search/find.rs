@@ -502,6 +502,9 @@ impl<'a> Search<'a> {
                 if self.is_stale() {
                     break;
                 }
+                if corpus.is_told_by_log(*at) {
+                    continue;
+                }
                 // A damaged message is recorded by the corpus.
                 let _ = corpus.message(*at, |message| {
                     wanted.matcher.lines(message.text, &mut |offset, score| {

@@ -38,7 +38,7 @@ mod table;
 mod tests;
 mod tokenizer;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use tantivy::{DocAddress, Index, ReloadPolicy, Searcher, TantivyError};
 
-use crate::core::log::{HashedProjects, LogFile, MessageKind, Origin, Role};
+use crate::core::log::{Agent, HashedProjects, LogFile, MessageKind, Origin, Role};
 use crate::core::{Error, Result};
 
 pub use document::LONGEST_MESSAGE;
@@ -200,6 +200,8 @@ pub struct Corpus {
     cache_error: Option<Error>,
     /// The working directories of all logs, for logs that have only the hash of theirs.
     projects: OnceLock<HashedProjects>,
+    /// The ids of all logs but those of captured events.
+    sessions: OnceLock<HashSet<String>>,
 }
 
 impl CorpusMessage<'_> {
@@ -315,6 +317,7 @@ impl Corpus {
             notes: Vec::new(),
             cache_error: None,
             projects: OnceLock::new(),
+            sessions: OnceLock::new(),
         })
     }
 
@@ -445,6 +448,21 @@ impl Corpus {
             let directories: BTreeSet<&str> = rows.filter_map(table::LogRow::cwd).collect();
             HashedProjects::new(directories)
         })
+    }
+
+    /// Whether a hook captured a message in a session that has a log of its own, which tells it.
+    pub fn is_told_by_log(&self, at: MessageAt) -> bool {
+        let is_captured = |row: &table::LogRow| row.agent == Agent::Events as u32;
+        let log = self.log_of(at).and_then(|log| self.shown.get(log));
+        if !log.is_some_and(|row| is_captured(&self.table.logs[*row])) {
+            return false;
+        }
+        let sessions = self.sessions.get_or_init(|| {
+            let rows = self.table.logs.iter().filter(|row| !is_captured(row));
+            rows.map(|row| row.id().to_owned()).collect()
+        });
+        let is_known = |session: Option<&str>| session.is_some_and(|id| sessions.contains(id));
+        self.message(at, |message| is_known(message.session)) == Some(true)
     }
 
     /// Passes a message to `take`; `None` if its log is not visible or it is damaged.

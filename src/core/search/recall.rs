@@ -443,7 +443,7 @@ impl<'a> Search<'a> {
                 read.candidates.push(HitCandidate {
                     spot: Spot::Message(message.log, message.at),
                     has_phrase: false,
-                    score: if message.is_admitted {
+                    score: if message.is_admitted && !corpus.is_told_by_log(message.at) {
                         0.0
                     } else {
                         f32::NEG_INFINITY

@@ -117,7 +117,8 @@ pub(super) struct Place {
 
 impl<'a> LogEvents<'a> {
     /// Returns the events of a log, in its order; those of an events store by their times. Reasoning
-    /// and injected text are none. An event without a time has that of the one before it.
+    /// and injected text are none, and neither is what a hook captured in a session that has a log of
+    /// its own. An event without a time has that of the one before it.
     pub fn of(corpus: &'a Corpus, log: usize) -> Self {
         let own = corpus.log(log);
         let first = own.and_then(|log| log.span().map(|(first, _)| first).or(log.stamp().1));
@@ -127,7 +128,8 @@ impl<'a> LogEvents<'a> {
             let Some((time, (_, kind, origin))) = corpus.outline(at) else {
                 continue;
             };
-            if origin == Origin::Injected || kind == MessageKind::Thinking {
+            let is_left_out = origin == Origin::Injected || kind == MessageKind::Thinking;
+            if is_left_out || corpus.is_told_by_log(at) {
                 continue;
             }
             last = time.unwrap_or(last);

@@ -1,11 +1,16 @@
 //! Nodes, events and grips as JSON, as the command line and the MCP server return them.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
-use super::Node;
 use super::event::Event;
 use super::grip::{Expanded, Grip, event_id};
+use super::{Node, log_named_by};
 use crate::core::log::{Agent, MessageKind, Role};
+use crate::core::memory::layout::events::CapturedEvent;
+use crate::core::search::index::Corpus;
 use crate::core::text::display::safe;
 
 /// Formats a node.
@@ -53,42 +58,91 @@ fn stamp(time: i64) -> Option<String> {
     Some(time.to_string())
 }
 
-/// Formats an event as the events layout has it.
-pub fn event_json(agent: Agent, log: &str, event: &Event) -> Value {
-    let kind = match (event.kind, event.role) {
-        (MessageKind::ToolCall, _) => "tool_call",
-        (MessageKind::ToolResult, _) => "tool_result",
-        (_, Role::User) => "user_message",
-        (_, Role::Assistant) => "assistant_message",
-        (_, Role::Tool) => "tool_result",
-        (_, Role::System) => "notice",
-    };
+/// Formats events as the events layout has them; those of a store have the ids, types and agents
+/// that are stored.
+pub struct EventRows<'a> {
+    corpus: &'a Corpus,
+    /// The events of the stores that were asked for, by their lines.
+    stored: RefCell<HashMap<String, HashMap<u64, CapturedEvent>>>,
+}
+
+impl<'a> EventRows<'a> {
+    /// Formats events of this corpus.
+    pub fn new(corpus: &'a Corpus) -> Self {
+        Self {
+            corpus,
+            stored: RefCell::default(),
+        }
+    }
+
+    /// Formats an event.
+    pub fn row(&self, agent: Agent, log: &str, event: &Event) -> Value {
+        let kind = match (event.kind, event.role) {
+            (MessageKind::ToolCall, _) => "tool_call",
+            (MessageKind::ToolResult, _) => "tool_result",
+            (_, Role::User) => "user_message",
+            (_, Role::Assistant) => "assistant_message",
+            (_, Role::Tool) => "tool_result",
+            (_, Role::System) => "notice",
+        };
+        let mut row = json!({
+            "event_id": event_id(agent, log, event),
+            "session_id": event.session.as_deref().unwrap_or(log),
+            "timestamp": event.time,
+            "event_type": kind,
+            "role": event.role,
+            "text": safe(&event.text),
+            "agent": agent.name(),
+            "citation": format!("{}:{log}#L{}", agent.name(), event.line),
+        });
+        if agent == Agent::Events {
+            let mut stored = self.stored.borrow_mut();
+            let stored = stored.entry(log.to_owned());
+            let stored = stored.or_insert_with(|| stored_events(self.corpus, log));
+            if let Some(stored) = stored.get(&event.line) {
+                row["event_id"] = json!(stored.event_id);
+                row["event_type"] = json!(stored.event_type);
+                row["agent"] = json!(stored.agent);
+            }
+        }
+        row
+    }
+}
+
+/// The events of a store, by their lines; none if it cannot be read.
+fn stored_events(corpus: &Corpus, log: &str) -> HashMap<u64, CapturedEvent> {
+    let number = log_named_by(corpus, Agent::Events, log);
+    let path = number.and_then(|number| Some(corpus.log(number)?.path()));
+    let text = path.and_then(|path| std::fs::read(path).ok());
+    let text = text.unwrap_or_default();
+    let lines = (1..).zip(text.split(|byte| *byte == b'\n'));
+    let events = lines.filter_map(|(line, text)| Some((line, serde_json::from_slice(text).ok()?)));
+    events.collect()
+}
+
+/// The answer about a grip that is not known.
+pub fn unknown_grip_json() -> Value {
+    let none: [Value; 0] = [];
     json!({
-        "event_id": event_id(agent, log, event),
-        "session_id": event.session.as_deref().unwrap_or(log),
-        "timestamp": event.time,
-        "event_type": kind,
-        "role": event.role,
-        "text": safe(&event.text),
-        "agent": agent.name(),
-        "citation": format!("{}:{log}#L{}", agent.name(), event.line),
+        "grip": null, "state": "unknown", "before": none, "excerpt": none, "after": none,
     })
 }
 
-/// Formats a grip with the events around it; `None` is an unknown one.
-pub fn grip_json(found: Option<(&Grip, &Expanded)>) -> Value {
-    let Some((grip, expanded)) = found else {
-        let none: [Value; 0] = [];
-        return json!({
-            "grip": null, "state": "unknown", "before": none, "excerpt": none, "after": none,
-        });
-    };
-    let rows = |events: &[Event]| -> Vec<Value> {
-        let rows = events.iter();
-        rows.map(|event| event_json(grip.agent, &grip.log, event))
+/// Formats a grip with the events around it.
+pub fn grip_json(corpus: &Corpus, grip: &Grip, expanded: &Expanded) -> Value {
+    let events = EventRows::new(corpus);
+    let rows = |found: &[Event]| -> Vec<Value> {
+        let rows = found.iter();
+        rows.map(|event| events.row(grip.agent, &grip.log, event))
             .collect()
     };
     let mut shown = json!(grip);
+    if let Some(event) = expanded.excerpt.first() {
+        let row = events.row(grip.agent, &grip.log, event);
+        for end in ["event_id_start", "event_id_end"] {
+            shown[end] = row["event_id"].clone();
+        }
+    }
     shown["citation"] = json!(grip.citation());
     shown["source"] = json!(grip.agent.name());
     json!({
