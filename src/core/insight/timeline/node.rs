@@ -87,6 +87,24 @@ impl NodeId {
         }
     }
 
+    /// Returns the nodes above a segment or a day, each with the one that it is part of: its day,
+    /// the ISO week of that, and the month and the year in which the day lies. A week at the turn of
+    /// a month is part of both.
+    pub(super) fn above(&self) -> Vec<(Self, Option<Self>)> {
+        let (Self::Segment(day, _) | Self::Day(day)) = self else {
+            return Vec::new();
+        };
+        let week = day.iso_week_date();
+        let all = [
+            Self::Day(*day),
+            Self::Week(week.year(), week.week()),
+            Self::Month(day.year(), day.month()),
+            Self::Year(day.year()),
+        ];
+        let parents = all.iter().skip(1).cloned().map(Some).chain([None]);
+        all.iter().cloned().zip(parents).collect()
+    }
+
     /// Returns its title; a segment is titled by what happened in it.
     pub fn title(&self) -> Option<String> {
         Some(match self {

@@ -44,9 +44,7 @@ impl Outline {
             let mut seen = HashSet::new();
             for (at, segment) in log.segments.iter().enumerate() {
                 let id = segment.node();
-                let mut above = id.parent();
-                while let Some(node) = above {
-                    above = node.parent();
+                for (node, _) in id.above() {
                     let is_new = seen.insert(node.clone());
                     let activity = outline.activity.entry(node).or_default();
                     activity.segments += 1;
@@ -97,6 +95,22 @@ impl Outline {
             ids.reverse();
         }
         ids
+    }
+
+    /// Returns the node that one is part of; of a week at the turn of a month, one in which something
+    /// happened in it.
+    pub fn parent(&self, id: &NodeId) -> Option<NodeId> {
+        let usual = id.parent()?;
+        let has_it = |parent: &NodeId| self.children(parent).contains(id);
+        if has_it(&usual) {
+            return Some(usual);
+        }
+        let days = self.children(id).into_iter();
+        let mut months = days.filter_map(|day| match day {
+            NodeId::Day(day) => Some(NodeId::Month(day.year(), day.month())),
+            _ => None,
+        });
+        months.find(has_it).or(Some(usual))
     }
 
     /// Returns how much happened in a day, week, month or year.

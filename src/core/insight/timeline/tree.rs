@@ -77,12 +77,16 @@ impl<'a> Tree<'a> {
         };
         for log in logs {
             for segment in &log.segments {
-                let mut id = segment.node();
+                let id = segment.node();
                 tree.segments.insert(id.clone(), (log, segment));
-                while let Some(parent) = id.parent() {
-                    let children = tree.children.entry(parent.clone()).or_default();
-                    children.insert(id);
-                    id = parent;
+                let above = id.above();
+                for (node, parent) in above {
+                    if let Some(parent) = parent {
+                        tree.children.entry(parent).or_default().insert(node);
+                    }
+                }
+                if let Some(day) = id.parent() {
+                    tree.children.entry(day).or_default().insert(id);
                 }
             }
         }
@@ -138,6 +142,22 @@ impl<'a> Tree<'a> {
         }))
     }
 
+    /// Returns the child, or, of a week that lies in two months, its days in this one.
+    fn parts_of<'t>(&'t self, id: &NodeId, child: &'t NodeId) -> Vec<&'t NodeId> {
+        let days = || self.children.get(child).into_iter().flatten();
+        let is_here = |day: &&NodeId| match (id, day) {
+            (NodeId::Month(year, month), NodeId::Day(day)) => {
+                (day.year(), day.month()) == (*year, *month)
+            }
+            _ => true,
+        };
+        if days().all(|day| is_here(&day)) {
+            vec![child]
+        } else {
+            days().filter(is_here).collect()
+        }
+    }
+
     /// Returns what a node says: of a segment its record, else a choice of what its children say.
     fn content(&self, id: &NodeId) -> Rc<Content<'a>> {
         if let Some(known) = self.made.borrow().get(id) {
@@ -155,8 +175,8 @@ impl<'a> Tree<'a> {
             },
             None => {
                 let children = self.children.get(id).into_iter().flatten();
-                let parts: Vec<Rc<Content<'a>>> =
-                    children.map(|child| self.content(child)).collect();
+                let parts = children.flat_map(|child| self.parts_of(id, child));
+                let parts: Vec<Rc<Content<'a>>> = parts.map(|part| self.content(part)).collect();
                 together(&parts)
             }
         };

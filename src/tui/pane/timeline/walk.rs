@@ -62,7 +62,7 @@ impl TimelinePane {
         }
         let mut above = Some(target.clone());
         while let Some(node) = above {
-            above = node.parent();
+            above = self.outline.parent(&node);
             self.folds.insert(node, true);
         }
         self.part = Part::Tree;
@@ -129,7 +129,7 @@ impl TimelinePane {
         match self.entry().cloned() {
             _ if self.part == Part::Calendar => self.move_day(-7),
             Some(Entry::Node(id)) if self.is_open(&id) => self.fold(&id, false, cx),
-            Some(Entry::Node(id)) => self.select(id.parent(), cx),
+            Some(Entry::Node(id)) => self.select(self.outline.parent(&id), cx),
             Some(Entry::Bullet { node, grips, .. }) => {
                 let shown = self.expanded.len();
                 self.expanded
