@@ -11,7 +11,7 @@ mod patterns;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-use regex::{Regex, RegexBuilder};
+use regex::bytes::{Match, Regex, RegexBuilder};
 
 use super::document::starts_item;
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
@@ -25,30 +25,50 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// Compiles a pattern, in which tables and signs are replaced by what they stand for. The classes of
-/// all scripts would make automata of megabytes, and no fast one knows borders of all words: the
-/// letters of Latin and borders of ASCII are enough.
+/// Compiles a pattern, in which tables and signs are replaced by what they stand for. It is matched
+/// by bytes against lower case: classes of all scripts and both cases would make automata of
+/// megabytes. No fast one knows borders of all words: those of ASCII are enough.
 fn compiled(pattern: &str) -> Regex {
+    let replaced = |text: String, words: &[(&str, &str)]| {
+        words
+            .iter()
+            .fold(text, |text, (name, words)| text.replace(name, words))
+    };
     let signs = [
-        ("~", r"(?:\s*(?:[^\s!?;]*[^\s.!?;]\s+){0,6}?)"),
+        (r"\S", r"(?-u:[^\s])"),
+        (r"\W", "(?-u:[^0-9a-z_])"),
+        ("~", r"(?:\s*(?:(?-u:[^\s!?;]*[^\s.!?;])\s+){0,6}?)"),
         (" ", r"(?:\s+)"),
         (r"\b", r"(?-u:\b)"),
-        (r"\w", "[0-9A-Za-z_À-ɏ]"),
+        (r"\w", "[0-9a-z_à-ɏ]"),
         (r"\s", r"[\x20\t\r\n]"),
-        (r"\S", r"[^\x20\t\r\n]"),
         (r"\d", "[0-9]"),
     ];
-    let replaced = TABLES
-        .iter()
-        .chain(&signs)
-        .fold(pattern.to_owned(), |text, (name, words)| {
-            text.replace(name, words)
-        });
-    RegexBuilder::new(&replaced)
-        .case_insensitive(true)
-        .size_limit(64 << 20)
+    let written = replaced(pattern.to_owned(), TABLES);
+    let by_bytes = NOT_THESE.replace_all(written.as_bytes(), &b"(?-u:$0)"[..]);
+    let written = replaced(String::from_utf8_lossy(&by_bytes).into_owned(), &signs);
+    RegexBuilder::new(&written.to_lowercase())
         .build()
         .expect("a valid pattern")
+}
+
+/// A class of all but some characters of ASCII. Where it starts with a full stop, characters of
+/// other scripts are counted.
+static NOT_THESE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\[\^(?:\\[^wp]|[!-\x2d/-Z^-\x7e])(?:\\[^wp]|[!-Z^-\x7e])*\]")
+        .expect("a valid pattern")
+});
+
+/// A text in lower case, with every character at its place.
+fn folded(text: &str) -> String {
+    let lower = |c: char| {
+        let mut lower = c.to_lowercase();
+        let first = lower
+            .next()
+            .filter(|first| first.len_utf8() == c.len_utf8());
+        first.filter(|_| lower.next().is_none()).unwrap_or(c)
+    };
+    text.chars().map(lower).collect()
 }
 
 /// The most parts that an order has.
@@ -63,13 +83,21 @@ fn part(order: usize, number: usize) -> &'static Regex {
         .get_or_init(|| compiled(ORDERS[order].parts[number].trim_start_matches(['<', '>'])))
 }
 
+fn has(pattern: &Regex, text: &str) -> bool {
+    pattern.is_match(text.as_bytes())
+}
+
 /// The acts in a text, and whether each is a verb that must stand where an imperative does: only
 /// such a verb follows a group.
 fn acts<'a>(pattern: &'a Regex, text: &'a str) -> impl Iterator<Item = (Range<usize>, bool)> + 'a {
-    pattern.captures_iter(text).filter_map(|groups| {
-        let is_verb = groups.iter().skip(1).flatten().next().is_some();
-        Some((groups.get(0)?.range(), is_verb))
-    })
+    let at = |byte: usize| clip(text, byte).len();
+    pattern
+        .captures_iter(text.as_bytes())
+        .filter_map(move |groups| {
+            let is_verb = groups.iter().skip(1).flatten().next().is_some();
+            let act = groups.get(0)?;
+            Some((at(act.start())..at(act.end()), is_verb))
+        })
 }
 
 static LEADS: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::LEADS));
@@ -104,13 +132,14 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
 }
 
 /// The orders in a text, each kind once, with its offset.
-fn orders(text: &str) -> Vec<(Severity, &'static str, usize)> {
+fn orders(written: &str) -> Vec<(Severity, &'static str, usize)> {
     let mut found: Vec<(Severity, &'static str, usize)> = Vec::new();
+    let text = &*folded(written);
     let passages = passages(text);
     for (number, order) in ORDERS.iter().enumerate() {
         let is_known = found.iter().any(|known| known.1 == order.does);
         let mut parts = (0..order.parts.len()).rev();
-        if is_known || !parts.all(|at| part(number, at).is_match(text)) {
+        if is_known || !parts.all(|at| has(part(number, at), text)) {
             continue;
         }
         let of_passage = |passage: &Passage| {
@@ -119,10 +148,10 @@ fn orders(text: &str) -> Vec<(Severity, &'static str, usize)> {
             let mut acts = acts(part(number, 0), &text[span]);
             let act = acts.find(|(act, is_verb)| {
                 let reading = Reading::new(text, &passages, passage, act);
-                let is_near =
-                    |at: usize| part(number, at).is_match(&reading.place(order.parts[at]));
+                let is_near = |at: usize| has(part(number, at), &reading.place(order.parts[at]));
                 (1..order.parts.len()).all(is_near)
-                    && (!is_verb || reading.is_imperative())
+                    && (!is_verb
+                        || reading.is_imperative(&written[passage.span.clone()][act.clone()]))
                     && reading.is_order(order.kind)
             });
             act.map(|(act, _)| passage.span.start + act.start)
@@ -223,7 +252,7 @@ fn is_field(line: &str) -> bool {
 fn sentences(text: &str, span: Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let (mut marks, mut seen, mut start) = (0, span.start, span.start);
-    for end in END.find_iter(&text[span.clone()]) {
+    for end in END.find_iter(text[span.clone()].as_bytes()) {
         let at = span.start + end.end();
         marks += text[seen..at].matches('`').count();
         seen = at;
@@ -288,11 +317,11 @@ impl<'a> Reading<'a> {
     }
 
     /// Whether the act stands where an imperative does.
-    fn is_imperative(&self) -> bool {
+    fn is_imperative(&self, written: &str) -> bool {
         // "POST https://…" and "PUT /path" are requests of a protocol.
         let object = self.after.trim_start_matches('`');
         let is_path = object.starts_with("http") || object.starts_with('/');
-        if is_path && self.act.trim_end().chars().all(char::is_uppercase) {
+        if is_path && written.trim_end().chars().all(char::is_uppercase) {
             return false;
         }
         if self.kind == PassageKind::Code {
@@ -300,14 +329,13 @@ impl<'a> Reading<'a> {
             let line = self.before.rsplit('\n').next().unwrap_or_default();
             return !line.contains(char::is_alphanumeric);
         }
-        LEADS.is_match(last(self.before, REACH))
+        has(&LEADS, last(self.before, REACH))
     }
 
     fn is_order(&self, kind: Kind) -> bool {
         let is_led = self.lead.ends_with([':', '：']) || self.lead.starts_with('#');
-        let is_said = |words: &Regex| is_led && words.is_match(self.lead);
-        if ABOUT.is_match(self.before) || is_said(&ABOUT) || is_said(&FORBIDDEN) || self.is_quoted()
-        {
+        let is_said = |words: &Regex| is_led && has(words, self.lead);
+        if has(&ABOUT, self.before) || is_said(&ABOUT) || is_said(&FORBIDDEN) || self.is_quoted() {
             return false;
         }
         let is_negated = || is_negated(last(self.before, REACH), self.after);
@@ -315,8 +343,8 @@ impl<'a> Reading<'a> {
             // A negation is one of its words.
             Kind::Words => true,
             Kind::Act => !is_negated(),
-            Kind::Point => !is_negated() && !KNOWN.is_match(&self.place("")),
-            Kind::Command => !is_negated() && !KNOWN.is_match(self.act) && self.is_given(),
+            Kind::Point => !is_negated() && !has(&KNOWN, &self.place("")),
+            Kind::Command => !is_negated() && !has(&KNOWN, self.act) && self.is_given(),
         }
     }
 
@@ -330,7 +358,7 @@ impl<'a> Reading<'a> {
         let before = before.trim_matches(marks);
         let is_code = self.kind == PassageKind::Code;
         let is_own = is_code || before.is_empty();
-        if OTHERS.is_match(before) || is_own && OTHERS.is_match(self.lead) {
+        if has(&OTHERS, before) || is_own && has(&OTHERS, self.lead) {
             return false;
         }
         let is_new = self.lead.is_empty()
@@ -339,7 +367,7 @@ impl<'a> Reading<'a> {
         if is_own && (is_new || self.kind == PassageKind::Item) {
             // What follows a command that starts a sentence may tell of it: "`x` is the default".
             let end = if self.act.ends_with('`') { "`" } else { "" };
-            return is_code || !TOLD.is_match(&[end, self.after].concat());
+            return is_code || !has(&TOLD, &[end, self.after].concat());
         }
         before.ends_with([':', '：', '→', '|'])
             || has_imperative(&[self.before, self.act, self.after].concat())
@@ -363,20 +391,20 @@ impl<'a> Reading<'a> {
 
 /// Whether words before or after an act turn it into its opposite: "never …", "… is forbidden".
 fn is_negated(before: &str, after: &str) -> bool {
-    let governs = |negation: regex::Match<'_>| {
+    let governs = |negation: Match<'_>| {
         let gap = &before[negation.end()..];
-        let is_list = || LIST.is_match(gap) || LIST.is_match(after);
-        !GOES_ON.is_match(gap) && (!gap.contains([',', '，', '、']) || is_list())
+        let is_list = || has(&LIST, gap) || has(&LIST, after);
+        !has(&GOES_ON, gap) && (!gap.contains([',', '，', '、']) || is_list())
     };
     let end = after.find([',', ';', '，']).unwrap_or(after.len());
     let end = after[..end].find(" und ").unwrap_or(end);
-    NEGATION.find_iter(before).any(governs) || NEGATED_AFTER.is_match(&after[..end])
+    NEGATION.find_iter(before.as_bytes()).any(governs) || has(&NEGATED_AFTER, &after[..end])
 }
 
 /// Whether a sentence tells to do something.
 fn has_imperative(sentence: &str) -> bool {
     acts(&IMPERATIVE, sentence)
-        .any(|(verb, is_verb)| !is_verb || LEADS.is_match(&sentence[..verb.start]))
+        .any(|(verb, is_verb)| !is_verb || has(&LEADS, &sentence[..verb.start]))
 }
 
 #[cfg(test)]
