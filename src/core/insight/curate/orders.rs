@@ -7,7 +7,9 @@
 //! or said about attacks is not an order.
 
 mod patterns;
+mod words;
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
@@ -17,6 +19,7 @@ use super::document::starts_item;
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
 use crate::core::text::{clip, header::lines};
 use patterns::{Kind, ORDERS, SPEAK, TABLES};
+use words::WORDS;
 
 pub(super) const RULE: Rule = Rule {
     id: "orders",
@@ -44,7 +47,7 @@ fn compiled(pattern: &str) -> Regex {
         (r"\s", r"[\x20\t\r\n]"),
         (r"\d", "[0-9]"),
     ];
-    let written = replaced(pattern.to_owned(), TABLES);
+    let written = replaced(replaced(pattern.to_owned(), WORDS), TABLES);
     let by_bytes = NOT_THESE.replace_all(written.as_bytes(), &b"(?-u:$0)"[..]);
     let written = replaced(String::from_utf8_lossy(&by_bytes).into_owned(), &signs);
     RegexBuilder::new(&written.to_lowercase())
@@ -71,16 +74,19 @@ fn folded(text: &str) -> String {
     text.chars().map(lower).collect()
 }
 
-/// The most parts that an order has.
-const MOST_PARTS: usize = 3;
+/// The parts of orders, compiled when a text has the parts after them.
+static PARTS: LazyLock<HashMap<&'static str, OnceLock<Regex>>> = LazyLock::new(|| {
+    let parts = ORDERS.iter().flat_map(|order| order.parts);
+    parts.map(|part| (bare(part), OnceLock::new())).collect()
+});
 
-/// The parts of each order, compiled when a text has the parts after them.
-static PARTS: [[OnceLock<Regex>; MOST_PARTS]; ORDERS.len()] =
-    [const { [const { OnceLock::new() }; MOST_PARTS] }; ORDERS.len()];
+/// A part without the sign of its place.
+fn bare(part: &str) -> &str {
+    part.trim_start_matches(['<', '>', '!'])
+}
 
-fn part(order: usize, number: usize) -> &'static Regex {
-    PARTS[order][number]
-        .get_or_init(|| compiled(ORDERS[order].parts[number].trim_start_matches(['<', '>'])))
+fn part(part: &str) -> &'static Regex {
+    PARTS[bare(part)].get_or_init(|| compiled(bare(part)))
 }
 
 fn has(pattern: &Regex, text: &str) -> bool {
@@ -136,20 +142,22 @@ fn orders(written: &str) -> Vec<(Severity, &'static str, usize)> {
     let mut found: Vec<(Severity, &'static str, usize)> = Vec::new();
     let text = &*folded(written);
     let passages = passages(text);
-    for (number, order) in ORDERS.iter().enumerate() {
+    for order in ORDERS {
         let is_known = found.iter().any(|known| known.1 == order.does);
-        let mut parts = (0..order.parts.len()).rev();
-        if is_known || !parts.all(|at| has(part(number, at), text)) {
+        let mut parts = order.parts.iter().rev();
+        if is_known || !parts.all(|words| words.starts_with('!') || has(part(words), text)) {
             continue;
         }
         let of_passage = |passage: &Passage| {
             let is_read = passage.kind != PassageKind::Heading || order.does == SPEAK;
             let span = if is_read { passage.span.clone() } else { 0..0 };
-            let mut acts = acts(part(number, 0), &text[span]);
+            let mut acts = acts(part(order.parts[0]), &text[span]);
             let act = acts.find(|(act, is_verb)| {
                 let reading = Reading::new(text, &passages, passage, act);
-                let is_near = |at: usize| has(part(number, at), &reading.place(order.parts[at]));
-                (1..order.parts.len()).all(is_near)
+                let is_near = |words: &&str| {
+                    has(part(words), &reading.place(words)) != words.starts_with('!')
+                };
+                order.parts[1..].iter().all(is_near)
                     && (!is_verb
                         || reading.is_imperative(&written[passage.span.clone()][act.clone()]))
                     && reading.is_order(order.kind)
@@ -343,7 +351,6 @@ impl<'a> Reading<'a> {
             // A negation is one of its words.
             Kind::Words => true,
             Kind::Act => !is_negated(),
-            Kind::Point => !is_negated() && !has(&KNOWN, &self.place("")),
             Kind::Command => !is_negated() && !has(&KNOWN, self.act) && self.is_given(),
         }
     }
