@@ -107,6 +107,7 @@ fn acts<'a>(pattern: &'a Regex, text: &'a str) -> impl Iterator<Item = (Range<us
 }
 
 static LEADS: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::LEADS));
+static SUBJECTS: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::SUBJECTS));
 static ABOUT: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::ABOUT));
 static NEGATION: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::NEGATION));
 static NEGATED_AFTER: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::NEGATED_AFTER));
@@ -337,7 +338,7 @@ impl<'a> Reading<'a> {
             let line = self.before.rsplit('\n').next().unwrap_or_default();
             return !line.contains(char::is_alphanumeric);
         }
-        has(&LEADS, last(self.before, REACH))
+        is_led(last(self.before, REACH))
     }
 
     fn is_order(&self, kind: Kind) -> bool {
@@ -408,10 +409,14 @@ fn is_negated(before: &str, after: &str) -> bool {
     NEGATION.find_iter(before.as_bytes()).any(governs) || has(&NEGATED_AFTER, &after[..end])
 }
 
+/// Whether a verb after these words is an imperative.
+fn is_led(before: &str) -> bool {
+    has(&LEADS, before) && !has(&SUBJECTS, before)
+}
+
 /// Whether a sentence tells to do something.
 fn has_imperative(sentence: &str) -> bool {
-    acts(&IMPERATIVE, sentence)
-        .any(|(verb, is_verb)| !is_verb || has(&LEADS, &sentence[..verb.start]))
+    acts(&IMPERATIVE, sentence).any(|(verb, is_verb)| !is_verb || is_led(&sentence[..verb.start]))
 }
 
 #[cfg(test)]
