@@ -6,18 +6,22 @@
 //! its object, or a command with words that lead to it. What is forbidden, quoted, told of others
 //! or said about attacks is not an order.
 
+mod literals;
 mod patterns;
 mod words;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Match, Regex, RegexBuilder};
 
 use super::document::starts_item;
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
 use crate::core::text::{clip, header::lines};
+use literals::literals;
 use patterns::{Kind, ORDERS, SPEAK, TABLES};
 use words::WORDS;
 
@@ -28,15 +32,22 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// Compiles a pattern, in which tables and signs are replaced by what they stand for. It is matched
-/// by bytes against lower case: classes of all scripts and both cases would make automata of
-/// megabytes. No fast one knows borders of all words: those of ASCII are enough.
+/// A text with names replaced by what they stand for.
+fn replaced(text: String, words: &[(&str, &str)]) -> String {
+    words
+        .iter()
+        .fold(text, |text, (name, words)| text.replace(name, words))
+}
+
+/// A pattern with its tables.
+fn written_out(pattern: &str) -> String {
+    replaced(replaced(pattern.to_owned(), WORDS), TABLES)
+}
+
+/// Compiles a pattern. It is matched by bytes against lower case: classes of all scripts and both
+/// cases would make automata of megabytes. No fast one knows borders of all words: those of ASCII
+/// are enough.
 fn compiled(pattern: &str) -> Regex {
-    let replaced = |text: String, words: &[(&str, &str)]| {
-        words
-            .iter()
-            .fold(text, |text, (name, words)| text.replace(name, words))
-    };
     let signs = [
         (r"\S", r"(?-u:[^\s])"),
         (r"\W", "(?-u:[^0-9a-z_])"),
@@ -47,7 +58,7 @@ fn compiled(pattern: &str) -> Regex {
         (r"\s", r"[\x20\t\r\n]"),
         (r"\d", "[0-9]"),
     ];
-    let written = replaced(replaced(pattern.to_owned(), WORDS), TABLES);
+    let written = written_out(pattern);
     let by_bytes = NOT_THESE.replace_all(written.as_bytes(), &b"(?-u:$0)"[..]);
     let written = replaced(String::from_utf8_lossy(&by_bytes).into_owned(), &signs);
     RegexBuilder::new(&written.to_lowercase())
@@ -74,10 +85,39 @@ fn folded(text: &str) -> String {
     text.chars().map(lower).collect()
 }
 
-/// The parts of orders, compiled when a text has the parts after them.
-static PARTS: LazyLock<HashMap<&'static str, OnceLock<Regex>>> = LazyLock::new(|| {
-    let parts = ORDERS.iter().flat_map(|order| order.parts);
-    parts.map(|part| (bare(part), OnceLock::new())).collect()
+/// The parts of orders.
+struct Parts {
+    /// Each is compiled when a passage has words of all parts of an order.
+    patterns: HashMap<&'static str, (usize, OnceLock<Regex>)>,
+    words: AhoCorasick,
+    /// The part of each word.
+    of_words: Vec<usize>,
+    /// Whether a part may be in a text without any of its words.
+    is_free: Vec<bool>,
+}
+
+static PARTS: LazyLock<Parts> = LazyLock::new(|| {
+    let (mut patterns, mut of_words) = (HashMap::new(), Vec::new());
+    let (mut words, mut is_free) = (Vec::new(), Vec::new());
+    for part in ORDERS.iter().flat_map(|order| order.parts) {
+        if let Entry::Vacant(place) = patterns.entry(bare(part)) {
+            let of_part = literals(&written_out(bare(part)));
+            of_words.resize(of_words.len() + of_part.len(), is_free.len());
+            place.insert((is_free.len(), OnceLock::new()));
+            is_free.push(of_part.is_empty());
+            words.extend(of_part);
+        }
+    }
+    let words = AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::NoncontiguousNFA))
+        .build(&words)
+        .expect("words that fit in memory");
+    Parts {
+        patterns,
+        words,
+        of_words,
+        is_free,
+    }
 });
 
 /// A part without the sign of its place.
@@ -86,7 +126,17 @@ fn bare(part: &str) -> &str {
 }
 
 fn part(part: &str) -> &'static Regex {
-    PARTS[bare(part)].get_or_init(|| compiled(bare(part)))
+    let pattern = bare(part);
+    PARTS.patterns[pattern].1.get_or_init(|| compiled(pattern))
+}
+
+/// Which parts a text may have.
+fn possible(text: &str) -> Vec<bool> {
+    let mut possible = PARTS.is_free.clone();
+    for word in PARTS.words.find_overlapping_iter(text) {
+        possible[PARTS.of_words[word.pattern().as_usize()]] = true;
+    }
+    possible
 }
 
 fn has(pattern: &Regex, text: &str) -> bool {
@@ -143,16 +193,26 @@ fn orders(written: &str) -> Vec<(Severity, &'static str, usize)> {
     let mut found: Vec<(Severity, &'static str, usize)> = Vec::new();
     let text = &*folded(written);
     let passages = passages(text);
+    let possible: Vec<Vec<bool>> = passages
+        .iter()
+        .map(|passage| possible(&text[passage.span.clone()]))
+        .collect();
     for order in ORDERS {
-        let is_known = found.iter().any(|known| known.1 == order.does);
-        let mut parts = order.parts.iter().rev();
-        if is_known || !parts.all(|words| words.starts_with('!') || has(part(words), text)) {
+        if found.iter().any(|known| known.1 == order.does) {
             continue;
         }
-        let of_passage = |passage: &Passage| {
+        let parts = || order.parts.iter().filter(|words| !words.starts_with('!'));
+        let numbers: Vec<usize> = parts().map(|words| PARTS.patterns[bare(words)].0).collect();
+        let of_passage = |(passage, possible): (&Passage, &Vec<bool>)| {
+            let sentence = &text[passage.span.clone()];
             let is_read = passage.kind != PassageKind::Heading || order.does == SPEAK;
-            let span = if is_read { passage.span.clone() } else { 0..0 };
-            let mut acts = acts(part(order.parts[0]), &text[span]);
+            if !is_read
+                || !numbers.iter().all(|number| possible[*number])
+                || !parts().rev().all(|words| has(part(words), sentence))
+            {
+                return None;
+            }
+            let mut acts = acts(part(order.parts[0]), sentence);
             let act = acts.find(|(act, is_verb)| {
                 let reading = Reading::new(text, &passages, passage, act);
                 let is_near = |words: &&str| {
@@ -165,7 +225,7 @@ fn orders(written: &str) -> Vec<(Severity, &'static str, usize)> {
             });
             act.map(|(act, _)| passage.span.start + act.start)
         };
-        if let Some(at) = passages.iter().find_map(of_passage) {
+        if let Some(at) = passages.iter().zip(&possible).find_map(of_passage) {
             found.push((order.severity, order.does, at));
         }
     }
