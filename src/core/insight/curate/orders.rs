@@ -34,9 +34,13 @@ pub(super) const RULE: Rule = Rule {
 
 /// A text with names replaced by what they stand for.
 fn replaced(text: String, words: &[(&str, &str)]) -> String {
-    words
-        .iter()
-        .fold(text, |text, (name, words)| text.replace(name, words))
+    words.iter().fold(text, |text, (name, words)| {
+        if text.contains(name) {
+            text.replace(name, words)
+        } else {
+            text
+        }
+    })
 }
 
 /// A pattern with its tables.
