@@ -442,7 +442,7 @@ impl<'a> Reading<'a> {
             let end = if self.act.ends_with('`') { "`" } else { "" };
             return is_code || !has(&TOLD, &[end, self.after].concat());
         }
-        before.ends_with([':', '：', '→', '|'])
+        before.ends_with([':', '：', '→', '|', ','])
             || has_imperative(&[self.before, self.act, self.after].concat())
             || is_own && has_imperative(self.lead)
     }
