@@ -105,10 +105,7 @@ mod tests {
                 r"()(?:send|e?mail)[\x20\t]|отправ(?:ь|ляй)",
                 vec!["send", "mail", "отправ"],
             ),
-            (
-                r"\.env(?:[^.\w]|$)|id_(?:rsa|ed25519)",
-                vec![".env", "rsa", "ed25519"],
-            ),
+            (r"\.env(?:[^.\w]|$)|id_(?:rsa|ed25519)", vec![".env", "id_"]),
             (r"colou?rs{2,3}x*yz", vec!["colo"]),
             (r"(?:a|b)?~[^\]x]+|word", vec![]),
             (r"(?:INST )?[a-z]{0,9}?\(key\)", vec!["(key)"]),
