@@ -12,10 +12,13 @@ use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::insight::promote::grip_in_memories;
 use crate::core::insight::timeline::grip::{Grip, GripState};
-use crate::core::insight::timeline::json::{EventRows, grip_json, node_json, unknown_grip_json};
+use crate::core::insight::timeline::json::{
+    EventRows, grip_json, node_json, teleport_json, unknown_grip_json,
+};
 use crate::core::insight::timeline::node::NodeId;
 use crate::core::insight::timeline::{
-    Node, Records, Timeline, directory, events_between, expand, log_named, sessions_of, summarizer,
+    Node, Records, Teleport, Timeline, directory, events_between, expand, log_named, sessions_of,
+    summarizer,
 };
 use crate::core::memory::layout::events::TimeSpan;
 use crate::core::search::MemoryTexts;
@@ -311,16 +314,41 @@ pub(super) fn teleport(args: &TeleportArgs, world: &World) -> Reported<'static> 
         let timeline = world.timeline(logs, Records::Use);
         timeline.teleport(&query, args.limit)
     })?;
-    let results = found
-        .iter()
-        .map(|found| json!({ "node": found.node, "grips": found.grips, "score": found.score }));
-    let lines = found
-        .iter()
-        .map(|found| format!("{}  {}", found.node, found.grips.join(" ")));
-    let lines: Vec<String> = lines.collect();
-    Answer::ending(
-        Outcome::found(!found.is_empty()),
-        json!({ "query": query, "results": results.collect::<Vec<Value>>() }),
-        Text::Lines(lines),
-    )
+    Ok(Box::new(TeleportReport { query, found }))
+}
+
+/// Where a query leads.
+struct TeleportReport {
+    query: String,
+    found: Vec<Teleport>,
+}
+
+impl Report for TeleportReport {
+    fn json(&self) -> Result<Json<'_>, Failure> {
+        let results: Vec<Value> = self.found.iter().map(teleport_json).collect();
+        Ok(json!({ "query": self.query, "results": results }).into())
+    }
+
+    fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        for found in &self.found {
+            let project = found
+                .project
+                .as_deref()
+                .and_then(|cwd| cwd.rsplit('/').next());
+            let time = printer.paint(TextStyle::Quiet, &short_stamp(found.from));
+            let project = printer.paint(TextStyle::Quiet, project.unwrap_or_default());
+            let title = printer.paint(TextStyle::Strong, &found.title);
+            printer.styled_line(&format!("{time}  {project}  {title}"))?;
+            if let Some(line) = &found.line {
+                printer.line(&format!("  {line}"))?;
+            }
+            let ids = format!("  {}  {}", found.node, found.grips.join(" "));
+            printer.painted_line(TextStyle::Quiet, ids.trim_end())?;
+        }
+        Ok(())
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome::found(!self.found.is_empty())
+    }
 }

@@ -11,7 +11,9 @@ use super::events::truncate_text;
 use super::recall::{Deadline, READING_LIMIT};
 use super::table::{Field, FieldType, Tool, ToolEffect};
 use crate::core::insight::promote::grip_in_memories;
-use crate::core::insight::timeline::json::{EventRows, grip_json, node_json, unknown_grip_json};
+use crate::core::insight::timeline::json::{
+    EventRows, grip_json, node_json, teleport_json, unknown_grip_json,
+};
 use crate::core::insight::timeline::node::NodeId;
 use crate::core::insight::timeline::{
     Node, Timeline, directory, events_between, expand, sessions_of, summarizer,
@@ -257,9 +259,6 @@ fn teleport(call: &Call<'_>) -> ToolResult {
         return Err(Failure::Message("query parameter is required".to_owned()));
     }
     let (found, left) = read(call, |_, timeline| timeline.teleport(query, MOST))?;
-    let results: Vec<Value> = found
-        .iter()
-        .map(|found| json!({ "node": found.node, "grips": found.grips }))
-        .collect();
+    let results: Vec<Value> = found.iter().map(teleport_json).collect();
     Ok(answer(&json!({ "results": results }), left))
 }

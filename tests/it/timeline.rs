@@ -290,6 +290,14 @@ fn a_grip_shows_its_words_when_the_log_is_gone() {
     let result = &found["results"][0];
     let node = result["node"].as_str().expect("a node");
     assert!(node.starts_with("toc:segment:2024-12-29:"), "{node}");
+    assert_eq!(result["from"], "2024-12-29T23:00:00Z");
+    assert_eq!(result["project"], json!(home.project()));
+    let line = result["line"].as_str().expect("a line");
+    assert!(line.contains("lock"), "{line}");
+    let title = result["title"].as_str().expect("a title");
+    let printed = home.ok(&["teleport", "stale", "lock"]);
+    let first = format!("2024-12-29 23:00  project  {title}\n  {line}\n  {node}  grip:");
+    assert!(printed.starts_with(&first), "{printed}");
     let grip = result["grips"][0].as_str().expect("a grip");
     assert!(home.ok(&["grip", grip]).contains("lock"));
     fs::remove_file(log).expect("removed");

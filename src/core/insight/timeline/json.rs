@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::event::Event;
 use super::grip::{Expanded, Grip, event_id};
-use super::{Node, log_named_by};
+use super::{Node, Teleport, log_named_by};
 use crate::core::log::{Agent, MessageKind, Role};
 use crate::core::memory::layout::events::CapturedEvent;
 use crate::core::search::index::Corpus;
@@ -50,6 +50,19 @@ pub fn node_json(node: &Node) -> Value {
         shown["note"] = json!(note);
     }
     shown
+}
+
+/// Formats where a query leads.
+pub fn teleport_json(found: &Teleport) -> Value {
+    json!({
+        "node": found.node,
+        "title": found.title,
+        "from": stamp(found.from),
+        "project": found.project,
+        "line": found.line,
+        "grips": found.grips,
+        "score": found.score,
+    })
 }
 
 /// Formats a time as RFC 3339.

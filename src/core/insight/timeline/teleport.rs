@@ -1,9 +1,10 @@
-//! Finds the nodes and grips that a query is about: ids only, never content.
+//! Finds the segments that a query is about, each with its best line.
 
 use std::collections::HashMap;
 
+use super::grip::Grip;
 use super::record::{LogRecord, Record};
-use super::summarize::terms;
+use super::summarize::{Point, terms};
 use crate::core::text::Term;
 
 /// The most grips of a result.
@@ -14,6 +15,14 @@ const MOST_GRIPS: usize = 3;
 pub struct Teleport {
     /// The node's id.
     pub node: String,
+    /// Its title.
+    pub title: String,
+    /// When it began, in milliseconds since 1970 UTC.
+    pub from: i64,
+    /// The working directory of its session.
+    pub project: Option<String>,
+    /// Its point that fits best, if one has words of the query.
+    pub line: Option<String>,
     /// The grips of its points that have words of the query, the best first.
     pub grips: Vec<String>,
     /// How well it fits; larger is better.
@@ -27,8 +36,11 @@ pub(super) fn teleport<'a>(
     limit: usize,
 ) -> Vec<Teleport> {
     let wanted = terms(query);
-    let segments: Vec<&Record> = logs.into_iter().flat_map(|log| &log.segments).collect();
-    let texts: Vec<HashMap<Term, usize>> = segments.iter().map(|segment| counts(segment)).collect();
+    let logs = logs.into_iter();
+    let segments = logs.flat_map(|log| log.segments.iter().map(move |segment| (log, segment)));
+    let segments: Vec<(&LogRecord, &Record)> = segments.collect();
+    let texts = segments.iter().map(|(_, segment)| counts(segment));
+    let texts: Vec<HashMap<Term, usize>> = texts.collect();
     let lengths: Vec<usize> = texts.iter().map(|text| text.values().sum()).collect();
     let average = lengths.iter().sum::<usize>() as f64 / lengths.len().max(1) as f64;
     let rarity = |term: &Term| {
@@ -54,10 +66,18 @@ pub(super) fn teleport<'a>(
     found.truncate(limit);
     found
         .into_iter()
-        .map(|(score, at)| Teleport {
-            node: segments[at].node().to_string(),
-            grips: grips(segments[at], &wanted),
-            score,
+        .map(|(score, at)| {
+            let (log, segment) = segments[at];
+            let points = best_points(segment, &wanted);
+            Teleport {
+                node: segment.node().to_string(),
+                title: segment.title.clone(),
+                from: segment.from,
+                project: log.cwd.clone(),
+                line: points.first().map(|(point, _)| point.text.clone()),
+                grips: points.iter().map(|(_, grip)| grip.id.clone()).collect(),
+                score,
+            }
         })
         .collect()
 }
@@ -74,7 +94,8 @@ fn counts(segment: &Record) -> HashMap<Term, usize> {
     counts
 }
 
-fn grips(segment: &Record, wanted: &[(Term, f64)]) -> Vec<String> {
+/// The points of a segment that have words of the query, the best first.
+fn best_points<'a>(segment: &'a Record, wanted: &[(Term, f64)]) -> Vec<&'a (Point, Grip)> {
     let mut ranked: Vec<(f64, usize)> = segment
         .points
         .iter()
@@ -88,7 +109,5 @@ fn grips(segment: &Record, wanted: &[(Term, f64)]) -> Vec<String> {
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let ranked = ranked.into_iter().take(MOST_GRIPS);
-    ranked
-        .map(|(_, at)| segment.points[at].1.id.clone())
-        .collect()
+    ranked.map(|(_, at)| &segment.points[at]).collect()
 }
