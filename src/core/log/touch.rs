@@ -125,6 +125,13 @@ pub fn staged_files(tool: &str, input: &str) -> Vec<String> {
     }
 }
 
+/// Whether a call makes a commit: `git commit` or `gh pr` is run by it, not only written into a file.
+pub fn makes_commit(tool: &str, input: &str) -> bool {
+    is_shell(&plain_name(tool))
+        && (input.contains("gh pr")
+            || input.contains("commit") && shell::commits(&shell_input(input)))
+}
+
 /// Whether a tool with this plain name runs a shell command.
 fn is_shell(name: &str) -> bool {
     matches!(
@@ -362,6 +369,45 @@ mod tests {
                 .map(|touch| (touch.path.as_str(), touch.usage))
                 .collect();
             assert_eq!(found, *wanted, "{tool} {input}");
+        }
+    }
+
+    #[test]
+    fn a_commit_is_one_that_is_run_and_not_one_in_a_text_or_a_repository_of_a_test() {
+        for (tool, input, wanted) in [
+            (
+                "Bash",
+                "command: git add -A && git commit -m 'Add a retry'",
+                true,
+            ),
+            (
+                "exec_command",
+                "cmd: git -C a/b commit -F - <<EOF\nMove it\nEOF",
+                true,
+            ),
+            (
+                "Bash",
+                "command: gh pr create --title 'feat: a cache'",
+                true,
+            ),
+            (
+                "Bash",
+                "command: cat > t.sh <<'EOF'\ngit commit -m 'hello; world'\nEOF",
+                false,
+            ),
+            (
+                "Bash",
+                "command: cd /tmp/x && git init -q && git commit -qm 'a b'",
+                false,
+            ),
+            (
+                "Write",
+                "file_path: t.sh\ncontent: git commit -m 'hello; world'",
+                false,
+            ),
+            ("Bash", "command: git log | grep commit", false),
+        ] {
+            assert_eq!(makes_commit(tool, input), wanted, "{input}");
         }
     }
 

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::{Event, Texts};
 use super::files::changed_files;
+use crate::core::log::touch::makes_commit;
 use crate::core::log::{MessageKind, Role};
 use crate::core::text::{Term, TermMap, TermSet};
 
@@ -225,7 +226,8 @@ fn work(
     let mut candidates = Vec::new();
     let mut committed = HashSet::new();
     for (at, event) in events.iter().enumerate() {
-        if event.kind != MessageKind::ToolCall {
+        let tool = event.tool.as_deref().unwrap_or_default();
+        if event.kind != MessageKind::ToolCall || !makes_commit(tool, &event.text) {
             continue;
         }
         for subject in commit::subjects(&event.text) {

@@ -336,8 +336,8 @@ pub(super) fn joined(folder: &str, path: &str) -> String {
     }
 }
 
-/// The paths that a script adds to the next commit.
-pub(super) fn staged(script: &str) -> Vec<String> {
+/// The subcommands of `git` that a script runs, each with its arguments.
+fn git_commands(script: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     for command in commands(script) {
         let words = program(&command.words);
@@ -351,7 +351,16 @@ pub(super) fn staged(script: &str) -> Vec<String> {
         {
             rest = &rest[2..];
         }
-        if let [verb, paths @ ..] = rest
+        found.push(rest.to_vec());
+    }
+    found
+}
+
+/// The paths that a script adds to the next commit.
+pub(super) fn staged(script: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for command in git_commands(script) {
+        if let [verb, paths @ ..] = &command[..]
             && verb == "add"
         {
             let paths = operands(paths, &[]).filter(|path| is_path(path));
@@ -359,6 +368,16 @@ pub(super) fn staged(script: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// Whether a script makes a commit, and not in a repository that it made itself to try something.
+pub(super) fn commits(script: &str) -> bool {
+    let all = git_commands(script);
+    let runs = |wanted: &str| {
+        all.iter()
+            .any(|words| words.iter().any(|word| word == wanted))
+    };
+    runs("commit") && !runs("init")
 }
 
 /// Whether a word of a command is the path of a file, as far as it can be known here.
