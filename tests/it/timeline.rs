@@ -108,6 +108,14 @@ fn a_session_is_walked_from_its_year_down_to_its_lines() {
     let years = toc(&home, &[]);
     assert_eq!(years["schema"], 1);
     assert_eq!(ids(&years["nodes"]), ["toc:year:2024"]);
+    assert_eq!(
+        years["nodes"][0]["projects"],
+        json!([{ "project": home.project(), "sessions": 1, "commits": 1 }])
+    );
+    assert!(
+        home.ok(&["toc"])
+            .contains("  project: 1 session, 1 commit\n")
+    );
     for (parent, children) in [
         ("toc:year:2024", &["toc:month:2024:12"][..]),
         // A month has the weeks in which it has days.

@@ -46,6 +46,9 @@ pub fn node_json(node: &Node) -> Value {
         "files": node.files,
         "children": children,
     });
+    if !node.projects.is_empty() {
+        shown["projects"] = json!(node.projects);
+    }
     if let Some(note) = &node.note {
         shown["note"] = json!(note);
     }

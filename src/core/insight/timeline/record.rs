@@ -20,7 +20,7 @@ use crate::core::log::Agent;
 use crate::core::text::display::safe_line;
 
 /// The form of the records and the rules by which they are made; others are not read.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// The largest record that is read, in bytes.
 const LARGEST: u64 = 256 << 20;
@@ -75,6 +75,8 @@ pub struct Record {
     pub keywords: Vec<String>,
     /// The files that were changed.
     pub files: Vec<String>,
+    /// How many commits were made.
+    pub commits: usize,
     /// Why it is not the summary that was wanted, if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -423,6 +425,7 @@ impl Record {
             points: points.collect(),
             keywords: summary.keywords,
             files: summary.files,
+            commits: summary.commits,
             note: summary.note,
         }
     }

@@ -77,6 +77,8 @@ pub struct Summary {
     pub keywords: Vec<String>,
     /// The files that were changed.
     pub files: Vec<String>,
+    /// How many commits were made, told or not.
+    pub commits: usize,
     /// Why it is not the summary that was wanted, if it is not.
     pub note: Option<String>,
 }
@@ -202,6 +204,7 @@ fn talk(events: &[Event], seen: &SegmentWords, vocabulary: &Vocabulary) -> Summa
         }),
         points,
         files: Vec::new(),
+        commits: 0,
         note: None,
     }
 }
@@ -313,6 +316,7 @@ fn work(
         }),
         points: choice.points(),
         files: files.to_vec(),
+        commits: committed.len(),
         note: None,
     }
 }

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
+use serde::Serialize;
+
 use super::grip::{Grip, cite};
 use super::node::{Level, NodeId};
 use super::record::{LogRecord, Record};
@@ -37,10 +39,23 @@ pub struct Node {
     pub keywords: Vec<String>,
     /// The files that were changed.
     pub files: Vec<String>,
+    /// The projects in which something happened, those with the most sessions first.
+    pub projects: Vec<ProjectActivity>,
     /// The ids and titles of its parts, in order.
     pub children: Vec<(String, String)>,
     /// Why its summary is not the one that was wanted, if it is not.
     pub note: Option<String>,
+}
+
+/// How much happened in a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ProjectActivity {
+    /// The working directory of its sessions.
+    pub project: String,
+    /// The number of sessions.
+    pub sessions: usize,
+    /// The number of commits that they made.
+    pub commits: usize,
 }
 
 /// A bullet of a node.
@@ -66,6 +81,26 @@ struct Content<'a> {
     points: Vec<(&'a Point, &'a Grip)>,
     keywords: Vec<String>,
     files: Vec<String>,
+    /// The sessions and the number of commits of each project.
+    projects: BTreeMap<&'a str, (BTreeSet<&'a str>, usize)>,
+}
+
+impl Content<'_> {
+    fn commits(&self) -> usize {
+        self.projects.values().map(|(_, commits)| commits).sum()
+    }
+
+    fn activity(&self) -> Vec<ProjectActivity> {
+        let projects = self.projects.iter();
+        let activity = projects.map(|(project, (sessions, commits))| ProjectActivity {
+            project: (*project).to_owned(),
+            sessions: sessions.len(),
+            commits: *commits,
+        });
+        let mut activity: Vec<ProjectActivity> = activity.collect();
+        activity.sort_by_key(|one| std::cmp::Reverse((one.sessions, one.commits)));
+        activity
+    }
 }
 
 impl<'a> Tree<'a> {
@@ -134,9 +169,10 @@ impl<'a> Tree<'a> {
             to,
             log: None,
             lines: None,
-            bullets: cited_bullets(&content.points),
+            bullets: cited_bullets(&content.points, content.commits()),
             keywords: content.keywords.clone(),
             files: content.files.clone(),
+            projects: content.activity(),
             children: children.collect(),
             note: None,
         }))
@@ -164,7 +200,11 @@ impl<'a> Tree<'a> {
             return Rc::clone(known);
         }
         let content = match self.segments.get(id) {
-            Some((_, record)) => Content {
+            Some((log, record)) => Content {
+                projects: BTreeMap::from([(
+                    log.cwd.as_deref().unwrap_or_default(),
+                    (BTreeSet::from([log.id.as_str()]), record.commits),
+                )]),
                 points: record
                     .points
                     .iter()
@@ -207,7 +247,14 @@ fn together<'a>(parts: &[Rc<Content<'a>>]) -> Content<'a> {
     let mut files: Vec<(&str, usize)> = counts.into_iter().collect();
     files.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let files = files.into_iter().take(MOST_FILES);
+    let mut projects: BTreeMap<&str, (BTreeSet<&str>, usize)> = BTreeMap::new();
+    for (project, (sessions, commits)) in parts.iter().flat_map(|part| &part.projects) {
+        let known = projects.entry(project).or_default();
+        known.0.extend(sessions);
+        known.1 += commits;
+    }
     Content {
+        projects,
         points: chosen,
         keywords,
         files: files.map(|(file, _)| file.to_owned()).collect(),
@@ -245,9 +292,10 @@ pub(super) fn of_record(log: &LogRecord, record: &Record, id: String, level: &'s
         to: record.to,
         log: Some(format!("{}:{}", log.agent.name(), log.id)),
         lines: Some((record.first_line, record.last_line)),
-        bullets: cited_bullets(&points),
+        bullets: cited_bullets(&points, record.commits),
         keywords: record.keywords.clone(),
         files: record.files.clone(),
+        projects: Vec::new(),
         children: Vec::new(),
         note: record.note.clone(),
     })
@@ -275,7 +323,7 @@ fn versioned(mut node: Node) -> Node {
     node
 }
 
-fn cited_bullets(points: &[(&Point, &Grip)]) -> Vec<Bullet> {
+fn cited_bullets(points: &[(&Point, &Grip)], commits: usize) -> Vec<Bullet> {
     let texts: Vec<Point> = points.iter().map(|(point, _)| (*point).clone()).collect();
     let bullet = |grouped: super::summarize::BulletText| {
         let mut grips: Vec<&Grip> = grouped.points.iter().map(|at| points[*at].1).collect();
@@ -287,7 +335,7 @@ fn cited_bullets(points: &[(&Point, &Grip)]) -> Vec<Bullet> {
             citations: citations(&grips),
         }
     };
-    bullets(&texts).into_iter().map(bullet).collect()
+    bullets(&texts, commits).into_iter().map(bullet).collect()
 }
 
 /// Returns the citations of grips, each once; neighbouring lines of a log are one.

@@ -18,8 +18,8 @@ const FEWEST: usize = 3;
 const MOST: usize = 5;
 
 /// Groups points, which are in order, into at most five bullets: what people said by speaker, the
-/// rest by what it says.
-pub fn bullets(points: &[Point]) -> Vec<BulletText> {
+/// rest by what it says. Where there were more commits than points about them, that is said.
+pub fn bullets(points: &[Point], commits: usize) -> Vec<BulletText> {
     let words = |at: &usize| points[*at].text.split_whitespace().count();
     let mut by_kind: BTreeMap<(PointKind, Option<&str>), Vec<usize>> = BTreeMap::new();
     for (at, point) in points.iter().enumerate() {
@@ -76,14 +76,19 @@ pub fn bullets(points: &[Point]) -> Vec<BulletText> {
         let first = group.first().copied().unwrap_or(0);
         (points.get(first).map(|point| point.kind), first)
     });
+    let is_commit = |point: &&Point| point.kind == PointKind::Committed;
+    let committed = match points.iter().filter(is_commit).count() {
+        told if told < commits => format!("{commits} commits, {told} of them"),
+        _ => "Committed".to_owned(),
+    };
     let bullet = |group: Vec<usize>| BulletText {
-        text: text(points, &group),
+        text: text(points, &group, &committed),
         points: group,
     };
     groups.into_iter().map(bullet).collect()
 }
 
-fn text(points: &[Point], group: &[usize]) -> String {
+fn text(points: &[Point], group: &[usize], committed: &str) -> String {
     let mut text = String::new();
     let mut label: Option<String> = None;
     for (number, at) in group.iter().enumerate() {
@@ -94,7 +99,7 @@ fn text(points: &[Point], group: &[usize]) -> String {
             (None, PointKind::Problem) => "Found".to_owned(),
             (None, PointKind::Decided) => "Decided".to_owned(),
             (None, PointKind::Done) => "Done".to_owned(),
-            (None, PointKind::Committed) => "Committed".to_owned(),
+            (None, PointKind::Committed) => committed.to_owned(),
             (None, PointKind::Open) => "Open".to_owned(),
             (None, PointKind::Said) => String::new(),
         };
@@ -140,10 +145,21 @@ mod tests {
     }
 
     fn texts(points: &[Point]) -> Vec<String> {
-        bullets(points)
+        bullets(points, 0)
             .into_iter()
             .map(|bullet| bullet.text)
             .collect()
+    }
+
+    #[test]
+    fn more_commits_than_are_told_are_counted() {
+        let points = [
+            point(PointKind::Committed, "add a cache"),
+            point(PointKind::Committed, "keep the lock"),
+        ];
+        let first = |commits: usize| bullets(&points, commits)[0].text.clone();
+        assert_eq!(first(2), "Committed: add a cache");
+        assert_eq!(first(25), "25 commits, 2 of them: add a cache");
     }
 
     #[test]
@@ -164,7 +180,7 @@ mod tests {
                 "Open: Not pushed.",
             ]
         );
-        let grouped = bullets(&points);
+        let grouped = bullets(&points, 0);
         assert_eq!(grouped[2].points, [2, 3]);
     }
 
@@ -208,7 +224,7 @@ mod tests {
         let found = texts(&points);
         assert_eq!(found.len(), 5, "{found:?}");
         assert!(found[0].starts_with("Ann: I moved."), "{found:?}");
-        let mut cited: Vec<usize> = bullets(&points)
+        let mut cited: Vec<usize> = bullets(&points, 0)
             .into_iter()
             .flat_map(|b| b.points)
             .collect();

@@ -82,6 +82,7 @@ impl Summarizer for CommandSummarizer {
                     let offline = Offline.summarize(input);
                     return Summary {
                         files: offline.files,
+                        commits: offline.commits,
                         ..summary
                     };
                 }
@@ -202,6 +203,7 @@ fn parse(text: &str, input: SummaryInput<'_>) -> Result<Summary, String> {
         points,
         keywords: keywords.collect(),
         files: Vec::new(),
+        commits: 0,
         note: None,
     })
 }
