@@ -7,12 +7,22 @@ use rusqlite::{Connection, Row};
 
 use super::opencode::database::{check, database_error, open};
 use super::{Agent, LogFile, LogStart};
-use crate::core::Result;
+use crate::core::disk::private;
+use crate::core::{Error, Result};
 
 /// Opens a database.
 pub(super) fn connect(path: &Path) -> Result<Connection> {
     check(path)?;
     open(path).map_err(|error| database_error(path, error))
+}
+
+/// Writes a copy of a database, with what its writer has not put into its file yet.
+pub(super) fn copy(path: &Path, copy: &Path) -> Result<()> {
+    let connection = connect(path)?;
+    let to = copy.to_string_lossy();
+    let copied = connection.execute("VACUUM INTO ?1", [to.as_ref()]);
+    copied.map_err(|error| database_error(path, error))?;
+    private::restrict(copy).map_err(|error| Error::io(copy, error))
 }
 
 /// Calls `each` with every row that `query` gives for `key`.

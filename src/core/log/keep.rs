@@ -1,22 +1,22 @@
 //! Copies of logs that an agent would delete, kept in tome's data directory.
 //!
 //! Claude Code deletes its logs after thirty days. A kept log is an exact copy of the file,
-//! with a description beside it; it is read and searched like the original, and replaces it
+//! with a description in a folder of its own; it is read and searched like the original, and replaces it
 //! after the original is deleted.
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::disk::foreign::{LARGEST_LOG, LARGEST_SETTINGS, open_capped, read_capped};
 use crate::core::disk::private;
-use crate::core::log::LogFile;
+use crate::core::log::{LogFile, Transcript, database, read};
 use crate::core::{Error, Result};
 
-/// The description beside the copy of a log.
+/// The description of the copy of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Description {
     /// The log as it was found, with the path of the original.
@@ -26,33 +26,91 @@ struct Description {
     copy: String,
 }
 
-/// Copies `log` to `dir`; an earlier copy is replaced.
+/// The folder of the descriptions; those of the copies are called like agents.
+const DESCRIPTIONS: &str = "descriptions";
+
+/// Copies `log` to `dir`; an earlier copy is replaced. A copy counts only if it was read back and has
+/// every message of the original.
 pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
     if log.size == 0 && !log.path.is_file() {
         return Err(not_a_file(log));
     }
     let folder = dir.join(log.agent.name());
-    for path in [dir, &folder] {
+    let descriptions = dir.join(DESCRIPTIONS);
+    for path in [dir, &folder, &descriptions] {
         private::create_dir(path).map_err(|e| Error::io(path, e))?;
     }
     let ending = log.path.file_name().and_then(|name| {
         let name = name.to_str()?;
         Some(name[name.find('.')?..].to_owned())
     });
-    let copy = format!("{}{}", safe_name(log), ending.unwrap_or_default());
-    let path = folder.join(&copy);
-    let mut original = open_capped(&log.path, LARGEST_LOG)?;
-    let copied = private::replace(&path, |file| io::copy(&mut original, file).map(drop));
-    copied.map_err(|e| Error::io(&log.path, e))?;
+    let name = format!("{}{}", safe_name(log), ending.unwrap_or_default());
+    let original = read(log)?;
+    // Until it is read back, an earlier copy stays.
+    let tried = private::create_unique_dir(&folder, "new-").map_err(|e| Error::io(&folder, e))?;
+    let copy = tried.join(&name);
+    let path = folder.join(&name);
+    let made = copy_log(log, &copy)
+        .and_then(|()| check_copy(log, &original, &copy))
+        .and_then(|()| fs::rename(&copy, &path).map_err(|e| Error::io(&path, e)));
+    // A folder that is left behind is not read.
+    drop(fs::remove_dir_all(&tried));
+    made?;
     let description = Description {
-        log: log.clone(),
-        copy,
+        log: LogFile {
+            title: log.title.clone().or(original.head.title),
+            ..log.clone()
+        },
+        copy: name,
     };
-    let beside = folder.join(format!("{}.json", safe_name(log)));
+    let beside = descriptions.join(format!("{}-{}.json", log.agent.name(), safe_name(log)));
     let text = serde_json::to_vec(&description).map_err(|e| Error::io(&beside, e.into()))?;
     let written = private::replace(&beside, |file| file.write_all(&text));
     written.map_err(|e| Error::io(&beside, e))?;
     Ok(path)
+}
+
+/// Copies a file, or a database with what its writer has not put into its file yet.
+fn copy_log(log: &LogFile, copy: &Path) -> Result<()> {
+    if is_database(&log.path) {
+        return database::copy(&log.path, copy);
+    }
+    let mut original = open_capped(&log.path, LARGEST_LOG)?;
+    let copied = private::replace(copy, |file| io::copy(&mut original, file).map(drop));
+    copied.map_err(|e| Error::io(&log.path, e))
+}
+
+/// Checks that a copy has what the original had when it was read before.
+fn check_copy(log: &LogFile, original: &Transcript, copy: &Path) -> Result<()> {
+    let copied = read(&LogFile {
+        path: copy.to_owned(),
+        ..log.clone()
+    })?;
+    let texts = |transcript: &Transcript| -> Vec<String> {
+        let messages = transcript.messages.iter();
+        messages.map(|message| message.text.clone()).collect()
+    };
+    let (wanted, found) = (texts(original), texts(&copied));
+    // A session that goes on may have grown meanwhile.
+    if found.is_empty() || !found.starts_with(&wanted) {
+        return Err(Error::refused(
+            log.path.display().to_string(),
+            format!(
+                "a copy of this file has {} of its {} messages: the others are elsewhere; nothing was kept",
+                found.len().min(wanted.len()),
+                wanted.len()
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a file is a database of SQLite.
+fn is_database(path: &Path) -> bool {
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+    let mut begin = [0; MAGIC.len()];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_ok() && begin == MAGIC
 }
 
 fn not_a_file(log: &LogFile) -> Error {
@@ -78,11 +136,12 @@ fn safe_name(log: &LogFile) -> String {
 
 /// Returns the kept logs whose originals are not among `found`.
 pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
-    let folders = fs::read_dir(dir).into_iter().flatten().flatten();
-    let all: Vec<(PathBuf, LogFile)> = folders
-        .flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten())
-        .filter(|file| file.path().extension().is_some_and(|e| e == "json"))
-        .filter_map(|file| described(&file.path()))
+    let descriptions = fs::read_dir(dir.join(DESCRIPTIONS));
+    let all: Vec<(PathBuf, LogFile)> = descriptions
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|file| described(dir, &file.path()))
         .collect();
     if all.is_empty() {
         return Vec::new();
@@ -98,10 +157,11 @@ pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
 }
 
 /// Returns the original's path, and the copy as a log, from its description.
-fn described(beside: &Path) -> Option<(PathBuf, LogFile)> {
+fn described(dir: &Path, description: &Path) -> Option<(PathBuf, LogFile)> {
     let description: Description =
-        serde_json::from_slice(&read_capped(beside, LARGEST_SETTINGS).ok()?).ok()?;
-    let path = beside.parent()?.join(&description.copy);
+        serde_json::from_slice(&read_capped(description, LARGEST_SETTINGS).ok()?).ok()?;
+    let agent = description.log.agent.name();
+    let path = dir.join(agent).join(&description.copy);
     let size = fs::metadata(&path).ok()?.len();
     let original = description.log.path.clone();
     let log = LogFile {
@@ -146,6 +206,61 @@ mod tests {
         let transcript = read(&stand_ins[0]).expect("reads");
         assert_eq!(transcript.messages[0].text, "keep this");
         assert_eq!(stand_ins[0].id, "one/../two");
+    }
+
+    #[test]
+    fn a_log_of_any_ending_is_kept() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        for name in ["messages.json", "messages.kept", "messages"] {
+            let original = temp.path().join(name);
+            let text = "{\"role\":\"user\",\"content\":\"keep this\"}\n";
+            fs::write(&original, text).expect("a file");
+            let dir = temp.path().join("kept").join(name);
+            let copy = keep(&dir, &log(original)).expect("kept");
+            assert_eq!(fs::read_to_string(copy).expect("reads"), text);
+            assert_eq!(kept(&dir, &[]).len(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_copy_without_the_messages_is_none_and_an_earlier_one_stays() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let original = temp.path().join("messages.jsonl");
+        let text = "{\"role\":\"user\",\"content\":\"keep this\"}\n";
+        fs::write(&original, text).expect("a file");
+        let dir = temp.path().join("kept");
+        let copy = keep(&dir, &log(original.clone())).expect("kept");
+        fs::write(&original, "{\"other\":1}\n").expect("writes");
+        let error = keep(&dir, &log(original)).expect_err("refused").to_string();
+        assert!(error.contains("nothing was kept"), "{error}");
+        assert_eq!(fs::read_to_string(copy).expect("reads"), text);
+        let left = fs::read_dir(dir.join("session")).expect("a folder").count();
+        assert_eq!(left, 1, "the copy alone");
+    }
+
+    #[test]
+    fn a_database_is_kept_with_what_only_its_log_has() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let path = temp.path().join("state.db");
+        let writer = rusqlite::Connection::open(&path).expect("opens");
+        let schema = "PRAGMA journal_mode=WAL;
+            CREATE TABLE sessions (id TEXT, parent_session_id TEXT, title TEXT, started_at REAL, cwd TEXT, git_branch TEXT, model TEXT);
+            CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content TEXT, tool_call_id TEXT, tool_calls TEXT, tool_name TEXT, timestamp REAL, reasoning TEXT, reasoning_content TEXT);
+            INSERT INTO sessions VALUES ('s', NULL, 't', 1.0, '/repo', 'main', 'm');
+            INSERT INTO messages (session_id, role, content, timestamp) VALUES ('s', 'user', 'keep this', 1.0);";
+        writer.execute_batch(schema).expect("writes");
+        let found = LogFile {
+            agent: Agent::Hermes,
+            id: "s".to_owned(),
+            size: 0,
+            ..log(path)
+        };
+        assert_eq!(read(&found).expect("reads").messages.len(), 1);
+        let dir = temp.path().join("kept");
+        keep(&dir, &found).expect("kept");
+        drop(writer);
+        let copy = kept(&dir, &[]).remove(0);
+        assert_eq!(read(&copy).expect("reads").messages[0].text, "keep this");
     }
 
     #[test]
