@@ -13,8 +13,8 @@ use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::insight::review::{
-    Item, Selection, accept, accepted_memories, annotate, attribute, observe, observe_store,
-    plan_reverts, queue,
+    Item, Selection, accept, accepted_memories, annotate, attributed, attributions, observe,
+    observe_store, plan_reverts, queue,
 };
 use crate::core::memory::Memory;
 use crate::core::memory::store::Store;
@@ -72,16 +72,17 @@ fn selection(ids: &[String], waiting: &[Waiting]) -> Result<Selection, Failure> 
         .iter()
         .flat_map(|waiting| waiting.items.clone())
         .collect();
-    let mut wanted = ids.to_vec();
-    // The session of an item may be known only from the logs.
-    let of_session = items.iter().filter(|item| {
-        let session = item.origin.as_ref().map(|origin| &origin.session);
-        session.is_some_and(|session| ids.contains(session))
-    });
-    wanted.extend(of_session.map(|item| item.id.clone()));
-    let chosen = Selection::Ids(wanted);
-    match chosen.unknown(&items).first() {
-        None => Ok(chosen),
+    match Selection::Ids(ids.to_vec()).unknown(&items).first() {
+        // The writer of an item may be known only from the logs, so that its hunks stand for it.
+        None => {
+            let is_named = |item: &&Item| {
+                let session = item.origin.as_ref().map(|origin| &origin.session);
+                ids.iter().any(|id| *id == item.id || Some(id) == session)
+            };
+            let own = items.iter().filter(is_named).flat_map(Item::ids);
+            let hunks = ids.iter().filter(|id| id.contains('.')).cloned();
+            Ok(Selection::Ids(own.chain(hunks).collect()))
+        }
         Some(id) => Err(Error::not_found(format!(
             "what waits for review with the id {id} (`tome review` lists the ids)"
         ))
@@ -284,9 +285,9 @@ impl World {
     fn attribute(&self, waiting: &mut [Waiting]) {
         let found = self.read_whole_corpus(|logs| {
             let items = waiting.iter().map(|Waiting { store, items }| {
-                let mut items = items.clone();
-                attribute(&logs.corpus, store.root().path(), &mut items);
-                items
+                let root = store.root().path();
+                let found = attributions(&logs.corpus, &self.history, root, items);
+                attributed(items.clone(), &found)
             });
             items.collect::<Vec<Vec<Item>>>()
         });

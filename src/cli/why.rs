@@ -40,14 +40,13 @@ pub(super) fn run<'a>(args: &'a WhyArgs, world: &'a World) -> Reported<'a> {
         changes: Vec::new(),
     };
     if let CitedPart::Lines(range) = &citation.part {
-        let all = (1..).zip(text.lines());
-        let (numbers, lines): (Vec<usize>, Vec<&str>) =
-            all.filter(|(number, _)| range.contains(number)).unzip();
+        let lines: Vec<&str> = text.lines().collect();
         let root = store.root().path();
         let sources = world.read_whole_corpus(|logs| {
             line_sources(Some(&logs.corpus), &world.history, root, &path, &lines)
         })?;
-        for (number, source) in numbers.into_iter().zip(sources?) {
+        let sources = (1..).zip(sources?);
+        for (number, source) in sources.filter(|(number, _)| range.contains(number)) {
             match source.map(Arc::unwrap_or_clone) {
                 Some(LineSource::Call(reason)) => report.reasons.push((Some(number), reason)),
                 Some(LineSource::Change(record)) => report.changes.push((number, record)),

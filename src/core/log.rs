@@ -63,7 +63,7 @@ pub use head::{Head, Skipped, TitleSource, is_placeholder};
 pub use location::LogLocations;
 pub use probe::{NotUnderstood, not_understood};
 pub use resume::Resume;
-pub use sink::Carry;
+pub use sink::{Carry, call_mark};
 
 use decode::Decode;
 use resume::option;

@@ -13,13 +13,13 @@ use super::panics::PanicReport;
 use super::widget::editor::EditorState;
 use super::widget::emphasis::MarkedWords;
 use crate::core::Error;
-use crate::core::change::history::{Author, Origin, Record};
+use crate::core::change::history::Record;
 use crate::core::change::{Change, Edit};
 use crate::core::insight::context::AgentContext;
 use crate::core::insight::curate::Finding;
 use crate::core::insight::curate::waiver::Waiver;
 use crate::core::insight::promote::Proposal;
-use crate::core::insight::review::{Item, LineSource};
+use crate::core::insight::review::{Attributions, Item, LineSource};
 use crate::core::insight::timeline::Node;
 use crate::core::insight::timeline::grip::{Grip, GripState};
 use crate::core::insight::timeline::node::NodeId;
@@ -107,7 +107,7 @@ pub(crate) enum Event {
     /// What waits for review, store by store.
     QueueLoaded(Vec<(StoreId, Vec<Item>)>),
     /// The sessions that wrote items of the queue, as the logs show them.
-    Attributed(Vec<Attribution>),
+    Attributed(Attributions),
     /// What brought each line of a file in.
     Explained {
         job: WhyJob,
@@ -227,15 +227,6 @@ pub(crate) enum CurateStep {
 
 /// How many files of each store wait for review; stores without any are left out.
 pub(crate) type ReviewCounts = BTreeMap<StoreId, usize>;
-
-/// The session that wrote an item of the review.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Attribution {
-    /// The id of the item.
-    pub(crate) item: String,
-    pub(crate) author: Author,
-    pub(crate) origin: Origin,
-}
 
 /// A text with what brought each of its lines in.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,6 +12,7 @@
 //!
 //! The state of a store is a file in the history's directory: see [`state`] and [`saved`].
 
+mod attribute;
 mod blame;
 mod decide;
 mod line_source;
@@ -19,16 +20,18 @@ mod observe;
 mod patch;
 mod proposal;
 mod queue;
+mod replay;
 mod saved;
 mod state;
 mod why;
 
+pub use attribute::{Attributions, WrittenLines, attributed, attributions};
 pub use decide::{Selection, accept, accepted_memories, annotate, plan_revert, plan_reverts};
 pub use line_source::{LineSource, Reason, line_sources};
 pub use observe::{Observed, Writer, observe, observe_files, observe_store};
 pub use queue::{Item, ItemChange, ReviewHunk, queue};
 pub use state::{Note, count};
-pub use why::{TouchingCall, attribute, calls_of_log, calls_touching, file_below};
+pub use why::{TouchingCall, calls_of_log, calls_touching, file_below};
 
 #[cfg(test)]
 mod tests;

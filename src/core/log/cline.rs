@@ -12,7 +12,7 @@ use super::asked::take_asked;
 use super::content::{self, Speaker};
 use super::decode::Decode;
 use super::json::{self, JsonItem, Object, Raw};
-use super::sink::{RecordStamp, Sink};
+use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{
     Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, location,
 };
@@ -214,7 +214,11 @@ fn take_prompt(content: Raw<'_>, sink: &mut Sink<'_>) {
 /// Adds a text in the user's place: a prompt, the result of a tool, or what the program added.
 fn take_text(text: &str, sink: &mut Sink<'_>) {
     if let Some((tool, output)) = result_in_text(text) {
-        sink.result(Some(tool.to_owned()), output.trim().to_owned());
+        let output = output.trim();
+        let failures = ["The user denied", "The tool execution failed", "Error"];
+        let has_failed = failures.iter().any(|begin| output.starts_with(begin));
+        let result = ToolUse::new(None, Some(tool.to_owned()), output.to_owned());
+        sink.tool_result(result.failing(has_failed));
     } else if text.trim_start().starts_with("<environment_details>") {
         sink.say(Role::System, Origin::Injected, text.to_owned());
     } else if !take_asked(text, ASKED, sink) {

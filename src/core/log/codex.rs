@@ -211,7 +211,11 @@ fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         Some("function_call_output" | "custom_tool_call_output" | "tool_search_output") => {
             let tools = || item.get("tools").map(Raw::outline);
             let output = item.get("output");
-            let output = output.map(|output| content::output(output, sink));
+            let has_failed = output.is_some_and(has_failed);
+            let output = output.map(|output| match has_failed {
+                true => content::flat(output),
+                false => content::output(output, sink),
+            });
             let output = output.or_else(tools);
             let output = unpack(output.unwrap_or_default());
             if output.starts_with(SPAWNED) {
@@ -221,6 +225,7 @@ fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
                 id: item.text("call_id"),
                 subagent: spawned(&output),
                 text: output,
+                has_failed,
                 ..ToolUse::default()
             });
         }
@@ -299,6 +304,26 @@ fn completed(item: &Object<'_>, sink: &mut Sink<'_>) {
     for text in item.text("text").into_iter().chain(parts) {
         say(TextSource::Account, role, text, sink);
     }
+}
+
+/// Whether an output is of a call that failed or was refused.
+fn has_failed(output: Raw<'_>) -> bool {
+    const BEGINNINGS: [&str; 5] = [
+        "apply_patch verification failed",
+        "patch rejected",
+        "exec_command failed",
+        "rejected by user",
+        "aborted by user",
+    ];
+    let bytes = output.bytes();
+    let start = &bytes[..bytes.len().min(64)];
+    let start = String::from_utf8_lossy(start.strip_prefix(b"\"").unwrap_or(start));
+    // Older versions end with `"metadata":{"exit_code":1,…}}`, inside of a string.
+    let end = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(128)..]);
+    let code = start.strip_prefix("Exit code: ");
+    let code = code.or_else(|| Some(end.rsplit_once("exit_code\\\":")?.1));
+    BEGINNINGS.iter().any(|begin| start.starts_with(begin))
+        || code.is_some_and(|code| !code.starts_with('0'))
 }
 
 /// Returns the id of the agent that a call has started, from its output.

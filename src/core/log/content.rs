@@ -57,10 +57,17 @@ fn take_block(block: &Object<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
         Some("tool_result" | "toolResult") => {
             let id = block.text("tool_use_id");
             let content = block.get("content");
+            let has_failed = block.is_true("is_error") || block.is_true("isError");
+            let text = |content| match has_failed {
+                true => flat(content),
+                false => output(content, sink),
+            };
+            let text = content.map_or_else(String::new, text);
             sink.tool_result(ToolUse {
                 id: id.or_else(|| block.text("toolCallId")),
                 tool: block.text("name"),
-                text: content.map_or_else(String::new, |content| output(content, sink)),
+                text,
+                has_failed,
                 ..ToolUse::default()
             });
         }

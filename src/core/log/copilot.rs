@@ -132,6 +132,7 @@ fn result(data: &Object<'_>, sink: &mut Sink<'_>) {
         id: data.text("toolCallId"),
         tool: data.text("toolName"),
         text,
+        has_failed: data.get("success").is_some() && !data.is_true("success"),
         ..ToolUse::default()
     });
 }

@@ -140,11 +140,14 @@ fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
             data.text("name"),
             data.get("input").map_or_else(String::new, content::outline),
         )),
-        Some("tool_result") => sink.tool_result(ToolUse::new(
-            data.text("tool_call_id"),
-            data.text("name").filter(|name| !name.is_empty()),
-            data.get("content").map_or_else(String::new, content::flat),
-        )),
+        Some("tool_result") => sink.tool_result(
+            ToolUse::new(
+                data.text("tool_call_id"),
+                data.text("name").filter(|name| !name.is_empty()),
+                data.get("content").map_or_else(String::new, content::flat),
+            )
+            .failing(data.is_true("is_error")),
+        ),
         Some("image_url" | "binary") => sink.show(role, content::IMAGE),
         Some("finish") => {
             let message = text("message");

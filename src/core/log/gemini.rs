@@ -305,6 +305,7 @@ fn prompt(record: &Object<'_>, calls: &HashSet<String>, sink: &mut Sink<'_>) {
             sink.tool_result(ToolUse {
                 id,
                 tool: response.text("name"),
+                has_failed: output.is_some_and(is_error),
                 text: output.map_or_else(String::new, content::flat),
                 ..ToolUse::default()
             });
@@ -334,11 +335,18 @@ fn reply(record: &Object<'_>, sink: &mut Sink<'_>) {
             tool,
             text: output(&call),
             subagent: call.text("agentId"),
+            has_failed: matches!(call.word("status"), Some("error" | "cancelled")),
         });
     }
 }
 
 /// Returns the output of a tool as sent to the model, or else as displayed.
+/// Whether a tool's response is an error.
+pub(super) fn is_error(response: Raw<'_>) -> bool {
+    let response = response.object();
+    response.is_some_and(|response| response.get("error").is_some())
+}
+
 fn output(call: &Object<'_>) -> String {
     let mut parts = Vec::new();
     for part in call.items("result").filter_map(Raw::object) {

@@ -139,12 +139,18 @@ fn take_part(part: &Object<'_>, speaker: Role, sink: &mut Sink<'_>) {
             let value = result.get("value").or_else(|| result.get("error"));
             // Older versions have the content itself as the value.
             let inside = value.and_then(Raw::object);
+            let inside_failed = inside
+                .as_ref()
+                .is_some_and(|value| value.is_true("isError"));
             let output = inside.and_then(|value| value.get("content")).or(value);
-            sink.tool_result(ToolUse::new(
-                part.text("id"),
-                None,
-                output.map_or_else(String::new, content::flat),
-            ));
+            sink.tool_result(
+                ToolUse::new(
+                    part.text("id"),
+                    None,
+                    output.map_or_else(String::new, content::flat),
+                )
+                .failing(result.is("status", "error") || inside_failed),
+            );
         }
         Some("image") => sink.show(speaker, content::IMAGE),
         Some("systemNotification" | "contextLengthExceeded" | "conversationCompacted") => {

@@ -53,6 +53,10 @@ pub struct Head {
     /// The number of texts and tool calls by the model.
     #[serde(default)]
     pub replies: u64,
+    /// The calls that failed or were refused, so that they wrote nothing; see
+    /// [`call_mark`](super::call_mark).
+    #[serde(default)]
+    pub failed: Vec<u64>,
 }
 
 /// The numbers of lines and records that gave no message, by reason.

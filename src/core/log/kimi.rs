@@ -272,7 +272,8 @@ fn step(event: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         }
         Some("tool.result") => {
             let result = event.object("result").unwrap_or_default();
-            sink.tool_result(ToolUse::new(id, None, output(&result)));
+            let has_failed = result.is_true("isError") || result.is_true("is_error");
+            sink.tool_result(ToolUse::new(id, None, output(&result)).failing(has_failed));
         }
         Some("step.begin" | "step.end") => {}
         _ => return Recognized::Unknown,
@@ -302,7 +303,8 @@ fn without_type(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         Some("ToolResult") => {
             let value = payload.object("return_value").unwrap_or_default();
             let id = payload.text("tool_call_id");
-            sink.tool_result(ToolUse::new(id, None, output(&value)));
+            let has_failed = value.is_true("is_error");
+            sink.tool_result(ToolUse::new(id, None, output(&value)).failing(has_failed));
         }
         Some("BtwBegin") => sink.prompt(text("question")),
         Some("BtwEnd") => {

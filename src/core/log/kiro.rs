@@ -199,7 +199,8 @@ fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
         }
         (Some("toolResult"), _) => {
             let output = results(data.items("content"));
-            sink.tool_result(ToolUse::new(data.text("toolUseId"), None, output));
+            let result = ToolUse::new(data.text("toolUseId"), None, output);
+            sink.tool_result(result.failing(data.is("status", "error")));
         }
         (Some("image"), _) => sink.show(role, content::IMAGE),
         _ => sink.carry.skipped.unknown += 1,

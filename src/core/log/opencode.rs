@@ -147,6 +147,7 @@ fn tool(part: &Object<'_>, sink: &mut Sink<'_>) {
         tool,
         text: output.map_or_else(String::new, content::flat),
         subagent: details.text("sessionId"),
+        has_failed: state.is("status", "error"),
     });
 }
 

@@ -279,6 +279,23 @@ fn next_block(text: &str, unclosed: &mut u64) -> usize {
 /// How the result of a call that the user refused begins.
 pub(super) const REFUSED: &str = "The user doesn't want to ";
 
+/// Whether the output of a call that failed says that it was not made at all: the user, a hook or a
+/// permission refused it, or its input was wrong.
+pub(super) fn is_refused(output: &str) -> bool {
+    const BEGINNINGS: [&str; 6] = [
+        REFUSED,
+        "Permission to use",
+        "Claude requested permissions",
+        "This command requires approval",
+        "<tool_use_error>",
+        "PreToolUse:",
+    ];
+    let is_hook = || output.contains("hook") && output.contains("denied");
+    BEGINNINGS.iter().any(|begin| output.starts_with(begin))
+        || output.contains("rejected by user")
+        || is_hook()
+}
+
 /// Splits the result of a call that the user refused into the program's words and the reason that
 /// the user typed; `None` if it is not such a result.
 pub fn refusal(output: &str) -> Option<(&str, &str)> {

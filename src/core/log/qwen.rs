@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use super::decode::{Decode, Recognized};
+use super::gemini;
 use super::json::{Object, Raw};
 use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{
@@ -76,11 +77,14 @@ fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
         sink.call_tool(ToolUse::new(call.text("id"), call.text("name"), input));
     } else if let Some(response) = part.object("functionResponse") {
         let output = response.get("response");
-        sink.tool_result(ToolUse::new(
-            response.text("id"),
-            response.text("name"),
-            output.map_or_else(String::new, content::flat),
-        ));
+        sink.tool_result(
+            ToolUse::new(
+                response.text("id"),
+                response.text("name"),
+                output.map_or_else(String::new, content::flat),
+            )
+            .failing(output.is_some_and(gemini::is_error)),
+        );
     } else if part.get("inlineData").is_some() {
         sink.show(role, content::IMAGE);
     } else {

@@ -109,6 +109,7 @@ fn message(body: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
                 id: id.or_else(|| body.text("tool_call_id")),
                 tool: body.text("toolName").or_else(|| body.text("name")),
                 text: text(),
+                has_failed: body.is_true("isError") || body.is_true("is_error"),
                 ..ToolUse::default()
             });
         }

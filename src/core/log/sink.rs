@@ -5,7 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::origin::{self, Speaker};
-use super::{Head, LogFile, Message, MessageKind, Origin, Role, Skipped};
+use super::{Head, LogFile, Message, MessageKind, Origin, Role, Skipped, touch};
+use crate::core::text::clip;
 
 /// The state of a decoder after the lines so far; enough to continue from there.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -27,10 +28,25 @@ pub struct Carry {
     recent: VecDeque<u64>,
     #[serde(default)]
     ids: VecDeque<u64>,
-    /// Calls without a result so far: the hash of the id, and the tool.
+    /// Calls without a result so far.
     #[serde(default)]
-    calls: VecDeque<(u64, String)>,
+    calls: VecDeque<OpenCall>,
+    /// The hashes of the ids of calls that failed and stand behind their result.
+    #[serde(default)]
+    failed_early: VecDeque<u64>,
     turn: u64,
+}
+
+/// A call without a result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct OpenCall {
+    /// The hash of its id; 0 if it has none.
+    id: u64,
+    tool: String,
+    /// See [`call_mark`].
+    mark: u64,
+    /// Whether it may have written files before it failed, as a script does.
+    is_script: bool,
 }
 
 /// Texts that one of two sources has given and the other has not yet.
@@ -80,6 +96,8 @@ pub(super) struct ToolUse {
     pub(super) text: String,
     /// The id of the log of the subagent that the call started; of a result only.
     pub(super) subagent: Option<String>,
+    /// Whether the call failed or was refused; of a result only.
+    pub(super) has_failed: bool,
 }
 
 /// The number of characters of a prompt that [`Head`] keeps.
@@ -90,6 +108,8 @@ const WAITING: usize = 64;
 const RECENT: usize = 512;
 /// The number of ids that are kept to recognize what refers to the end of a conversation.
 const IDS: usize = 32;
+/// The number of bytes of a call's input that tell it from the others of its line.
+const LONGEST_MARKED: usize = 4096;
 /// The number of calls that are kept until their results come.
 const CALLS: usize = 128;
 
@@ -226,11 +246,26 @@ impl<'a> Sink<'a> {
         if call.tool.is_none() && call.text.trim().is_empty() {
             return;
         }
-        if let Some((id, tool)) = call.id.as_deref().zip(call.tool.clone()) {
+        let id = call.id.as_deref().map_or(0, |id| key(0, id));
+        let mark = call_mark(self.line, &call.text);
+        if let Some(at) = self
+            .carry
+            .failed_early
+            .iter()
+            .position(|early| *early == id)
+        {
+            self.carry.failed_early.remove(at);
+            self.carry.head.failed.push(mark);
+        } else if let Some(tool) = call.tool.clone() {
             if self.carry.calls.len() == CALLS {
                 self.carry.calls.pop_front();
             }
-            self.carry.calls.push_back((key(0, id), tool));
+            self.carry.calls.push_back(OpenCall {
+                id,
+                mark,
+                is_script: touch::is_script(&tool, &call.text),
+                tool,
+            });
         }
         let message = self.push(Role::Assistant, MessageKind::ToolCall, call.text);
         message.tool = call.tool;
@@ -252,13 +287,22 @@ impl<'a> Sink<'a> {
         if result.id.is_none() && result.text.trim().is_empty() {
             return;
         }
-        if let Some(id) = &result.id {
-            let id = key(0, id);
-            let calls = &mut self.carry.calls;
-            if let Some(at) = calls.iter().position(|(known, _)| *known == id) {
-                let tool = calls.remove(at).map(|(_, tool)| tool);
-                result.tool = result.tool.or(tool);
+        let id = result.id.as_deref().map_or(0, |id| key(0, id));
+        let calls = &mut self.carry.calls;
+        // Without an id, a result is of the last call.
+        let at = calls.iter().rposition(|call| call.id == id);
+        if let Some(call) = at.and_then(|at| calls.remove(at)) {
+            if result.has_failed && (!call.is_script || origin::is_refused(&result.text)) {
+                self.carry.head.failed.push(call.mark);
             }
+            if result.id.is_some() {
+                result.tool = result.tool.or(Some(call.tool));
+            }
+        } else if result.has_failed && id != 0 {
+            if self.carry.failed_early.len() == CALLS {
+                self.carry.failed_early.pop_front();
+            }
+            self.carry.failed_early.push_back(id);
         }
         let refusal = origin::refusal(&result.text);
         let split = refusal.map(|(words, reason)| (words.to_owned(), reason.to_owned()));
@@ -407,6 +451,11 @@ impl Duplicates {
 }
 
 /// Returns a short hash that is the same in every run.
+/// Returns the number by which [`Head::failed`] knows a call: of its line in the log and its input.
+pub fn call_mark(line: u64, input: &str) -> u64 {
+    key(0, clip(input, LONGEST_MARKED)) ^ line
+}
+
 fn key(salt: u8, text: &str) -> u64 {
     let digest = blake3::Hasher::new()
         .update(&[salt])

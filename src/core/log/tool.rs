@@ -12,4 +12,9 @@ impl ToolUse {
             ..Self::default()
         }
     }
+
+    /// Marks the result of a call that failed or was refused.
+    pub(super) fn failing(self, has_failed: bool) -> Self {
+        Self { has_failed, ..self }
+    }
 }

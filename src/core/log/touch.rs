@@ -4,7 +4,13 @@
 //! `key: value` for each argument. Shell commands count where they are plain (see [`shell`]), and
 //! patches in a here document.
 
+mod edit;
 mod shell;
+
+use std::borrow::Cow;
+
+use super::json;
+pub use edit::{ReplacedText, TextEdit, text_edit};
 
 /// What a call does to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,6 +138,12 @@ pub fn makes_commit(tool: &str, input: &str) -> bool {
             || input.contains("commit") && shell::commits(&shell_input(input)))
 }
 
+/// Whether a call runs a script, which may have written files before it failed. A patch that fails
+/// changes nothing.
+pub(super) fn is_script(tool: &str, input: &str) -> bool {
+    is_shell(&plain_name(tool)) && patch(input).is_none()
+}
+
 /// Whether a tool with this plain name runs a shell command.
 fn is_shell(name: &str) -> bool {
     matches!(
@@ -217,13 +229,23 @@ fn argument<'a>(input: &'a str, names: &[&str]) -> Option<&'a str> {
     })
 }
 
+/// The patch in an input, which may be a string in a program.
+fn patch_in(input: &str) -> Option<Cow<'_, str>> {
+    const BEGINNING: &str = "*** Begin Patch";
+    let at = input.find(BEGINNING)?;
+    let is_string = input[at + BEGINNING.len()..].starts_with("\\n");
+    let string = input
+        .get(at.checked_sub(1).unwrap_or(at)..)
+        .filter(|_| is_string);
+    let decoded = string.and_then(|string| json::value(string.as_bytes()).ok()?.0.text());
+    Some(decoded.map_or(Cow::Borrowed(&input[at..]), Cow::Owned))
+}
+
 /// The files of a patch in the form that Codex introduced; `None` if the input has no patch.
 fn patch(input: &str) -> Option<Vec<FileTouch>> {
-    if !input.contains("*** Begin Patch") {
-        return None;
-    }
+    let patch = patch_in(input)?;
     let mut touches: Vec<FileTouch> = Vec::new();
-    for line in input.lines() {
+    for line in patch.lines() {
         let named = |mark: &str| line.strip_prefix(mark).map(str::trim);
         if let Some(path) = named("*** Update File: ").or_else(|| named("*** Add File: ")) {
             touches.push(FileTouch::new(path, FileUse::Write));

@@ -114,7 +114,9 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         }
         Some("tool") => {
             let id = record.text("tool_call_id");
-            sink.tool_result(ToolUse::new(id, record.text("name"), text));
+            let has_failed = text.starts_with("<tool_error>");
+            let result = ToolUse::new(id, record.text("name"), text);
+            sink.tool_result(result.failing(has_failed));
         }
         Some("system") => sink.say(Role::System, Origin::Injected, text),
         _ => return Recognized::Unknown,

@@ -14,13 +14,13 @@ use ratatui::layout::{Position, Rect};
 use self::rows::{Entry, Queue, QueueRow};
 use super::list_text::{ListWithText, Parts};
 use super::{Handled, Pane, Step, latest};
-use crate::core::insight::review::{Item, ItemChange};
+use crate::core::insight::review::{Attributions, Item, ItemChange};
 use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob, Request, UndoDirection};
-use crate::tui::event::{Attribution, Event};
+use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::model::PaneContext;
@@ -43,8 +43,8 @@ pub(crate) struct QueuePane {
     scroll: usize,
     /// The titles of the sessions, by their ids.
     titles: HashMap<String, String>,
-    /// The authors of items that the logs name, by the ids of the items.
-    attributions: HashMap<String, Attribution>,
+    /// The writers that the logs name.
+    attributions: Attributions,
 }
 
 impl QueuePane {
@@ -81,25 +81,34 @@ impl QueuePane {
     /// The ids of what is decided about.
     fn chosen_ids(&self, entry: &Entry) -> Vec<String> {
         let hunk = self.chosen_hunk().and_then(|at| entry.item.hunks.get(at));
-        hunk.map_or_else(|| entry.ids(), |hunk| vec![hunk.id.clone()])
+        hunk.map_or_else(|| entry.item.ids(), |hunk| vec![hunk.id.clone()])
     }
 
     /// Lists what waits.
     fn take(&mut self, waiting: &[(StoreId, Vec<Item>)], cx: &PaneContext<'_>) {
         self.queue = Queue::new(waiting);
-        let ids: HashSet<String> = self.queue.entries.iter().flat_map(Entry::ids).collect();
+        self.queue.attribute(&self.attributions);
+        let ids: HashSet<String> = self
+            .queue
+            .entries
+            .iter()
+            .flat_map(|entry| entry.item.ids())
+            .collect();
         self.accepted.retain(|id| ids.contains(id));
         self.queue.without(&self.accepted);
         self.is_loaded = true;
-        self.attribute(&[], cx);
+        self.show(cx);
     }
 
     /// Names the sessions that the logs show.
-    fn attribute(&mut self, found: &[Attribution], cx: &PaneContext<'_>) {
-        let found = found.iter();
-        self.attributions
-            .extend(found.map(|one| (one.item.clone(), one.clone())));
-        self.queue.attribute(&self.attributions);
+    fn attribute(&mut self, found: &Attributions, cx: &PaneContext<'_>) {
+        self.queue.attribute(found);
+        self.attributions.extend(found.clone());
+        self.show(cx);
+    }
+
+    /// Shows what the queue has.
+    fn show(&mut self, cx: &PaneContext<'_>) {
         self.name_sessions(cx.library);
         self.lay_out(cx);
     }

@@ -7,12 +7,12 @@ use std::sync::mpsc::Sender;
 use super::thread::Worker;
 use crate::core::Result;
 use crate::core::change::history::History;
-use crate::core::insight::review::{Item, attribute, line_sources};
+use crate::core::insight::review::{Attributions, Item, attributed, attributions, line_sources};
 use crate::core::memory::store::{Store, StoreId};
 use crate::core::search::index::Corpus;
 use crate::tui::Clock;
 use crate::tui::effect::WhyJob;
-use crate::tui::event::{Attribution, Event, ExplainedText};
+use crate::tui::event::{Event, ExplainedText};
 
 /// An item that is younger than this many milliseconds may have been written by a call that is
 /// not in the corpus yet.
@@ -87,19 +87,14 @@ impl WhyWorker {
     /// Reports the messages that wrote the items of which none was known.
     fn attribute(&mut self) {
         let Some(corpus) = &self.corpus else { return };
-        let mut found = Vec::new();
+        let mut found = Attributions::new();
         for (store, items) in &mut self.unknown {
             items.retain(|item| !item.has_message());
-            attribute(corpus, store.root(), items);
-            let known = items.iter().filter(|item| item.has_message());
-            found.extend(known.filter_map(|item| {
-                Some(Attribution {
-                    item: item.id.clone(),
-                    author: item.author.clone(),
-                    origin: item.origin.clone()?,
-                })
-            }));
-            items.retain(|item| !item.has_message());
+            found.extend(attributions(corpus, &self.history, store.root(), items));
+            items.retain(|item| {
+                let parts = attributed(vec![item.clone()], &found);
+                !parts.iter().all(Item::has_message)
+            });
         }
         if !found.is_empty() {
             drop(self.events.send(Event::Attributed(found)));
@@ -234,17 +229,17 @@ mod tests {
         assert!(root.exists());
         observe_store(&bench.worker.history, &bench.store, &moment()).expect("observes");
         let items = queue(&bench.worker.history, &bench.store).expect("a queue");
-        let id = items[0].id.clone();
-        let waiting = vec![(bench.store.id().clone(), items)];
+        let waiting = vec![(bench.store.id().clone(), items.clone())];
         bench.worker.perform(Message::Queue(waiting));
         assert!(bench.events.try_recv().is_err());
         bench.worker.perform(Message::Logs(bench.corpus()));
         let Ok(Event::Attributed(found)) = bench.events.try_recv() else {
             panic!("nothing was attributed");
         };
-        assert_eq!(found[0].item, id);
-        assert_eq!(found[0].author.who, "claude-code");
-        assert_eq!(found[0].origin.session, "s1");
+        let items = attributed(items, &found);
+        assert_eq!(items[0].author.who, "claude-code");
+        let origin = items[0].origin.as_ref().expect("an origin");
+        assert_eq!(origin.session, "s1");
         // What is known is not looked for again.
         bench.worker.perform(Message::Logs(bench.corpus()));
         assert!(bench.events.try_recv().is_err());

@@ -41,6 +41,19 @@ impl Selection {
         named || self.contains(item)
     }
 
+    /// The parts of a hunk that are selected by themselves.
+    fn parts(&self, hunk: &ReviewHunk) -> Vec<ReviewHunk> {
+        let Self::Ids(ids) = self else {
+            return Vec::new();
+        };
+        let lines = ids.iter().filter_map(|id| {
+            let lines = id.strip_prefix(&hunk.id)?.strip_prefix('~')?;
+            let (start, end) = lines.split_once('-')?;
+            Some(start.parse().ok()?..end.parse().ok()?)
+        });
+        lines.map(|lines| hunk.part(lines)).collect()
+    }
+
     /// Whether the item, or a hunk of it, is selected.
     pub fn touches(&self, item: &Item) -> bool {
         let mut hunks = item.hunks.iter();
@@ -79,22 +92,25 @@ fn chosen(file: &WaitingFile, selection: &Selection) -> Option<Chosen> {
             is_whole &= is_chosen;
         }
         for hunk in &item.hunks {
-            // Only the differences of a text that existed and exists can be chosen one by one.
-            let is_divisible = item.change == ItemChange::Changed;
+            // Only the differences of a text that exists can be chosen one by one.
+            let is_divisible = matches!(item.change, ItemChange::Changed | ItemChange::Added);
             let is_chosen = if is_divisible {
                 selection.contains_hunk(item, hunk)
             } else {
                 let mut hunks = item.hunks.iter();
                 hunks.any(|hunk| selection.contains_hunk(item, hunk))
             };
-            is_any |= is_chosen;
-            is_whole &= is_chosen;
-            if is_chosen {
-                replacements.extend(hunk.replacements.iter().cloned());
-            }
+            let parts = match is_chosen {
+                true => vec![hunk.clone()],
+                false if is_divisible => selection.parts(hunk),
+                false => Vec::new(),
+            };
+            is_any |= !parts.is_empty();
+            is_whole &= parts.iter().map(ReviewHunk::size).sum::<usize>() == hunk.size();
+            replacements.extend(parts.into_iter().flat_map(|part| part.replacements));
         }
     }
-    replacements.sort_by_key(|replacement| replacement.old.start);
+    replacements.sort_by_key(|one| (one.old.start, one.new.start));
     is_any.then_some(Chosen {
         is_whole,
         replacements,
@@ -249,7 +265,7 @@ pub fn plan_revert(
                 continue;
             };
             names.push(store.rules().reference_of(&file.path));
-            deletes &= file.accepted.is_none();
+            deletes &= file.accepted.is_none() && chosen.is_whole;
             revert_file(store, &mut planned, file, chosen)?;
         }
     }

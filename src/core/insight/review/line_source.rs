@@ -1,19 +1,19 @@
 //! Why a line is in a memory: the call that brought it in, with its session and the user's words
 //! before it, or else the change in the history.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::why::{TouchingCall, WritingCalls, calls_touching, words_before};
-use crate::core::change::history::{History, Record};
+use super::replay::{Replay, Step, lines_of};
+use super::why::{TouchingCall, calls_touching, words_before};
+use crate::core::Result;
+use crate::core::change::history::{ChangeVerb, History, Record};
 use crate::core::disk::revision::Revision;
 use crate::core::log::touch::FileUse;
 use crate::core::search::catalog::log_title;
 use crate::core::search::index::Corpus;
-use crate::core::text::diff;
 use crate::core::text::secret::mask;
-use crate::core::{Error, Result};
 
 /// A call that touched a file, as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,8 +72,8 @@ pub enum LineSource {
     Change(Record),
 }
 
-/// What brought each of these lines into the file at `path` below `root`; `None` where neither a
-/// log nor the history tells it.
+/// What brought each of these lines into the file at `path` below `root`, whose text they are;
+/// `None` where neither a log nor the history tells it.
 pub fn line_sources(
     corpus: Option<&Corpus>,
     history: &History,
@@ -83,73 +83,50 @@ pub fn line_sources(
 ) -> Result<Vec<Option<Arc<LineSource>>>> {
     let calls = corpus.map(|corpus| calls_touching(corpus, &root.join(path)));
     let calls = calls.unwrap_or_default();
-    let writing = WritingCalls::of(&calls);
-    let mut reasons: HashMap<(usize, u64), Arc<LineSource>> = HashMap::new();
-    let mut changes: Option<FileChanges> = None;
-    let mut found = Vec::new();
-    for line in lines {
-        let call = writing.introducing(line);
-        found.push(match (corpus, call) {
-            (Some(corpus), Some(call)) => {
+    let records = history.records()?;
+    let changes = changes_of(history, &records, root, path);
+    let mut replay = Replay::new(&calls, changes);
+    let mut shown: HashMap<(usize, u64), Arc<LineSource>> = HashMap::new();
+    let sources = replay
+        .sources(lines)
+        .into_iter()
+        .map(|step| match (step?, corpus) {
+            (Step::Call(call), Some(corpus)) => {
                 let reason = || Arc::new(LineSource::Call(Reason::of(corpus, call)));
-                let known = reasons.entry((call.log, call.line));
+                let known = shown.entry((call.log, call.line));
                 Some(Arc::clone(known.or_insert_with(reason)))
             }
-            _ if line.trim().is_empty() => None,
-            _ => {
-                let changes = match &changes {
-                    Some(changes) => changes,
-                    None => changes.insert(FileChanges::load(history, root, path)?),
-                };
-                changes.introducing(line)
-            }
+            (Step::Change(record, _), _) => Some(Arc::new(LineSource::Change((*record).clone()))),
+            _ => None,
         });
-    }
-    Ok(found)
+    Ok(sources.collect())
 }
 
-/// A recorded change of a file, with the lines before and after it.
-struct ChangedLines {
-    change: Arc<LineSource>,
-    before: HashSet<Vec<u8>>,
-    after: HashSet<Vec<u8>>,
-}
-
-/// The recorded changes of a file, the newest first.
-struct FileChanges(Vec<ChangedLines>);
-
-impl FileChanges {
-    fn load(history: &History, root: &Path, path: &str) -> Result<Self> {
-        let lines = |revision: Option<Revision>| {
-            let bytes = revision.map(|revision| history.version(&revision));
-            let bytes = bytes.transpose()?.unwrap_or_default();
-            let lines = diff::lines(&bytes).into_iter();
-            Ok::<_, Error>(lines.map(|line| line.trim_ascii_end().to_vec()).collect())
-        };
-        let mut changes = Vec::new();
-        for record in history.records()?.into_iter().rev() {
+/// The recorded changes of a file, with the lines before and after each.
+pub(super) fn changes_of<'a>(
+    history: &History,
+    records: &'a [Record],
+    root: &Path,
+    path: &str,
+) -> Vec<(&'a Record, Vec<String>, Vec<String>)> {
+    let lines = |revision: Option<Revision>| {
+        let bytes = revision.map(|revision| history.version(&revision));
+        // A version that pruning or damage took away says nothing.
+        let bytes = bytes.transpose().ok()?.unwrap_or_default();
+        Some(lines_of(&String::from_utf8_lossy(&bytes)))
+    };
+    // An acceptance leaves the files as they are.
+    let made = records
+        .iter()
+        .filter(|record| record.verb != ChangeVerb::Accept);
+    let mut changes: Vec<_> = made
+        .filter_map(|record| {
             let mut files = record.files.iter();
-            let file = files.find(|file| file.root == root && file.path == path);
-            let Some(file) = file.filter(|file| file.before != file.after) else {
-                continue;
-            };
-            // A version that pruning or damage took away says nothing.
-            if let (Ok(before), Ok(after)) = (lines(file.before), lines(file.after)) {
-                changes.push(ChangedLines {
-                    change: Arc::new(LineSource::Change(record)),
-                    before,
-                    after,
-                });
-            }
-        }
-        Ok(Self(changes))
-    }
-
-    /// The last change that brought a line in; `None` if it was there before all of them.
-    fn introducing(&self, line: &str) -> Option<Arc<LineSource>> {
-        let line = line.trim_end().as_bytes();
-        let mut changes = self.0.iter();
-        let found = changes.find(|one| one.after.contains(line) && !one.before.contains(line));
-        found.map(|one| Arc::clone(&one.change))
-    }
+            let file = files.find(|file| file.root == root && file.path == path)?;
+            let is_change = file.before != file.after;
+            is_change.then_some((record, lines(file.before)?, lines(file.after)?))
+        })
+        .collect();
+    changes.sort_by_key(|(record, ..)| record.time);
+    changes
 }

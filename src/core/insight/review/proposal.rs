@@ -5,6 +5,8 @@
 //! names any other file is left alone, as that agent leaves it alone. Accepting one makes the
 //! change and takes it out of the patch; rejecting one only takes it out.
 
+use std::sync::Arc;
+
 use std::path::{Path, PathBuf};
 
 use super::decide::Selection;
@@ -173,6 +175,7 @@ fn item(
         notes: Vec::new(),
         hunks: hunks.collect(),
         file: file.to_owned(),
+        current: Arc::default(),
         proposal: Some(file.to_owned()),
         id,
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -39,6 +40,8 @@ pub struct Item {
     pub hunks: Vec<ReviewHunk>,
     /// The file below the root.
     pub(super) file: String,
+    /// Its text; empty if it is gone.
+    pub(super) current: Arc<[u8]>,
     /// The patch file that proposes it; `None` if it was written.
     pub proposal: Option<String>,
 }
@@ -60,6 +63,14 @@ impl Item {
     pub fn has_message(&self) -> bool {
         let origin = self.origin.as_ref();
         origin.is_some_and(|origin| origin.citation.is_some())
+    }
+
+    /// The ids of all of it as it is shown. What is written into the file later has other ones.
+    pub fn ids(&self) -> Vec<String> {
+        match self.hunks.as_slice() {
+            [] => vec![self.id.clone()],
+            hunks => hunks.iter().map(|hunk| hunk.id.clone()).collect(),
+        }
     }
 
     /// Who wrote it, in words.
@@ -97,6 +108,64 @@ pub struct ReviewHunk {
     /// The hunk of a unified diff, without its header.
     pub text: String,
     pub(super) replacements: Vec<Replacement>,
+}
+
+impl ReviewHunk {
+    /// The part with these lines of its text, which can be accepted or reverted by itself.
+    pub(super) fn part(&self, lines: Range<usize>) -> Self {
+        let texts: Vec<&str> = self.text.split_inclusive('\n').collect();
+        let is_equal = |line: &&&str| line.starts_with([' ', '\n']);
+        let end = lines.end.min(texts.len());
+        let start = lines.start.min(end);
+        let before = texts[..start].iter().rev().take_while(is_equal).count();
+        let after = texts[end..].iter().take_while(is_equal).count();
+        let (first, last) = (start - before, end + after);
+        let (mut old, mut new) = (self.old.start, self.new.start);
+        let mut begins = (old, new);
+        let mut replacements: Vec<Replacement> = Vec::new();
+        let mut text = String::new();
+        for (number, line) in texts[..last].iter().enumerate() {
+            if number == first {
+                begins = (old, new);
+            }
+            if number >= first {
+                text.push_str(line);
+            }
+            let (takes, puts) = match line.as_bytes().first() {
+                Some(b'-') => (1, 0),
+                Some(b'+') => (0, 1),
+                // No line, but the mark of a missing end.
+                Some(b'\\') => (0, 0),
+                _ => (1, 1),
+            };
+            let after = (old + takes, new + puts);
+            if takes != puts && number >= start && number < end {
+                match replacements.last_mut() {
+                    Some(last) if (last.old.end, last.new.end) == (old, new) => {
+                        (last.old.end, last.new.end) = after;
+                    }
+                    _ => replacements.push(Replacement {
+                        old: old..after.0,
+                        new: new..after.1,
+                    }),
+                }
+            }
+            (old, new) = after;
+        }
+        Self {
+            id: format!("{}~{start}-{end}", self.id),
+            old: begins.0..old,
+            new: begins.1..new,
+            text,
+            replacements,
+        }
+    }
+
+    /// How many lines it adds and removes.
+    pub(super) fn size(&self) -> usize {
+        let sizes = self.replacements.iter();
+        sizes.map(|one| one.old.len() + one.new.len()).sum()
+    }
 }
 
 /// What waits in a store: what agents propose, then what was written, newest first.
@@ -173,6 +242,7 @@ fn items(
     } else {
         vec![waiting.writes.len().saturating_sub(1); hunks.len()]
     };
+    let text: Arc<[u8]> = current.into();
     let mut items: Vec<Item> = Vec::new();
     let whole = (hunks.is_empty()).then(|| waiting.writes.len().saturating_sub(1));
     for number in whole.into_iter().chain(owners.iter().copied()) {
@@ -199,6 +269,7 @@ fn items(
             notes: waiting.notes.clone(),
             hunks: Vec::new(),
             file: file.path.clone(),
+            current: Arc::clone(&text),
             proposal: None,
             id,
         });

@@ -237,11 +237,10 @@ fn take_part(part: &Object<'_>, sink: &mut Sink<'_>) {
         }
         Some("tool-result") => {
             let output = part.get("result").or_else(|| part.get("output"));
-            sink.tool_result(ToolUse::new(
-                id,
-                tool,
-                output.map_or_else(String::new, output_text),
-            ));
+            sink.tool_result(
+                ToolUse::new(id, tool, output.map_or_else(String::new, output_text))
+                    .failing(part.is_true("isError")),
+            );
         }
         Some("redacted-reasoning") => {}
         _ => sink.carry.skipped.unknown += 1,

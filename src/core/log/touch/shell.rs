@@ -9,7 +9,11 @@ pub(super) struct Command {
     /// The program and its arguments, without quotes.
     pub(super) words: Vec<String>,
     /// The files that the output is written to.
-    targets: Vec<String>,
+    pub(super) targets: Vec<String>,
+    /// Whether the output is added to what a file has.
+    pub(super) appends: bool,
+    /// The here document that it reads.
+    pub(super) document: Option<String>,
 }
 
 /// The single commands of a script. The text of here documents is no command.
@@ -28,8 +32,8 @@ pub(super) fn commands(script: &str) -> Vec<Command> {
 struct Scanner<'a> {
     rest: &'a str,
     found: Vec<Command>,
-    /// The ends of the here documents that begin on the next line.
-    marks: Vec<String>,
+    /// The ends of the here documents that begin on the next line, and the commands that read them.
+    marks: Vec<(String, usize)>,
     /// Whether the end of an inner here document was not found: then none is looked for again.
     has_open_document: bool,
 }
@@ -115,21 +119,31 @@ impl Scanner<'_> {
         // In a test, the sign compares.
         let compares = matches!(self.command().words.first(), Some(first) if first == "[[");
         match sign {
-            "<<" => self.marks.push(word),
-            _ if sign.starts_with('>') && !compares => self.command().targets.push(word),
+            "<<" => self.marks.push((word, self.found.len().saturating_sub(1))),
+            _ if sign.starts_with('>') && !compares => {
+                let command = self.command();
+                command.appends |= sign == ">>";
+                command.targets.push(word);
+            }
             _ => {}
         }
     }
 
     /// Passes over the here documents that begin here.
     fn skip_documents(&mut self) {
-        for mark in std::mem::take(&mut self.marks) {
+        for (mark, reader) in std::mem::take(&mut self.marks) {
+            let mut document = String::new();
             while !self.rest.is_empty() {
                 let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
                 self.rest = rest;
                 if line.trim() == mark {
                     break;
                 }
+                document.push_str(line);
+                document.push('\n');
+            }
+            if let Some(command) = self.found.get_mut(reader) {
+                command.document = Some(document);
             }
         }
     }

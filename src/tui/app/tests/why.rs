@@ -8,24 +8,26 @@ use serde_json::json;
 use super::finding::TestUi;
 use super::review::Reviewing;
 use crate::core::change::history::{Author, Origin};
-use crate::core::insight::review::{LineSource, Reason};
+use crate::core::insight::review::{Attributions, LineSource, Reason, WrittenLines};
 use crate::core::log::touch::FileUse;
 use crate::tui::effect::{Effect, WhyJob};
-use crate::tui::event::{Attribution, Event, ExplainedText};
+use crate::tui::event::{Event, ExplainedText};
 use crate::tui::keymap::KeyContext;
 
-fn attribution(item: &str) -> Attribution {
-    Attribution {
-        item: item.to_owned(),
-        author: Author {
-            who: "claude-code".to_owned(),
-            door: "files".to_owned(),
-        },
-        origin: Origin {
-            session: "5e551011".to_owned(),
-            citation: Some("claude-code:5e551011#L7".to_owned()),
-        },
-    }
+fn attribution(hunk: &str) -> Attributions {
+    let author = Author {
+        who: "claude-code".to_owned(),
+        door: "files".to_owned(),
+    };
+    let origin = Origin {
+        session: "5e551011".to_owned(),
+        citation: Some("claude-code:5e551011#L7".to_owned()),
+    };
+    let lines = WrittenLines {
+        lines: 0..9,
+        by: Some((author, origin)),
+    };
+    Attributions::from([(hunk.to_owned(), vec![lines])])
 }
 
 #[test]
@@ -34,10 +36,7 @@ fn an_item_joins_the_session_that_the_logs_name_and_stays_there() {
     reviewing.press("G");
     assert!(reviewing.ui.text().contains("another program"));
     let hunk = reviewing.ids("grace.md").remove(0);
-    let item = hunk.split('.').next().expect("an id");
-    reviewing
-        .ui
-        .tell(Event::Attributed(vec![attribution(item)]));
+    reviewing.ui.tell(Event::Attributed(attribution(&hunk)));
     let text = reviewing.ui.text();
     assert!(!text.contains("another program"), "{text}");
     assert!(text.contains("new by claude-code in “5e551011”"), "{text}");

@@ -48,7 +48,7 @@ impl QueuePane {
             .flat_map(|own| self.queue.beside(own));
         for entry in beside {
             let ids = stores.entry(entry.store.clone()).or_default();
-            ids.extend(entry.ids());
+            ids.extend(entry.item.ids());
         }
         self.accept(stores.into_iter().collect(), cx)
     }

@@ -1,11 +1,10 @@
 //! The rows of the queue: the files that wait, below whoever wrote them.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use crate::core::insight::review::{Item, ItemChange};
+use crate::core::insight::review::{Attributions, Item, ItemChange, attributed};
 use crate::core::memory::store::StoreId;
-use crate::tui::event::Attribution;
 use crate::tui::widget::list::Row;
 
 /// A file that waits, as one author left it.
@@ -45,14 +44,6 @@ impl Entry {
             [b'-', ..] => (added, removed + 1),
             _ => (added, removed),
         })
-    }
-
-    /// The ids of all of it as it was shown. What is written into the file later has other ones.
-    pub(super) fn ids(&self) -> Vec<String> {
-        match self.item.hunks.as_slice() {
-            [] => vec![self.item.id.clone()],
-            hunks => hunks.iter().map(|hunk| hunk.id.clone()).collect(),
-        }
     }
 }
 
@@ -151,18 +142,17 @@ impl Queue {
         rows
     }
 
-    /// Names the authors of the entries that have one here, and groups them anew.
-    pub(super) fn attribute(&mut self, found: &HashMap<String, Attribution>) {
-        let mut entries = std::mem::take(&mut self.entries);
-        for entry in &mut entries {
-            if let Some(found) = found.get(&entry.item.id)
-                && !entry.item.has_message()
-            {
-                entry.item.author = found.author.clone();
-                entry.item.origin = Some(found.origin.clone());
-            }
-        }
-        *self = Self::of(entries);
+    /// Names the writers of the entries that have one here, and groups them anew.
+    pub(super) fn attribute(&mut self, found: &Attributions) {
+        let entries = std::mem::take(&mut self.entries).into_iter();
+        let entries = entries.flat_map(|Entry { store, item }| {
+            let items = attributed(vec![item], found).into_iter();
+            items.map(move |item| Entry {
+                store: store.clone(),
+                item,
+            })
+        });
+        *self = Self::of(entries.collect());
     }
 
     /// What waits besides these ids.
