@@ -150,6 +150,105 @@ fn why_names_the_message_and_the_words_before_it() {
     );
 }
 
+/// Writes the log of a session of Claude Code with these calls of `Edit` and `Write` on a memory: the
+/// input, and whether it was refused. The sessions follow each other.
+fn log_calls(home: &Home, session: &str, first_minute: usize, calls: &[(&str, Value, bool)]) {
+    let file = home.path().join("project/.memory/deploy.md");
+    let mut lines = Vec::new();
+    for (number, (tool, input, is_refused)) in calls.iter().enumerate() {
+        let mut input = input.clone();
+        input["file_path"] = json!(file);
+        let time = format!("2026-02-11T10:{:02}:05Z", first_minute + number);
+        let record = |kind: &str, content: Value| {
+            json!({ "type": kind, "uuid": format!("{session}{kind}{number}"), "timestamp": time,
+                "cwd": home.project(), "sessionId": session, "message": { "role": kind, "content": content } })
+            .to_string()
+        };
+        let id = format!("t{number}");
+        lines.push(record(
+            "assistant",
+            json!([{ "type": "tool_use", "id": id, "name": tool, "input": input }]),
+        ));
+        let said = if *is_refused {
+            "The user doesn't want to proceed with this tool use."
+        } else {
+            "done"
+        };
+        lines.push(record("user", json!([{ "type": "tool_result", "tool_use_id": id, "content": said, "is_error": is_refused }])));
+    }
+    home.file(
+        &format!(".claude/projects/-p/{session}.jsonl"),
+        lines.join("\n") + "\n",
+    );
+}
+
+#[test]
+fn each_session_has_its_own_lines_of_a_file_and_only_they_are_taken_back() {
+    let home = seen_home();
+    let ship = "Deploy with make ship";
+    let edit = |new: &str| json!({ "old_string": ship, "new_string": format!("{ship}\n{new}") });
+    let refused = json!({ "old_string": ship, "new_string": "Deploy by hand, on any day" });
+    log_calls(&home, "s1", 1, &[("Edit", edit("Only on Tuesdays"), false)]);
+    log_calls(
+        &home,
+        "s2",
+        11,
+        &[
+            ("Edit", refused, true),
+            ("Edit", edit("Ask Grace first"), false),
+        ],
+    );
+    // A copy of a session is the same session.
+    let log = home.read(".claude/projects/-p/s1.jsonl");
+    home.file(".claude/projects/-p/s3.jsonl", log + "\n");
+    let text = format!("{NOTE}Ask Grace first\nOnly on Tuesdays\n");
+    home.file("project/.memory/deploy.md", &text);
+    let found = items(&home);
+    let mut told: Vec<(&str, &str)> = found
+        .iter()
+        .filter_map(|item| {
+            Some((
+                item["author"]["citation"].as_str()?,
+                item["hunks"][0]["text"].as_str()?,
+            ))
+        })
+        .collect();
+    told.sort_unstable();
+    let before = " ---\n \n Deploy with make ship\n";
+    assert_eq!(
+        told,
+        [
+            ("claude-code:s1#L1", "+Only on Tuesdays\n"),
+            (
+                "claude-code:s2#L3",
+                format!("{before}+Ask Grace first\n").as_str()
+            ),
+        ]
+    );
+    home.ok(&["review", "--revert", "s2"]);
+    assert_eq!(
+        home.read("project/.memory/deploy.md"),
+        format!("{NOTE}Only on Tuesdays\n")
+    );
+    home.ok(&["undo"]);
+    let item = found.iter().find(|item| item["author"]["session"] == "s1");
+    let id = item.and_then(|item| item["id"].as_str()).expect("an id");
+    home.ok(&["review", "--accept", id]);
+    let left = items(&home);
+    assert_eq!(
+        (left.len(), &left[0]["author"]["session"]),
+        (1, &json!("s2"))
+    );
+    // What the person writes by hand like a refused call is not of the call.
+    home.file(
+        "project/.memory/deploy.md",
+        text + "Deploy by hand, on any day\n",
+    );
+    let why = home.run(&["why", "deploy.md#L10", "--json"]);
+    let why: Value = serde_json::from_str(&why.out).expect("JSON");
+    assert_eq!(why["calls"], json!([]));
+}
+
 #[test]
 fn a_hook_knows_the_session_without_a_log() {
     let home = Home::new();

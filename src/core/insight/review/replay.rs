@@ -4,7 +4,9 @@
 //! call is not known, only what the call itself tells counts: the lines that it adds, but not those
 //! around them.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use super::why::TouchingCall;
 use crate::core::change::history::Record;
@@ -79,25 +81,19 @@ impl<'a> Replay<'a> {
             {
                 own.push(call);
             }
-            // The text that was there when tome came: behind the calls that it shows.
-            let seen = own.iter().rposition(|call| is_shown_by(call, &before));
-            let seen = if number == 0 {
-                seen.map_or(0, |at| at + 1)
-            } else {
-                usize::MAX
-            };
-            let mut before = Some(before).filter(|_| number == 0);
-            for (at, call) in own.iter().enumerate() {
-                if at == seen
-                    && let Some(before) = before.take()
-                {
-                    replay.take(Step::Seen(before));
-                }
-                replay.take(Step::Call(call));
+            let mut steps: Vec<Step<'a>> = own.iter().map(|call| Step::Call(call)).collect();
+            if number == 0 {
+                // The text that was there when tome came: behind the last call after which it fits.
+                let mut tried = Self::default();
+                let fits = own.iter().map(|call| {
+                    tried.take(Step::Call(call));
+                    tried.fits(&before)
+                });
+                let fits: Vec<bool> = fits.collect();
+                let at = fits.iter().rposition(|fits| *fits).map_or(0, |at| at + 1);
+                steps.insert(at, Step::Seen(before));
             }
-            if let Some(before) = before.take() {
-                replay.take(Step::Seen(before));
-            }
+            steps.into_iter().for_each(|step| replay.take(step));
             replay.take(Step::Change(record, after));
         }
         calls.for_each(|call| replay.take(Step::Call(call)));
@@ -156,21 +152,8 @@ impl<'a> Replay<'a> {
         if old.trim().is_empty() {
             return self.add(None, &new, number);
         }
-        for at in 0..self.parts.len() {
-            let text = joined(&self.parts[at]);
-            // The last line may have no end.
-            let ends = [
-                (&old[..], &new[..]),
-                (old.trim_end_matches('\n'), new.trim_end_matches('\n')),
-            ];
-            let found = ends.into_iter().find(|(old, _)| text.contains(*old));
-            if let Some((old, new)) = found {
-                let count = if one.is_everywhere { usize::MAX } else { 1 };
-                let made = lines_of(&text.replacen(old, new, count));
-                let part = std::mem::take(&mut self.parts[at]);
-                self.parts[at] = self.relabelled(part, &made, Some(number));
-                return;
-            }
+        if self.replace_known((&old, &new), one.is_everywhere, number) {
+            return;
         }
         // What is there already was seen before.
         let is_there = |part: &Vec<Line>| joined(part).contains(new.trim_end_matches('\n'));
@@ -178,6 +161,20 @@ impl<'a> Replay<'a> {
             return;
         }
         let (before, after) = (lines_of(&old), lines_of(&new));
+        // Somebody changed some of the lines around it before.
+        let near = (0..).zip(&self.parts);
+        let near = near.filter_map(|(part, lines)| Some((part, nearly(lines, &before)?)));
+        if let Some((part, range)) = near
+            .max_by_key(|(_, (count, _))| *count)
+            .map(|(part, (_, range))| (part, range))
+        {
+            let changed = self.parts[part][range.clone()].to_vec();
+            let changed = self.relabelled(changed, &before, None);
+            self.parts[part].splice(range, changed);
+            if self.replace_known((&old, &new), one.is_everywhere, number) {
+                return;
+            }
+        }
         let ends = [after.first(), after.last()].into_iter().flatten();
         for end in ends {
             let text = end.trim();
@@ -191,6 +188,31 @@ impl<'a> Replay<'a> {
         let unknown = before.into_iter().map(|text| Line { text, by: None });
         let part = self.relabelled(unknown.collect(), &after, Some(number));
         self.parts.push(part);
+    }
+
+    /// Replaces a text in the first part that has it; returns whether one has.
+    fn replace_known(
+        &mut self,
+        (old, new): (&str, &str),
+        is_everywhere: bool,
+        number: usize,
+    ) -> bool {
+        // The last line may have no end.
+        let ends = [
+            (old, new),
+            (old.trim_end_matches('\n'), new.trim_end_matches('\n')),
+        ];
+        for at in 0..self.parts.len() {
+            let text = joined(&self.parts[at]);
+            if let Some((old, new)) = ends.into_iter().find(|(old, _)| text.contains(*old)) {
+                let count = if is_everywhere { usize::MAX } else { 1 };
+                let made = lines_of(&text.replacen(old, new, count));
+                let part = std::mem::take(&mut self.parts[at]);
+                self.parts[at] = self.relabelled(part, &made, Some(number));
+                return true;
+            }
+        }
+        false
     }
 
     fn add(&mut self, at: Option<usize>, text: &str, number: usize) {
@@ -264,61 +286,113 @@ impl<'a> Replay<'a> {
         by.map(|by| self.steps.get(by?)).collect()
     }
 
+    /// Whether a text has all that the steps brought in, and nothing that they removed.
+    fn fits(&self, text: &[String]) -> bool {
+        let whole = text.join("\n");
+        let mut known = self.parts.iter().flatten();
+        let is_there = |line: &Line| line.by.is_none() || whole.contains(&line.text);
+        known.all(is_there) && !text.iter().any(|line| self.is_gone(line))
+    }
+
+    fn is_gone(&self, text: &str) -> bool {
+        let mut known = self.parts.iter().flatten();
+        !text.is_empty() && self.removed.contains_key(text) && !known.any(|line| line.text == text)
+    }
+
     /// The last step that removed a line.
     pub(super) fn remover(&self, line: &str) -> Option<&Step<'a>> {
         self.steps.get(*self.removed.get(line.trim_end())?)
     }
 }
 
+/// Where a text is in the current lines, and in the known parts.
+type Places = (Vec<usize>, Vec<(usize, usize)>);
+
 /// Finds the lines of parts, whose order is not known, in a text: first those that are there once,
-/// with the lines around them, then the others, unless they are short. Returns who brought in each
-/// that is found.
+/// with the lines around them, as often as that leaves others which are there once; then the rest,
+/// unless it is short or could be of several. Returns who brought in each that is found.
 fn placed(parts: &[Vec<Line>], now: &[String]) -> Vec<Option<Option<usize>>> {
-    let is_long = |text: &str| text.trim().len() >= SHORTEST;
-    let mut places: HashMap<&str, (Vec<usize>, Vec<(usize, usize)>)> = HashMap::new();
-    for (at, text) in now.iter().enumerate().filter(|(_, text)| is_long(text)) {
-        places.entry(text).or_default().0.push(at);
-    }
-    for (number, part) in parts.iter().enumerate() {
-        for (line, Line { text, .. }) in part.iter().enumerate() {
-            if let Some((_, known)) = places.get_mut(text.as_str()) {
-                known.push((number, line));
-            }
-        }
-    }
     let mut found: Vec<Option<Option<usize>>> = vec![None; now.len()];
     let mut used: Vec<Vec<bool>> = parts.iter().map(|part| vec![false; part.len()]).collect();
-    for (at, known) in places.values() {
-        let ([at], [(number, line)]) = (at.as_slice(), known.as_slice()) else {
-            continue;
-        };
-        let (part, used) = (&parts[*number], &mut used[*number]);
-        let mut take = |at: usize, line: usize| {
-            let is_free = found[at].is_none() && !used[line] && part[line].text == now[at];
-            if is_free {
-                found[at] = Some(part[line].by);
-                used[line] = true;
-            }
-            is_free
-        };
-        if take(*at, *line) {
-            let before = (0..*at).rev().zip((0..*line).rev());
-            let after = (*at + 1..now.len()).zip(*line + 1..part.len());
-            before.into_iter().all(|(at, line)| take(at, line));
-            after.into_iter().all(|(at, line)| take(at, line));
-        }
-    }
-    for (at, known) in places.into_values() {
-        let mut left = known
-            .into_iter()
-            .filter(|(number, line)| !used[*number][*line]);
-        for at in at {
-            if found[at].is_none() {
-                found[at] = left.next().map(|(number, line)| parts[number][line].by);
+    loop {
+        let mut places: HashMap<&str, Places> = HashMap::new();
+        for (at, text) in now.iter().enumerate() {
+            if text.trim().len() >= SHORTEST && found[at].is_none() {
+                places.entry(text).or_default().0.push(at);
             }
         }
+        for (number, part) in parts.iter().enumerate() {
+            for (line, Line { text, .. }) in part.iter().enumerate() {
+                let place = places.get_mut(text.as_str());
+                if let Some((_, known)) = place.filter(|_| !used[number][line]) {
+                    known.push((number, line));
+                }
+            }
+        }
+        let mut places: Vec<Places> = places.into_values().collect();
+        places.sort_unstable();
+        let mut is_done = true;
+        for (at, known) in &places {
+            let ([at], [(number, line)]) = (at.as_slice(), known.as_slice()) else {
+                continue;
+            };
+            let (part, used) = (&parts[*number], &mut used[*number]);
+            let mut take = |at: usize, line: usize| {
+                let is_free = found[at].is_none() && !used[line] && part[line].text == now[at];
+                if is_free {
+                    found[at] = Some(part[line].by);
+                    used[line] = true;
+                }
+                is_free
+            };
+            if take(*at, *line) {
+                is_done = false;
+                let mut before = (0..*at).rev().zip((0..*line).rev());
+                let mut after = (*at + 1..now.len()).zip(*line + 1..part.len());
+                before.all(|(at, line)| take(at, line));
+                after.all(|(at, line)| take(at, line));
+            }
+        }
+        if is_done {
+            for (at, known) in places {
+                let mut by: Vec<_> = known
+                    .iter()
+                    .map(|(part, line)| parts[*part][*line].by)
+                    .collect();
+                // Where it could be of nobody, it is.
+                by.sort_unstable();
+                for (at, by) in at.into_iter().zip(by) {
+                    found[at] = Some(by);
+                }
+            }
+            return found;
+        }
     }
-    found
+}
+
+/// Where most of the lines of `wanted` are close together, and how many.
+fn nearly(part: &[Line], wanted: &[String]) -> Option<(usize, Range<usize>)> {
+    let long = |text: &&String| text.trim().len() >= SHORTEST;
+    let wanted: HashSet<&String> = wanted.iter().filter(long).collect();
+    let at = part
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| wanted.contains(&line.text));
+    let at: Vec<usize> = at.map(|(at, _)| at).collect();
+    let widest = 2 * wanted.len() + 3;
+    let windows = at.iter().enumerate().map(|(number, first)| {
+        let inside = at[number..].iter().take_while(|at| **at - first < widest);
+        let mut seen = HashSet::new();
+        let mut end = *first;
+        for at in inside {
+            if seen.insert(&part[*at].text) {
+                end = at + 1;
+            }
+        }
+        (seen.len(), *first..end)
+    });
+    let (count, range) = windows.max_by_key(|(count, range)| (*count, Reverse(range.len())))?;
+    (count * 2 >= wanted.len()).then_some((count, range))
 }
 
 /// A text with lines as [`lines_of`] gives them, but for the last, which may be the beginning of one.
@@ -357,9 +431,170 @@ fn added_lines(edit: &TextEdit) -> Vec<String> {
     }
 }
 
-/// Whether a text shows that a call was made before.
-fn is_shown_by(call: &TouchingCall, text: &[String]) -> bool {
-    let mut added = added_lines(&call.edit);
-    added.retain(|line| !line.is_empty());
-    !added.is_empty() && added.iter().all(|line| text.contains(line))
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::core::change::ChangeVerb;
+    use crate::core::change::history::Author;
+
+    fn call(time: i64, edit: TextEdit) -> TouchingCall {
+        TouchingCall {
+            log: 0,
+            line: time as u64,
+            time: Some(time),
+            tool: "Write".to_owned(),
+            path: PathBuf::from("/m/a.md"),
+            usage: FileUse::Write,
+            edit,
+        }
+    }
+
+    fn whole(time: i64, text: &str) -> TouchingCall {
+        call(time, TextEdit::Whole(text.to_owned()))
+    }
+
+    fn edit(time: i64, old: &str, new: &str) -> TouchingCall {
+        let one = ReplacedText {
+            old: old.to_owned(),
+            new: new.to_owned(),
+            is_everywhere: false,
+        };
+        call(time, TextEdit::Replaced(vec![one]))
+    }
+
+    fn seen(time: i64, before: &str, after: &str) -> (Record, Vec<String>, Vec<String>) {
+        let record = Record {
+            id: String::new(),
+            time,
+            author: Author::outside(),
+            origin: None,
+            verb: ChangeVerb::Edit,
+            message: String::new(),
+            of: None,
+            files: Vec::new(),
+            tombstones: Vec::new(),
+        };
+        (record, lines_of(before), lines_of(after))
+    }
+
+    /// The times of the steps that brought in the lines of a text; those of recorded changes are
+    /// negative, and 0 is nobody.
+    fn times(
+        calls: &[TouchingCall],
+        changes: &[(Record, Vec<String>, Vec<String>)],
+        text: &str,
+    ) -> Vec<i64> {
+        let changes = changes.iter();
+        let changes =
+            changes.map(|(record, before, after)| (record, before.clone(), after.clone()));
+        let mut replay = Replay::new(calls, changes.collect());
+        let lines: Vec<&str> = text.lines().collect();
+        let steps = replay.sources(&lines).into_iter();
+        let times = steps.map(|step| match step {
+            Some(Step::Call(call)) => call.time.unwrap_or(0),
+            Some(Step::Change(record, _)) => -record.time,
+            Some(Step::Seen(_)) | None => 0,
+        });
+        times.collect()
+    }
+
+    #[test]
+    fn only_the_lines_that_an_edit_adds_are_its_own() {
+        let calls = [edit(
+            1,
+            "the first line\nthe last line",
+            "the first line\nin between\nthe last line",
+        )];
+        let text = "the first line\nin between\nthe last line\nby hand\n";
+        assert_eq!(times(&calls, &[], text), [0, 1, 0, 0]);
+        // Also in a file that was written whole, before and afterwards.
+        let calls = [
+            whole(1, "the first line\nthe last line\n"),
+            edit(2, "the last line", "in between\nthe last line"),
+            whole(3, "the last line\nthe first line\nin between\na new line\n"),
+        ];
+        let text = "the last line\nthe first line\nin between\nby hand\na new line\n";
+        assert_eq!(times(&calls, &[], text), [1, 1, 2, 0, 3]);
+    }
+
+    #[test]
+    fn what_was_put_back_is_of_whoever_put_it_back() {
+        let text = "use nextest\nport 8443\n";
+        let removed = [whole(1, text), edit(2, "use nextest\n", "")];
+        assert_eq!(times(&removed, &[], text), [0, 1], "by hand");
+        let by_call = [
+            &removed[..],
+            &[edit(3, "port 8443", "use nextest\nport 8443")],
+        ]
+        .concat();
+        assert_eq!(times(&by_call, &[], text), [3, 1]);
+        let by_hand = [seen(4, "port 8443\n", text)];
+        assert_eq!(times(&removed, &by_hand, text), [-4, 1]);
+    }
+
+    #[test]
+    fn an_edit_of_a_part_of_a_line_brings_the_line_in() {
+        let calls = [
+            edit(1, "enclosure 7", "enclosure 12"),
+            edit(2, "the zebra", "the zebra\nand more"),
+            edit(3, "enclosure 11", "enclosure 14"),
+        ];
+        let text = "The zebra is in enclosure 14.\nand more of it\nall of the zebra";
+        assert_eq!(times(&calls, &[], text), [3, 2, 0]);
+        let calls = [
+            whole(1, "The zebra is in enclosure 7.\n"),
+            edit(2, "7", "8"),
+        ];
+        assert_eq!(times(&calls, &[], "The zebra is in enclosure 8."), [2]);
+    }
+
+    #[test]
+    fn what_was_there_when_tome_came_is_not_of_a_call_that_kept_it() {
+        let change = [seen(
+            5,
+            "by hand before\nfrom the agent\n",
+            "by hand before\nfrom the agent\nnew line\n",
+        )];
+        let calls = [
+            edit(1, "by hand before", "by hand before\nfrom the agent"),
+            whole(3, "by hand before\nfrom the agent\nnew line\n"),
+        ];
+        let text = "by hand before\nfrom the agent\nnew line\n";
+        assert_eq!(times(&calls, &change, text), [0, 1, 3]);
+        // The log of a call may have a later time than the file.
+        let late = [calls[0].clone(), whole(6, text)];
+        assert_eq!(times(&late, &change, text), [0, 1, 6]);
+        let much_later = [calls[0].clone(), whole(6 + SEEN_BEFORE_LOGGED, text)];
+        assert_eq!(times(&much_later, &change, text), [0, 1, -5]);
+    }
+
+    #[test]
+    fn an_edit_beside_text_that_is_not_known_leaves_the_rest_with_its_writers() {
+        let calls = [
+            whole(1, "the first line\nthe second line\nthe third line\n"),
+            edit(
+                2,
+                "the second line\nby hand here\nthe third line",
+                "the second line\nby hand here\nthe fourth line",
+            ),
+        ];
+        let text =
+            "the first line\nthe second line\nby hand here\nthe fourth line\nthe third line\n";
+        assert_eq!(times(&calls, &[], text), [1, 1, 0, 2, 0]);
+    }
+
+    #[test]
+    fn the_last_step_that_removed_a_line_is_known() {
+        let calls = [
+            whole(1, "one line\ntwo lines\n"),
+            edit(2, "two lines", "three lines"),
+        ];
+        let replay = Replay::new(&calls, Vec::new());
+        assert!(
+            matches!(replay.remover("two lines"), Some(Step::Call(call)) if call.time == Some(2))
+        );
+        assert!(replay.remover("one line").is_none());
+    }
 }
