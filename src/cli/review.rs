@@ -13,8 +13,8 @@ use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::insight::review::{
-    Item, Selection, accept, accepted_memories, annotate, attributed, attributions, observe,
-    observe_store, plan_reverts, queue,
+    Item, Selection, accept, accepted_memories, annotate, attributed, attributions, here_before,
+    observe, observe_store, plan_reverts, queue,
 };
 use crate::core::memory::Memory;
 use crate::core::memory::store::Store;
@@ -36,6 +36,10 @@ pub(super) fn run<'a>(args: &ReviewArgs, world: &'a World) -> Reported<'a> {
         let items = queue(&world.history, &store)?;
         waiting.push(Waiting { store, items });
     }
+    let before = waiting
+        .iter()
+        .map(|waiting| here_before(&world.history, waiting.store.id()));
+    let before = before.sum::<Result<usize, Error>>()?;
     if count > 0 {
         world.attribute(&mut waiting);
     }
@@ -54,6 +58,7 @@ pub(super) fn run<'a>(args: &ReviewArgs, world: &'a World) -> Reported<'a> {
         world,
         outcome,
         waiting,
+        here_before: before,
     }))
 }
 
@@ -148,6 +153,7 @@ struct ReviewReport<'a> {
     world: &'a World,
     outcome: Outcome,
     waiting: Vec<Waiting>,
+    here_before: usize,
 }
 
 impl ReviewReport<'_> {
@@ -161,7 +167,8 @@ impl ReviewReport<'_> {
 impl Report for ReviewReport<'_> {
     fn json(&self) -> Result<Json<'_>, Failure> {
         let items = self.items().map(|(store, item)| item_json(store, item));
-        Ok(json!({ "items": items.collect::<Vec<Value>>() }).into())
+        let items: Vec<Value> = items.collect();
+        Ok(json!({ "items": items, "here_before": self.here_before }).into())
     }
 
     fn print(&self, printer: &mut Printer) -> io::Result<()> {
@@ -174,6 +181,12 @@ impl Report for ReviewReport<'_> {
             }
             let name = format!("{}:{}", store.name(), item.path);
             print_item(printer, &name, item, now)?;
+        }
+        if self.here_before > 0 {
+            print_note(&format!(
+                "{} memories were here before tome and nobody reviewed them; tome review --accept all takes them as they are",
+                self.here_before
+            ));
         }
         print_note(if items.is_empty() {
             "nothing waits for review"

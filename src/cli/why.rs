@@ -18,6 +18,7 @@ use crate::core::insight::review::{
 };
 use crate::core::log::touch::FileUse;
 use crate::core::memory::citation::CitedPart;
+use crate::core::memory::store::Store;
 use crate::core::text::display::{format_age, safe_line};
 
 /// How many of the calls that wrote a whole file are shown.
@@ -177,11 +178,11 @@ fn print_reason(
 /// Reports which memories a session touched.
 fn touched_by<'a>(session: &'a str, world: &'a World) -> Reported<'a> {
     let stores = world.stores()?;
-    let roots: Vec<&Path> = stores.iter().map(|store| store.root().path()).collect();
+    let stores: Vec<&Store> = stores.iter().collect();
     let found = world.read_whole_corpus(|LogCorpus { corpus, .. }| {
         let mut logs = corpus.logs().enumerate();
         let (number, _) = logs.find(|(_, log)| log.id().starts_with(session))?;
-        let calls = calls_of_log(corpus, number, &roots);
+        let calls = calls_of_log(corpus, number, &stores);
         Some(
             calls
                 .iter()

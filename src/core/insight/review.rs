@@ -25,13 +25,13 @@ mod saved;
 mod state;
 mod why;
 
-pub use attribute::{Attributions, WrittenLines, attributed, attributions};
+pub use attribute::{Attributions, KnownWriter, WrittenLines, attributed, attributions};
 pub use decide::{Selection, accept, accepted_memories, annotate, plan_revert, plan_reverts};
 pub use line_source::{LineSource, Reason, line_sources};
 pub use observe::{Observed, Writer, observe, observe_files, observe_store};
 pub use queue::{Item, ItemChange, ReviewHunk, queue};
-pub use state::{Note, count};
-pub use why::{TouchingCall, calls_of_log, calls_touching, file_below};
+pub use state::{Note, count, here_before};
+pub use why::{TouchingCall, calls_of_log, calls_touching, memory_meant};
 
 #[cfg(test)]
 mod tests;

@@ -474,6 +474,55 @@ mod tests {
     use super::super::fixture::log;
     use super::*;
 
+    /// How many calls of a log of Claude Code or Codex failed.
+    fn failed(agent: Agent, lines: &[&str]) -> usize {
+        let home = super::super::fixture::Home::new();
+        home.write("log.jsonl", lines.join("\n"));
+        let read = super::super::read(&log(agent, &home.path().join("log.jsonl")));
+        read.expect("it can be read").head.failed.len()
+    }
+
+    #[test]
+    fn calls_that_failed_or_were_refused_are_known() {
+        let call = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"NAME","input":{"file_path":"/m/a.md"}}]}}"#;
+        let result = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","is_error":FAILED,"content":"TEXT"}]}}"#;
+        let refused = "The user doesn't want to proceed with this tool use.";
+        for (name, is_error, text, count) in [
+            ("Edit", "false", "done", 0),
+            ("Edit", "true", "String to replace not found", 1),
+            ("Write", "true", refused, 1),
+            // A script may have written before it failed.
+            ("Bash", "true", "Exit code 1", 0),
+            ("Bash", "true", refused, 1),
+        ] {
+            let call = call.replace("NAME", name);
+            let result = result.replace("FAILED", is_error).replace("TEXT", text);
+            for lines in [[call.as_str(), &result], [&result, &call]] {
+                // Of a result before its call, only the file tools are asked.
+                if lines[0] == call || name != "Bash" {
+                    let found = failed(Agent::ClaudeCode, &lines);
+                    assert_eq!(found, count, "{name} {text}");
+                }
+            }
+        }
+        let call = r#"{"type":"response_item","payload":{"type":"custom_tool_call","name":"apply_patch","call_id":"c","input":"*** Begin Patch\n*** Add File: a.md\n+x\n*** End Patch"}}"#;
+        for (output, count) in [
+            (r#""Exit code: 0\nOutput:\nSuccess""#, 0),
+            (r#""Exit code: 1\nOutput:\nno""#, 1),
+            (
+                r#""{\"output\":\"Success\",\"metadata\":{\"exit_code\":0}}""#,
+                0,
+            ),
+            (r#""{\"output\":\"no\",\"metadata\":{\"exit_code\":1}}""#, 1),
+            (r#""apply_patch verification failed: no such lines""#, 1),
+        ] {
+            let result = format!(
+                r#"{{"type":"response_item","payload":{{"type":"custom_tool_call_output","call_id":"c","output":{output}}}}}"#
+            );
+            assert_eq!(failed(Agent::Codex, &[call, &result]), count, "{output}");
+        }
+    }
+
     /// Returns the state after one prompt.
     fn decoded(prompt: &str) -> Carry {
         let mut carry = Carry::new(&log(Agent::Session, Path::new("log.jsonl")));

@@ -13,13 +13,20 @@ use crate::core::change::history::{Author, History, Origin};
 use crate::core::log::touch::FileUse;
 use crate::core::search::index::Corpus;
 
+/// An agent, and the message by which it wrote.
+pub type KnownWriter = (Author, Origin);
+
+fn session(writer: Option<&KnownWriter>) -> Option<&str> {
+    writer.map(|(_, origin)| origin.session.as_str())
+}
+
 /// Who wrote some lines of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenLines {
     /// The lines, counted in the text of the hunk.
     pub lines: Range<usize>,
-    /// The agent and the message; `None` if the logs do not tell.
-    pub by: Option<(Author, Origin)>,
+    /// `None` if the logs do not tell.
+    pub by: Option<KnownWriter>,
 }
 
 /// Who wrote each of the hunks of which a log tells it, by their ids; of an item without hunks, by its
@@ -50,11 +57,11 @@ pub fn attributions(
         let Some(calls) = by_file.get(&root.join(&item.file)) else {
             continue;
         };
-        let session = item.origin.as_ref().map(|origin| origin.session.as_str());
-        let writer = |call: &TouchingCall| -> Option<(Author, Origin)> {
+        let known = item.origin.as_ref().map(|origin| origin.session.as_str());
+        let writer = |call: &TouchingCall| -> Option<KnownWriter> {
             let log = corpus.log(call.log)?;
             let agent = log.agent()?.name();
-            let is_meant = session.is_none_or(|session| log.id() == session);
+            let is_meant = known.is_none_or(|known| log.id() == known);
             let origin = Origin {
                 session: log.id().to_owned(),
                 citation: Some(format!("{agent}:{}#L{}", log.id(), call.line)),
@@ -90,7 +97,7 @@ pub fn attributions(
             continue;
         }
         let changes = changes_of(history, &records, root, &item.file);
-        let mut replay = Replay::new(calls, changes);
+        let replay = Replay::new(calls, changes);
         let text = String::from_utf8_lossy(&item.current);
         let lines: Vec<&str> = text.lines().collect();
         let writer_of = |step: Option<&Step<'_>>| match step? {
@@ -112,8 +119,8 @@ pub fn attributions(
 /// Divides the lines of a hunk among those who added and removed them.
 fn written_lines(
     hunk: &ReviewHunk,
-    added: &[Option<(Author, Origin)>],
-    removed: &dyn Fn(&str) -> Option<(Author, Origin)>,
+    added: &[Option<KnownWriter>],
+    removed: &dyn Fn(&str) -> Option<KnownWriter>,
 ) -> Vec<WrittenLines> {
     let mut new = hunk.new.start;
     let mut parts: Vec<WrittenLines> = Vec::new();
@@ -141,8 +148,6 @@ fn written_lines(
                 continue;
             }
         };
-        let session =
-            |by: &Option<(Author, Origin)>| by.as_ref().map(|(_, origin)| origin.session.clone());
         match parts.last_mut() {
             Some(last) if is_adjacent && is_weak => last.lines.end = number + 1,
             Some(last) if is_adjacent && is_open => {
@@ -150,7 +155,7 @@ fn written_lines(
                 last.by = by;
                 is_open = false;
             }
-            Some(last) if session(&last.by) == session(&by) => {
+            Some(last) if session(last.by.as_ref()) == session(by.as_ref()) => {
                 last.lines.end = number + 1;
                 // The newest message stands for all.
                 last.by = by.or(last.by.take());
@@ -200,7 +205,7 @@ fn divided(mut item: Item, found: &Attributions) -> Vec<Item> {
         }
         return vec![item];
     }
-    let mut groups: Vec<(Option<(Author, Origin)>, Vec<ReviewHunk>)> = Vec::new();
+    let mut groups: Vec<(Option<KnownWriter>, Vec<ReviewHunk>)> = Vec::new();
     for hunk in std::mem::take(&mut item.hunks) {
         let whole = vec![WrittenLines {
             lines: 0..hunk.text.lines().count(),
@@ -212,12 +217,9 @@ fn divided(mut item: Item, found: &Attributions) -> Vec<Item> {
                 [_] => hunk.clone(),
                 _ => hunk.part(part.lines.clone()),
             };
-            let session = |by: &Option<(Author, Origin)>| {
-                by.as_ref().map(|(_, origin)| origin.session.clone())
-            };
             match groups
                 .iter_mut()
-                .find(|(by, _)| session(by) == session(&part.by))
+                .find(|(by, _)| session(by.as_ref()) == session(part.by.as_ref()))
             {
                 Some((_, hunks)) => hunks.push(own),
                 None => groups.push((part.by.clone(), vec![own])),

@@ -158,9 +158,13 @@ fn accept_written(
     let _lock = history.lock(&roots)?;
     let mut files = Vec::new();
     for store in stores {
-        let Some((state, _)) = State::load(history, store.id())? else {
+        let Some((mut state, _)) = State::load(history, store.id())? else {
             continue;
         };
+        if *selection == Selection::All && state.here_before > 0 {
+            state.here_before = 0;
+            state.save(history, store.id())?;
+        }
         for file in waiting_files(history, store, &state)? {
             if let Some(chosen) = chosen(&file, selection) {
                 files.push(accepted_file(history, (store, &state), file, chosen)?);

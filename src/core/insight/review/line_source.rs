@@ -85,7 +85,7 @@ pub fn line_sources(
     let calls = calls.unwrap_or_default();
     let records = history.records()?;
     let changes = changes_of(history, &records, root, path);
-    let mut replay = Replay::new(&calls, changes);
+    let replay = Replay::new(&calls, changes);
     let mut shown: HashMap<(usize, u64), Arc<LineSource>> = HashMap::new();
     let sources = replay
         .sources(lines)

@@ -1,7 +1,8 @@
 //! Records what other programs wrote into a store since tome last saw it.
 //!
 //! A listing of the store tells which files may differ, by size and time; only those are read. The
-//! first sight of a store is its baseline: its versions are stored, and nothing waits for review.
+//! first sight of a store is its baseline: its versions are stored, nothing waits for review, and the
+//! number of files is told until it is accepted.
 
 use super::proposal::proposal_count;
 use super::saved::{Listed, SavedState};
@@ -298,6 +299,7 @@ impl Observer<'_> {
             let seen = read.into_iter().map(|(path, _, seen)| (path.clone(), seen));
             state.files.extend(seen);
         }
+        state.here_before = state.files.len();
         self.step("observe: the baseline is kept")?;
         state.save(self.history, self.store.id())?;
         Ok(Observed::default())

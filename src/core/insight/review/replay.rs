@@ -44,12 +44,6 @@ struct Line {
     by: Option<usize>,
 }
 
-/// A part of a line that a call put in place of another text, where the rest is not known.
-struct LinePart {
-    text: String,
-    by: usize,
-}
-
 /// What is known of a file's text, and who made it.
 #[derive(Default)]
 pub(super) struct Replay<'a> {
@@ -57,7 +51,6 @@ pub(super) struct Replay<'a> {
     /// The known parts of the text: the first is all of it if `is_whole`.
     parts: Vec<Vec<Line>>,
     is_whole: bool,
-    line_parts: Vec<LinePart>,
     /// The last step that removed each line.
     removed: HashMap<String, usize>,
 }
@@ -144,7 +137,6 @@ impl<'a> Replay<'a> {
         let old = std::mem::take(&mut self.parts).concat();
         self.parts = vec![self.relabelled(old, new, by)];
         self.is_whole = true;
-        self.line_parts.clear();
     }
 
     fn replace(&mut self, one: &ReplacedText, number: usize) {
@@ -173,16 +165,6 @@ impl<'a> Replay<'a> {
             self.parts[part].splice(range, changed);
             if self.replace_known((&old, &new), one.is_everywhere, number) {
                 return;
-            }
-        }
-        let ends = [after.first(), after.last()].into_iter().flatten();
-        for end in ends {
-            let text = end.trim();
-            if text.len() >= SHORTEST && !old.contains(text) {
-                self.line_parts.push(LinePart {
-                    text: text.to_owned(),
-                    by: number,
-                });
             }
         }
         let unknown = before.into_iter().map(|text| Line { text, by: None });
@@ -259,31 +241,29 @@ impl<'a> Replay<'a> {
     }
 
     /// The step that brought in each line of the text as it is now.
-    pub(super) fn sources(&mut self, lines: &[&str]) -> Vec<Option<&Step<'a>>> {
-        const NOBODY: usize = usize::MAX;
+    pub(super) fn sources(&self, lines: &[&str]) -> Vec<Option<&Step<'a>>> {
         let now: Vec<String> = lines
             .iter()
             .map(|line| line.trim_end().to_owned())
             .collect();
-        let found: Vec<Option<usize>> = if self.is_whole && self.parts.len() == 1 {
-            let known = self.parts.concat();
-            let found = self.relabelled(known, &now, Some(NOBODY));
-            found.into_iter().map(|line| line.by).collect()
-        } else {
-            let found = placed(&self.parts, &now);
-            let by = found.into_iter().map(|by| by.unwrap_or(Some(NOBODY)));
-            by.collect()
-        };
-        let by = found.into_iter().zip(&now).map(|(by, line)| match by {
-            Some(NOBODY) => {
-                let mut parts = self.line_parts.iter().rev();
-                parts
-                    .find(|part| line.contains(&part.text))
-                    .map(|part| part.by)
-            }
-            by => by.filter(|_| !line.is_empty()),
+        let found = placed(&self.parts, &now).into_iter().zip(&now);
+        let by = found.map(|(by, line)| match by {
+            Some(by) => by.filter(|_| !line.is_empty()),
+            None => self.part_of(line),
         });
         by.map(|by| self.steps.get(by?)).collect()
+    }
+
+    /// The last step that put a part into a line whose rest is not known: the first and the last line
+    /// of what it replaced may be such parts.
+    fn part_of(&self, line: &str) -> Option<usize> {
+        let parts = self.parts.iter().skip(usize::from(self.is_whole));
+        let ends = parts.flat_map(|part| [part.first(), part.last()]).flatten();
+        let own = ends.filter(|end| {
+            let text = end.text.trim();
+            text.len() >= SHORTEST && line.contains(text)
+        });
+        own.filter_map(|end| end.by).max()
     }
 
     /// Whether a text has all that the steps brought in, and nothing that they removed.
@@ -489,7 +469,7 @@ mod tests {
         let changes = changes.iter();
         let changes =
             changes.map(|(record, before, after)| (record, before.clone(), after.clone()));
-        let mut replay = Replay::new(calls, changes.collect());
+        let replay = Replay::new(calls, changes.collect());
         let lines: Vec<&str> = text.lines().collect();
         let steps = replay.sources(&lines).into_iter();
         let times = steps.map(|step| match step {

@@ -48,6 +48,9 @@ struct Head {
     count: usize,
     /// The folders that were searched for files; empty if they are not known.
     folders: Vec<FolderStamp>,
+    /// See [`State::here_before`].
+    #[serde(default)]
+    here_before: usize,
 }
 
 /// A state as it was saved, of which only the first line is read yet.
@@ -89,6 +92,11 @@ impl SavedState {
     /// How many files waited.
     pub(super) fn count(&self) -> usize {
         self.head.count
+    }
+
+    /// See [`State::here_before`].
+    pub(super) fn here_before(&self) -> usize {
+        self.head.here_before
     }
 
     /// The folders that were searched.
@@ -187,6 +195,7 @@ fn parse(head: Head, text: &str) -> Option<State> {
     Some(State {
         position: head.position,
         folders: head.folders,
+        here_before: head.here_before,
         files,
         waiting,
         ended,
@@ -322,6 +331,7 @@ pub(super) fn save(state: &State, history: &History, store: &StoreId) -> Result<
         position: state.position,
         count: state.waiting.len(),
         folders: state.folders.clone(),
+        here_before: state.here_before,
     };
     let written = private::replace(&path, |file| {
         let mut out = BufWriter::new(file);

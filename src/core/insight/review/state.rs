@@ -30,6 +30,8 @@ pub(super) struct State {
     pub(super) position: FilePosition,
     /// The folders in which the files were found; empty if they are not known.
     pub(super) folders: Vec<FolderStamp>,
+    /// How many files were there when tome first saw the store, until the person accepts them.
+    pub(super) here_before: usize,
     /// Every file as it was last seen.
     pub(super) files: BTreeMap<String, SeenFile>,
     /// The files that differ from their accepted versions.
@@ -118,6 +120,7 @@ impl State {
         Ok(Self {
             position,
             folders: Vec::new(),
+            here_before: 0,
             files: BTreeMap::new(),
             waiting: BTreeMap::new(),
             ended: Vec::new(),
@@ -351,6 +354,12 @@ pub fn count(history: &History, store: &StoreId) -> Result<Option<usize>> {
     let proposed = proposal_count(&Root::open(store.root())?, store.layout());
     let written = written_count(history, store)?;
     Ok(written.map(|written| written + proposed))
+}
+
+/// How many files of a store were there when tome first saw it, and nobody accepted since.
+pub fn here_before(history: &History, store: &StoreId) -> Result<usize> {
+    let saved = SavedState::read(history, store)?;
+    Ok(saved.map_or(0, |saved| saved.here_before()))
 }
 
 pub(super) fn written_count(history: &History, store: &StoreId) -> Result<Option<usize>> {

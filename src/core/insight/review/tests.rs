@@ -193,6 +193,27 @@ fn the_first_sight_of_a_store_is_no_news() {
 }
 
 #[test]
+fn what_was_there_before_is_told_until_it_is_accepted() {
+    let fixture = Fixture::new(&[("a.md", "one\n"), ("b.md", "two\n")]);
+    let told = || here_before(&fixture.history, fixture.store.id()).expect("reads");
+    assert_eq!(told(), 2);
+    fixture.write_outside("c.md", "three\n");
+    assert_eq!(fixture.observe().waiting, 1);
+    fixture.accept(&[&fixture.queue()[0].id]);
+    assert_eq!(told(), 2, "only one of them was accepted");
+    let (author, moment) = (&person(), &fixture.moment());
+    accept(
+        &fixture.history,
+        &[&fixture.store],
+        &Selection::All,
+        author,
+        moment,
+    )
+    .expect("accepts");
+    assert_eq!(told(), 0);
+}
+
+#[test]
 fn what_a_program_writes_is_recorded_and_waits() {
     let fixture = Fixture::new(&[("a.md", "one\n"), ("b.md", "two\n"), ("c.md", &numbered(9))]);
     fixture.write_outside("a.md", "one\nand more\n");

@@ -6,6 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::core::log::touch::{FileTouch, FileUse, TextEdit, file_touches, text_edit};
 use crate::core::log::{MessageKind, Origin, Role, call_mark};
+use crate::core::memory::layout::Operation;
+use crate::core::memory::store::Store;
 use crate::core::search::index::{
     Corpus, CorpusMessage, Log, MessageAt, MessageFilter, Part, WantedWord, index_words,
 };
@@ -115,24 +117,48 @@ fn before<'a>(file: &'a Path, below: &str) -> Option<&'a Path> {
     file.ends_with(below).then(|| file.ancestors().nth(depth))?
 }
 
-/// The calls of one log that touched a file below any of these directories, oldest first.
-pub fn calls_of_log(corpus: &Corpus, log: usize, roots: &[&Path]) -> Vec<TouchingCall> {
+/// The calls of one log that touched a memory of any of these stores, oldest first.
+pub fn calls_of_log(corpus: &Corpus, log: usize, stores: &[&Store]) -> Vec<TouchingCall> {
     let mut meant = |touch: &FileTouch, log: &Log<'_>| {
-        let below = file_below(touch, log.cwd(), roots);
-        below.into_iter().collect()
+        let memory = memory_meant(touch, log.cwd(), stores);
+        memory.into_iter().collect()
     };
     calls(corpus, corpus.messages(log, &[Part::Calls]), &mut meant)
 }
 
-/// The file that a call of a session in this directory means, if it is below one of these
-/// directories. The path that a memory tool is given stays relative to its store.
-pub fn file_below(touch: &FileTouch, cwd: Option<&str>, roots: &[&Path]) -> Option<PathBuf> {
+/// The memory that a call of a session in this directory means, if it is one of these stores'. The
+/// path that a memory tool is given is below its store, and stays so if none has it.
+pub fn memory_meant(touch: &FileTouch, cwd: Option<&str>, stores: &[&Store]) -> Option<PathBuf> {
     if touch.is_in_store {
-        return Some(PathBuf::from(&touch.path));
+        let files = stores.iter().filter_map(|store| {
+            let file = store.rules().file_of(&touch.path);
+            store
+                .root()
+                .has(&file)
+                .then(|| store.root().absolute(&file))
+        });
+        let is_near = |file: &PathBuf| {
+            let project = before(file, &touch.path).and_then(Path::parent);
+            cwd.zip(project)
+                .is_some_and(|(cwd, project)| Path::new(cwd).starts_with(project))
+        };
+        return files
+            .max_by_key(is_near)
+            .or_else(|| Some(PathBuf::from(&touch.path)));
     }
     let path = absolute(&touch.path, cwd);
-    let mut roots = roots.iter();
-    roots.any(|root| path.starts_with(root)).then_some(path)
+    let mut stores = stores.iter();
+    let is_memory = stores.any(|store| {
+        let below = path
+            .strip_prefix(store.root().path())
+            .ok()
+            .and_then(Path::to_str);
+        below.is_some_and(|file| {
+            let may = |operation| store.rules().allow(operation, file, store.root()).is_ok();
+            may(Operation::Patch) || may(Operation::Delete)
+        })
+    });
+    is_memory.then_some(path)
 }
 
 /// Returns the files that a call of a session means, of those that are wanted.
@@ -197,7 +223,7 @@ fn calls(
                 .is_some_and(|other| other.ids.contains(of))
         })
     };
-    let mut kept: HashMap<(u64, PathBuf), Vec<(usize, Option<i64>)>> = HashMap::new();
+    let mut kept: HashMap<(u64, PathBuf), Vec<LogTime>> = HashMap::new();
     found.retain(|(identity, call)| {
         let Some(identity) = identity else {
             return true;
@@ -214,6 +240,9 @@ fn calls(
     found.sort_by_key(|call| (call.time, call.log, call.line));
     found
 }
+
+/// A log, and a time in it.
+type LogTime = (usize, Option<i64>);
 
 /// What the calls of a log are judged by.
 struct LogFacts {

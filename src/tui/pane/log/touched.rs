@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::LogPane;
-use crate::core::insight::review::file_below;
+use crate::core::insight::review::memory_meant;
 use crate::core::log::touch::{FileUse, file_touches};
-use crate::core::log::{MessageKind, Transcript};
+use crate::core::log::{Message, MessageKind, Transcript, call_mark};
 use crate::core::memory::library::Library;
+use crate::core::memory::store::Store;
 use crate::tui::chrome::count;
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
@@ -44,18 +45,22 @@ impl Touched {
 
 /// The memories that the calls of a transcript name, in the order of their first call.
 fn touched(transcript: &Transcript, library: &Library) -> Vec<Touched> {
-    let roots: Vec<&Path> = library
+    let stores = library
         .stores
         .iter()
-        .map(|snapshot| snapshot.store.root().path())
-        .collect();
+        .map(|snapshot| snapshot.store.as_ref());
+    let stores: Vec<&Store> = stores.collect();
     let cwd = transcript.head.cwd.as_deref();
     let mut found: Vec<(PathBuf, Touched)> = Vec::new();
     let calls = transcript.messages.iter();
-    for call in calls.filter(|message| message.kind == MessageKind::ToolCall) {
+    let is_made = |call: &&Message| {
+        let mark = call_mark(call.line, &call.text);
+        call.kind == MessageKind::ToolCall && !transcript.head.failed.contains(&mark)
+    };
+    for call in calls.filter(is_made) {
         let tool = call.tool.as_deref().unwrap_or_default();
         for touch in file_touches(tool, &call.text) {
-            let Some(file) = file_below(&touch, cwd, &roots) else {
+            let Some(file) = memory_meant(&touch, cwd, &stores) else {
                 continue;
             };
             let at = found.iter().position(|(known, _)| *known == file);
@@ -80,14 +85,16 @@ fn touched(transcript: &Transcript, library: &Library) -> Vec<Touched> {
 
 /// A memory as it is cited.
 fn name_of(file: &Path, library: &Library) -> String {
-    let stores = library.stores.iter();
-    let mut named = stores.filter_map(|snapshot| {
-        let store = &snapshot.store;
+    let stores = library.stores.iter().map(|snapshot| &snapshot.store);
+    let holding = stores.filter(|store| file.starts_with(store.root().path()));
+    // A store may be inside of another one.
+    let deepest = holding.max_by_key(|store| store.root().path().components().count());
+    let named = deepest.and_then(|store| {
         let below = file.strip_prefix(store.root().path()).ok()?;
         let reference = store.rules().reference_of(&below.to_string_lossy());
         Some(format!("{}:{reference}", store.name()))
     });
-    named.next().unwrap_or_else(|| file.display().to_string())
+    named.unwrap_or_else(|| file.display().to_string())
 }
 
 impl LogPane {
