@@ -42,9 +42,8 @@ pub(super) fn run<'a>(args: &'a WhyArgs, world: &'a World) -> Reported<'a> {
     };
     if let CitedPart::Lines(range) = &citation.part {
         let lines: Vec<&str> = text.lines().collect();
-        let root = store.root().path();
         let sources = world.read_whole_corpus(|logs| {
-            line_sources(Some(&logs.corpus), &world.history, root, &path, &lines)
+            line_sources(Some(&logs.corpus), &world.history, &store, &path, &lines)
         })?;
         let sources = (1..).zip(sources?);
         for (number, source) in sources.filter(|(number, _)| range.contains(number)) {

@@ -115,8 +115,8 @@ impl WhyWorker {
         let text = document.lossy();
         let lines: Vec<&str> = text.lines().collect();
         let file = store.rules().file_of(&document.path);
-        let (corpus, root) = (self.corpus.as_deref(), store.root().path());
-        let sources = line_sources(corpus, &self.history, root, &file, &lines)?;
+        let corpus = self.corpus.as_deref();
+        let sources = line_sources(corpus, &self.history, &store, &file, &lines)?;
         let lines = lines.into_iter().map(str::to_owned).zip(sources);
         Ok(ExplainedText {
             lines: lines.collect(),

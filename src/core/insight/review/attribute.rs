@@ -58,10 +58,14 @@ pub fn attributions(
             continue;
         };
         let known = item.origin.as_ref().map(|origin| origin.session.as_str());
+        let is_meant = |call: &&TouchingCall| {
+            let log = corpus.log(call.log);
+            known.is_none_or(|known| log.is_some_and(|log| log.id() == known))
+        };
+        let calls: Vec<TouchingCall> = calls.iter().filter(is_meant).cloned().collect();
         let writer = |call: &TouchingCall| -> Option<KnownWriter> {
             let log = corpus.log(call.log)?;
             let agent = log.agent()?.name();
-            let is_meant = known.is_none_or(|known| log.id() == known);
             let origin = Origin {
                 session: log.id().to_owned(),
                 citation: Some(format!("{agent}:{}#L{}", log.id(), call.line)),
@@ -70,7 +74,7 @@ pub fn attributions(
                 who: agent.to_owned(),
                 ..item.author.clone()
             };
-            is_meant.then_some((author, origin))
+            Some((author, origin))
         };
         let whole = match item.change {
             ItemChange::Deleted => Some(FileUse::Delete),
@@ -97,7 +101,7 @@ pub fn attributions(
             continue;
         }
         let changes = changes_of(history, &records, root, &item.file);
-        let replay = Replay::new(calls, changes);
+        let replay = Replay::new(&calls, changes, None);
         let text = String::from_utf8_lossy(&item.current);
         let lines: Vec<&str> = text.lines().collect();
         let writer_of = |step: Option<&Step<'_>>| match step? {

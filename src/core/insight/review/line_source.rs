@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::replay::{Replay, Step, lines_of};
+use super::state::State;
 use super::why::{TouchingCall, calls_touching, words_before};
 use crate::core::Result;
 use crate::core::change::history::{ChangeVerb, History, Record};
 use crate::core::disk::revision::Revision;
 use crate::core::log::touch::FileUse;
+use crate::core::memory::store::Store;
 use crate::core::search::catalog::log_title;
 use crate::core::search::index::Corpus;
 use crate::core::text::secret::mask;
@@ -72,20 +74,23 @@ pub enum LineSource {
     Change(Record),
 }
 
-/// What brought each of these lines into the file at `path` below `root`, whose text they are;
+/// What brought each of these lines into the file at `path` of a store, whose text they are;
 /// `None` where neither a log nor the history tells it.
 pub fn line_sources(
     corpus: Option<&Corpus>,
     history: &History,
-    root: &Path,
+    store: &Store,
     path: &str,
     lines: &[&str],
 ) -> Result<Vec<Option<Arc<LineSource>>>> {
+    let root = store.root().path();
     let calls = corpus.map(|corpus| calls_touching(corpus, &root.join(path)));
     let calls = calls.unwrap_or_default();
     let records = history.records()?;
     let changes = changes_of(history, &records, root, path);
-    let replay = Replay::new(&calls, changes);
+    let state = State::load(history, store.id())?;
+    let seen = state.and_then(|(state, _)| version_lines(history, state.revision(path)));
+    let replay = Replay::new(&calls, changes, seen);
     let mut shown: HashMap<(usize, u64), Arc<LineSource>> = HashMap::new();
     let sources = replay
         .sources(lines)
@@ -102,6 +107,12 @@ pub fn line_sources(
     Ok(sources.collect())
 }
 
+/// The lines of a version. One that pruning or damage took away says nothing.
+fn version_lines(history: &History, revision: Option<Revision>) -> Option<Vec<String>> {
+    let bytes = history.version(&revision?).ok()?;
+    Some(lines_of(&String::from_utf8_lossy(&bytes)))
+}
+
 /// The recorded changes of a file, with the lines before and after each.
 pub(super) fn changes_of<'a>(
     history: &History,
@@ -109,11 +120,9 @@ pub(super) fn changes_of<'a>(
     root: &Path,
     path: &str,
 ) -> Vec<(&'a Record, Vec<String>, Vec<String>)> {
-    let lines = |revision: Option<Revision>| {
-        let bytes = revision.map(|revision| history.version(&revision));
-        // A version that pruning or damage took away says nothing.
-        let bytes = bytes.transpose().ok()?.unwrap_or_default();
-        Some(lines_of(&String::from_utf8_lossy(&bytes)))
+    let lines = |revision: Option<Revision>| match revision {
+        Some(_) => version_lines(history, revision),
+        None => Some(Vec::new()),
     };
     // An acceptance leaves the files as they are.
     let made = records

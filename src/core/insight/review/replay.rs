@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::why::TouchingCall;
-use crate::core::change::history::Record;
+use crate::core::change::history::{ChangeVerb, Record};
 use crate::core::log::touch::{FileUse, ReplacedText, TextEdit};
 use crate::core::text::diff;
 
@@ -53,14 +53,17 @@ pub(super) struct Replay<'a> {
     is_whole: bool,
     /// The last step that removed each line.
     removed: HashMap<String, usize>,
+    /// Who had brought in each line that was removed.
+    lost: HashMap<String, Option<usize>>,
 }
 
 impl<'a> Replay<'a> {
     /// Makes these calls and changes again, each oldest first. A change comes with the texts before
-    /// and after it.
+    /// and after it. Without changes, `seen` is the text that tome saw.
     pub(super) fn new(
         calls: &'a [TouchingCall],
         changes: Vec<(&'a Record, Vec<String>, Vec<String>)>,
+        seen: Option<Vec<String>>,
     ) -> Self {
         let mut replay = Self::default();
         let mut calls = calls
@@ -74,23 +77,36 @@ impl<'a> Replay<'a> {
             {
                 own.push(call);
             }
-            let mut steps: Vec<Step<'a>> = own.iter().map(|call| Step::Call(call)).collect();
-            if number == 0 {
-                // The text that was there when tome came: behind the last call after which it fits.
-                let mut tried = Self::default();
-                let fits = own.iter().map(|call| {
-                    tried.take(Step::Call(call));
-                    tried.fits(&before)
-                });
-                let fits: Vec<bool> = fits.collect();
-                let at = fits.iter().rposition(|fits| *fits).map_or(0, |at| at + 1);
-                steps.insert(at, Step::Seen(before));
-            }
-            steps.into_iter().for_each(|step| replay.take(step));
+            let before = Some(before).filter(|_| number == 0);
+            replay.take_calls(&own, before, &after);
             replay.take(Step::Change(record, after));
         }
-        calls.for_each(|call| replay.take(Step::Call(call)));
+        let is_first = replay.steps.is_empty();
+        let left: Vec<&TouchingCall> = calls.collect();
+        replay.take_calls(&left, seen.filter(|_| is_first), &[]);
         replay
+    }
+
+    /// Makes these calls again. A text that was seen at some time is behind the last call after which
+    /// it fits, unless that call made the text of which is known that it came later.
+    fn take_calls(
+        &mut self,
+        calls: &[&'a TouchingCall],
+        seen: Option<Vec<String>>,
+        later: &[String],
+    ) {
+        let mut steps: Vec<Step<'a>> = calls.iter().map(|call| Step::Call(call)).collect();
+        if let Some(seen) = seen {
+            let mut tried = Self::default();
+            let fits = calls.iter().map(|call| {
+                tried.take(Step::Call(call));
+                tried.fits(&seen) && !tried.is_exactly(later)
+            });
+            let fits: Vec<bool> = fits.collect();
+            let at = fits.iter().rposition(|fits| *fits).map_or(0, |at| at + 1);
+            steps.insert(at, Step::Seen(seen));
+        }
+        steps.into_iter().for_each(|step| self.take(step));
     }
 
     fn take(&mut self, step: Step<'a>) {
@@ -110,7 +126,16 @@ impl<'a> Replay<'a> {
                     TextEdit::Unknown => {}
                 }
             }
-            Step::Change(_, after) => self.set(after, Some(number)),
+            Step::Change(record, after) => {
+                self.set(after, Some(number));
+                // What is undone was there before.
+                if matches!(record.verb, ChangeVerb::Undo | ChangeVerb::Redo) {
+                    let new = self.parts.iter_mut().flatten();
+                    for line in new.filter(|line| line.by == Some(number)) {
+                        line.by = self.lost.get(&line.text).copied().unwrap_or(line.by);
+                    }
+                }
+            }
             Step::Seen(text) => self.set(text, None),
         }
         self.steps.push(step);
@@ -232,6 +257,10 @@ impl<'a> Replay<'a> {
             at = one.old.end;
         }
         made.extend_from_slice(&old[at..]);
+        let lost = gone
+            .iter()
+            .filter_map(|(text, left)| Some(((*text).to_owned(), *left.last()?)));
+        self.lost.extend(lost);
         let removed = gone.into_iter().filter(|(_, left)| !left.is_empty());
         if let Some(by) = by {
             self.removed
@@ -272,6 +301,13 @@ impl<'a> Replay<'a> {
         let mut known = self.parts.iter().flatten();
         let is_there = |line: &Line| line.by.is_none() || whole.contains(&line.text);
         known.all(is_there) && !text.iter().any(|line| self.is_gone(line))
+    }
+
+    /// Whether this is the whole text, but for empty lines.
+    fn is_exactly(&self, text: &[String]) -> bool {
+        let known = self.parts.iter().flatten().map(|line| &line.text);
+        let has_words = |line: &&String| !line.is_empty();
+        self.is_whole && known.filter(has_words).eq(text.iter().filter(has_words))
     }
 
     fn is_gone(&self, text: &str) -> bool {
@@ -416,7 +452,6 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::core::change::ChangeVerb;
     use crate::core::change::history::Author;
 
     fn call(time: i64, edit: TextEdit) -> TouchingCall {
@@ -469,7 +504,7 @@ mod tests {
         let changes = changes.iter();
         let changes =
             changes.map(|(record, before, after)| (record, before.clone(), after.clone()));
-        let replay = Replay::new(calls, changes.collect());
+        let replay = Replay::new(calls, changes.collect(), None);
         let lines: Vec<&str> = text.lines().collect();
         let steps = replay.sources(&lines).into_iter();
         let times = steps.map(|step| match step {
@@ -571,7 +606,7 @@ mod tests {
             whole(1, "one line\ntwo lines\n"),
             edit(2, "two lines", "three lines"),
         ];
-        let replay = Replay::new(&calls, Vec::new());
+        let replay = Replay::new(&calls, Vec::new(), None);
         assert!(
             matches!(replay.remover("two lines"), Some(Step::Call(call)) if call.time == Some(2))
         );
