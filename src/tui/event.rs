@@ -106,8 +106,12 @@ pub(crate) enum Event {
     ReviewCounted(ReviewCounts),
     /// What waits for review, store by store.
     QueueLoaded(Vec<(StoreId, Vec<Item>)>),
-    /// The sessions that wrote items of the queue, as the logs show them.
-    Attributed(Attributions),
+    /// The sessions that wrote items of the queue, as the logs show them, and the user's words before
+    /// the messages, by their citations.
+    Attributed {
+        found: Attributions,
+        words: HashMap<String, String>,
+    },
     /// What brought each line of a file in.
     Explained {
         job: WhyJob,

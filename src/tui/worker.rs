@@ -21,6 +21,7 @@ mod unsaved;
 mod why;
 mod writer;
 
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -157,6 +158,7 @@ impl Workers {
             events: events.clone(),
             corpus: None,
             unknown: Vec::new(),
+            cited: HashSet::new(),
             unfinished: None,
         };
         let worker = LibraryWorker {

@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::core::disk::foreign::{LARGEST_LOG, read_text};
 use crate::core::disk::parallel::on_all_cores;
 use crate::core::disk::private;
 use crate::core::log::Agent;
@@ -193,11 +194,17 @@ impl Timeline {
         self.keep_former(&former);
     }
 
+    /// The lines of the file of grips that records had once.
+    fn former(&self) -> String {
+        let text = read_text(&self.cache.join(FORMER), LARGEST_LOG);
+        text.ok().flatten().unwrap_or_default()
+    }
+
     /// Keeps grips that the timeline no longer has, for the time when their logs are gone. Where they
     /// cannot be written, nothing is kept.
     fn keep_former(&self, grips: &[Grip]) {
         let path = self.cache.join(FORMER);
-        let known = std::fs::read_to_string(&path).unwrap_or_default();
+        let known = self.former();
         let new = grips.iter().filter(|grip| !known.contains(&grip.id));
         let lines: Vec<String> = new
             .filter_map(|grip| serde_json::to_string(grip).ok())
@@ -275,7 +282,7 @@ impl Timeline {
         let here = self.records().find_map(|log| grip_in(log, id));
         let here = here.or_else(|| Grip::find(corpus, id));
         let here = here.or_else(|| {
-            let former = std::fs::read_to_string(self.cache.join(FORMER)).ok()?;
+            let former = self.former();
             let mut lines = former.lines().filter(|line| line.contains(id));
             lines.find_map(|line| serde_json::from_str::<Grip>(line).ok())
         });

@@ -109,8 +109,8 @@ fn check_copy(log: &LogFile, original: &Transcript, copy: &Path) -> Result<()> {
 fn is_database(path: &Path) -> bool {
     const MAGIC: &[u8] = b"SQLite format 3\0";
     let mut begin = [0; MAGIC.len()];
-    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut begin));
-    read.is_ok() && begin == MAGIC
+    let read = open_capped(path, LARGEST_LOG).map(|mut file| file.read_exact(&mut begin));
+    matches!(read, Ok(Ok(()))) && begin == MAGIC
 }
 
 fn not_a_file(log: &LogFile) -> Error {

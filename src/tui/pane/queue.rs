@@ -45,6 +45,8 @@ pub(crate) struct QueuePane {
     titles: HashMap<String, String>,
     /// The writers that the logs name.
     attributions: Attributions,
+    /// The user's words before messages, by the citations of these.
+    words: HashMap<String, String>,
 }
 
 impl QueuePane {
@@ -59,7 +61,8 @@ impl QueuePane {
             hunk: 0,
             scroll: 0,
             titles: HashMap::new(),
-            attributions: HashMap::new(),
+            attributions: Attributions::new(),
+            words: HashMap::new(),
         };
         vec![Step::Push(Box::new(pane)), load()]
     }
@@ -261,7 +264,8 @@ impl Pane for QueuePane {
                 self.take(waiting, cx);
                 Vec::new()
             }
-            Event::Attributed(found) => {
+            Event::Attributed { found, words } => {
+                self.words.extend(words.clone());
                 self.attribute(found, cx);
                 Vec::new()
             }

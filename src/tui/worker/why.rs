@@ -1,13 +1,16 @@
 //! The why worker finds the sessions that wrote memories. It goes through the calls of all logs,
 //! which takes long, so it has a thread of its own.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use super::thread::Worker;
 use crate::core::Result;
 use crate::core::change::history::History;
-use crate::core::insight::review::{Attributions, Item, attributed, attributions, line_sources};
+use crate::core::insight::review::{
+    Attributions, Item, attributed, attributions, line_sources, words_before_message,
+};
 use crate::core::memory::store::{Store, StoreId};
 use crate::core::search::index::Corpus;
 use crate::tui::Clock;
@@ -37,6 +40,8 @@ pub(super) struct WhyWorker {
     pub(super) corpus: Option<Arc<Corpus>>,
     /// The items of which no message is known.
     pub(super) unknown: Vec<(StoreId, Vec<Item>)>,
+    /// The citations of messages whose words before them are not told yet.
+    pub(super) cited: HashSet<String>,
     /// The request that was answered without the logs.
     pub(super) unfinished: Option<WhyJob>,
 }
@@ -57,6 +62,9 @@ impl Worker for WhyWorker {
                 }
             }
             Message::Queue(waiting) => {
+                let items = waiting.iter().flat_map(|(_, items)| items);
+                let origins = items.filter_map(|item| item.origin.as_ref());
+                self.cited = origins.filter_map(|one| one.citation.clone()).collect();
                 self.unknown = waiting;
                 self.attribute();
             }
@@ -96,8 +104,18 @@ impl WhyWorker {
                 !parts.iter().all(Item::has_message)
             });
         }
-        if !found.is_empty() {
-            drop(self.events.send(Event::Attributed(found)));
+        let writers = found.values().flatten().filter_map(|part| part.by.as_ref());
+        let cited = writers.filter_map(|(_, origin)| origin.citation.clone());
+        self.cited.extend(cited);
+        let mut words = HashMap::new();
+        self.cited.retain(|citation| {
+            let said = words_before_message(corpus, citation);
+            let is_told = said.is_some();
+            words.extend(said.map(|said| (citation.clone(), said)));
+            !is_told
+        });
+        if !found.is_empty() || !words.is_empty() {
+            drop(self.events.send(Event::Attributed { found, words }));
         }
     }
 
@@ -169,6 +187,7 @@ mod tests {
                 events: sender,
                 corpus: None,
                 unknown: Vec::new(),
+                cited: HashSet::new(),
                 unfinished: None,
             };
             Self {
@@ -233,13 +252,18 @@ mod tests {
         bench.worker.perform(Message::Queue(waiting));
         assert!(bench.events.try_recv().is_err());
         bench.worker.perform(Message::Logs(bench.corpus()));
-        let Ok(Event::Attributed(found)) = bench.events.try_recv() else {
+        let Ok(Event::Attributed { found, words }) = bench.events.try_recv() else {
             panic!("nothing was attributed");
         };
         let items = attributed(items, &found);
         assert_eq!(items[0].author.who, "claude-code");
         let origin = items[0].origin.as_ref().expect("an origin");
         assert_eq!(origin.session, "s1");
+        let cited = origin.citation.as_ref().expect("a message");
+        assert_eq!(
+            words.get(cited).map(String::as_str),
+            Some("Remember the port")
+        );
         // What is known is not looked for again.
         bench.worker.perform(Message::Logs(bench.corpus()));
         assert!(bench.events.try_recv().is_err());

@@ -5,12 +5,14 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 use crate::core::log::touch::{FileTouch, FileUse, TextEdit, file_touches, text_edit};
-use crate::core::log::{MessageKind, Origin, Role, call_mark};
+use crate::core::log::{Agent, MessageKind, Origin, Role, call_mark};
+use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::layout::Operation;
 use crate::core::memory::store::Store;
 use crate::core::search::index::{
     Corpus, CorpusMessage, Log, MessageAt, MessageFilter, Part, WantedWord, index_words,
 };
+use crate::core::text::secret::mask;
 
 /// A call in a log that touched a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -297,6 +299,19 @@ fn normal(path: &Path) -> PathBuf {
         }
     }
     made
+}
+
+/// The user's last words before a message that is cited, such as `codex:ID#L12`, with secrets masked.
+pub fn words_before_message(corpus: &Corpus, citation: &str) -> Option<String> {
+    let citation: Citation = citation.parse().ok()?;
+    let CitedPart::Lines(lines) = &citation.part else {
+        return None;
+    };
+    let agent = citation.store.as_deref().and_then(Agent::named)?;
+    let is_it = |log: Log<'_>| log.agent() == Some(agent) && log.id() == citation.path;
+    let log = corpus.logs().position(is_it)?;
+    let line = u64::try_from(*lines.start()).ok()?;
+    words_before(corpus, log, line).map(|(_, words)| mask(&words))
 }
 
 /// The user's last words before a line of a log, with their line.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::event::Event;
 use super::grip::{Expanded, Grip, event_id};
 use super::{Node, Teleport, log_named_by};
+use crate::core::disk::foreign::{LARGEST_LOG, read_capped};
 use crate::core::log::{Agent, MessageKind, Role};
 use crate::core::memory::layout::events::CapturedEvent;
 use crate::core::search::index::Corpus;
@@ -129,7 +130,7 @@ impl<'a> EventRows<'a> {
 fn stored_events(corpus: &Corpus, log: &str) -> HashMap<u64, CapturedEvent> {
     let number = log_named_by(corpus, Agent::Events, log);
     let path = number.and_then(|number| Some(corpus.log(number)?.path()));
-    let text = path.and_then(|path| std::fs::read(path).ok());
+    let text = path.and_then(|path| read_capped(&path, LARGEST_LOG).ok());
     let text = text.unwrap_or_default();
     let lines = (1..).zip(text.split(|byte| *byte == b'\n'));
     let events = lines.filter_map(|(line, text)| Some((line, serde_json::from_slice(text).ok()?)));

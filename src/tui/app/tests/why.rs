@@ -36,8 +36,19 @@ fn an_item_joins_the_session_that_the_logs_name_and_stays_there() {
     reviewing.press("G");
     assert!(reviewing.ui.text().contains("another program"));
     let hunk = reviewing.ids("grace.md").remove(0);
-    reviewing.ui.tell(Event::Attributed(attribution(&hunk)));
+    let found = attribution(&hunk);
+    let writers = found.values().flatten().filter_map(|part| part.by.as_ref());
+    let words = writers.filter_map(|(_, origin)| {
+        let said = "the grace period\nis ten seconds".to_owned();
+        Some((origin.citation.clone()?, said))
+    });
+    let words = words.collect();
+    reviewing.ui.tell(Event::Attributed { found, words });
     let text = reviewing.ui.text();
+    assert!(
+        text.contains("You had said: “the grace period is ten"),
+        "{text}"
+    );
     assert!(!text.contains("another program"), "{text}");
     assert!(text.contains("new by claude-code in “5e551011”"), "{text}");
     assert!(reviewing.here().contains("grace.md"), "{text}");

@@ -10,6 +10,7 @@ use super::QueuePane;
 use super::rows::{Entry, QueueRow};
 use crate::core::insight::review::ItemChange;
 use crate::core::text::display::{format_age, format_ago};
+use crate::core::text::one_line;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, count, draw_empty, title_span};
 use crate::tui::layout::Focus;
@@ -18,6 +19,9 @@ use crate::tui::pane::list_text::{ListWithText as _, Parts, RowText};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::hunks::Hunks;
 use crate::tui::widget::list::RowLook;
+
+/// The most characters that are shown of the user's words before a change.
+const LONGEST_WORDS: usize = 300;
 
 /// The text beside the list: what is known about a file, then its hunks.
 pub(super) struct Detail {
@@ -177,6 +181,11 @@ impl QueuePane {
             format_ago(item.time, cx.now)
         );
         let mut facts = vec![(said, Role::Muted)];
+        let citation = item.origin.as_ref().and_then(|one| one.citation.as_ref());
+        if let Some(words) = citation.and_then(|citation| self.words.get(citation)) {
+            let words: String = one_line(words).chars().take(LONGEST_WORDS).collect();
+            facts.push((format!("You had said: “{words}”"), Role::Text));
+        }
         if let Some(time) = item.deleted_before {
             let text = format!("You deleted one like it {}", format_ago(time, cx.now));
             facts.push((text, Role::Warn));
