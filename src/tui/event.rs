@@ -104,8 +104,11 @@ pub(crate) enum Event {
     },
     /// The number of files that wait for review has changed, or what waits in them.
     ReviewCounted(ReviewCounts),
-    /// What waits for review, store by store.
-    QueueLoaded(Vec<(StoreId, Vec<Item>)>),
+    /// What waits for review, store by store, and how many memories were there before tome.
+    QueueLoaded {
+        waiting: Vec<(StoreId, Vec<Item>)>,
+        here_before: usize,
+    },
     /// The sessions that wrote items of the queue, as the logs show them, and the user's words before
     /// the messages, by their citations.
     Attributed {

@@ -86,7 +86,7 @@ impl App {
                 self.to_review = counts;
                 Vec::new()
             }
-            Event::QueueLoaded(waiting) => self.queue_loaded(&waiting),
+            Event::QueueLoaded { waiting, .. } => self.queue_loaded(&waiting),
             Event::Reviewed { job, result } => {
                 let undo = self.keymap.key(KeyContext::Queue, Action::Undo);
                 vec![Step::Toast(reviewed(&job, result, undo))]

@@ -47,6 +47,8 @@ pub(crate) struct QueuePane {
     attributions: Attributions,
     /// The user's words before messages, by the citations of these.
     words: HashMap<String, String>,
+    /// How many memories were there before tome.
+    here_before: usize,
 }
 
 impl QueuePane {
@@ -63,6 +65,7 @@ impl QueuePane {
             titles: HashMap::new(),
             attributions: Attributions::new(),
             words: HashMap::new(),
+            here_before: 0,
         };
         vec![Step::Push(Box::new(pane)), load()]
     }
@@ -260,7 +263,11 @@ impl Pane for QueuePane {
 
     fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {
         match event {
-            Event::QueueLoaded(waiting) => {
+            Event::QueueLoaded {
+                waiting,
+                here_before,
+            } => {
+                self.here_before = *here_before;
                 self.take(waiting, cx);
                 Vec::new()
             }
@@ -309,6 +316,9 @@ impl Pane for QueuePane {
         let mut facts = vec![count(self.queue.files, "file", "files")];
         if !self.queue.sessions.is_empty() {
             facts.push(count(self.queue.sessions.len(), "session", "sessions"));
+        }
+        if self.here_before > 0 {
+            facts.push(format!("{} here before tome", self.here_before));
         }
         Some(facts.join(" · "))
     }

@@ -13,7 +13,7 @@ use crate::core::change::history::{History, Record};
 use crate::core::change::recorded_edits;
 use crate::core::disk::revision::Revision;
 use crate::core::disk::watch::DirectoryWatcher;
-use crate::core::insight::review::queue;
+use crate::core::insight::review::{here_before, queue};
 use crate::core::memory::discover::{Discovered, DiscoveryScope, FoundStore, Problem, discover};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::library::Library;
@@ -275,7 +275,10 @@ impl LibraryWorker {
     /// Sends what waits for review. A store whose queue cannot be read does not hide the others.
     fn read_queue(&self) {
         let mut waiting = Vec::new();
+        let mut before = 0;
         for snapshot in &self.library.stores {
+            // A state that cannot be read is told with the queue.
+            before += here_before(&self.history, snapshot.store.id()).unwrap_or(0);
             match queue(&self.history, &snapshot.store) {
                 Ok(items) if items.is_empty() => {}
                 Ok(items) => waiting.push((snapshot.store.id().clone(), items)),
@@ -284,7 +287,10 @@ impl LibraryWorker {
         }
         // The sessions that the logs name are sent later.
         self.why_worker.send(why::Message::Queue(waiting.clone()));
-        self.send(Event::QueueLoaded(waiting));
+        self.send(Event::QueueLoaded {
+            waiting,
+            here_before: before,
+        });
     }
 
     fn records(&self) -> Result<Vec<Record>> {

@@ -99,7 +99,10 @@ impl Reviewing {
         } else {
             vec![(self.ui.id("claude"), items)]
         };
-        self.ui.tell(Event::QueueLoaded(waiting));
+        self.ui.tell(Event::QueueLoaded {
+            waiting,
+            here_before: 0,
+        });
     }
 
     /// The ids of a file that waits, hunk by hunk.
@@ -215,7 +218,15 @@ fn the_count_is_in_the_header_and_at_its_store_and_opens_the_review() {
     assert_eq!(ui.click((at, 0)), [load]);
     assert_eq!(ui.place(), KeyContext::Queue);
     assert!(ui.text().contains("reading…"));
-    ui.tell(Event::QueueLoaded(Vec::new()));
+    ui.tell(Event::QueueLoaded {
+        waiting: Vec::new(),
+        here_before: 3,
+    });
+    assert!(
+        ui.text().contains("3 memories were here before tome"),
+        "{}",
+        ui.text()
+    );
     assert!(
         ui.text().contains("Nothing waits for review."),
         "{}",

@@ -44,13 +44,19 @@ impl QueuePane {
     }
 
     fn draw_nothing(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let text = if self.is_loaded {
-            "Nothing waits for review. What agents and other programs write into the memories from now on will wait here until you accept or revert it."
+        let mut text = if self.is_loaded {
+            "Nothing waits for review. What agents and other programs write into the memories from now on will wait here until you accept or revert it.".to_owned()
         } else {
-            "reading…"
+            "reading…".to_owned()
         };
+        if self.here_before > 0 {
+            let before = count(self.here_before, "memory was", "memories were");
+            text.push_str(&format!(
+                " {before} here before tome, and nobody reviewed them: the tree shows them; tome review --accept all says that you know them."
+            ));
+        }
         let title = title_span(cx.theme, "to review");
-        draw_empty(frame, cx.areas.body, title, text, cx.theme);
+        draw_empty(frame, cx.areas.body, title, &text, cx.theme);
     }
 
     fn draw_list(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
