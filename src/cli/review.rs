@@ -184,7 +184,7 @@ impl Report for ReviewReport<'_> {
         }
         if self.here_before > 0 {
             print_note(&format!(
-                "{} memories were here before tome and nobody reviewed them; tome review --accept all takes them as they are",
+                "{} files were here before tome, and nobody reviewed them; tome review --accept all takes them as they are",
                 self.here_before
             ));
         }

@@ -223,7 +223,7 @@ fn the_count_is_in_the_header_and_at_its_store_and_opens_the_review() {
         here_before: 3,
     });
     assert!(
-        ui.text().contains("3 memories were here before tome"),
+        ui.text().contains("3 files were here before tome"),
         "{}",
         ui.text()
     );

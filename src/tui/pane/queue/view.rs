@@ -50,7 +50,7 @@ impl QueuePane {
             "reading…".to_owned()
         };
         if self.here_before > 0 {
-            let before = count(self.here_before, "memory was", "memories were");
+            let before = count(self.here_before, "file was", "files were");
             text.push_str(&format!(
                 " {before} here before tome, and nobody reviewed them: the tree shows them; tome review --accept all says that you know them."
             ));
