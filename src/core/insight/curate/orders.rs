@@ -86,7 +86,8 @@ fn folded(text: &str) -> String {
             .filter(|first| first.len_utf8() == c.len_utf8());
         first.filter(|_| lower.next().is_none()).unwrap_or(c)
     };
-    text.chars().map(lower).collect()
+    // A bar in a cell of a table is written with a stroke before it.
+    text.replace("\\|", " |").chars().map(lower).collect()
 }
 
 /// The parts of orders.
@@ -169,6 +170,7 @@ static GOES_ON: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::GOES_ON));
 static LIST: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::LIST));
 static FORBIDDEN: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::FORBIDDEN));
 static IMPERATIVE: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::IMPERATIVE));
+static NO_VERB: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::NO_VERB));
 static OTHERS: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::OTHERS));
 static END: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::END));
 static TOLD: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::TOLD));
@@ -417,8 +419,15 @@ impl<'a> Reading<'a> {
             // A negation is one of its words.
             Kind::Words => true,
             Kind::Act => !is_negated(),
+            Kind::Pair => !is_negated() && self.is_told_to_do(),
             Kind::Command => !is_negated() && !has(&KNOWN, self.act) && self.is_given(),
         }
+    }
+
+    /// Whether the sentence tells to do something: a program always does.
+    fn is_told_to_do(&self) -> bool {
+        self.kind == PassageKind::Code
+            || has_imperative(&[self.before, self.act, self.after].concat())
     }
 
     /// Whether the text gives a command to run, instead of telling of it.
@@ -481,7 +490,9 @@ fn is_led(before: &str) -> bool {
 
 /// Whether a sentence tells to do something.
 fn has_imperative(sentence: &str) -> bool {
-    acts(&IMPERATIVE, sentence).any(|(verb, is_verb)| !is_verb || is_led(&sentence[..verb.start]))
+    acts(&IMPERATIVE, sentence).any(|(verb, is_verb)| {
+        !is_verb || is_led(&sentence[..verb.start]) && !has(&NO_VERB, &sentence[verb])
+    })
 }
 
 #[cfg(test)]
