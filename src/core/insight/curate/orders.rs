@@ -127,7 +127,7 @@ static PARTS: LazyLock<Parts> = LazyLock::new(|| {
 
 /// A part without the sign of its place.
 fn bare(part: &str) -> &str {
-    part.trim_start_matches(['<', '>', '!'])
+    part.trim_start_matches(['<', '>', '!', '^'])
 }
 
 fn part(part: &str) -> &'static Regex {
@@ -382,7 +382,9 @@ impl<'a> Reading<'a> {
     fn place(&self, part: &str) -> String {
         let ends = [';', '|'];
         let before = last(self.before, REACH);
-        if part.starts_with('>') {
+        if part.starts_with('^') {
+            [self.lead, before].join(" ")
+        } else if part.starts_with('>') {
             self.after.split(ends).next().unwrap_or_default().to_owned()
         } else if part.starts_with('<') {
             before.rsplit(ends).next().unwrap_or_default().to_owned()
@@ -424,10 +426,9 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Whether the sentence tells to do something: a program always does.
+    /// Whether the sentence tells to do something.
     fn is_told_to_do(&self) -> bool {
-        self.kind == PassageKind::Code
-            || has_imperative(&[self.before, self.act, self.after].concat())
+        self.kind != PassageKind::Code && has_imperative(&self.place(""))
     }
 
     /// Whether the text gives a command to run, instead of telling of it.
