@@ -155,9 +155,10 @@ fn acts<'a>(pattern: &'a Regex, text: &'a str) -> impl Iterator<Item = (Range<us
     pattern
         .captures_iter(text.as_bytes())
         .filter_map(move |groups| {
-            let is_verb = groups.iter().skip(1).flatten().next().is_some();
+            let verb = groups.iter().skip(1).flatten().next();
             let act = groups.get(0)?;
-            Some((at(act.start())..at(act.end()), is_verb))
+            let start = verb.map_or(act.start(), |verb| verb.start());
+            Some((at(start)..at(act.end()), verb.is_some()))
         })
 }
 
@@ -207,7 +208,7 @@ fn orders(written: &str) -> Vec<(Severity, &'static str, usize)> {
         if found.iter().any(|known| known.1 == order.does) {
             continue;
         }
-        let parts = || order.parts.iter().filter(|words| !words.starts_with('!'));
+        let parts = || order.parts.iter().filter(|words| !words.starts_with(['!', '^']));
         let numbers: Vec<usize> = parts().map(|words| PARTS.patterns[bare(words)].0).collect();
         let of_passage = |(passage, possible): (&Passage, &Vec<bool>)| {
             let sentence = &text[passage.span.clone()];
@@ -440,7 +441,8 @@ impl<'a> Reading<'a> {
         let marks = |c: char| c.is_whitespace() || c.is_ascii_digit() || "`*|-+>$#(.".contains(c);
         let before = before.trim_matches(marks);
         let is_code = self.kind == PassageKind::Code;
-        let is_own = is_code || before.is_empty();
+        let is_cell = self.before.trim_end_matches([' ', '`']).ends_with('|');
+        let is_own = is_code || before.is_empty() || is_cell;
         if has(&OTHERS, before) || is_own && has(&OTHERS, self.lead) {
             return false;
         }
@@ -450,7 +452,9 @@ impl<'a> Reading<'a> {
         if is_own && (is_new || self.kind == PassageKind::Item) {
             // What follows a command that starts a sentence may tell of it: "`x` is the default".
             let end = if self.act.ends_with('`') { "`" } else { "" };
-            return is_code || !has(&TOLD, &[end, self.after].concat());
+            return is_code
+                || !has(&TOLD, &[end, self.after].concat())
+                || has_imperative(self.after.split_once('`').map_or("", |(_, rest)| rest));
         }
         before.ends_with([':', '：', '→', '|', ','])
             || has_imperative(&[self.before, self.act, self.after].concat())
