@@ -350,6 +350,8 @@ struct Reading<'a> {
     after: &'a str,
     /// The passage before, or the one that introduces the list.
     lead: &'a str,
+    /// What stands before the passage.
+    earlier: &'a str,
 }
 
 /// How far before an act its sentence is read, and how far around it its object is looked for, in
@@ -376,6 +378,7 @@ impl<'a> Reading<'a> {
             act: &words[act.clone()],
             after: clip(after, REACH),
             lead: last(text[lead].trim(), BEFORE),
+            earlier: last(text[..passage.span.start].trim_end(), REACH / 2),
         }
     }
 
@@ -384,7 +387,7 @@ impl<'a> Reading<'a> {
         let ends = [';', '|'];
         let before = last(self.before, REACH);
         if part.starts_with('^') {
-            [self.lead, before].join(" ")
+            [self.earlier, before].join(" ")
         } else if part.starts_with('>') {
             self.after.split(ends).next().unwrap_or_default().to_owned()
         } else if part.starts_with('<') {

@@ -26,7 +26,7 @@ pub(super) struct Order {
     pub(super) severity: Severity,
     pub(super) kind: Kind,
     /// The first is the act, the others are what must stand near it: after it if they start with
-    /// `>`, before it if with `<`, there or in the passage before if with `^`; with `!` it must not.
+    /// `>`, before it if with `<`, there or just before the passage if with `^`; with `!` it must not.
     pub(super) parts: &'static [Text],
 }
 

@@ -133,7 +133,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ("{cookie}", r"\b(?:service[-\x20]account (?:json|keys?|files?)|session cookies?|browser (?:cookies|profile)|ssh[-\x20]agent|api[-\x20]keys?|pat|\w*secrets?\.(?:ya?ml|json|toml|env)|(?:database|db|root|admin|prod\w*) passwords?)\b|口令|凭据|凭证|私钥|シークレット|개인 ?키|시크릿"),
     // What is gone, or as good as gone.
     ("{gone}", concat!(r"(?:\b(?:off|disabled?|dismiss\w*|mask|permissive|unconfined|stripped|skip(?:ped)?|close (?:them|it|all)|won't fix|bulk|silenced?|mute|bypass\w*|loosen|",
-        r"aus|abschalten|auslassen|beenden|ignore[zr]?|désactiv\w+|retire[zr]?|déverrouille\w*|apag\w+|desactiv\w+|deslig\w+|desativ\w+|quit\w+|remov\w+)\b|отключ|выключ|сними|关|禁用|跳过|オフ|無効|外し|끈|끄|해제)")),
+        r"aus|abschalten|auslassen|beenden|ignore[zr]?|désactiv\w+|retire[zr]?|déverrouille\w*|apag\w+|desactiv\w+|deslig\w+|desativ\w+|quit\w+|remov(?:a|er|endo))\b|отключ|выключ|сними|关|禁用|跳过|オフ|無効|外し|끈|끄|해제)")),
     ("{lax}", concat!(r"(?:\bverify\s*=\s*false|reject_?unauthorized\W{1,8}(?:to\W{1,3})?false|insecure_?skip_?verify\W{1,4}true|checksumpolicy\W[^.;]{0,12}ignore|\b(?:ship|publish|release|upload|push|distribute)\b[^.;]{0,30}\bunsigned\b|\bskip (?:\w+ ){0,2}signing\b|\bpinned (?:certificates?|certs?|hashes|keys)\b|\bintegrity fields?\b|",
         r"\bno sign-?off (?:is )?(?:required|needed)|(?:stop|mask|disable|kill)\b[^.;]{0,30}\b(?:auditd|falco|fail2ban|ossec|crowdstrike|edr)\b|\b(?:auditd|falco|fail2ban)\b[^.;]{0,40}\b(?:stop|mask|disable|kill)\b|signieren (?:auslassen|weglassen|überspringen)|\bselinux (?:to |auf |a |en )?permissive|seccomp[^.;]{0,20}unconfined)")),
     // What starts by itself, and what it does.
