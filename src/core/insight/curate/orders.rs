@@ -419,7 +419,7 @@ impl<'a> Reading<'a> {
         if has(&ABOUT, self.before) || is_said(&ABOUT) || is_said(&FORBIDDEN) || self.is_quoted() {
             return false;
         }
-        let is_asked = || self.after.trim_end().ends_with('?');
+        let is_asked = || self.after.trim_end().ends_with('?') && !self.before.contains(" you ");
         let is_negated = || is_asked() || is_negated(last(self.before, REACH), self.after);
         match kind {
             // A negation is one of its words.
