@@ -208,7 +208,12 @@ fn orders(written: &str) -> Vec<(Severity, &'static str, usize)> {
         if found.iter().any(|known| known.1 == order.does) {
             continue;
         }
-        let parts = || order.parts.iter().filter(|words| !words.starts_with(['!', '^']));
+        let parts = || {
+            order
+                .parts
+                .iter()
+                .filter(|words| !words.starts_with(['!', '^']))
+        };
         let numbers: Vec<usize> = parts().map(|words| PARTS.patterns[bare(words)].0).collect();
         let of_passage = |(passage, possible): (&Passage, &Vec<bool>)| {
             let sentence = &text[passage.span.clone()];
