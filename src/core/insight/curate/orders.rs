@@ -35,11 +35,8 @@ pub(super) const RULE: Rule = Rule {
 /// A text with names replaced by what they stand for.
 fn replaced(text: String, words: &[(&str, &str)]) -> String {
     words.iter().fold(text, |text, (name, words)| {
-        if text.contains(name) {
-            text.replace(name, words)
-        } else {
-            text
-        }
+        let written = text.contains(name).then(|| text.replace(name, words));
+        written.unwrap_or(text)
     })
 }
 
@@ -81,9 +78,7 @@ static NOT_THESE: LazyLock<Regex> = LazyLock::new(|| {
 fn folded(text: &str) -> String {
     let lower = |c: char| {
         let mut lower = c.to_lowercase();
-        let first = lower
-            .next()
-            .filter(|first| first.len_utf8() == c.len_utf8());
+        let first = lower.next().filter(|to| to.len_utf8() == c.len_utf8());
         first.filter(|_| lower.next().is_none()).unwrap_or(c)
     };
     // A bar in a cell of a table is written with a stroke before it.
@@ -156,26 +151,18 @@ fn acts<'a>(pattern: &'a Regex, text: &'a str) -> impl Iterator<Item = (Range<us
         .captures_iter(text.as_bytes())
         .filter_map(move |groups| {
             let verb = groups.iter().skip(1).flatten().next();
-            let act = groups.get(0)?;
-            let start = verb.map_or(act.start(), |verb| verb.start());
-            Some((at(start)..at(act.end()), verb.is_some()))
+            let start = verb.or(groups.get(0))?.start();
+            Some((at(start)..at(groups.get(0)?.end()), verb.is_some()))
         })
 }
 
-static LEADS: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::LEADS));
-static SUBJECTS: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::SUBJECTS));
-static ABOUT: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::ABOUT));
-static NEGATION: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::NEGATION));
-static NEGATED_AFTER: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::NEGATED_AFTER));
-static GOES_ON: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::GOES_ON));
-static LIST: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::LIST));
-static FORBIDDEN: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::FORBIDDEN));
-static IMPERATIVE: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::IMPERATIVE));
-static NO_VERB: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::NO_VERB));
-static OTHERS: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::OTHERS));
-static END: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::END));
-static TOLD: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::TOLD));
-static KNOWN: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::KNOWN));
+macro_rules! compiled {
+    ($($name:ident)*) => {
+        $(static $name: LazyLock<Regex> = LazyLock::new(|| compiled(patterns::$name));)*
+    };
+}
+compiled!(LEADS SUBJECTS ABOUT NEGATION NEGATED_AFTER GOES_ON LIST);
+compiled!(FORBIDDEN IMPERATIVE NO_VERB OTHERS END TOLD KNOWN);
 
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     for (number, store) in collection.stores.iter().enumerate() {
@@ -208,12 +195,8 @@ fn orders(written: &str) -> Vec<(Severity, &'static str, usize)> {
         if found.iter().any(|known| known.1 == order.does) {
             continue;
         }
-        let parts = || {
-            order
-                .parts
-                .iter()
-                .filter(|words| !words.starts_with(['!', '^']))
-        };
+        let is_here = |words: &&&str| !words.starts_with(['!', '^']);
+        let parts = || order.parts.iter().filter(is_here);
         let numbers: Vec<usize> = parts().map(|words| PARTS.patterns[bare(words)].0).collect();
         let of_passage = |(passage, possible): (&Passage, &Vec<bool>)| {
             let sentence = &text[passage.span.clone()];
@@ -374,9 +357,7 @@ impl<'a> Reading<'a> {
     fn new(text: &'a str, passages: &[Passage], passage: &Passage, act: &Range<usize>) -> Self {
         let words = &text[passage.span.clone()];
         let after = &words[act.end..];
-        let lead = passage
-            .lead
-            .map_or(0..0, |lead| passages[lead].span.clone());
+        let lead = passage.lead.map_or(0..0, |at| passages[at].span.clone());
         Self {
             kind: passage.kind,
             before: last(&words[..act.start], BEFORE),
@@ -426,18 +407,14 @@ impl<'a> Reading<'a> {
         }
         let is_asked = || self.after.trim_end().ends_with('?') && !self.before.contains(" you ");
         let is_negated = || is_asked() || is_negated(last(self.before, REACH), self.after);
+        let is_prose = self.kind != PassageKind::Code;
         match kind {
             // A negation is one of its words.
             Kind::Words => true,
             Kind::Act => !is_negated(),
-            Kind::Pair => !is_negated() && self.is_told_to_do(),
+            Kind::Pair => is_prose && !is_negated() && has_imperative(&self.place("")),
             Kind::Command => !is_negated() && !has(&KNOWN, self.act) && self.is_given(),
         }
-    }
-
-    /// Whether the sentence tells to do something.
-    fn is_told_to_do(&self) -> bool {
-        self.kind != PassageKind::Code && has_imperative(&self.place(""))
     }
 
     /// Whether the text gives a command to run, instead of telling of it.
@@ -460,9 +437,8 @@ impl<'a> Reading<'a> {
         if is_own && (is_new || self.kind == PassageKind::Item) {
             // What follows a command that starts a sentence may tell of it: "`x` is the default".
             let end = if self.act.ends_with('`') { "`" } else { "" };
-            return is_code
-                || !has(&TOLD, &[end, self.after].concat())
-                || has_imperative(self.after.split_once('`').map_or("", |(_, rest)| rest));
+            let rest = self.after.split_once('`').map_or("", |(_, rest)| rest);
+            return is_code || !has(&TOLD, &[end, self.after].concat()) || has_imperative(rest);
         }
         before.ends_with([':', '：', '→', '|', ','])
             || has_imperative(&[self.before, self.act, self.after].concat())
