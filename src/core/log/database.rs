@@ -22,7 +22,10 @@ pub(super) fn copy(path: &Path, copy: &Path) -> Result<()> {
     let to = copy.to_string_lossy();
     let copied = connection.execute("VACUUM INTO ?1", [to.as_ref()]);
     copied.map_err(|error| database_error(path, error))?;
-    private::restrict(copy).map_err(|error| Error::io(copy, error))
+    let flushed = private::restrict(copy)
+        .and_then(|()| private::open_write(copy))
+        .and_then(|file| file.sync_all());
+    flushed.map_err(|error| Error::io(copy, error))
 }
 
 /// Calls `each` with every row that `query` gives for `key`.

@@ -29,8 +29,8 @@ struct Description {
 /// The folder of the descriptions; those of the copies are called like agents.
 const DESCRIPTIONS: &str = "descriptions";
 
-/// Copies `log` to `dir`; an earlier copy is replaced. A copy counts only if it was read back and has
-/// every message of the original.
+/// Copies `log` to `dir`. A copy counts only if it was read back and has every message of the
+/// original. An earlier copy is replaced, unless it has messages that the log no longer has.
 pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
     if log.size == 0 && !log.path.is_file() {
         return Err(not_a_file(log));
@@ -44,30 +44,56 @@ pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
         let name = name.to_str()?;
         Some(name[name.find('.')?..].to_owned())
     });
-    let name = format!("{}{}", safe_name(log), ending.unwrap_or_default());
+    let ending = ending.unwrap_or_default();
     let original = read(log)?;
     // Until it is read back, an earlier copy stays.
     let tried = private::create_unique_dir(&folder, "new-").map_err(|e| Error::io(&folder, e))?;
-    let copy = tried.join(&name);
-    let path = folder.join(&name);
+    let copy = tried.join(format!("copy{ending}"));
     let made = copy_log(log, &copy)
         .and_then(|()| check_copy(log, &original, &copy))
-        .and_then(|()| fs::rename(&copy, &path).map_err(|e| Error::io(&path, e)));
+        .and_then(|texts| {
+            let name = free_name(&folder, &ending, log, &texts);
+            let path = folder.join(format!("{name}{ending}"));
+            let moved = fs::rename(&copy, &path).and_then(|()| private::flush_dir(&folder));
+            moved.map_err(|e| Error::io(&path, e))?;
+            Ok(name)
+        });
     // A folder that is left behind is not read.
     drop(fs::remove_dir_all(&tried));
-    made?;
+    let name = made?;
     let description = Description {
         log: LogFile {
             title: log.title.clone().or(original.head.title),
             ..log.clone()
         },
-        copy: name,
+        copy: format!("{name}{ending}"),
     };
-    let beside = descriptions.join(format!("{}-{}.json", log.agent.name(), safe_name(log)));
+    let beside = descriptions.join(format!("{}-{name}.json", log.agent.name()));
     let text = serde_json::to_vec(&description).map_err(|e| Error::io(&beside, e.into()))?;
     let written = private::replace(&beside, |file| file.write_all(&text));
     written.map_err(|e| Error::io(&beside, e))?;
-    Ok(path)
+    Ok(folder.join(description.copy))
+}
+
+/// The name for a copy: one that is free, or that of an earlier copy whose messages it has.
+fn free_name(folder: &Path, ending: &str, log: &LogFile, texts: &[String]) -> String {
+    let usual = safe_name(log);
+    let names = (2..).map(|number| format!("{usual}-{number}"));
+    let mut names = std::iter::once(usual.clone()).chain(names);
+    let is_free = |name: &String| {
+        let path = folder.join(format!("{name}{ending}"));
+        let earlier = read(&LogFile {
+            path: path.clone(),
+            ..log.clone()
+        });
+        !path.exists() || earlier.is_ok_and(|earlier| texts.starts_with(&texts_of(&earlier)))
+    };
+    names.find(is_free).unwrap_or(usual)
+}
+
+fn texts_of(transcript: &Transcript) -> Vec<String> {
+    let messages = transcript.messages.iter();
+    messages.map(|message| message.text.clone()).collect()
 }
 
 /// Copies a file, or a database with what its writer has not put into its file yet.
@@ -80,29 +106,29 @@ fn copy_log(log: &LogFile, copy: &Path) -> Result<()> {
     copied.map_err(|e| Error::io(&log.path, e))
 }
 
-/// Checks that a copy has what the original had when it was read before.
-fn check_copy(log: &LogFile, original: &Transcript, copy: &Path) -> Result<()> {
+/// Checks that a copy has what the original had when it was read before; returns its texts.
+fn check_copy(log: &LogFile, original: &Transcript, copy: &Path) -> Result<Vec<String>> {
     let copied = read(&LogFile {
         path: copy.to_owned(),
         ..log.clone()
     })?;
-    let texts = |transcript: &Transcript| -> Vec<String> {
-        let messages = transcript.messages.iter();
-        messages.map(|message| message.text.clone()).collect()
-    };
-    let (wanted, found) = (texts(original), texts(&copied));
-    // A session that goes on may have grown meanwhile.
-    if found.is_empty() || !found.starts_with(&wanted) {
-        return Err(Error::refused(
-            log.path.display().to_string(),
-            format!(
-                "a copy of this file has {} of its {} messages: the others are elsewhere; nothing was kept",
-                found.len().min(wanted.len()),
-                wanted.len()
-            ),
+    let (wanted, found) = (texts_of(original), texts_of(&copied));
+    let refused = |why: String| Err(Error::refused(log.path.display().to_string(), why));
+    if wanted.is_empty() {
+        return refused("it has no messages; nothing was kept".to_owned());
+    }
+    if found.len() < wanted.len() {
+        return refused(format!(
+            "a copy of this file has {} of its {} messages, the others are elsewhere; nothing was kept",
+            found.len(),
+            wanted.len()
         ));
     }
-    Ok(())
+    // A session that goes on may have got further messages.
+    if !found.starts_with(&wanted) {
+        return refused("it was changed meanwhile; keep it again".to_owned());
+    }
+    Ok(found)
 }
 
 /// Whether a file is a database of SQLite.
@@ -146,10 +172,14 @@ pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
     if all.is_empty() {
         return Vec::new();
     }
-    let there: HashSet<&Path> = found.iter().map(|log| log.path.as_path()).collect();
+    // A database has many sessions.
+    let there: HashSet<(&Path, &str)> = found
+        .iter()
+        .map(|log| (log.path.as_path(), log.id.as_str()))
+        .collect();
     let mut kept: Vec<LogFile> = all
         .into_iter()
-        .filter(|(original, _)| !there.contains(original.as_path()))
+        .filter(|(original, log)| !there.contains(&(original.as_path(), log.id.as_str())))
         .map(|(_, log)| log)
         .collect();
     kept.sort_by(|a, b| a.path.cmp(&b.path));
@@ -223,19 +253,30 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_without_the_messages_is_none_and_an_earlier_one_stays() {
+    fn a_copy_without_the_messages_is_none_and_a_fuller_earlier_one_stays() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let original = temp.path().join("messages.jsonl");
-        let text = "{\"role\":\"user\",\"content\":\"keep this\"}\n";
-        fs::write(&original, text).expect("a file");
+        let line = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+        let both = line("keep this") + &line("and this");
+        fs::write(&original, &both).expect("a file");
         let dir = temp.path().join("kept");
         let copy = keep(&dir, &log(original.clone())).expect("kept");
         fs::write(&original, "{\"other\":1}\n").expect("writes");
-        let error = keep(&dir, &log(original)).expect_err("refused").to_string();
+        let error = keep(&dir, &log(original.clone()))
+            .expect_err("refused")
+            .to_string();
         assert!(error.contains("nothing was kept"), "{error}");
-        assert_eq!(fs::read_to_string(copy).expect("reads"), text);
         let left = fs::read_dir(dir.join("session")).expect("a folder").count();
         assert_eq!(left, 1, "the copy alone");
+        // What was taken out of the log is in the earlier copy, which stays beside the new one.
+        fs::write(&original, line("keep this")).expect("writes");
+        let other = keep(&dir, &log(original.clone())).expect("kept");
+        assert_ne!(other, copy);
+        assert_eq!(fs::read_to_string(&copy).expect("reads"), both);
+        assert_eq!(kept(&dir, &[]).len(), 2);
+        // A log that grew replaces its copy.
+        fs::write(&original, both.clone() + &line("more")).expect("writes");
+        assert_eq!(keep(&dir, &log(original)).expect("kept"), copy);
     }
 
     #[test]
