@@ -182,10 +182,13 @@ impl Report for ReviewReport<'_> {
             let name = format!("{}:{}", store.name(), item.path);
             print_item(printer, &name, item, now)?;
         }
-        if self.here_before > 0 {
+        if self.here_before > 0 && items.is_empty() {
+            let files = match self.here_before {
+                1 => "1 file was".to_owned(),
+                count => format!("{count} files were"),
+            };
             print_note(&format!(
-                "{} files were here before tome, and nobody reviewed them; tome review --accept all takes them as they are",
-                self.here_before
+                "{files} here before tome, and nobody reviewed them; tome review --accept all takes them as they are"
             ));
         }
         print_note(if items.is_empty() {

@@ -1,5 +1,6 @@
 //! Accepting and reverting what waits.
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::proposal::{Verdict, is_proposal, plan_proposals};
@@ -51,7 +52,16 @@ impl Selection {
             let (start, end) = lines.split_once('-')?;
             Some(start.parse().ok()?..end.parse().ok()?)
         });
-        lines.map(|lines| hunk.part(lines)).collect()
+        let mut lines: Vec<Range<usize>> = lines.collect();
+        lines.sort_unstable_by_key(|lines| (lines.start, lines.end));
+        let mut apart: Vec<Range<usize>> = Vec::new();
+        for lines in lines {
+            match apart.last_mut() {
+                Some(last) if lines.start < last.end => last.end = last.end.max(lines.end),
+                _ => apart.push(lines),
+            }
+        }
+        apart.into_iter().map(|lines| hunk.part(lines)).collect()
     }
 
     /// Whether the item, or a hunk of it, is selected.
@@ -428,4 +438,31 @@ pub fn annotate(
         state.save(history, store.id())?;
     }
     Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_hunk_that_is_named_twice_is_chosen_once() {
+        let hunk = ReviewHunk {
+            id: "i.h".to_owned(),
+            old: 0..0,
+            new: 0..4,
+            text: "+a\n+b\n+c\n+d\n".to_owned(),
+            replacements: vec![Replacement {
+                old: 0..0,
+                new: 0..4,
+            }],
+        };
+        let parts = |ids: &[&str]| {
+            let ids = ids.iter().map(|id| (*id).to_owned());
+            Selection::Ids(ids.collect()).parts(&hunk)
+        };
+        let once = parts(&["i.h~0-2"]);
+        assert_eq!(once.len(), 1);
+        assert_eq!(parts(&["i.h~0-2", "i.h~0-2"]), once);
+        assert_eq!(parts(&["i.h~1-3", "i.h~0-2"]), parts(&["i.h~0-3"]));
+    }
 }

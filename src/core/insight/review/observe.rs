@@ -4,6 +4,8 @@
 //! first sight of a store is its baseline: its versions are stored, nothing waits for review, and the
 //! number of files is told until it is accepted.
 
+use std::collections::HashMap;
+
 use super::proposal::proposal_count;
 use super::saved::{Listed, SavedState};
 use super::state::{SeenFile, State, written_count};
@@ -299,10 +301,25 @@ impl Observer<'_> {
             let seen = read.into_iter().map(|(path, _, seen)| (path.clone(), seen));
             state.files.extend(seen);
         }
-        state.here_before = state.files.len();
+        state.here_before = state.files.len() - self.written_by_tome(&state)?;
         self.step("observe: the baseline is kept")?;
         state.save(self.history, self.store.id())?;
         Ok(Observed::default())
+    }
+
+    /// How many of the files are as a change of the history left them.
+    fn written_by_tome(&self, state: &State) -> Result<usize> {
+        let mut left: HashMap<String, Option<Revision>> = HashMap::new();
+        for record in self.history.records()? {
+            let files = record.files.into_iter();
+            let here = files.filter(|file| file.root == self.store.root().path());
+            left.extend(here.map(|file| (file.path, file.after)));
+        }
+        let files = state.files.iter();
+        let is_left = |(path, seen): &(&String, &SeenFile)| {
+            left.get(*path).copied().flatten() == Some(seen.revision)
+        };
+        Ok(files.filter(is_left).count())
     }
 
     /// The content of a file and its time; `None` if there is none or it cannot be read.

@@ -297,9 +297,12 @@ impl<'a> Replay<'a> {
 
     /// Whether a text has all that the steps brought in, and nothing that they removed.
     fn fits(&self, text: &[String]) -> bool {
+        let lines: HashSet<&str> = text.iter().map(String::as_str).collect();
         let whole = text.join("\n");
         let mut known = self.parts.iter().flatten();
-        let is_there = |line: &Line| line.by.is_none() || whole.contains(&line.text);
+        let is_there = |line: &Line| {
+            line.by.is_none() || lines.contains(line.text.as_str()) || whole.contains(&line.text)
+        };
         known.all(is_there) && !text.iter().any(|line| self.is_gone(line))
     }
 
