@@ -375,6 +375,7 @@ fn a_grip_that_was_shown_is_opened_after_the_log_grew_was_moved_and_is_gone() {
     for grip in &shown {
         assert_eq!(opens(grip), "current", "{grip}");
     }
+    assert_eq!(home.run(&["grip", "lock"]).code, 1, "words are no id");
     fs::remove_file(&log).expect("removed");
     for grip in shown.iter().chain(&now) {
         assert_eq!(opens(grip), "gone", "{grip}");

@@ -97,11 +97,21 @@ impl Timeline {
         records: Records,
     ) -> Self {
         let (mut timeline, mut outdated) = self.cached(corpus, is_wanted);
+        let mut before = Vec::new();
         if records == Records::Rebuild {
             outdated = timeline.logs.iter().map(|log| log.number).collect();
-            timeline.logs.iter_mut().for_each(|log| log.record = None);
+            before = timeline
+                .logs
+                .iter_mut()
+                .map(|log| log.record.take())
+                .collect();
         }
         timeline.update(corpus, &outdated);
+        let pairs = before.iter().zip(&timeline.logs);
+        let pairs =
+            pairs.filter_map(|(before, log)| Some((before.as_ref()?, log.record.as_ref()?)));
+        let former: Vec<Grip> = pairs.flat_map(|(old, new)| replaced(old, new)).collect();
+        timeline.keep_former(&former);
         timeline
     }
 
@@ -204,8 +214,15 @@ impl Timeline {
     /// cannot be written, nothing is kept.
     fn keep_former(&self, grips: &[Grip]) {
         let path = self.cache.join(FORMER);
+        if grips.is_empty() {
+            return;
+        }
         let known = self.former();
-        let new = grips.iter().filter(|grip| !known.contains(&grip.id));
+        let known = known
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Grip>(line).ok());
+        let mut known: HashSet<String> = known.map(|grip| grip.id).collect();
+        let new = grips.iter().filter(|grip| known.insert(grip.id.clone()));
         let lines: Vec<String> = new
             .filter_map(|grip| serde_json::to_string(grip).ok())
             .collect();
@@ -283,8 +300,9 @@ impl Timeline {
         let here = here.or_else(|| Grip::find(corpus, id));
         let here = here.or_else(|| {
             let former = self.former();
-            let mut lines = former.lines().filter(|line| line.contains(id));
-            lines.find_map(|line| serde_json::from_str::<Grip>(line).ok())
+            let lines = former.lines().filter(|line| line.contains(id));
+            let parsed = lines.filter_map(|line| serde_json::from_str::<Grip>(line).ok());
+            parsed.into_iter().find(|grip| grip.id == id)
         });
         here.or_else(|| {
             let files = std::fs::read_dir(&self.cache).ok()?.flatten();

@@ -18,7 +18,7 @@ const FEWEST: usize = 3;
 const MOST: usize = 5;
 
 /// Groups points, which are in order, into at most five bullets: what people said by speaker, the
-/// rest by what it says. Where there were more commits than points about them, that is said.
+/// rest by what it says. Where there were more commits than points about them, the first says so.
 pub fn bullets(points: &[Point], commits: usize) -> Vec<BulletText> {
     let words = |at: &usize| points[*at].text.split_whitespace().count();
     let mut by_kind: BTreeMap<(PointKind, Option<&str>), Vec<usize>> = BTreeMap::new();
@@ -81,8 +81,16 @@ pub fn bullets(points: &[Point], commits: usize) -> Vec<BulletText> {
         told if told < commits => format!("{commits} commits, {told} of them"),
         _ => "Committed".to_owned(),
     };
+    let mut committed = Some(committed);
     let bullet = |group: Vec<usize>| BulletText {
-        text: text(points, &group, &committed),
+        text: {
+            let is_about = group
+                .iter()
+                .any(|at| points[*at].kind == PointKind::Committed);
+            // Of several bullets about commits, the first one tells how many there are.
+            let label = committed.take_if(|_| is_about);
+            text(points, &group, label.as_deref().unwrap_or("Committed"))
+        },
         points: group,
     };
     groups.into_iter().map(bullet).collect()
@@ -160,6 +168,7 @@ mod tests {
         let first = |commits: usize| bullets(&points, commits)[0].text.clone();
         assert_eq!(first(2), "Committed: add a cache");
         assert_eq!(first(25), "25 commits, 2 of them: add a cache");
+        assert_eq!(bullets(&points, 25)[1].text, "Committed: keep the lock");
     }
 
     #[test]
