@@ -133,16 +133,16 @@ impl CurateWorker {
         if files.is_empty() {
             return None;
         }
+        let claude = &self.setup.environment.claude;
+        let copies = catalog.kept.clone().unwrap_or_default();
         let memories = self.library.stores.iter().flat_map(|one| &one.memories);
         let memories: HashSet<String> = memories.map(|memory| memory.path.clone()).collect();
         if let Some(known) = &self.known_logs
             && known.files == files
             && known.memories.is_superset(&memories)
         {
-            return Some(known.logs.clone());
+            return Some(known.logs.with_settings(claude, &copies));
         }
-        let claude = &self.setup.environment.claude;
-        let copies = catalog.kept.clone().unwrap_or_default();
         let read = read_corpus(
             || catalog.scoped_corpus(&files, ReadResults::Now, &()),
             |scoped| SessionLogs::read(&scoped.corpus, stores, claude, &copies),

@@ -91,7 +91,9 @@ fn dead_names<'a>(
         let below = store.root().path().strip_prefix(&project.root).ok()?;
         Some(below.join(file).to_string_lossy().into_owned())
     };
-    let files: HashSet<String> = mentions.iter().filter_map(file_of).collect();
+    // What git does not track was never written into it.
+    let files = mentions.iter().filter_map(file_of);
+    let files: HashSet<String> = files.filter(|file| project.tracks(file)).collect();
     let names: Vec<String> = mentions.iter().map(Mention::written).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let written = project.written_names(&files, &names);

@@ -93,6 +93,15 @@ impl SessionLogs {
         }
     }
 
+    /// The same logs, with what is kept and how long they are kept as it is now.
+    pub fn with_settings(&self, claude: &Path, copies: &Path) -> Self {
+        Self {
+            kept: kept(copies, &[]).into_iter().map(|log| log.id).collect(),
+            claude_keeps: claude_keeps(claude),
+            ..self.clone()
+        }
+    }
+
     /// The logs of sessions that a person had in a project.
     pub fn of_project<'a>(&'a self, project: &'a Path) -> impl Iterator<Item = &'a SessionLog> {
         let is_here = move |log: &&SessionLog| {

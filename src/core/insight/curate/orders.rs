@@ -18,11 +18,12 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Match, Regex, RegexBuilder};
 
-use super::document::starts_item;
+use super::document::{Document, starts_item};
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
+use crate::core::disk::parallel::on_all_cores;
 use crate::core::text::{clip, header::lines};
 use literals::literals;
-use patterns::{Kind, ORDERS, SPEAK, TABLES};
+use patterns::{Kind, ORDERS, Order, SPEAK, TABLES};
 use words::WORDS;
 
 pub(super) const RULE: Rule = Rule {
@@ -130,6 +131,21 @@ fn part(part: &str) -> &'static Regex {
     PARTS.patterns[pattern].1.get_or_init(|| compiled(pattern))
 }
 
+/// The numbers of the parts that stand in the sentence of each order.
+static NUMBERS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
+    let numbers = |order: &Order| {
+        let parts = parts_here(order);
+        parts.map(|words| PARTS.patterns[bare(words)].0).collect()
+    };
+    ORDERS.iter().map(numbers).collect()
+});
+
+/// The parts of an order that stand in its sentence.
+fn parts_here(order: &Order) -> impl DoubleEndedIterator<Item = &'static str> {
+    let parts = order.parts.iter().copied();
+    parts.filter(|words| !words.starts_with(['!', '^']))
+}
+
 /// Which parts a text may have.
 fn possible(text: &str) -> Vec<bool> {
     let mut possible = PARTS.is_free.clone();
@@ -165,21 +181,33 @@ compiled!(LEADS SUBJECTS ABOUT NEGATION NEGATED_AFTER GOES_ON LIST);
 compiled!(FORBIDDEN IMPERATIVE NO_VERB OTHERS END TOLD KNOWN);
 
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
-    for (number, store) in collection.stores.iter().enumerate() {
-        for document in &store.documents {
-            for (severity, does, at) in orders(&document.text) {
-                let line = document.line_at(at);
-                let found = Found {
-                    line: Some(line),
-                    subject: does.to_owned(),
-                    message: format!("{does}: it may not be the user who wrote this"),
-                    evidence: vec![Evidence::line(store, document, line)],
-                    fix: None,
-                };
-                report.add_as(severity, number, &document.memory.path, found);
-            }
+    let stores = collection.stores.iter().enumerate();
+    let documents = stores.flat_map(|(number, store)| {
+        let documents = store.documents.iter();
+        documents.map(move |document| (number, document))
+    });
+    let documents: Vec<(usize, &Document)> = documents.collect();
+    let all = on_all_cores(documents.len(), |at| orders(&documents[at].1.text));
+    for ((number, document), orders) in documents.into_iter().zip(all) {
+        let store = &collection.stores[number];
+        for (severity, does, at) in orders {
+            let found = Found {
+                line: Some(document.line_at(at)),
+                subject: does.to_owned(),
+                message: format!("{does}: it may not be the user who wrote this"),
+                evidence: vec![Evidence::words_of(store, document, &words_at(document, at))],
+                fix: None,
+            };
+            report.add_as(severity, number, &document.memory.path, found);
         }
     }
+}
+
+/// The words of an order that begins here: the rest of its line, up to the end of the sentence.
+fn words_at(document: &Document, at: usize) -> Range<usize> {
+    let rest = document.text[at..].lines().next().unwrap_or_default();
+    let end = rest.find(". ").unwrap_or(rest.len());
+    at..at + end
 }
 
 /// The orders in a text, each kind once, with its offset.
@@ -191,19 +219,18 @@ fn orders(written: &str) -> Vec<(Severity, &'static str, usize)> {
         .iter()
         .map(|passage| possible(&text[passage.span.clone()]))
         .collect();
-    for order in ORDERS {
+    for (order, numbers) in ORDERS.iter().zip(NUMBERS.iter()) {
         if found.iter().any(|known| known.1 == order.does) {
             continue;
         }
-        let is_here = |words: &&&str| !words.starts_with(['!', '^']);
-        let parts = || order.parts.iter().filter(is_here);
-        let numbers: Vec<usize> = parts().map(|words| PARTS.patterns[bare(words)].0).collect();
         let of_passage = |(passage, possible): (&Passage, &Vec<bool>)| {
             let sentence = &text[passage.span.clone()];
             let is_read = passage.kind != PassageKind::Heading || order.does == SPEAK;
             if !is_read
                 || !numbers.iter().all(|number| possible[*number])
-                || !parts().rev().all(|words| has(part(words), sentence))
+                || !parts_here(order)
+                    .rev()
+                    .all(|words| has(part(words), sentence))
             {
                 return None;
             }
