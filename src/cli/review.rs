@@ -77,14 +77,12 @@ fn selection(ids: &[String], waiting: &[Waiting]) -> Result<Selection, Failure> 
         .iter()
         .flat_map(|waiting| waiting.items.clone())
         .collect();
-    match Selection::Ids(ids.to_vec()).unknown(&items).first() {
+    let named = Selection::Ids(ids.to_vec());
+    match named.unknown(&items).first() {
         // The writer of an item may be known only from the logs, so that its hunks stand for it.
         None => {
-            let is_named = |item: &&Item| {
-                let session = item.origin.as_ref().map(|origin| &origin.session);
-                ids.iter().any(|id| *id == item.id || Some(id) == session)
-            };
-            let own = items.iter().filter(is_named).flat_map(Item::ids);
+            let own = items.iter().filter(|item| named.contains(item));
+            let own = own.flat_map(Item::ids);
             let hunks = ids.iter().filter(|id| id.contains('.')).cloned();
             Ok(Selection::Ids(own.chain(hunks).collect()))
         }

@@ -331,7 +331,7 @@ fn grips(home: &Home, level: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_grip_that_was_shown_is_opened_after_the_log_grew_was_moved_and_is_gone() {
+fn a_grip_that_was_shown_is_opened_after_the_log_grew_and_when_it_is_gone() {
     let home = Home::new();
     let said = |number: usize| {
         let time = format!("2024-12-30T09:{:02}:{:02}Z", 2 + number / 60, number % 60);

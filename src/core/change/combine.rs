@@ -132,7 +132,7 @@ impl Combination {
     /// other, below headings of which that is true as well, the fuller one stands where that of the
     /// first stood.
     pub fn union(&self) -> String {
-        let all = self.said();
+        let all = self.said_blocks();
         // Which block stands at the place of each; `None` where it is left out.
         let mut shown: Vec<Option<usize>> = (0..all.len()).map(Some).collect();
         for (second, block) in all.iter().enumerate() {
@@ -170,7 +170,7 @@ impl Combination {
     }
 
     /// All blocks, with what each says.
-    fn said(&self) -> Vec<SaidBlock<'_>> {
+    fn said_blocks(&self) -> Vec<SaidBlock<'_>> {
         let mut all: Vec<SaidBlock<'_>> = Vec::new();
         let mut headings: [HashSet<String>; 2] = Default::default();
         let number = |side: Side| usize::from(side == Side::Right);
@@ -196,7 +196,7 @@ impl Combination {
                     words: if is_heading {
                         HashSet::new()
                     } else {
-                        said(&block.text)
+                        prose_words(&block.text)
                     },
                     heading: headings[number(block.side)].clone(),
                 });
@@ -299,7 +299,7 @@ fn words_of(text: &str) -> HashSet<String> {
 }
 
 /// The words of a block; none of a code block or one of a few words.
-fn said(text: &str) -> HashSet<String> {
+fn prose_words(text: &str) -> HashSet<String> {
     let words = words_of(text);
     let is_prose = !text.contains("```") && !text.contains("~~~");
     if is_prose && words.len() >= FEWEST_WORDS {

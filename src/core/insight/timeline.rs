@@ -301,8 +301,8 @@ impl Timeline {
         let here = here.or_else(|| {
             let former = self.former();
             let lines = former.lines().filter(|line| line.contains(id));
-            let parsed = lines.filter_map(|line| serde_json::from_str::<Grip>(line).ok());
-            parsed.into_iter().find(|grip| grip.id == id)
+            let mut grips = lines.filter_map(|line| serde_json::from_str::<Grip>(line).ok());
+            grips.find(|grip| grip.id == id)
         });
         here.or_else(|| {
             let files = std::fs::read_dir(&self.cache).ok()?.flatten();

@@ -27,7 +27,8 @@ pub enum Selection {
 }
 
 impl Selection {
-    fn contains(&self, item: &Item) -> bool {
+    /// Whether the item is selected as a whole: by its id, or by that of its session.
+    pub fn contains(&self, item: &Item) -> bool {
         match self {
             Self::All => true,
             Self::Ids(ids) => {
@@ -110,10 +111,12 @@ fn chosen(file: &WaitingFile, selection: &Selection) -> Option<Chosen> {
                 let mut hunks = item.hunks.iter();
                 hunks.any(|hunk| selection.contains_hunk(item, hunk))
             };
-            let parts = match is_chosen {
-                true => vec![hunk.clone()],
-                false if is_divisible => selection.parts(hunk),
-                false => Vec::new(),
+            let parts = if is_chosen {
+                vec![hunk.clone()]
+            } else if is_divisible {
+                selection.parts(hunk)
+            } else {
+                Vec::new()
             };
             is_any |= !parts.is_empty();
             is_whole &= parts.iter().map(ReviewHunk::size).sum::<usize>() == hunk.size();

@@ -91,17 +91,23 @@ pub fn line_sources(
     let state = State::load(history, store.id())?;
     let seen = state.and_then(|(state, _)| version_lines(history, state.revision(path)));
     let replay = Replay::new(&calls, changes, seen);
-    let mut shown: HashMap<(usize, u64), Arc<LineSource>> = HashMap::new();
+    // Many lines have one source, which is made once.
+    let mut calls_shown: HashMap<(usize, u64), Arc<LineSource>> = HashMap::new();
+    let mut changes_shown: HashMap<&str, Arc<LineSource>> = HashMap::new();
     let sources = replay
         .sources(lines)
         .into_iter()
         .map(|step| match (step?, corpus) {
             (Step::Call(call), Some(corpus)) => {
                 let reason = || Arc::new(LineSource::Call(Reason::of(corpus, call)));
-                let known = shown.entry((call.log, call.line));
+                let known = calls_shown.entry((call.log, call.line));
                 Some(Arc::clone(known.or_insert_with(reason)))
             }
-            (Step::Change(record, _), _) => Some(Arc::new(LineSource::Change((*record).clone()))),
+            (Step::Change(record, _), _) => {
+                let change = || Arc::new(LineSource::Change((*record).clone()));
+                let known = changes_shown.entry(record.id.as_str());
+                Some(Arc::clone(known.or_insert_with(change)))
+            }
             _ => None,
         });
     Ok(sources.collect())

@@ -99,7 +99,7 @@ pub enum ItemChange {
 /// A difference that can be accepted or reverted by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewHunk {
-    /// Its id, which begins with that of its item.
+    /// Its id, which begins with that of its file's item; a part of a hunk adds its lines.
     pub id: String,
     /// The accepted lines, counted from 0, with the equal lines around the difference.
     pub old: Range<usize>,

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
+use crate::core::insight::timeline::log_named_by;
 use crate::core::log::touch::{FileTouch, FileUse, TextEdit, file_touches, text_edit};
 use crate::core::log::{Agent, MessageKind, Origin, Role, call_mark};
 use crate::core::memory::citation::{Citation, CitedPart};
@@ -308,8 +309,7 @@ pub fn words_before_message(corpus: &Corpus, citation: &str) -> Option<String> {
         return None;
     };
     let agent = citation.store.as_deref().and_then(Agent::named)?;
-    let is_it = |log: Log<'_>| log.agent() == Some(agent) && log.id() == citation.path;
-    let log = corpus.logs().position(is_it)?;
+    let log = log_named_by(corpus, agent, &citation.path)?;
     let line = u64::try_from(*lines.start()).ok()?;
     words_before(corpus, log, line).map(|(_, words)| mask(&words))
 }
