@@ -3,8 +3,8 @@
 //!
 //! Memories are full of instructions ("never push to main"); those are what they are for. An order
 //! is reported if it tells the agent to do something dangerous: a sentence with an imperative and
-//! its object, or a command with words that lead to it. What is forbidden, quoted, told of others
-//! or said about attacks is not an order.
+//! its object, a command that the text gives to run, or two things that no note needs together. What
+//! is forbidden, quoted, told of others or said about attacks is not an order.
 
 mod literals;
 mod patterns;
@@ -41,14 +41,14 @@ fn replaced(text: String, words: &[(&str, &str)]) -> String {
     })
 }
 
-/// A pattern with its tables.
+/// A pattern with the names of tables replaced by their words.
 fn written_out(pattern: &str) -> String {
     replaced(replaced(pattern.to_owned(), WORDS), TABLES)
 }
 
-/// Compiles a pattern. It is matched by bytes against lower case: classes of all scripts and both
-/// cases would make automata of megabytes. No fast one knows borders of all words: those of ASCII
-/// are enough.
+/// Compiles a pattern. It is matched by bytes against text in lower case, because classes of all
+/// scripts and both cases would need megabytes. Word borders are those of ASCII: the fast matchers
+/// know no others.
 fn compiled(pattern: &str) -> Regex {
     let signs = [
         (r"\S", r"(?-u:[^\s])"),
@@ -68,8 +68,8 @@ fn compiled(pattern: &str) -> Regex {
         .expect("a valid pattern")
 }
 
-/// A class of all but some characters of ASCII. Where it starts with a full stop, characters of
-/// other scripts are counted.
+/// A class of all but some characters of ASCII. One that starts with a full stop is left as it is,
+/// because it counts characters of other scripts.
 static NOT_THESE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\[\^(?:\\[^wp]|[!-\x2d/-Z^-\x7e])(?:\\[^wp]|[!-Z^-\x7e])*\]")
         .expect("a valid pattern")
@@ -121,7 +121,7 @@ static PARTS: LazyLock<Parts> = LazyLock::new(|| {
     }
 });
 
-/// A part without the sign of its place.
+/// A part without the signs that say where it must stand.
 fn bare(part: &str) -> &str {
     part.trim_start_matches(['<', '>', '!', '^'])
 }
@@ -159,8 +159,8 @@ fn has(pattern: &Regex, text: &str) -> bool {
     pattern.is_match(text.as_bytes())
 }
 
-/// The acts in a text, and whether each is a verb that must stand where an imperative does: only
-/// such a verb follows a group.
+/// The acts in a text, and whether each must be an imperative: that is so if its verb is a group of
+/// the pattern.
 fn acts<'a>(pattern: &'a Regex, text: &'a str) -> impl Iterator<Item = (Range<usize>, bool)> + 'a {
     let at = |byte: usize| clip(text, byte).len();
     pattern

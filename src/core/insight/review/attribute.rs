@@ -29,8 +29,7 @@ pub struct WrittenLines {
     pub by: Option<KnownWriter>,
 }
 
-/// Who wrote each of the hunks of which a log tells it, by their ids; of an item without hunks, by its
-/// own.
+/// Who wrote the hunks, by the ids of the hunks. An item without hunks stands here with its own id.
 pub type Attributions = HashMap<String, Vec<WrittenLines>>;
 
 /// Finds who wrote the items of a store whose message is not known. Where the session is known, from

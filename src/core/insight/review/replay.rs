@@ -1,4 +1,5 @@
-//! Which call or change brought each line into a file: they are made again, one after the other.
+//! Which call or change brought each line into a file. The calls and changes are made again, one after
+//! the other.
 //!
 //! A line belongs to the last one that added it while it was not there. Where the text before a
 //! call is not known, only what the call itself tells counts: the lines that it adds, but not those
@@ -16,8 +17,8 @@ use crate::core::text::diff;
 /// A shorter text is in many others by chance.
 const SHORTEST: usize = 6;
 
-/// A change that tome saw may be that of a call whose log has a later time, if it is not older than
-/// this many milliseconds.
+/// tome may see a change before the log has its call. A call that is at most this many milliseconds
+/// younger than the change may have made it.
 const SEEN_BEFORE_LOGGED: i64 = 10 * 60 * 1000;
 
 /// Something that happened to a file.
@@ -87,8 +88,8 @@ impl<'a> Replay<'a> {
         replay
     }
 
-    /// Makes these calls again. A text that was seen at some time is behind the last call after which
-    /// it fits, unless that call made the text of which is known that it came later.
+    /// Makes these calls again. When `seen` was the text is not known: it is put behind the last call
+    /// whose lines it has. A call that made exactly the `later` text came after it.
     fn take_calls(
         &mut self,
         calls: &[&'a TouchingCall],
@@ -141,8 +142,8 @@ impl<'a> Replay<'a> {
         self.steps.push(step);
     }
 
-    /// Gives a call the lines that it adds and that tome saw shortly before, from a program that is
-    /// not known.
+    /// Gives a call the lines that it adds, if tome saw them shortly before and did not know who wrote
+    /// them.
     fn claim(&mut self, call: &TouchingCall, number: usize) {
         let added = added_lines(&call.edit);
         for line in self.parts.iter_mut().flatten() {

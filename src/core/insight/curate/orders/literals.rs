@@ -1,12 +1,12 @@
-//! The words that a text must have for a pattern to match: no pattern is compiled before that.
+//! The words that a text must have for a pattern to match. A pattern is compiled when a text has them.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 type Rest<'a> = Peekable<Chars<'a>>;
 
-/// Words of which every match of a pattern has one; none if it may match without any. The pattern
-/// is as it is written, with its tables replaced.
+/// Words of which every match of a pattern has at least one; empty if it may match without any. The
+/// names of tables in the pattern are replaced already.
 pub(super) fn literals(pattern: &str) -> Vec<String> {
     alternatives(&mut pattern.to_lowercase().chars().peekable())
 }

@@ -1,7 +1,6 @@
-//! Families of words of orders, a language or script a line: what is done, to what, and where to.
-//!
-//! They are written as the patterns are. A verb after `{do}` must stand where an imperative does;
-//! those of languages without such a place, or whose verbs end a sentence, need not.
+//! Tables of the words of orders, one language or script on a line: what is done, to what, and where
+//! to. They are written as the patterns are. A verb after `{do}` must be an imperative; in languages
+//! whose verbs end the sentence, it need not be.
 
 #[rustfmt::skip] // The words of a language on one line.
 pub(super) const WORDS: &[(&str, &str)] = &[
