@@ -17,12 +17,15 @@ use crate::core::change::interrupted;
 use crate::core::disk::foreign::{LARGEST_SETTINGS, open_regular, read_text};
 use crate::core::disk::private::open_below;
 use crate::core::insight::checkup::{CacheState, Folder, is_writable};
-use crate::core::log::{Agent, LogFile, LogLocations, not_understood};
+use crate::core::log::{
+    Agent, LogFile, LogLocations, MEMORY_DATABASE, memory_jobs, not_understood,
+};
 use crate::core::memory::discover::{Discovered, DiscoveryScope, discover};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 use crate::core::memory::unsaved::UnsavedStore;
 use crate::core::search::catalog::{LogCatalog, LogScope};
+use crate::core::text::one_line;
 use crate::setup::{AGENTS, SetupMode, SetupRequest, SetupScope, plan};
 use crate::tui;
 use crate::tui::theme::{Background, ColorDepth, Terminal, Theme, ThemeFile};
@@ -294,6 +297,7 @@ impl<'a> Checkup<'a> {
             let what = format!("this log of {name} is not understood: {}", unknown.why);
             self.add_problem(place, &what, "a newer tome may read it");
         }
+        self.check_codex_memory(world);
         for agent in Agent::all() {
             let own: Vec<&LogFile> = logs.iter().filter(|log| log.agent == agent).collect();
             let registered = AGENTS
@@ -306,6 +310,34 @@ impl<'a> Checkup<'a> {
                 newest: own.iter().filter_map(|log| log.modified).max(),
                 registered,
             });
+        }
+    }
+
+    /// Reports what Codex has not yet made of sessions for its memory.
+    fn check_codex_memory(&mut self, world: &World) {
+        let codex = &world.environment.codex;
+        let place = world.short_path(&codex.join(MEMORY_DATABASE));
+        let jobs = match memory_jobs(codex) {
+            Ok(jobs) => jobs,
+            Err(error) => {
+                let remedy = "Codex makes it again when it is moved away";
+                self.add_problem(place, &error.to_string(), remedy);
+                return;
+            }
+        };
+        let (failed, waiting): (Vec<_>, Vec<_>) =
+            jobs.iter().partition(|job| job.status == "error");
+        if let Some(first) = failed.first() {
+            let why = first.error.as_deref().unwrap_or("it does not say why");
+            let what = format!(
+                "jobs of Codex's memory: {} failed, {} wait; the first says: {}",
+                failed.len(),
+                waiting.len(),
+                one_line(why)
+            );
+            let remedy =
+                "Codex tries again when it starts; until then those sessions are not in its memory";
+            self.add_problem(place, &what, remedy);
         }
     }
 

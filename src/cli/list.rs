@@ -14,7 +14,8 @@ use crate::core::memory::store::Store;
 pub(super) fn run(world: &World) -> Reported<'static> {
     let mut listed: Vec<(Store, Vec<Memory>)> = Vec::new();
     for store in world.stores_or(World::print_searched_places)? {
-        let memories = store.list()?;
+        let mut memories = store.list()?;
+        memories.splice(0..0, store.index_memory());
         world.observe(&store, &memories);
         listed.push((store, memories));
     }
@@ -126,7 +127,7 @@ fn entries(memory: &Memory) -> Value {
                 "title": entry.title,
                 "summary": entry.summary,
                 "line": entry.line,
-                "citation": format!("{}#{}", memory.path, entry.slug()),
+                "citation": format!("{}#{}", memory.path, entry.slug.clone()),
             })
         })
         .collect()

@@ -116,6 +116,18 @@ impl World {
     fn purpose(&self, store: &Store) -> StorePurpose {
         let root = store.root().path();
         let is_below = |folder: &Path| root.starts_with(real_path(folder));
+        let environment = &self.environment;
+        let homes = [
+            (Agent::Qwen, &environment.qwen),
+            (Agent::Hermes, &environment.hermes),
+            (Agent::Openclaw, &environment.openclaw),
+            (Agent::CopilotChat, &environment.editors),
+        ];
+        let mut others = homes.iter();
+        let other = others.find(|(_, homes)| homes.iter().any(|home| is_below(home)));
+        if let Some((agent, _)) = other {
+            return StorePurpose::Aside(*agent);
+        }
         match store.layout() {
             Layout::Session => StorePurpose::Session,
             _ if is_of_subagent(store) => StorePurpose::Aside(Agent::ClaudeCode),

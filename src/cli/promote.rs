@@ -33,7 +33,7 @@ pub(super) fn run(args: &PromoteArgs, world: &World) -> Reported<'static> {
         proposal.description.clone_from(description);
     }
     let store = world.store_for_promotion(&proposal)?;
-    let kind = kind(args, &proposal, store.layout())?;
+    let kind = kind(args, &proposal, &store)?;
     let input = TemplateInput {
         name: &proposal.name,
         about: &proposal.description,
@@ -66,11 +66,17 @@ pub(super) fn run(args: &PromoteArgs, world: &World) -> Reported<'static> {
 }
 
 /// Returns the kind of the memory: as given, if the layout has it, or as proposed.
-fn kind(args: &PromoteArgs, proposal: &Proposal, layout: Layout) -> Result<String, Failure> {
+fn kind(args: &PromoteArgs, proposal: &Proposal, store: &Store) -> Result<String, Failure> {
     let Some(given) = &args.category else {
-        return Ok(proposal.kind(layout).to_owned());
+        let own = proposal.kind(store.layout());
+        let first = template::kinds(store).first().copied();
+        return Ok(Some(own)
+            .filter(|own| !own.is_empty())
+            .or(first)
+            .unwrap_or_default()
+            .to_owned());
     };
-    let kinds = template::kinds(layout);
+    let kinds = template::kinds(store);
     if kinds.contains(&given.as_str()) {
         Ok(given.clone())
     } else {

@@ -70,17 +70,21 @@ impl World {
             let set = env::var_os(variable).filter(|value| !value.is_empty());
             set.map_or_else(|| home.join(folder), PathBuf::from)
         };
-        let environment = Environment {
+        let mut environment = Environment {
             claude: from("CLAUDE_CONFIG_DIR", ".claude"),
             claude_project: env::var("CLAUDE_CODE_PROJECT_DIR_NAME").ok(),
             codex: from("CODEX_HOME", ".codex"),
             gemini: from("GEMINI_CLI_HOME", ".gemini"),
-            data: dirs.data_dir().to_owned(),
-            cwd,
-            home,
+            ..Environment::of_home(&home, cwd, dirs.data_dir().to_owned())
         };
         let (settings, warnings) = settings(common, &dirs)?;
         let mut locations = locations(&base, &environment);
+        environment.qwen.clone_from(&locations.qwen);
+        environment.hermes.clone_from(&locations.hermes);
+        environment.openclaw.clone_from(&locations.openclaw);
+        if let Some(named) = env::var_os("CLAUDE_MEMORY_STORES") {
+            environment.claude_stores = env::split_paths(&named).collect();
+        }
         locations.trusted = allowed_by(&settings, &environment.home);
         let now = jiff::Zoned::now();
         Ok(Self {

@@ -32,13 +32,13 @@ impl World {
     /// Returns the store of an existing memory, and the path of the memory in it.
     pub(super) fn memory_named(&self, reference: &str) -> Result<(Store, String), Failure> {
         let (store, citation) = self.store_holding(reference)?;
-        Ok((store, whole_file(citation)?))
+        Ok((store, changed_part(citation)?))
     }
 
     /// Returns the store of an existing or new memory, and the path of the memory in it.
     pub(super) fn new_memory_named(&self, reference: &str) -> Result<(Store, String), Failure> {
         let (store, citation) = self.store_for_new(reference)?;
-        Ok((store, whole_file(citation)?))
+        Ok((store, changed_part(citation)?))
     }
 
     /// Changes one store; `extra` are further fields of the JSON answer.
@@ -62,15 +62,16 @@ impl World {
     }
 }
 
-/// Returns the path of a whole file, which changes apply to.
-fn whole_file(citation: Citation) -> Result<String, Failure> {
-    if citation.part == CitedPart::Whole {
-        return Ok(citation.path);
+/// Returns the path of a file or of an entry in it, which changes apply to.
+fn changed_part(citation: Citation) -> Result<String, Failure> {
+    match &citation.part {
+        CitedPart::Whole => Ok(citation.path),
+        CitedPart::Entry(slug) => Ok(format!("{}#{slug}", citation.path)),
+        CitedPart::Lines(_) => Err(Failure::Usage(format!(
+            "{citation}: a change applies to a file or an entry; give {} (patch changes a part of it)",
+            citation.path
+        ))),
     }
-    Err(Failure::Usage(format!(
-        "{citation}: a change applies to the whole file; give {} (patch changes a part of it)",
-        citation.path
-    )))
 }
 
 pub(super) fn write(args: &WriteArgs, world: &World) -> Reported<'static> {

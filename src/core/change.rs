@@ -7,6 +7,7 @@
 mod apply;
 pub mod combine;
 mod commit;
+mod entry;
 pub mod events;
 pub mod history;
 mod in_progress;

@@ -58,9 +58,11 @@ use serde::{Deserialize, Serialize};
 use crate::core::Result;
 use crate::core::disk::parallel::on_all_cores;
 
+pub use codex::{MEMORY_DATABASE, MemoryJob, memory_jobs};
 pub use decode::{Decoder, read, read_each};
 pub use head::{Head, Skipped, TitleSource, is_placeholder};
 pub use location::LogLocations;
+pub(in crate::core) use location::path_of_uri;
 pub use probe::{NotUnderstood, not_understood};
 pub use resume::Resume;
 pub use sink::{Carry, call_mark};

@@ -39,6 +39,7 @@ pub(super) const LIST: Tool = Tool {
         Layout::Coder,
         Layout::Session,
         Layout::Events,
+        Layout::Entries,
         Layout::Instructions,
     ],
     fields: &[OFFSET],

@@ -40,7 +40,7 @@ pub(super) fn list(setup: &ServerSetup) -> Result<Vec<ResourceEntry>> {
             Layout::Index => &[index::INDEX][..],
             Layout::Session => &[session::OVERVIEW],
             Layout::Coder => &[coder::GUIDES[0].0, coder::GUIDES[1].0],
-            Layout::Facts | Layout::Events | Layout::Instructions => &[],
+            Layout::Facts | Layout::Events | Layout::Entries | Layout::Instructions => &[],
         };
         for path in kept {
             if let Ok(document) = store.read(path) {

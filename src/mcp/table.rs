@@ -63,6 +63,7 @@ pub(super) const ALL_LAYOUTS: &[Layout] = &[
     Layout::Coder,
     Layout::Session,
     Layout::Events,
+    Layout::Entries,
     Layout::Instructions,
 ];
 

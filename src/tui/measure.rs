@@ -115,15 +115,7 @@ impl HeadlessApp {
             zone: TimeZone::UTC,
             offers: false,
             curate: CurateSetup {
-                environment: Environment {
-                    cwd: data.to_owned(),
-                    home: data.to_owned(),
-                    claude: data.to_owned(),
-                    claude_project: None,
-                    codex: data.to_owned(),
-                    gemini: data.to_owned(),
-                    data: data.to_owned(),
-                },
+                environment: Environment::of_home(data, data.to_owned(), data.to_owned()),
                 project: None,
                 git: PathBuf::from("git"),
                 settings: CurateSettings::default(),

@@ -33,26 +33,44 @@ fn last_change(home: &Home) -> String {
 }
 
 #[test]
-fn a_change_to_a_part_is_refused() {
+fn a_change_applies_to_a_file_or_an_entry() {
     let home = Home::new();
     home.file(
         "project/data/memory/episodes/2026-02.md",
-        "# E\n\n## One\n- Summary: s\n",
+        "# E\n\n## One\n- Summary: s\n\n## Two\nt\n",
     );
     let before = tree(&home.project());
     for args in [
-        vec!["delete", "episodes/2026-02.md#one"],
-        vec!["write", "episodes/2026-02.md#one", "--content", "x"],
+        vec!["delete", "episodes/2026-02.md#L3"],
         vec!["append", "episodes/2026-02.md#L2", "--content", "x"],
-        vec!["rename", "episodes/2026-02.md#one", "episodes/x.md"],
     ] {
         let output = home.run(&args);
         assert_eq!(output.code, 2, "{args:?}");
         assert!(
-            output.err.contains("applies to the whole file"),
+            output.err.contains("applies to a file or an entry"),
             "{}",
             output.err
         );
+    }
+    assert_eq!(tree(&home.project()), before);
+    let path = home.project().join("data/memory/episodes/2026-02.md");
+    let file = || fs::read_to_string(&path).expect("text");
+    assert_eq!(
+        home.run(&["write", "episodes/2026-02.md#two", "--content", "new"])
+            .code,
+        0
+    );
+    assert!(file().ends_with("## Two\nnew\n"), "{}", file());
+    assert_eq!(
+        home.run(&["rename", "episodes/2026-02.md#two", "Three"])
+            .code,
+        0
+    );
+    assert!(file().ends_with("## Three\nnew\n"), "{}", file());
+    assert_eq!(home.run(&["delete", "episodes/2026-02.md#one"]).code, 0);
+    assert!(!file().contains("## One"), "{}", file());
+    for _ in 0..3 {
+        assert_eq!(home.run(&["undo"]).code, 0);
     }
     assert_eq!(tree(&home.project()), before);
 }

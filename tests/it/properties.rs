@@ -91,14 +91,15 @@ fn place(layout: Layout) -> &'static str {
     match layout {
         Layout::Session => "detail/a.md",
         Layout::Facts => "facts/a.md",
-        Layout::Index => "a.md",
+        Layout::Index | Layout::Entries => "a.md",
         Layout::Coder => "semantic/a.md",
         Layout::Events | Layout::Instructions => "CLAUDE.md",
     }
 }
 
-const LAYOUTS: [Layout; 5] = [
+const LAYOUTS: [Layout; 6] = [
     Layout::Index,
+    Layout::Entries,
     Layout::Facts,
     Layout::Session,
     Layout::Coder,

@@ -115,9 +115,9 @@ impl Planner<'_> {
         let text = planned.text(&file)?.ok_or_else(missing)?;
         let mut all = entries(&text);
         let entry = match &lesson.part {
-            CitedPart::Entry(slug) => all.into_iter().find(|entry| entry.slug() == *slug),
+            CitedPart::Entry(slug) => all.into_iter().find(|entry| entry.slug == *slug),
             _ if all.len() > 1 => {
-                let slugs: Vec<String> = all.iter().map(Entry::slug).collect();
+                let slugs: Vec<String> = all.iter().map(|entry| entry.slug.clone()).collect();
                 return Err(Error::refused(
                     lesson.to_string(),
                     format!(

@@ -229,7 +229,7 @@ pub fn plan_merge(
     for mut merged in stores {
         merged.relink(&kept)?;
         merged.keep_hook(&kept)?;
-        merged.planned.update_index()?;
+        merged.planned.finish()?;
         all.edits.extend(merged.planned.into_edits());
     }
     // What stays is shown before what goes.

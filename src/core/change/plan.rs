@@ -5,11 +5,12 @@ use crate::core::disk::error::Conflict;
 use crate::core::disk::revision::Revision;
 use crate::core::memory::citation::Citation;
 use crate::core::memory::layout::{
-    Fields, FileView as _, IndexUpdate, Layout, Matching, Operation, Patch, WriteInput,
+    Fields, FileView as _, IndexUpdate, Layout, Matching, Operation, Patch, WriteInput, patched,
 };
 use crate::core::memory::stem;
 use crate::core::memory::store::Store;
-use crate::core::text::header::replaced;
+use crate::core::text::header::section::{own_span, replace_entry};
+use crate::core::text::header::{replaced, splice};
 use crate::core::text::link::{self, Link, LinkSyntax};
 use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
@@ -110,7 +111,7 @@ pub fn plan(store: &Store, request: &ChangeRequest, context: &ChangeContext) -> 
             .for_each(|edit| edit.derived = false);
         return Ok(change);
     }
-    planned.update_index()?;
+    planned.finish()?;
     Ok(planned.into_change(verb, message))
 }
 
@@ -203,6 +204,11 @@ impl Planner<'_> {
         content: &str,
         fields: &Fields,
     ) -> Result<String> {
+        if let Some(at) = self.entry_at(planned, path)? {
+            let text = replace_entry(&at.text, &at.entry, content);
+            self.set_text(planned, &at, text)?;
+            return Ok(format!("Memory saved: {path}"));
+        }
         let file = self.target(Operation::Write, path)?;
         let old = self.read_expected(planned, &file)?;
         let input = WriteInput {
@@ -223,6 +229,10 @@ impl Planner<'_> {
         entry: &str,
         fields: &Fields,
     ) -> Result<String> {
+        if let Some(at) = self.entry_at(planned, path)? {
+            self.append_to_entry(planned, &at, entry)?;
+            return Ok(format!("Memory updated: {path}"));
+        }
         let file = self.target(Operation::Append, path)?;
         let old = self.read_expected(planned, &file)?;
         let input = WriteInput {
@@ -243,6 +253,12 @@ impl Planner<'_> {
         patches: &[Patch],
         matching: Matching,
     ) -> Result<String> {
+        if let Some(at) = self.entry_at(planned, path)? {
+            let span = own_span(&at.text, &at.entry);
+            let new = patched(path, &at.text[span.clone()], patches, matching)?;
+            self.set_text(planned, &at, splice(&at.text, span, &new))?;
+            return Ok(format!("Memory updated: {path}"));
+        }
         let file = self.target(Operation::Patch, path)?;
         let old = self.read_expected(planned, &file)?;
         let old = old.ok_or_else(|| Error::not_found(self.reference_of(&file)))?;
@@ -325,7 +341,13 @@ impl Planner<'_> {
 
     fn delete(&self, planned: &mut PlannedFiles<'_>, paths: &[String]) -> Result<String> {
         let mut gone = Vec::new();
+        let mut entries = Vec::new();
         for path in paths {
+            if let Some(at) = self.entry_at(planned, path)? {
+                entries.push(at);
+                gone.push(path.clone());
+                continue;
+            }
             let file = self.target(Operation::Delete, path)?;
             self.check(planned, &file)?;
             if planned.bytes(&file)?.is_none() {
@@ -334,10 +356,24 @@ impl Planner<'_> {
             planned.set(&file, None)?;
             gone.push(self.reference_of(&file));
         }
+        entries.retain(|at| planned.contains(&at.file));
+        self.remove_entries(planned, entries)?;
         Ok(format!("Memory deleted: {}", gone.join(", ")))
     }
 
     fn rename(&self, planned: &mut PlannedFiles<'_>, from: &str, to: &str) -> Result<String> {
+        if let Some(at) = self.entry_at(planned, from)? {
+            if !to.ends_with(".md") {
+                self.retitle(planned, &at, to)?;
+                return Ok(format!("Memory renamed: {from} → {to}"));
+            }
+            if self.store.locate(to)? == at.file {
+                return Err(Error::refused(to, "the entry is there already"));
+            }
+            self.receive_entry(planned, &at, to)?;
+            self.remove_entries(planned, vec![at])?;
+            return Ok(format!("Memory moved: {from} → {to}"));
+        }
         let old = self.target(Operation::Rename, from)?;
         let new = self.target(Operation::Rename, to)?;
         self.check(planned, &old)?;

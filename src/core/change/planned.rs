@@ -142,6 +142,26 @@ impl<'a> PlannedFiles<'a> {
         touched
     }
 
+    /// Checks the planned edits, adds what makes the agent keep them, and updates the index.
+    pub fn finish(&mut self) -> Result<()> {
+        let rules = self.store.rules();
+        let root = self.store.root();
+        for (file, slot) in &self.slots {
+            let text = |bytes: &Option<Vec<u8>>| {
+                let bytes = bytes.as_deref()?;
+                std::str::from_utf8(bytes).ok().map(str::to_owned)
+            };
+            if let Some(after) = text(&slot.after) {
+                rules.check(root, file, text(&slot.before).as_deref(), &after)?;
+            }
+        }
+        let companion = rules.companion(self, root, &self.touched())?;
+        if let Some((file, text)) = companion {
+            self.set(&file, Some(text.into_bytes()))?;
+        }
+        self.update_index()
+    }
+
     /// Updates the layout's index for the planned edits.
     pub fn update_index(&mut self) -> Result<()> {
         let touched = self.touched();

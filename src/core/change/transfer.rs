@@ -62,6 +62,7 @@ pub fn plan_moves(
                     store: transfer.source,
                     planned: PlannedFiles::new(transfer.source, &context.moment),
                     moved: Vec::new(),
+                    entries: Vec::new(),
                 });
                 sources.len() - 1
             }
@@ -74,15 +75,19 @@ pub fn plan_moves(
         if links == BrokenLinks::Follow {
             departure.relink(target, &mut arrivals)?;
         }
-        departure.planned.update_index()?;
+        departure.planned.finish()?;
         names.extend(departure.moved.iter().map(|moved| {
             let old = departure.store.rules().reference_of(&moved.old);
             let new = target.rules().reference_of(&moved.new);
             (old, new)
         }));
+        names.extend(departure.entries.iter().map(|(old, file)| {
+            let new = target.rules().reference_of(file);
+            (old.clone(), new)
+        }));
         edits.extend(departure.planned.into_edits());
     }
-    arrivals.update_index()?;
+    arrivals.finish()?;
     let message = match names.as_slice() {
         [(old, new)] => format!("Memory moved: {old} → {}:{new}", target.name()),
         several => {
@@ -103,6 +108,8 @@ struct Departure<'a> {
     /// The files of this store, without the moved ones.
     planned: PlannedFiles<'a>,
     moved: Vec<MovedFile>,
+    /// The moved entries: the old reference and the new file.
+    entries: Vec<(String, String)>,
 }
 
 /// The file of a moved memory, before and after.
@@ -129,6 +136,11 @@ impl Departure<'_> {
             store: target,
             context,
         };
+        if let Some(at) = leaving.entry_at(&self.planned, transfer.path)? {
+            let file = arriving.receive_entry(arrivals, &at, &transfer.place)?;
+            self.entries.push((transfer.path.to_owned(), file));
+            return leaving.remove_entries(&mut self.planned, vec![at]);
+        }
         let old = leaving.target(Operation::Delete, transfer.path)?;
         let new = arriving.target(Operation::Write, &transfer.place)?;
         leaving.check(&self.planned, &old)?;
@@ -268,7 +280,7 @@ fn rewritten(
 }
 
 /// The memory's type in its new store: its own if the layout has it.
-fn category(target: &Store, own: &Option<String>) -> Option<String> {
+pub(super) fn category(target: &Store, own: &Option<String>) -> Option<String> {
     let known = |name: &String| index::TYPES.iter().any(|(known, _)| known == name);
     match target.layout() {
         Layout::Index => Some(

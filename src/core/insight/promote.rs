@@ -54,7 +54,7 @@ impl Proposal {
             Layout::Facts => "facts",
             Layout::Coder if self.category == "feedback" => "procedural",
             Layout::Coder => "episodic",
-            Layout::Instructions | Layout::Events => "",
+            Layout::Instructions | Layout::Events | Layout::Entries => "",
         }
     }
 }

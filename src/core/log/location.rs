@@ -402,7 +402,7 @@ fn described(agent: Agent, path: PathBuf, id: String, metadata: &fs::Metadata) -
 }
 
 /// Returns the path of a `file:` URI; `None` for any other text.
-pub(super) fn path_of_uri(uri: &str) -> Option<String> {
+pub(in crate::core) fn path_of_uri(uri: &str) -> Option<String> {
     let path = uri.strip_prefix("file://")?;
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();

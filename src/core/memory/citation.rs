@@ -7,6 +7,7 @@ use std::str::FromStr;
 use crate::core::memory::Memory;
 use crate::core::memory::layout::Layout;
 use crate::core::text::header::lines;
+use crate::core::text::header::section::by_heading;
 
 /// A reference to a file or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,11 +109,11 @@ impl CitedPart {
                 Some(&text[first.span.start..end])
             }
             Self::Entry(slug) => {
-                let entry = memory.entries.iter().find(|entry| entry.slug() == *slug);
+                let entry = memory.entries.iter().find(|entry| entry.slug == *slug);
                 match entry {
                     Some(entry) => Some(&text[entry.span.clone()]),
                     None if layout == Layout::Events => None,
-                    None => heading(text, slug),
+                    None => section(text, slug),
                 }
             }
         }
@@ -120,23 +121,10 @@ impl CitedPart {
 }
 
 /// Returns the section below the first heading whose title has this slug.
-fn heading<'a>(text: &'a str, slug: &str) -> Option<&'a str> {
-    let mut start: Option<(usize, usize)> = None;
-    for line in lines(text, 0) {
-        let level = line.text.len() - line.text.trim_start_matches('#').len();
-        if level == 0 || !line.text[level..].starts_with(' ') {
-            continue;
-        }
-        match start {
-            Some((at, outer)) if level <= outer => return Some(&text[at..line.span.start]),
-            Some(_) => {}
-            None if crate::core::text::header::slug(&line.text[level..]) == slug => {
-                start = Some((line.span.start, level));
-            }
-            None => {}
-        }
-    }
-    start.map(|(at, _)| &text[at..])
+fn section<'a>(text: &'a str, slug: &str) -> Option<&'a str> {
+    let sections = by_heading(text, 1..=6).into_iter();
+    let mut found = sections.filter(|section| section.slug == slug);
+    found.next().map(|section| &text[section.span])
 }
 
 #[cfg(test)]

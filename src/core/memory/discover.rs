@@ -3,6 +3,7 @@
 //! Each location is a rule of its own below, and each store carries the reason why it was
 //! found. Directories are read, memories are not opened.
 
+mod agents;
 mod captured;
 mod claude;
 mod first;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use crate::core::disk::foreign::open_regular;
 use crate::core::disk::sandbox::Root;
 use crate::core::disk::trust::{Refusal, TrustBoundary};
+use crate::core::log::LogLocations;
 use crate::core::memory::config::{Settings, expand};
 use crate::core::memory::layout::{Layout, session};
 use crate::core::memory::store::Store;
@@ -47,6 +49,18 @@ pub struct Environment {
     pub codex: PathBuf,
     /// Gemini CLI's directory.
     pub gemini: PathBuf,
+    /// Further directories with memories of Claude Code.
+    pub claude_stores: Vec<PathBuf>,
+    /// Qwen Code's directories.
+    pub qwen: Vec<PathBuf>,
+    /// Hermes' homes.
+    pub hermes: Vec<PathBuf>,
+    /// OpenClaw's directories.
+    pub openclaw: Vec<PathBuf>,
+    /// Letta's directories.
+    pub letta: Vec<PathBuf>,
+    /// The user directories of VS Code and its relatives.
+    pub editors: Vec<PathBuf>,
     /// tome's own data directory.
     pub data: PathBuf,
 }
@@ -54,7 +68,20 @@ pub struct Environment {
 impl Environment {
     /// The environment of a home in which agents keep their files where they do by default.
     pub fn of_home(home: &Path, cwd: PathBuf, data: PathBuf) -> Self {
+        let LogLocations {
+            qwen,
+            hermes,
+            openclaw,
+            editors,
+            ..
+        } = LogLocations::of_home(home);
         Self {
+            claude_stores: Vec::new(),
+            letta: vec![home.join(".letta")],
+            qwen,
+            hermes,
+            openclaw,
+            editors,
             cwd,
             home: home.to_owned(),
             claude: home.join(".claude"),
@@ -222,7 +249,7 @@ fn is_ambiguous(candidate: &Candidate) -> bool {
 fn unique(name: &str, taken: &mut HashSet<String>) -> String {
     // The name is part of citations: `name:path`.
     let plain = |c: char| {
-        if c.is_alphanumeric() || "-_.".contains(c) {
+        if c.is_alphanumeric() || "-_.@".contains(c) {
             c
         } else {
             '-'
@@ -286,6 +313,7 @@ impl Discovery<'_> {
             lessons(environment, settings, &mut found);
             codex_memories(environment, &mut found);
             gemini::gemini_memory(environment, project, self.scope, &mut found);
+            self.memories_of_agents(&mut found);
             captured_events(environment, self.scope, &mut found);
             if self.scope == DiscoveryScope::Everything {
                 claude::all_claude_memories(environment, &mut found);
@@ -337,11 +365,12 @@ impl Discovery<'_> {
 }
 
 /// The locations of stores in each folder of a project, and their names.
-const PROJECT_PLACES: [(&str, &str); 4] = [
+const PROJECT_PLACES: [(&str, &str); 5] = [
     (".memory", ".memory"),
     ("memory", "memory"),
     ("data/memory", "data-memory"),
     (".claude/memory", "claude-memory"),
+    (".qwen/team-memory", "qwen-team"),
 ];
 
 /// The log that Aider writes in the project itself.
@@ -446,12 +475,20 @@ fn codex_memories(environment: &Environment, found: &mut Vec<Candidate>) {
         found.push(Candidate {
             name: "codex".to_owned(),
             root,
-            layout: Some(Layout::Index),
+            layout: Some(Layout::Entries),
             why: "Codex's memories".to_owned(),
             is_explicit: false,
             origin: Origin::Home,
         });
     }
+}
+
+/// Returns the part of an agent's name for a project that tells it from others: without the home
+/// directory.
+fn project_of_slug(home: &Path, slug: &str) -> String {
+    let home = claude_slug(home);
+    let rest = slug.strip_prefix(&home).unwrap_or(slug);
+    rest.trim_start_matches('-').to_owned()
 }
 
 fn name_of(path: &Path) -> String {
@@ -512,6 +549,79 @@ mod tests {
     }
 
     #[test]
+    fn memories_of_other_agents_are_found_by_themselves() {
+        let home = Home::new();
+        let cwd = home.environment("p").cwd;
+        let slug = claude_slug(&cwd);
+        home.file(
+            &format!(".qwen/projects/{slug}/memory/MEMORY.md"),
+            "# Memory\n",
+        );
+        home.file(".qwen/projects/-elsewhere-x/memory/MEMORY.md", "# Memory\n");
+        home.file(".qwen/memories/MEMORY.md", "# Memory\n");
+        home.file("p/.qwen/team-memory/MEMORY.md", "# Memory\n");
+        home.file(".hermes/memories/MEMORY.md", "one\n§\ntwo\n");
+        home.file(".openclaw/workspace/MEMORY.md", "# M\n");
+        home.file(".openclaw/workspace/AGENTS.md", "# no memory\n");
+        home.file(".openclaw/workspace/memory/2026-02-01.md", "# Day\n");
+        home.file(
+            ".letta/agents/agent-1/memory/system/human.md",
+            "---\ndescription: d\n---\n",
+        );
+        home.file(
+            ".letta/agents/agent-1/memory/skills/x/SKILL.md",
+            "# no memory\n",
+        );
+        home.file(".codex/memories/raw_memories.md", "## Thread `a`\n");
+        let copilot = ".config/Code/User";
+        let tool = "memory-tool/memories";
+        home.file(
+            &format!("{copilot}/globalStorage/github.copilot-chat/{tool}/a.md"),
+            "x\n",
+        );
+        let folder = format!("{{\"folder\": \"file://{}\"}}", cwd.display());
+        for (id, workspace) in [
+            ("w1", folder.as_str()),
+            ("w2", "{\"folder\": \"file:///o\"}"),
+        ] {
+            let place = format!("{copilot}/workspaceStorage/{id}");
+            home.file(&format!("{place}/workspace.json"), workspace);
+            home.file(
+                &format!("{place}/GitHub.copilot-chat/{tool}/repo/b.md"),
+                "x\n",
+            );
+        }
+        let own = [
+            "qwen-team",
+            "codex",
+            "qwen",
+            "qwen-user",
+            "hermes",
+            "openclaw",
+            "letta@agent-1",
+            "copilot-user",
+            "copilot",
+        ];
+        assert_eq!(home.names("p", DiscoveryScope::Project), own);
+        let all = home.names("p", DiscoveryScope::Everything);
+        assert!(all.contains(&"qwen@elsewhere-x".to_owned()), "{all:?}");
+        assert!(all.contains(&"copilot@o".to_owned()), "{all:?}");
+        let found = discover(
+            &home.environment("p"),
+            &Settings::default(),
+            DiscoveryScope::Project,
+        );
+        let paths = |name: &str| -> Vec<String> {
+            let found = found.stores.iter().find(|found| found.store.name() == name);
+            let listed = found.expect("found").store.list().expect("lists");
+            listed.into_iter().map(|memory| memory.path).collect()
+        };
+        assert_eq!(paths("openclaw"), ["MEMORY.md", "memory/2026-02-01.md"]);
+        assert_eq!(paths("letta@agent-1"), ["system/human.md"]);
+        assert_eq!(paths("copilot"), ["repo/b.md"]);
+    }
+
+    #[test]
     fn stores_of_the_project_are_found_up_to_the_git_root() {
         let home = Home::new();
         home.file("work/shop/.git/HEAD", "");
@@ -558,7 +668,7 @@ mod tests {
         assert_eq!(home.names("other", DiscoveryScope::Project), [""; 0]);
         assert_eq!(
             home.names("other", DiscoveryScope::Everything),
-            [format!("claude{slug}")]
+            ["claude@repo"]
         );
     }
 
@@ -634,7 +744,7 @@ mod tests {
         assert_eq!(home.names("p", DiscoveryScope::Project), ["gemini"]);
         assert_eq!(
             home.names("p", DiscoveryScope::Everything),
-            ["gemini", "gemini-other"]
+            ["gemini", "gemini@other"]
         );
     }
 

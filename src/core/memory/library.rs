@@ -34,7 +34,8 @@ pub struct StoreSnapshot {
     pub store: Arc<Store>,
     /// Why the store was discovered, in a few words.
     pub why: String,
-    /// The memories, in the layout's order.
+    /// The memories, in the layout's order; before them the index file, if it says more than which
+    /// memories there are.
     pub memories: Vec<Memory>,
     /// The size of the index that agents load, if the layout has one.
     pub index: Option<Budget>,
@@ -350,14 +351,22 @@ impl StoreSnapshot {
             Ok(memories) => (memories, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
+        Self {
+            failure,
+            ..Self::of(store, why, memories)
+        }
+    }
+
+    fn of(store: Arc<Store>, why: String, mut memories: Vec<Memory>) -> Self {
         let (index, unlisted) = index_of(&store, &memories);
+        memories.splice(0..0, store.index_memory());
         Self {
             index,
             unlisted,
             store,
             why,
             memories,
-            failure,
+            failure: None,
         }
     }
 
@@ -368,7 +377,11 @@ impl StoreSnapshot {
         let name = self.store.name();
         match self.store.layout() {
             Layout::Index if name == AGENTS[0] => 0,
-            Layout::Index if AGENTS.iter().any(|agent| name.starts_with(agent)) => 1,
+            Layout::Index | Layout::Entries
+                if AGENTS.iter().any(|agent| name.starts_with(agent)) =>
+            {
+                1
+            }
             _ => 2,
         }
     }
@@ -385,17 +398,7 @@ impl StoreSnapshot {
         let store = Arc::clone(&self.store);
         let changed = |file: &str| touched.iter().any(|path| *path == Path::new(file));
         match store.list_again(&self.memories, changed) {
-            Ok(memories) => {
-                let (index, unlisted) = index_of(&store, &memories);
-                Self {
-                    index,
-                    unlisted,
-                    store,
-                    why: self.why.clone(),
-                    memories,
-                    failure: None,
-                }
-            }
+            Ok(memories) => Self::of(store, self.why.clone(), memories),
             Err(_) => Self::read(store, self.why.clone()),
         }
     }

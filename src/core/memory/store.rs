@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::{FoundFile, Root, check};
 use crate::core::memory::Memory;
+use crate::core::memory::layout::index::INDEX;
 use crate::core::memory::layout::{Layout, Rules};
 use crate::core::{Error, Result};
 
@@ -116,6 +117,18 @@ impl Store {
     /// Every memory, in the layout's order. A file that cannot be read is listed with its problem.
     pub fn list(&self) -> Result<Vec<Memory>> {
         self.read_all(|_| None, |memory, _| memory)
+    }
+
+    /// The index file of an index store, if it says more than which memories there are.
+    pub fn index_memory(&self) -> Option<Memory> {
+        let file = Some(INDEX).filter(|_| self.layout == Layout::Index);
+        let found = self.root.find_file(file?)?;
+        let text = self.text(INDEX).ok()??;
+        let memory = Memory {
+            modified: found.modified,
+            ..self.rules().read(INDEX, &text)
+        };
+        (!memory.entries.is_empty()).then_some(memory)
     }
 
     /// As [`Store::list`], but takes a memory from `known` if the size and the time of its file are

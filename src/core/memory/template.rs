@@ -1,20 +1,21 @@
 //! The path and the initial content of a new memory, for each layout; another path or title for an
 //! existing one.
 
-use crate::core::memory::layout::{Fields, Layout, coder, index, instructions};
+use crate::core::memory::layout::{Fields, Layout, coder, entries, index, instructions};
 use crate::core::memory::store::Store;
 use crate::core::text::header::frontmatter::Frontmatter;
 use crate::core::text::header::{self, slug};
 
-/// Returns the kinds of memory of a layout: types, folders or, for instructions, files.
-pub fn kinds(layout: Layout) -> Vec<&'static str> {
-    match layout {
+/// Returns the kinds of memory of a store: types, folders or, for instructions, files.
+pub fn kinds(store: &Store) -> Vec<&'static str> {
+    match store.layout() {
         Layout::Index => index::TYPES.iter().map(|(name, _)| *name).collect(),
         Layout::Session => vec!["detail"],
         Layout::Facts => vec!["facts", "episodes"],
         Layout::Coder => coder::TYPES.to_vec(),
         Layout::Instructions => instructions::NAMES.to_vec(),
         Layout::Events => Vec::new(),
+        Layout::Entries => entries::places(store.root()).to_vec(),
     }
 }
 
@@ -38,7 +39,9 @@ pub fn path(layout: Layout, kind: &str, name: &str) -> String {
     match layout {
         Layout::Index => format!("{}.md", slug.replace('-', "_")),
         Layout::Session | Layout::Facts | Layout::Coder => format!("{kind}/{slug}.md"),
-        Layout::Instructions | Layout::Events => kind.to_owned(),
+        Layout::Entries if kind.is_empty() => format!("{slug}.md"),
+        Layout::Entries if !kind.ends_with(".md") => format!("{kind}/{slug}.md"),
+        Layout::Entries | Layout::Instructions | Layout::Events => kind.to_owned(),
     }
 }
 
@@ -128,6 +131,7 @@ pub fn template(
             let usual = "What happened, and what to do the next time.\n";
             text.unwrap_or(usual).to_owned()
         }
+        Layout::Entries => format!("# {name}\n\n{}", text.unwrap_or_default()),
         Layout::Instructions => format!("# {}\n\n", store.name()),
         Layout::Events => String::new(),
     };

@@ -100,7 +100,7 @@ fn pieces<'a>(memory_text: &'a MemoryText, readme: &'a str) -> Vec<RecallableTex
     };
     let around = [readme, path];
     let lessons = memory.entries.iter().map(|entry| RecallableText {
-        part: CitedPart::Entry(entry.slug()),
+        part: CitedPart::Entry(entry.slug.clone()),
         title: &entry.title,
         tags: &entry.tags,
         summary: &entry.summary,

@@ -39,6 +39,8 @@ const FEW: usize = 5;
 const RANKED: usize = 1000;
 /// How many of the best texts are read.
 const READ: usize = 50;
+/// The weight of a line of an index that only repeats what a memory says of itself.
+const REPEAT: f32 = 0.5;
 /// The weight of a question, since answers are more useful.
 const QUESTION: f32 = 0.8;
 
@@ -189,9 +191,7 @@ impl<'a> Search<'a> {
         let filters = &request.query.filters;
         let all = sources.memories.texts.iter().enumerate();
         let texts = all.filter(|(_, memory_text)| {
-            request.scope != Scope::Messages
-                && !memory_text.is_in_context()
-                && allows_memory(filters, memory_text)
+            request.scope != Scope::Messages && allows_memory(filters, memory_text)
         });
         let mut logs = allowed_logs(filters, sources);
         if let Some((corpus, without)) = sources.corpus.zip(request.without) {
@@ -382,6 +382,7 @@ impl<'a> Search<'a> {
         let mut from = 0;
         for (line, span) in memory_text.lines() {
             // Lines of structure are no passages.
+            let is_repeat = memory_text.is_repeat(span.start);
             from += places[from..].partition_point(|place| place.at < span.start);
             let to = from + places[from..].partition_point(|place| place.at < span.end);
             run.passages.push(Passage {
@@ -398,7 +399,7 @@ impl<'a> Search<'a> {
                 time: None,
                 copy: None,
                 copies: 0,
-                worth: 1.0,
+                worth: if is_repeat { REPEAT } else { 1.0 },
             });
         }
         Some(run)

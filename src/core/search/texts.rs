@@ -40,9 +40,10 @@ pub struct MemoryText {
     pub text: String,
     /// The range of the header: the frontmatter or the META comment.
     head: Range<usize>,
-    /// The ranges that are not searched: comments that hold grips, and lines of an index that only
-    /// repeat what a memory says of itself.
+    /// The ranges that are not searched: comments that hold grips.
     left_out: Vec<Range<usize>>,
+    /// Lines of an index that only repeat what a memory says of itself.
+    repeats: Vec<Range<usize>>,
 }
 
 impl MemoryTexts {
@@ -162,10 +163,9 @@ impl MemoryText {
         self.left_out.iter().any(|range| range.contains(&offset))
     }
 
-    /// Returns whether an agent has this file in its context anyway, so that recalling it
-    /// adds nothing.
-    pub fn is_in_context(&self) -> bool {
-        self.memory.kind == FileKind::Overview
+    /// Returns whether the line at this offset only repeats what a memory says of itself.
+    pub(super) fn is_repeat(&self, offset: usize) -> bool {
+        self.repeats.iter().any(|range| range.contains(&offset))
     }
 }
 
@@ -218,7 +218,7 @@ fn index_texts(store: &Store, texts: &[MemoryText]) -> Vec<MemoryText> {
         let mut memory = store.rules().read(path, &text);
         (memory.size, memory.modified) = (file.size, file.modified);
         let mut index = read_memory_text(store, memory, text)?;
-        index.left_out.extend(repeated_lines(&index, texts));
+        index.repeats = repeated_lines(&index, texts);
         Some(index)
     });
     read.collect()
@@ -253,6 +253,7 @@ fn read_memory_text(store: &Store, memory: Memory, text: String) -> Option<Memor
         memory,
         head: head_of(&text),
         left_out: grip_comments(&text),
+        repeats: Vec::new(),
         text,
     })
 }
@@ -290,7 +291,7 @@ mod tests {
         assert_eq!(shown[1], ["name: parser", "description: rewrite", "body"]);
     }
     #[test]
-    fn an_index_is_searched_except_for_lines_that_repeat_a_memory() {
+    fn lines_of_an_index_that_repeat_a_memory_are_known() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let write = |name: &str, text: &str| {
             std::fs::write(temp.path().join(name), text).expect("written");
@@ -309,7 +310,21 @@ mod tests {
         let memories = MemoryTexts::read([&store]).expect("readable");
         let index = &memories.texts[0];
         assert_eq!(index.memory.path, "MEMORY.md");
-        let lines: Vec<usize> = index.lines().map(|(line, _)| line).collect();
-        assert_eq!(lines, [1, 4, 5, 7, 8]);
+        let lines: Vec<(usize, bool)> = index
+            .lines()
+            .map(|(line, span)| (line, index.is_repeat(span.start)))
+            .collect();
+        let [said, repeated] = [false, true];
+        assert_eq!(
+            lines,
+            [
+                (1, said),
+                (3, repeated),
+                (4, said),
+                (5, said),
+                (7, said),
+                (8, said)
+            ]
+        );
     }
 }

@@ -6,12 +6,13 @@
 pub mod frontmatter;
 pub mod label;
 pub mod meta;
+pub mod section;
 pub mod summary;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// One of several entries in a file: an episode or a lesson.
+/// One of several entries in a file: an episode, a lesson, a section.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Entry {
     /// The title as written.
@@ -24,17 +25,14 @@ pub struct Entry {
     pub date: Option<String>,
     /// Tags without `#`.
     pub tags: Vec<String>,
+    /// The fragment after `#` in a reference to this entry, unique in its file.
+    pub slug: String,
+    /// How many entries of the file contain it.
+    pub depth: usize,
     /// The line of the title, from 1.
     pub line: usize,
     /// The range of the whole entry in the file's text.
     pub span: Range<usize>,
-}
-
-impl Entry {
-    /// The fragment after `#` in a reference to this entry.
-    pub fn slug(&self) -> String {
-        slug(&self.title)
-    }
 }
 
 /// A title as used in a reference: lower case, words joined by `-`.
@@ -112,25 +110,30 @@ pub struct Line<'a> {
     pub end: usize,
 }
 
-/// The lines of `text` that are not inside a fenced block, each with its number from 1.
+/// The lines of `text` that are not inside a fenced block or a comment of several lines, each with
+/// its number from 1.
 pub fn prose(text: &str) -> impl Iterator<Item = (usize, Line<'_>)> {
-    let mut fence: Option<&str> = None;
+    const COMMENT: &str = "<!--";
+    let mut hidden_by: Option<&str> = None;
     lines(text, 0).enumerate().filter_map(move |(at, line)| {
         let bare = line.text.trim_start();
-        let mark = ["```", "~~~"]
+        let opened = ["```", "~~~", COMMENT]
             .into_iter()
             .find(|mark| bare.starts_with(mark));
-        match (fence, mark) {
-            (None, Some(mark)) => {
-                fence = Some(mark);
+        match hidden_by {
+            Some(mark) => {
+                let is_end = match mark {
+                    COMMENT => bare.contains("-->"),
+                    fence => bare.starts_with(fence),
+                };
+                hidden_by = Some(mark).filter(|_| !is_end);
                 None
             }
-            (Some(open), Some(mark)) if open == mark => {
-                fence = None;
-                None
+            None if opened == Some(COMMENT) && bare.contains("-->") => Some((at + 1, line)),
+            None => {
+                hidden_by = opened;
+                opened.is_none().then_some((at + 1, line))
             }
-            (Some(_), _) => None,
-            (None, None) => Some((at + 1, line)),
         }
     })
 }

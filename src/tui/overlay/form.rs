@@ -256,11 +256,11 @@ enum Forward {
 
 fn target_store(snapshot: &Arc<StoreSnapshot>) -> Option<TargetStore> {
     let layout = snapshot.store.layout();
-    let mut kinds: Vec<String> = template::kinds(layout)
+    let mut kinds: Vec<String> = template::kinds(&snapshot.store)
         .into_iter()
         .map(str::to_owned)
         .collect();
-    if layout == Layout::Instructions {
+    if matches!(layout, Layout::Instructions | Layout::Entries) {
         kinds.retain(|name| snapshot.memory(name).is_none());
     }
     (!kinds.is_empty()).then(|| TargetStore {

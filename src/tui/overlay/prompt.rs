@@ -9,6 +9,7 @@ use crate::core::change::ChangeRequest;
 use crate::core::memory::store::StoreId;
 use crate::core::memory::template::{renamed_path, with_title};
 use crate::core::memory::unsaved::Unsaved;
+use crate::core::text::header::Entry;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{Dialog, draw_lines, fit_end};
@@ -38,6 +39,8 @@ pub(crate) struct NamePrompt {
     store: StoreId,
     title: String,
     subject: Unsaved,
+    /// The entry of the file that gets another title.
+    entry: Option<Entry>,
     input: Input,
     /// The last request; the dialog stays open until it is planned.
     asked: Option<Request>,
@@ -58,8 +61,18 @@ impl NamePrompt {
             input: Input::new(&name),
             title,
             subject,
+            entry: None,
             asked: None,
             trouble: None,
+        }
+    }
+
+    /// Creates a prompt for the new title of an entry.
+    pub(crate) fn of_entry(store: StoreId, entry: Entry, subject: Unsaved) -> Self {
+        Self {
+            input: Input::new(&entry.title),
+            entry: Some(entry.clone()),
+            ..Self::new(Purpose::Rename, store, entry.title, subject)
         }
     }
 
@@ -90,7 +103,27 @@ impl NamePrompt {
         centred(cx.areas.whole, WIDTH, 6 + rows.clamp(1, 4))
     }
 
+    /// Asks for another title of an entry.
+    fn retitle(&mut self, entry: &Entry) -> Vec<Step> {
+        let to = self.input.text().trim().to_owned();
+        if to.is_empty() || to == entry.title {
+            return say("Type another title, or Esc");
+        }
+        let request = Request::Change {
+            store: self.store.clone(),
+            change_request: ChangeRequest::Rename {
+                from: format!("{}#{}", self.subject.path, entry.slug),
+                to,
+            },
+        };
+        self.asked = Some(request.clone());
+        vec![Step::Plan(Box::new(request))]
+    }
+
     fn go_on(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        if let Some(entry) = self.entry.clone() {
+            return self.retitle(&entry);
+        }
         let to = self.file();
         let snapshot = cx.library.store_by_id(&self.store);
         if to != self.subject.path
@@ -182,8 +215,12 @@ impl Pane for NamePrompt {
         let label = |text: &'static str| Span::styled(text, theme.style(Role::Muted));
         let mut line = vec![label("to    ")];
         line.extend(typed.spans);
-        let file = self.file();
+        let file = match &self.entry {
+            Some(_) => self.subject.path.clone(),
+            None => self.file(),
+        };
         let note = match self.purpose {
+            _ if self.entry.is_some() => "The entry gets this title; its text stays.".to_owned(),
             Purpose::Rename => format!(
                 "Links and the index follow; the title stays {}.",
                 self.title
@@ -193,7 +230,12 @@ impl Pane for NamePrompt {
         let mut text = vec![
             Line::from(vec![
                 label("from  "),
-                Span::raw(fit_end(&self.subject.path, usize::from(width))),
+                Span::raw(fit_end(
+                    self.entry
+                        .as_ref()
+                        .map_or(&self.subject.path, |entry| &entry.title),
+                    usize::from(width),
+                )),
             ]),
             Line::from(line),
             Line::from(vec![

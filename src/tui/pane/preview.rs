@@ -515,7 +515,7 @@ fn link_destination_from(
         });
         if let Some(memory) = found {
             let entry = match &citation.part {
-                CitedPart::Entry(slug) if memory.entries.iter().any(|e| e.slug() == *slug) => slug,
+                CitedPart::Entry(slug) if memory.entries.iter().any(|e| e.slug == *slug) => slug,
                 _ => {
                     return Some(Key::Memory(
                         snapshot.store.id().clone(),

@@ -345,10 +345,15 @@ fn name_taken_error(path: &str) -> Error {
 /// Returns the path of a memory in another store: unchanged if the layout is the same.
 fn path_in_store(from: &Store, to: &Store, path: &str) -> String {
     use crate::core::memory::{stem, template};
+    // An entry is added to the file of that name, or becomes a memory of its own.
+    let (file, entry) = match path.rsplit_once('#').filter(|_| !from.root().has(path)) {
+        Some((file, slug)) => (file, Some(slug)),
+        None => (path, None),
+    };
     if from.layout() == to.layout() {
-        return path.to_owned();
+        return file.to_owned();
     }
-    let kinds = template::kinds(to.layout());
+    let kinds = template::kinds(to);
     let kind = kinds.first().copied().unwrap_or_default();
-    template::path(to.layout(), kind, stem(path))
+    template::path(to.layout(), kind, entry.unwrap_or(stem(path)))
 }

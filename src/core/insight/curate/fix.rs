@@ -225,7 +225,7 @@ fn plan_store_fixes(
     // Only a memory that goes changes what an index lists; a store without one gets none.
     let has_index = store.layout() != Layout::Index || store.root().has(INDEX);
     if !deleted.is_empty() && has_index {
-        planned.update_index()?;
+        planned.finish()?;
     }
     let verb = if planned.touched().is_empty() {
         ChangeVerb::Index

@@ -271,8 +271,14 @@ fn cosine(a: &[(u32, f64)], b: &[(u32, f64)]) -> f64 {
 /// The parts of a document that are compared.
 fn ranges(document: &Document, layout: Layout) -> Vec<Range<usize>> {
     let entries = &document.memory.entries;
-    if entries.len() > 1 {
-        return entries.iter().map(|entry| entry.span.clone()).collect();
+    if entries.len() > 1 && layout != Layout::Instructions {
+        // An entry that contains others is compared by them.
+        let is_leaf = |at: &usize| {
+            let next = entries.get(at + 1);
+            next.is_none_or(|next| next.depth <= entries[*at].depth)
+        };
+        let leaves = (0..entries.len()).filter(is_leaf);
+        return leaves.map(|at| entries[at].span.clone()).collect();
     }
     if layout != Layout::Instructions {
         return std::iter::once(0..document.text.len()).collect();

@@ -90,7 +90,7 @@ fn lesson(store: &CuratedStore<'_>, document: &Document, entry: &Entry) -> Optio
     }
     (!wrong.is_empty()).then(|| Found {
         line: Some(entry.line),
-        subject: entry.slug(),
+        subject: entry.slug.clone(),
         message: format!("the lesson \"{}\" has {}", entry.title, wrong.join(" and ")),
         evidence: vec![Evidence::line(store, document, entry.line)],
         fix: None,

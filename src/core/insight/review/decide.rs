@@ -300,7 +300,7 @@ pub fn plan_revert(
     if store.layout() != Layout::Index || planned.contains(INDEX) {
         let former = former_index.unwrap_or_default();
         put_lines_back(&mut planned, &String::from_utf8_lossy(&former))?;
-        planned.update_index()?;
+        planned.finish()?;
     }
     // Taking back a new memory deletes it, which is remembered if it comes back.
     let verb = if deletes {

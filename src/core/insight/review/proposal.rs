@@ -251,7 +251,7 @@ pub(super) fn plan_proposals(
     if names.is_empty() {
         return Ok(None);
     }
-    planned.update_index()?;
+    planned.finish()?;
     let (verb, word) = match verdict {
         Verdict::Accept => (ChangeVerb::Patch, "Accepted"),
         Verdict::Reject => (ChangeVerb::Restore, "Rejected"),

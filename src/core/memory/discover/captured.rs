@@ -29,7 +29,7 @@ pub(super) fn captured_events(
     );
     if scope == DiscoveryScope::Everything {
         for folder in subfolders(&environment.data.join(EVENTS_FOLDER)) {
-            let name = format!("events-{}", name_of(&folder));
+            let name = format!("events@{}", name_of(&folder));
             push(name, folder, "what hooks captured in another project");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Candidate, Environment, Origin, Project, name_of, subfolders};
+use super::{Candidate, Environment, Origin, Project, name_of, project_of_slug, subfolders};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::disk::trust::{Refusal, TrustBoundary};
 use crate::core::memory::config::{Settings, expand};
@@ -104,7 +104,10 @@ fn directory_of(file: &Path, environment: &Environment, root: &Path) -> Option<P
 pub(super) fn all_claude_memories(environment: &Environment, found: &mut Vec<Candidate>) {
     for folder in subfolders(&environment.claude.join("projects")) {
         found.push(Candidate {
-            name: format!("claude{}", name_of(&folder)),
+            name: format!(
+                "claude@{}",
+                project_of_slug(&environment.home, &name_of(&folder))
+            ),
             root: folder.join("memory"),
             layout: Some(Layout::Index),
             why: "Claude Code's memory of another project".to_owned(),

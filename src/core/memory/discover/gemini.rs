@@ -51,7 +51,7 @@ pub(super) fn gemini_memory(
     }
     if scope == DiscoveryScope::Everything {
         for folder in subfolders(&home.join("tmp")) {
-            let name = format!("gemini-{}", name_of(&folder));
+            let name = format!("gemini@{}", name_of(&folder));
             push(name, folder.join("memory"), "Gemini's memory of a project");
         }
     }

@@ -232,6 +232,6 @@ mod tests {
         assert_eq!(memory.title, "Episodes 2026-02");
         assert_eq!(memory.summary, "fix, move");
         assert_eq!(memory.updated.as_deref(), Some("2026-02-09"));
-        assert_eq!(memory.entries[0].slug(), "logger-leak");
+        assert_eq!(memory.entries[0].slug, "logger-leak");
     }
 }

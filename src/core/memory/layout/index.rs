@@ -13,10 +13,12 @@ use super::{
 };
 use crate::core::disk::sandbox::{FoundFile, Root};
 use crate::core::memory::layout::FileView;
+use crate::core::memory::layout::listing::bullets;
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory, stem};
 use crate::core::text::header::frontmatter::Frontmatter;
-use crate::core::text::header::{lines, newline};
+use crate::core::text::header::section::{by_heading, heading};
+use crate::core::text::header::{Entry, lines, newline};
 use crate::core::text::one_line;
 use crate::core::{Error, Result};
 
@@ -112,6 +114,9 @@ impl Rules for Index {
     fn read(&self, file: &str, text: &str) -> Memory {
         let mut memory = Memory::bare(file, text.len() as u64);
         memory.kind = self.kind(file);
+        if memory.kind == FileKind::Index {
+            memory.entries = own_sections(text);
+        }
         let Some(head) = Frontmatter::parse(text) else {
             memory.problem = unclosed(text).then(|| UNCLOSED.to_owned());
             return memory;
@@ -223,7 +228,15 @@ impl Rules for Index {
     fn update_index(&self, planned: &mut dyn FileView, touched: &[TouchedFile]) -> Result<()> {
         let itself = TouchedFile::Edited(INDEX.to_owned());
         if touched.contains(&itself) {
-            // An edit of the index itself is taken as it is.
+            // An edit of the index itself is taken as it is; a new memory gets its line.
+            let added = touched
+                .iter()
+                .filter(|touch| matches!(touch, TouchedFile::Added(_)));
+            for touch in added {
+                let text = planned.text(INDEX)?.unwrap_or_default();
+                let text = update_index_line(planned, text, touch)?;
+                planned.set_derived(INDEX, text)?;
+            }
             return Ok(());
         }
         let after = planned.memories_after()?;
@@ -291,6 +304,20 @@ impl Rules for Index {
             other => other.to_string(),
         }
     }
+}
+
+/// The sections of an index that say more than which memories there are.
+fn own_sections(text: &str) -> Vec<Entry> {
+    let bullets = bullets(text);
+    let mut sections = by_heading(text, 2..=2);
+    sections.retain(|section| {
+        lines(&text[section.span.clone()], 0).any(|line| {
+            let at = section.span.start + line.span.start;
+            let is_listed = bullets.iter().any(|bullet| bullet.line.contains(&at));
+            !is_listed && heading(line.text).is_none() && !line.text.trim().is_empty()
+        })
+    });
+    sections
 }
 
 const PROTOCOL: &str = "\

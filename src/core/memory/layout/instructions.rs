@@ -7,6 +7,7 @@ use crate::core::disk::sandbox::{FoundFile, Root};
 use crate::core::memory::layout::FileView;
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory};
+use crate::core::text::header::section::by_heading;
 use crate::core::text::header::summary;
 use crate::core::{Error, Result};
 
@@ -76,6 +77,7 @@ impl Rules for Instructions {
         memory.kind = FileKind::Instructions;
         file.clone_into(&mut memory.title);
         memory.summary = summary::title(text).unwrap_or_default().to_owned();
+        memory.entries = by_heading(text, 2..=3);
         memory
     }
 

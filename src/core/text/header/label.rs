@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::section::with_slugs;
 use super::{Line, lines, newline, replaced};
 use crate::core::text::header::Entry;
 use crate::core::text::one_line;
@@ -58,7 +59,7 @@ pub fn entries(text: &str) -> Vec<Entry> {
         }
     }
     entries.iter_mut().for_each(finish);
-    entries
+    with_slugs(entries)
 }
 
 /// The label of text below a dated heading, which has none of its own.

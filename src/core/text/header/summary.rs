@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{Line, lines, newline, prose, splice};
 use crate::core::text::header::Entry;
+use crate::core::text::header::section::by_heading;
 use crate::core::text::one_line;
 
 /// The Summary line of a file.
@@ -75,35 +76,14 @@ pub fn set(text: &str, summary: &str) -> String {
 
 /// The `## title` entries with their `- Summary:` and `- Date:`.
 pub fn entries(text: &str) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
-    for (number, line) in prose(text) {
-        if let Some(title) = line.text.strip_prefix("## ") {
-            close(&mut entries, line.span.start);
-            entries.push(Entry {
-                title: title.trim().to_owned(),
-                line: number,
-                span: line.span.start..text.len(),
-                ..Entry::default()
-            });
-        } else if let Some(entry) = entries.last_mut() {
-            if let Some(value) =
-                key_value(line.text, "Summary").filter(|_| entry.summary.is_empty())
-            {
-                entry.summary = value.to_owned();
-            } else if let Some(value) =
-                key_value(line.text, "Date").filter(|_| entry.date.is_none())
-            {
-                entry.date = Some(value.to_owned());
-            }
-        }
+    let mut entries = by_heading(text, 2..=2);
+    for entry in &mut entries {
+        let below = &text[entry.span.clone()];
+        let first = |key: &str| prose(below).find_map(|(_, line)| key_value(line.text, key));
+        entry.summary = first("Summary").unwrap_or_default().to_owned();
+        entry.date = first("Date").map(str::to_owned);
     }
     entries
-}
-
-fn close(entries: &mut [Entry], at: usize) {
-    if let Some(last) = entries.last_mut() {
-        last.span.end = at;
-    }
 }
 
 /// The value of a `- Key: value` line.

@@ -167,7 +167,7 @@ impl BrowsePane {
                 .library
                 .store_by_id(&store)
                 .and_then(|snapshot| snapshot.memory(&path))
-                .and_then(|memory| memory.entries.iter().find(|entry| entry.slug() == slug))
+                .and_then(|memory| memory.entries.iter().find(|entry| entry.slug == slug))
                 .map_or(0, |entry| entry.line.saturating_sub(1)),
             // The line that the text was opened at, if any.
             Some(key) => self
@@ -241,10 +241,23 @@ impl BrowsePane {
         let snapshot = self.library.store_by_id(&store);
         let memory = snapshot.and_then(|snapshot| snapshot.memory(&path));
         let title = memory.map_or_else(String::new, |memory| memory.title.clone());
+        let entry = match self.selected() {
+            Some(Key::Entry(_, _, slug)) => memory
+                .and_then(|memory| memory.entries.iter().find(|entry| entry.slug == slug))
+                .cloned(),
+            _ => None,
+        };
         match self.editable_text() {
-            Ok(subject) => vec![Step::Push(Box::new(NamePrompt::new(
-                purpose, store, title, subject,
-            )))],
+            Ok(subject) => {
+                let prompt = match (entry, purpose) {
+                    (Some(_), Purpose::Duplicate) => {
+                        return say("Only a whole memory is duplicated");
+                    }
+                    (Some(entry), Purpose::Rename) => NamePrompt::of_entry(store, entry, subject),
+                    (None, purpose) => NamePrompt::new(purpose, store, title, subject),
+                };
+                vec![Step::Push(Box::new(prompt))]
+            }
             Err(why) => vec![Step::Toast(why)],
         }
     }

@@ -28,18 +28,20 @@ impl BrowsePane {
         Cow::Owned(marked)
     }
 
-    /// The marked memories, or else the one under the cursor.
+    /// The marked memories and entries, or else the one under the cursor.
     pub(super) fn chosen(&self) -> Vec<(StoreId, String)> {
-        let marked = self.marked();
-        let marked: Vec<(StoreId, String)> = marked
-            .iter()
-            .filter_map(|key| match key {
-                Key::Memory(store, path) => Some((store.clone(), path.clone())),
-                _ => None,
-            })
-            .collect();
+        let reference = |key: &Key| match key {
+            Key::Memory(store, path) => Some((store.clone(), path.clone())),
+            Key::Entry(store, path, slug) => Some((store.clone(), format!("{path}#{slug}"))),
+            _ => None,
+        };
+        let marked: Vec<_> = self.marked().iter().filter_map(reference).collect();
         if marked.is_empty() {
-            self.selected_memory().into_iter().collect()
+            self.selected()
+                .as_ref()
+                .and_then(reference)
+                .into_iter()
+                .collect()
         } else {
             marked
         }
@@ -49,6 +51,11 @@ impl BrowsePane {
     pub(super) fn merge(&self) -> Vec<Step> {
         let here = self.selected_memory();
         let mut memories = self.chosen();
+        let is_file = |(store, path): &(StoreId, String)| {
+            let snapshot = self.library.store_by_id(store);
+            snapshot.is_some_and(|snapshot| snapshot.memory(path).is_some())
+        };
+        memories.retain(is_file);
         if let Some(here) = here {
             memories.retain(|memory| *memory != here);
             memories.insert(0, here);
@@ -87,10 +94,10 @@ impl BrowsePane {
         Some(start.min(here)..=start.max(here))
     }
 
-    /// The memory of a row; `None` for other rows.
+    /// The memory or the entry of a row; `None` for other rows.
     fn memory_key(&self, row: &TreeRow) -> Option<Key> {
         match row.node {
-            Node::Memory(..) => Some(self.tree.key(&self.library, row)),
+            Node::Memory(..) | Node::Entry(..) => Some(self.tree.key(&self.library, row)),
             _ => None,
         }
     }
@@ -100,8 +107,9 @@ impl BrowsePane {
         if self.range.is_some() {
             return self.end_range();
         }
-        if let Some((store, path)) = self.selected_memory() {
-            let key = Key::Memory(store, path);
+        if let Some(key) = self.selected()
+            && matches!(key, Key::Memory(..) | Key::Entry(..))
+        {
             if !self.marks.remove(&key) {
                 self.marks.insert(key);
             }
@@ -154,7 +162,7 @@ impl BrowsePane {
         self.end_range();
         let mut stores: BTreeSet<StoreId> = BTreeSet::new();
         for key in &self.marks {
-            if let Key::Memory(store, _) = key {
+            if let Key::Memory(store, _) | Key::Entry(store, ..) = key {
                 stores.insert(store.clone());
             }
         }

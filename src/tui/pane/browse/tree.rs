@@ -202,7 +202,7 @@ impl Tree {
             Node::Group(at, group) => Key::Group(store(at), self.groups[group].path.clone()),
             Node::Memory(at, of) => Key::Memory(store(at), memory(at, of)),
             Node::Entry(at, of, entry) => {
-                let slug = library.stores[at].memories[of].entries[entry].slug();
+                let slug = library.stores[at].memories[of].entries[entry].slug.clone();
                 Key::Entry(store(at), memory(at, of), slug)
             }
             Node::Instructions => Key::Instructions,
@@ -558,6 +558,7 @@ fn contains(text: &str, word: &str) -> bool {
 /// Returns the group of a memory and its rank; `None` for memories directly below the store.
 pub(super) fn group_of(layout: Layout, memory: &Memory) -> Option<(usize, String)> {
     match layout {
+        _ if memory.kind == FileKind::Index => None,
         Layout::Index => {
             if let Some((folder, _)) = memory.path.rsplit_once('/') {
                 return Some((index::TYPES.len() + 1, format!("{folder}/")));

@@ -60,7 +60,10 @@ impl BrowsePane {
     /// index is shown by the row of its store.
     pub(super) fn go(&mut self, key: &Key, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         let store_key = match key {
-            Key::Memory(store, path) if store.layout().rules().kind(path) == FileKind::Index => {
+            Key::Memory(store, path)
+                if store.layout().rules().kind(path) == FileKind::Index
+                    && self.tree.find(&self.library, key).is_none() =>
+            {
                 Some(Key::Store(store.clone()))
             }
             _ => None,

@@ -6,6 +6,7 @@ use super::CuratePane;
 use super::rows::Located;
 use super::visit::waive;
 use crate::core::insight::curate::Finding;
+use crate::core::memory::FileKind;
 use crate::core::memory::citation::Citation;
 use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
@@ -244,5 +245,6 @@ fn others_of(located: &Located, library: &Library) -> Vec<(StoreId, String)> {
 fn memory_key(located: &Located, library: &Library) -> Option<Key> {
     let store = located.store.as_ref()?;
     let memory = library.store_by_id(store)?.memory(&located.finding.path)?;
+    (memory.kind != FileKind::Index).then_some(())?;
     Some(Key::Memory(store.clone(), memory.path.clone()))
 }

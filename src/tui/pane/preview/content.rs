@@ -141,7 +141,7 @@ fn memory_content(memory: &Memory, text: &str) -> PreviewContent {
 
 /// Restricts the content to one entry of the file.
 fn narrow_to_entry(content: &mut PreviewContent, memory: &Memory, text: &str, slug: &str) {
-    let Some(entry) = memory.entries.iter().find(|entry| entry.slug() == slug) else {
+    let Some(entry) = memory.entries.iter().find(|entry| entry.slug == slug) else {
         return;
     };
     content.title.clone_from(&entry.title);

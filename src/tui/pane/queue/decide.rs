@@ -6,6 +6,7 @@ use std::path::Path;
 use super::QueuePane;
 use super::rows::Entry;
 use crate::core::insight::review::{ItemChange, ReviewHunk};
+use crate::core::memory::FileKind;
 use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
 use crate::tui::action::Action;
@@ -202,6 +203,7 @@ impl FileState {
         let is_here = !Path::new(&entry.item.path).is_absolute();
         let is_index = is_here && entry.item.change != ItemChange::Added;
         match memory {
+            Some(memory) if memory.kind == FileKind::Index => Self::Index,
             Some(memory) => Self::Memory(Key::Memory(entry.store.clone(), memory.path.clone())),
             None if entry.item.change == ItemChange::Deleted => Self::Gone,
             None if entry.item.proposal.is_some() && !is_index => Self::Proposed,

@@ -28,7 +28,7 @@ impl SimilarLesson {
 
     /// The citation of the lesson.
     pub fn citation(&self) -> String {
-        format!("{}#{}", self.path, self.entry.slug())
+        format!("{}#{}", self.path, self.entry.slug.clone())
     }
 
     /// Whether a lesson with this title and content would repeat this one.
@@ -114,10 +114,12 @@ const STOP: [&str; 24] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::text::header::slug;
 
     fn lesson(title: &str, tags: &[&str], description: &str, content: &str) -> Entry {
         Entry {
             title: title.to_owned(),
+            slug: slug(title),
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             summary: description.to_owned(),
             content: content.to_owned(),

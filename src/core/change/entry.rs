@@ -1,0 +1,372 @@
+//! Changes of one entry of a file, which a caller names as `FILE#entry`.
+//!
+//! Every change is a splice inside the entry: all other bytes of the file stay.
+
+use std::ops::Range;
+
+use super::PlannedFiles;
+use super::plan::Planner;
+use super::transfer::category;
+use crate::core::memory::layout::{Fields, FileView as _, Layout, Operation, WriteInput};
+use crate::core::text::header::section::{heading, own_span, removal_span};
+use crate::core::text::header::{Entry, fitted, lines, newline, splice};
+use crate::core::text::one_line;
+use crate::core::{Error, Result};
+
+/// An entry of a file, as planned so far.
+pub(super) struct NamedEntry {
+    /// The file below the root.
+    pub(super) file: String,
+    /// The text of the file.
+    pub(super) text: String,
+    pub(super) entry: Entry,
+}
+
+impl NamedEntry {
+    /// The entry's text without its heading or title line.
+    pub(super) fn body(&self) -> &str {
+        let own = &self.text[own_span(&self.text, &self.entry)];
+        match lines(own, 0).next() {
+            Some(first) if heading(first.text).is_some() => own[first.end..].trim_start(),
+            _ => own,
+        }
+    }
+}
+
+impl Planner<'_> {
+    /// The entry that a path names, as in `MEMORY.md#facts`; `None` if it names a file.
+    pub(super) fn entry_at(
+        &self,
+        planned: &PlannedFiles<'_>,
+        path: &str,
+    ) -> Result<Option<NamedEntry>> {
+        let is_file = |path: &str| {
+            let file = self.store.rules().file_of(path);
+            planned.contains(&file)
+        };
+        let Some((path_of_file, slug)) = path.rsplit_once('#').filter(|_| !is_file(path)) else {
+            return Ok(None);
+        };
+        if self.store.layout() == Layout::Events {
+            return Ok(None);
+        }
+        let file = self.target(Operation::Patch, path_of_file)?;
+        let text = self.read_expected(planned, &file)?;
+        let text = text.ok_or_else(|| Error::not_found(path_of_file))?;
+        let memory = self.store.rules().read(&file, &text);
+        let entry = memory.entries.into_iter().find(|entry| entry.slug == slug);
+        let entry = entry.ok_or_else(|| Error::not_found(path))?;
+        Ok(Some(NamedEntry { file, text, entry }))
+    }
+
+    /// Sets the text of a file whose entry was changed.
+    pub(super) fn set_text(
+        &self,
+        planned: &mut PlannedFiles<'_>,
+        at: &NamedEntry,
+        text: String,
+    ) -> Result<()> {
+        let text = self.store.rules().normalize(Some(&at.text), text);
+        planned.set(&at.file, Some(text.into_bytes()))
+    }
+
+    /// Adds a text to the end of an entry.
+    pub(super) fn append_to_entry(
+        &self,
+        planned: &mut PlannedFiles<'_>,
+        at: &NamedEntry,
+        content: &str,
+    ) -> Result<()> {
+        let end = own_span(&at.text, &at.entry).end;
+        let content = content.trim_end_matches(['\r', '\n']);
+        let added = format!("{}{}", newline(&at.text), fitted(&at.text, content));
+        self.set_text(planned, at, splice(&at.text, end..end, &added))
+    }
+
+    /// Gives an entry another title.
+    pub(super) fn retitle(
+        &self,
+        planned: &mut PlannedFiles<'_>,
+        at: &NamedEntry,
+        title: &str,
+    ) -> Result<()> {
+        let title = one_line(title);
+        let line = lines(&at.text, 0).nth(at.entry.line.saturating_sub(1));
+        let old = at.entry.title.as_str();
+        let place = line.filter(|line| !old.is_empty() && line.text.contains(old));
+        let is_title = |line: &str| heading(line).is_some() || line.contains("**Title");
+        let Some(line) = place.filter(|line| is_title(line.text)) else {
+            return Err(Error::refused(
+                format!("{}#{}", self.reference_of(&at.file), at.entry.slug),
+                "it is named by its first words; change its text instead",
+            ));
+        };
+        let start = line.span.start + line.text.rfind(old).unwrap_or_default();
+        let text = splice(&at.text, start..start + old.len(), &title);
+        self.set_text(planned, at, text)
+    }
+
+    /// Adds an entry to the file at `path` of this store, which is created if it is missing.
+    pub(super) fn receive_entry(
+        &self,
+        planned: &mut PlannedFiles<'_>,
+        at: &NamedEntry,
+        path: &str,
+    ) -> Result<String> {
+        let file = self.target(Operation::Append, path)?;
+        let fields = Fields {
+            name: Some(at.entry.title.clone()),
+            description: Some(at.entry.summary.clone()).filter(|summary| !summary.is_empty()),
+            category: category(self.store, &None),
+            tags: at.entry.tags.clone(),
+            ..Fields::default()
+        };
+        let old = planned.text(&file)?;
+        let input = WriteInput {
+            file: &file,
+            content: at.body(),
+            fields: &fields,
+            old: old.as_deref(),
+        };
+        let text = self.store.rules().append(planned, &input)?;
+        planned.set(&file, Some(text.into_bytes()))?;
+        Ok(file)
+    }
+
+    /// Takes entries out of their files. Entries are named as the files are before.
+    pub(super) fn remove_entries(
+        &self,
+        planned: &mut PlannedFiles<'_>,
+        mut entries: Vec<NamedEntry>,
+    ) -> Result<()> {
+        entries.sort_by(|a, b| a.file.cmp(&b.file));
+        for of_file in entries.chunk_by(|a, b| a.file == b.file) {
+            let Some(first) = of_file.first() else {
+                continue;
+            };
+            let spans = of_file.iter().map(|at| removal_span(&at.text, &at.entry));
+            let mut text = first.text.clone();
+            for span in joined(spans.collect()).into_iter().rev() {
+                text = splice(&text, span, "");
+            }
+            self.set_text(planned, first, text)?;
+        }
+        Ok(())
+    }
+}
+
+/// The ranges in order; those that overlap are one.
+fn joined(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    spans.sort_by_key(|span| span.start);
+    let mut out: Vec<Range<usize>> = Vec::new();
+    for span in spans {
+        match out.last_mut() {
+            Some(last) if span.start < last.end => last.end = last.end.max(span.end),
+            _ => out.push(span),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::core::change::{Change, ChangeContext, ChangeRequest, plan, plan_move};
+    use crate::core::memory::layout::{Matching, Patch};
+    use crate::core::memory::store::Store;
+    use crate::core::text::time::Moment;
+
+    const REGISTRY: &str = "# Task Group: shop\nscope: x\n\n## Task 1: pay\n- cents\n\n\
+        ## Task 2: ship\n- boxes\n\n# Task Group: blog\n\n## Task 1: pay\n- none\n";
+
+    fn store(at: &Path, layout: Layout, files: &[(&str, &str)]) -> Store {
+        for (file, text) in files {
+            let path = at.join(file);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+            fs::write(path, text).expect("writes");
+        }
+        Store::open("s", at, Some(layout)).expect("opens")
+    }
+
+    fn context() -> ChangeContext {
+        ChangeContext {
+            moment: Moment {
+                time: jiff::Timestamp::from_second(1_790_000_000).expect("a time"),
+                today: jiff::civil::date(2026, 9, 21),
+            },
+            expected: None,
+        }
+    }
+
+    fn after(change: &Change, file: &str) -> String {
+        let edit = change.edits.iter().find(|edit| edit.path == file);
+        let bytes = edit.and_then(|edit| edit.after.clone());
+        String::from_utf8(bytes.expect("is written")).expect("text")
+    }
+
+    #[test]
+    fn an_entry_is_changed_and_every_other_byte_stays() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let files = [("notes.md", REGISTRY)];
+        let store = store(temp.path(), Layout::Entries, &files);
+        let changed = |request: ChangeRequest| {
+            let change = plan(&store, &request, &context()).expect("planned");
+            after(&change, "notes.md")
+        };
+        let path = |slug: &str| format!("notes.md#{slug}");
+        let fields = Fields::default();
+        assert_eq!(
+            changed(ChangeRequest::Write {
+                path: path("task-1-pay-2"),
+                content: "- all\n".to_owned(),
+                fields: fields.clone(),
+            }),
+            REGISTRY.replace("- none", "- all")
+        );
+        assert_eq!(
+            changed(ChangeRequest::Append {
+                path: path("task-1-pay"),
+                entry: "- euro\n".to_owned(),
+                fields,
+            }),
+            REGISTRY.replace("- cents\n", "- cents\n- euro\n")
+        );
+        assert_eq!(
+            changed(ChangeRequest::Patch {
+                path: path("task-group-blog"),
+                patches: vec![Patch {
+                    old: "pay".to_owned(),
+                    new: "write".to_owned(),
+                }],
+                matching: Matching::Unique,
+            }),
+            REGISTRY.replace("## Task 1: pay\n- none", "## Task 1: write\n- none")
+        );
+        assert_eq!(
+            changed(ChangeRequest::Rename {
+                from: path("task-2-ship"),
+                to: "Task 2: post".to_owned(),
+            }),
+            REGISTRY.replace("ship", "post")
+        );
+        assert_eq!(
+            changed(ChangeRequest::Delete {
+                paths: vec![path("task-1-pay-2"), path("task-1-pay")],
+            }),
+            REGISTRY
+                .replace("## Task 1: pay\n- cents\n\n", "")
+                .replace("## Task 1: pay\n- none\n", "")
+        );
+        assert_eq!(
+            changed(ChangeRequest::Delete {
+                paths: vec![path("task-group-shop"), path("task-2-ship")],
+            }),
+            "# Task Group: blog\n\n## Task 1: pay\n- none\n"
+        );
+        let missing = ChangeRequest::Delete {
+            paths: vec![path("task-9")],
+        };
+        assert!(matches!(
+            plan(&store, &missing, &context()),
+            Err(Error::NotFound { .. })
+        ));
+    }
+
+    #[test]
+    fn an_entry_moves_into_a_memory_of_its_own() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let (from, to) = (temp.path().join("from"), temp.path().join("to"));
+        let from = store(&from, Layout::Entries, &[("notes.md", REGISTRY)]);
+        let to = store(
+            &to,
+            Layout::Index,
+            &[("MEMORY.md", "# Memory\n\n(empty)\n")],
+        );
+        let change = plan_move(
+            (&from, "notes.md#task-2-ship"),
+            (&to, "ship.md"),
+            &context(),
+        );
+        let change = change.expect("planned");
+        assert_eq!(
+            after(&change, "notes.md"),
+            REGISTRY.replace("## Task 2: ship\n- boxes\n\n", "")
+        );
+        let memory = after(&change, "ship.md");
+        assert!(memory.starts_with("---\nname: Task 2: ship\n"), "{memory}");
+        assert!(memory.ends_with("---\n\n- boxes\n"), "{memory}");
+        assert!(after(&change, "MEMORY.md").contains("(ship.md)"));
+    }
+
+    #[test]
+    fn a_section_of_an_index_becomes_a_memory_that_the_index_lists() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let index = "# Memory\n\n- [A](a.md) — one\n\n## Staging\n\nOn quokka17.\n\n## Last\nx\n";
+        let a = "---\nname: A\ndescription: one\ntype: user\n---\n\nx\n";
+        let files = [("MEMORY.md", index), ("a.md", a)];
+        let store = store(temp.path(), Layout::Index, &files);
+        let request = ChangeRequest::Rename {
+            from: "MEMORY.md#staging".to_owned(),
+            to: "staging.md".to_owned(),
+        };
+        let change = plan(&store, &request, &context()).expect("planned");
+        assert!(after(&change, "staging.md").ends_with("---\n\nOn quokka17.\n"));
+        let index = after(&change, "MEMORY.md");
+        assert!(index.contains("(staging.md)"), "{index}");
+        assert!(!index.contains("## Staging"), "{index}");
+        assert!(index.ends_with("## Last\nx\n"), "{index}");
+    }
+
+    #[test]
+    fn codex_is_told_of_a_change_by_a_note_of_its_own_form() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let files = [("MEMORY.md", REGISTRY), ("raw_memories.md", "")];
+        let store = store(temp.path(), Layout::Entries, &files);
+        let request = ChangeRequest::Delete {
+            paths: vec!["MEMORY.md#task-2-ship".to_owned()],
+        };
+        let change = plan(&store, &request, &context()).expect("planned");
+        let note = "extensions/ad_hoc/notes/2026-09-21T14-13-20-memory.md";
+        let text = after(&change, note);
+        assert!(text.contains("deleted this from MEMORY.md"), "{text}");
+        assert!(text.contains("> ## Task 2: ship\n> - boxes"), "{text}");
+        let elsewhere = ChangeRequest::Write {
+            path: "new.md".to_owned(),
+            content: "x".to_owned(),
+            fields: Fields::default(),
+        };
+        let refused = plan(&store, &elsewhere, &context()).expect_err("Codex does not read it");
+        assert!(
+            refused.to_string().contains("extensions/ad_hoc/notes"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn hermes_takes_no_more_than_it_keeps() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let home = temp.path().join(".hermes/memories");
+        let text = format!("{}\n§\nsecond", "x".repeat(2_150));
+        let store = store(&home, Layout::Entries, &[("MEMORY.md", &text)]);
+        let append = |entry: String| ChangeRequest::Append {
+            path: "MEMORY.md".to_owned(),
+            entry,
+            fields: Fields::default(),
+        };
+        let change = plan(&store, &append("third".to_owned()), &context()).expect("fits");
+        assert_eq!(after(&change, "MEMORY.md"), format!("{text}\n§\nthird"));
+        let refused = plan(&store, &append("y".repeat(60)), &context()).expect_err("too long");
+        assert!(refused.to_string().contains("2200 characters"), "{refused}");
+        let delete = ChangeRequest::Delete {
+            paths: vec!["MEMORY.md#second".to_owned()],
+        };
+        let change = plan(&store, &delete, &context()).expect("planned");
+        assert_eq!(
+            after(&change, "MEMORY.md"),
+            format!("{}\n", "x".repeat(2_150))
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! Memories of agents that keep them in directories of their own: Qwen Code, VS Code's Copilot,
+//! Hermes, OpenClaw, Letta, and the further directories that Claude Code is told of.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    Candidate, Discovery, DiscoveryScope, Origin, claude_slug, name_of, project_of_slug, subfolders,
+};
+use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
+use crate::core::log::path_of_uri;
+use crate::core::memory::layout::Layout;
+
+impl Discovery<'_> {
+    /// Adds the memories of these agents.
+    pub(super) fn memories_of_agents(&self, found: &mut Vec<Candidate>) {
+        let mut add = |name: String, root: PathBuf, layout: Layout, why: &str| {
+            // As for other agents, a linked directory is not followed here.
+            if !root.is_symlink() {
+                found.push(Candidate {
+                    name,
+                    root,
+                    layout: Some(layout),
+                    why: why.to_owned(),
+                    is_explicit: false,
+                    origin: Origin::Home,
+                });
+            }
+        };
+        let environment = self.environment;
+        let is_all = self.scope == DiscoveryScope::Everything;
+        for root in &environment.claude_stores {
+            let why = "a directory of CLAUDE_MEMORY_STORES";
+            add(
+                format!("claude@{}", name_of(root)),
+                root.clone(),
+                Layout::Index,
+                why,
+            );
+        }
+        for home in &environment.qwen {
+            let projects = home.join("projects");
+            let own = claude_slug(&self.project.shared_root);
+            let why = "Qwen Code's memory of this project";
+            add(
+                "qwen".to_owned(),
+                projects.join(&own).join("memory"),
+                Layout::Index,
+                why,
+            );
+            let why = "Qwen Code's memory for all projects";
+            add(
+                "qwen-user".to_owned(),
+                home.join("memories"),
+                Layout::Index,
+                why,
+            );
+            for folder in subfolders(&projects).into_iter().filter(|_| is_all) {
+                let project = project_of_slug(&environment.home, &name_of(&folder));
+                let why = "Qwen Code's memory of another project";
+                add(
+                    format!("qwen@{project}"),
+                    folder.join("memory"),
+                    Layout::Index,
+                    why,
+                );
+            }
+        }
+        for home in &environment.hermes {
+            let why = "Hermes' memory: 2,200 characters, of the user 1,375";
+            add(
+                "hermes".to_owned(),
+                home.join("memories"),
+                Layout::Entries,
+                why,
+            );
+        }
+        for home in &environment.openclaw {
+            for folder in subfolders(home) {
+                let name = name_of(&folder);
+                if let Some(agent) = name.strip_prefix("workspace") {
+                    let name = format!("openclaw{agent}");
+                    add(name, folder, Layout::Entries, "OpenClaw's memory");
+                }
+            }
+        }
+        for home in &environment.letta {
+            for agent in subfolders(&home.join("agents")) {
+                let name: String = name_of(&agent).chars().take(14).collect();
+                let why = "a Letta agent's memory: it sees what is committed in its git";
+                add(
+                    format!("letta@{name}"),
+                    agent.join("memory"),
+                    Layout::Entries,
+                    why,
+                );
+            }
+        }
+        for user in &environment.editors {
+            let of_copilot =
+                |storage: &Path, name: &str| storage.join(name).join("memory-tool/memories");
+            let global = of_copilot(&user.join("globalStorage"), "github.copilot-chat");
+            let why = "Copilot's memory in VS Code, for all projects";
+            add("copilot-user".to_owned(), global, Layout::Entries, why);
+            for workspace in subfolders(&user.join("workspaceStorage")) {
+                let root = of_copilot(&workspace, "GitHub.copilot-chat");
+                if !root.is_dir() {
+                    continue;
+                }
+                let folder = folder_of(&workspace);
+                let is_own = |folder: &PathBuf| self.project.folders.contains(folder);
+                if folder.as_ref().is_some_and(is_own) {
+                    let why = "Copilot's memory of this project; sessions' notes go after 14 days";
+                    add("copilot".to_owned(), root, Layout::Entries, why);
+                } else if is_all {
+                    let name =
+                        folder.map_or_else(|| name_of(&workspace), |folder| name_of(&folder));
+                    let why = "Copilot's memory of another project";
+                    add(format!("copilot@{name}"), root, Layout::Entries, why);
+                }
+            }
+        }
+    }
+}
+
+/// The folder that is opened in a workspace of VS Code.
+fn folder_of(workspace: &Path) -> Option<PathBuf> {
+    let text = read_text(&workspace.join("workspace.json"), LARGEST_SETTINGS).ok()??;
+    let settings: serde_json::Value = serde_json::from_str(&text).ok()?;
+    path_of_uri(settings.get("folder")?.as_str()?).map(PathBuf::from)
+}

@@ -1,0 +1,329 @@
+//! entries: Markdown files without an index, each with one memory or many, as Codex, Hermes,
+//! OpenClaw, Letta and the memory tool of VS Code keep them.
+//!
+//! The file is the truth; an entry is a range of its bytes.
+
+use super::{
+    FileView, IndexUpdate, Operation, Rules, TouchedFile, View, WriteInput, append_entry,
+    format_files,
+};
+use crate::core::disk::sandbox::{FoundFile, Root};
+use crate::core::memory::store::Store;
+use crate::core::memory::{FileKind, Memory, stem};
+use crate::core::text::header::frontmatter::Frontmatter;
+use crate::core::text::header::section::{by_heading, by_mark, heading};
+use crate::core::text::header::{Entry, fitted, newline, prose, slug, summary};
+use crate::core::text::{diff, one_line};
+use crate::core::{Error, Result};
+
+/// The layout of files with entries.
+#[derive(Debug)]
+pub struct Entries;
+
+/// Where the memories are: a folder, and how many folders deep.
+const SEARCHED: (&str, usize) = ("", 4);
+
+/// What Codex writes into its directory of memories, one of which is always there.
+const OF_CODEX: [&str; 3] = ["memory_summary.md", "raw_memories.md", "rollout_summaries"];
+
+/// The folder of the notes that Codex's consolidation follows.
+const CODEX_NOTES: &str = "extensions/ad_hoc/notes";
+
+/// Whether the directory is Codex's.
+pub(super) fn is_codex(root: &Root) -> bool {
+    let [summary, raw, rollouts] = OF_CODEX;
+    root.has(summary) || root.has(raw) || root.is_dir(rollouts)
+}
+
+/// The entries of a file: groups and tasks of Codex, texts between lines `§`, or sections.
+fn entries(text: &str) -> Vec<Entry> {
+    let is_group = |title: &str| title.starts_with("Task Group");
+    let has_groups = prose(text)
+        .any(|(_, line)| matches!(heading(line.text), Some((1, title)) if is_group(title)));
+    if has_groups {
+        return by_heading(text, 1..=2);
+    }
+    match by_mark(text) {
+        none if none.is_empty() => by_heading(text, 2..=2),
+        marked => marked,
+    }
+}
+
+/// Whether the agent keeps memories at this path of the directory. OpenClaw's workspace also holds
+/// files of other kinds, and skills are none anywhere.
+fn is_memory(root: &Root, path: &str) -> bool {
+    let folder = path.split_once('/').map(|(folder, _)| folder);
+    let in_workspace = root
+        .path()
+        .components()
+        .any(|part| part.as_os_str() == ".openclaw");
+    match folder {
+        Some("skills") => false,
+        Some("extensions") => path.starts_with(CODEX_NOTES),
+        _ if in_workspace => folder == Some("memory") || matches!(path, "MEMORY.md" | "DREAMS.md"),
+        _ => path != "phase2_workspace_diff.md",
+    }
+}
+
+/// Where a new memory goes in the directory: a folder, a file that it is added to, or `""` for a
+/// file of its own in the directory itself.
+pub(in crate::core) fn places(root: &Root) -> &'static [&'static str] {
+    if is_codex(root) {
+        &[CODEX_NOTES]
+    } else if limit(root, "MEMORY.md").is_some() {
+        &["MEMORY.md", "USER.md"]
+    } else if is_memory(root, "new.md") {
+        &[""]
+    } else {
+        &["MEMORY.md", "memory"]
+    }
+}
+
+/// How many characters Hermes keeps in a file at most.
+fn limit(root: &Root, file: &str) -> Option<usize> {
+    let is_hermes = root.path().ends_with("memories")
+        && root.path().parent().is_some_and(|home| {
+            home.join("state.db").exists() || home.file_name().is_some_and(|name| name == ".hermes")
+        });
+    match file {
+        "MEMORY.md" if is_hermes => Some(2_200),
+        "USER.md" if is_hermes => Some(1_375),
+        _ => None,
+    }
+}
+
+impl Rules for Entries {
+    fn allow(&self, _operation: Operation, file: &str, root: &Root) -> Result<()> {
+        let is_place = |place: &&str| match *place {
+            "" => true,
+            place => file == place || file.starts_with(&format!("{place}/")),
+        };
+        let places = places(root);
+        let is_read = file.ends_with(".md") && is_memory(root, file);
+        if is_read && (root.has(file) || places.iter().any(is_place)) {
+            return Ok(());
+        }
+        let places: Vec<&&str> = places.iter().filter(|place| !place.is_empty()).collect();
+        let reason = if places.is_empty() {
+            "memories here are Markdown files; end the name in .md".to_owned()
+        } else {
+            let names: Vec<String> = places.iter().map(|place| (**place).to_owned()).collect();
+            format!(
+                "the agent reads no memory there; new ones go to {}",
+                names.join(" or ")
+            )
+        };
+        Err(Error::refused(file, reason))
+    }
+
+    fn searched(&self) -> Option<(&'static str, usize)> {
+        Some(SEARCHED)
+    }
+
+    fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
+        let (folder, depth) = SEARCHED;
+        let mut found = root.markdown(folder, depth)?;
+        found.retain(|file| is_memory(root, &file.path));
+        Ok(found)
+    }
+
+    fn rank(&self, file: &str) -> u8 {
+        u8::from(file.contains('/'))
+    }
+
+    fn read(&self, file: &str, text: &str) -> Memory {
+        let mut memory = Memory::bare(file, text.len() as u64);
+        memory.entries = entries(text);
+        memory.category = file.split_once('/').map(|(folder, _)| folder.to_owned());
+        if let Some(head) = Frontmatter::parse(text) {
+            let field = |key: &str| head.get_anywhere(key).filter(|value| !value.is_empty());
+            memory.updated = field("updated").map(str::to_owned);
+            memory.summary = field("description").unwrap_or_default().to_owned();
+            memory.body = head.body()..text.len();
+        }
+        if let Some(title) = summary::title(text).filter(|_| memory.entries.is_empty()) {
+            title.clone_into(&mut memory.title);
+        }
+        if memory.summary.is_empty() {
+            // The first line of Codex's summary is its version.
+            let is_said =
+                |line: &str| !matches!(line.trim(), "" | "v1" | "§") && heading(line).is_none();
+            let body = &text[memory.body.clone()];
+            let first = prose(body).find(|(_, line)| is_said(line.text));
+            memory.summary = first
+                .map(|(_, line)| one_line(line.text))
+                .unwrap_or_default();
+        }
+        memory
+    }
+
+    fn compose(&self, _planned: &dyn FileView, input: &WriteInput<'_>) -> Result<String> {
+        let old = input.old.and_then(|old| {
+            let head = Frontmatter::parse(old)?;
+            Some(&old[..head.body()])
+        });
+        let head = old.filter(|_| Frontmatter::parse(input.content).is_none());
+        Ok(match head {
+            Some(head) => format!("{head}{}", fitted(head, input.content)),
+            None => input.content.to_owned(),
+        })
+    }
+
+    fn append(&self, _planned: &dyn FileView, input: &WriteInput<'_>) -> Result<String> {
+        let old = input.old.unwrap_or_default();
+        let nl = newline(old);
+        let end = if old.ends_with('\n') || old.is_empty() {
+            ""
+        } else {
+            nl
+        };
+        let content = input.content.trim_end_matches(['\r', '\n']);
+        if !by_mark(old).is_empty() {
+            return Ok(format!("{old}{end}§{nl}{}", fitted(old, content)));
+        }
+        let entry = match &input.fields.name {
+            Some(name) => format!("## {}{nl}{nl}{}{nl}", one_line(name), fitted(old, content)),
+            None => return Ok(append_entry(old, input.content)),
+        };
+        let gap = if old.is_empty() { "" } else { nl };
+        Ok(format!("{old}{end}{gap}{entry}"))
+    }
+
+    fn check(&self, root: &Root, file: &str, old: Option<&str>, text: &str) -> Result<()> {
+        let length = |text: &str| text.chars().count();
+        let is_over = |most: &usize| length(text) > *most && length(text) > old.map_or(0, length);
+        match limit(root, file).filter(is_over) {
+            Some(most) => Err(Error::refused(
+                file,
+                format!(
+                    "Hermes keeps at most {most} characters here and this would be {}; shorten or delete an entry first",
+                    length(text)
+                ),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// In Codex's directory, a note that asks its consolidation to keep the change: files are made
+    /// again from what it has in its database.
+    fn companion(
+        &self,
+        planned: &dyn FileView,
+        root: &Root,
+        touched: &[TouchedFile],
+    ) -> Result<Option<(String, String)>> {
+        let notes: Vec<String> = touched
+            .iter()
+            .filter(|_| is_codex(root))
+            .filter_map(|touch| codex_note(planned, root, touch).transpose())
+            .collect::<Result<_>>()?;
+        let Some(first) = touched.first().filter(|_| !notes.is_empty()) else {
+            return Ok(None);
+        };
+        let time = planned.moment().time.strftime("%Y-%m-%dT%H-%M-%S");
+        let name = slug(stem(touched_file(first)));
+        let path = format!("{CODEX_NOTES}/{time}-{name}.md");
+        Ok(Some((path, notes.join("\n"))))
+    }
+
+    fn rebuild_index(&self, _planned: &mut dyn FileView, _how: IndexUpdate) -> Result<()> {
+        Ok(())
+    }
+
+    fn view(&self, store: &Store, _view: View) -> Result<String> {
+        format_files(store)
+    }
+
+    fn context(&self, _store: &Store) -> Result<String> {
+        // The agent that owns the files reads them by itself.
+        Ok(String::new())
+    }
+
+    fn kind(&self, _file: &str) -> FileKind {
+        FileKind::Memory
+    }
+}
+
+fn touched_file(touch: &TouchedFile) -> &str {
+    match touch {
+        TouchedFile::Added(file) | TouchedFile::Edited(file) | TouchedFile::Removed(file) => file,
+        TouchedFile::Renamed { from, .. } => from,
+    }
+}
+
+/// What a note to Codex says of one touched file; `None` for its own notes and for new files.
+fn codex_note(planned: &dyn FileView, root: &Root, touch: &TouchedFile) -> Result<Option<String>> {
+    /// A note is small: longer texts are cut.
+    const LONGEST: usize = 2_000;
+    let file = touched_file(touch);
+    let is_owned = !file.starts_with("extensions/") && !matches!(touch, TouchedFile::Added(_));
+    let bytes = root.read(file)?.filter(|_| is_owned);
+    let Some(before) = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()) else {
+        return Ok(None);
+    };
+    let after = planned.text(file)?.unwrap_or_default();
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let replacements = diff::replacements(&old, &new);
+    let removed: Vec<&str> = replacements
+        .iter()
+        .flat_map(|one| &old[one.old.clone()])
+        .copied()
+        .collect();
+    let added: Vec<&str> = replacements
+        .iter()
+        .flat_map(|one| &new[one.new.clone()])
+        .copied()
+        .collect();
+    let quoted = |lines: &[&str]| {
+        let all: Vec<String> = lines.iter().map(|line| format!("> {line}")).collect();
+        let mut text = all.join("\n");
+        if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+            text.truncate(end);
+            text.push_str(" …");
+        }
+        text
+    };
+    let said = |lines: &[&str]| lines.iter().any(|line| !line.trim().is_empty());
+    Ok(match (said(&removed), said(&added)) {
+        (false, false) => None,
+        (true, false) => Some(format!(
+            "The user deleted this from {file}. Delete it from every memory file and do not add it again:\n\n{}\n",
+            quoted(&removed)
+        )),
+        (false, true) => Some(format!(
+            "The user added this to {file}. Keep it:\n\n{}\n",
+            quoted(&added)
+        )),
+        (true, true) => Some(format!(
+            "The user changed {file}. Replace this in every memory file:\n\n{}\n\nby this, and keep it:\n\n{}\n",
+            quoted(&removed),
+            quoted(&added)
+        )),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_groups_and_tasks_or_marked_texts_or_sections() {
+        let titles = |text: &str| -> Vec<String> {
+            let entries = entries(text).into_iter();
+            entries.map(|entry| entry.title).collect()
+        };
+        assert_eq!(
+            titles("# Task Group: shop\nscope: x\n## Task 1: a\n### keywords\n- k\n## Task 2: b\n"),
+            ["Task Group: shop", "Task 1: a", "Task 2: b"]
+        );
+        assert_eq!(
+            titles("Likes tabs.\n§\nUses zsh.\n"),
+            ["Likes tabs.", "Uses zsh."]
+        );
+        assert_eq!(
+            titles("# Day\n\n## One\nx\n### sub\n## Two\n"),
+            ["One", "Two"]
+        );
+        assert_eq!(titles("# Day\n\ntext\n"), [""; 0]);
+    }
+}
