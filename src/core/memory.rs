@@ -24,6 +24,8 @@ pub enum FileKind {
     Memory,
     /// The note that is always in the agent's context.
     Overview,
+    /// What an agent makes its memories from and writes again by itself.
+    Source,
     /// A list of the memories, which tome keeps up to date.
     Index,
     /// Instructions for agents that come with the layout.

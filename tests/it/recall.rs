@@ -30,7 +30,7 @@ fn recall_prints_exactly_what_its_readers_expect() {
     let store = session(&home);
     assert_eq!(
         home.ok(&["recall", "--store", &store, "authentication"]),
-        "Found 2 result(s) for: \"authentication\"\n\
+        "Found 3 result(s) for: \"authentication\"\n\
          \n\
          [1] Source: detail\n    \
              File: detail/auth-design.md:10\n    \
@@ -40,7 +40,12 @@ fn recall_prints_exactly_what_its_readers_expect() {
          [2] Source: messages\n    \
              Line: 3\n    \
              Content: How does authentication work?\n    \
-             Citation: messages.jsonl#L3\n"
+             Citation: messages.jsonl#L3\n\
+         \n\
+         [3] Source: detail\n    \
+             File: overview.md:3\n    \
+             Content: authentication is in the overview\n    \
+             Citation: overview.md#L3\n"
     );
     let nothing = home.run(&["recall", "--store", &store, "zebra"]);
     assert_eq!(

@@ -56,11 +56,11 @@ use serde::{Deserialize, Serialize};
 use crate::core::Result;
 use crate::core::change::history::DeletedMemory;
 use crate::core::disk::revision::Revision;
-use crate::core::memory::Memory;
 use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::config::CurateSettings;
 use crate::core::memory::layout::{Layout, index};
 use crate::core::memory::store::Store;
+use crate::core::memory::{FileKind, Memory};
 pub use document::Document;
 use fix::Fix;
 use git::ProjectHistory;
@@ -226,6 +226,8 @@ impl<'a> CuratedStore<'a> {
     pub fn read(store: &'a Store) -> Result<Self> {
         let make = |memory: Memory, text: String| Document::new(memory, text);
         let mut documents = store.read_all(|_| None, make)?;
+        // The same things stand there again, and what is written there does not last.
+        documents.retain(|document| document.memory.kind != FileKind::Source);
         if store.layout() == Layout::Index
             && let Ok(Some(text)) = store.text(index::INDEX)
         {

@@ -39,7 +39,7 @@ const FEW: usize = 5;
 const RANKED: usize = 1000;
 /// How many of the best texts are read.
 const READ: usize = 50;
-/// The weight of a line of an index that only repeats what a memory says of itself.
+/// The weight of a line that tells an agent nothing new.
 const REPEAT: f32 = 0.5;
 /// The weight of a question, since answers are more useful.
 const QUESTION: f32 = 0.8;

@@ -163,9 +163,11 @@ impl MemoryText {
         self.left_out.iter().any(|range| range.contains(&offset))
     }
 
-    /// Returns whether the line at this offset only repeats what a memory says of itself.
+    /// Returns whether the line at this offset tells an agent nothing new: it repeats what a memory
+    /// says of itself, or is in the context anyway.
     pub(super) fn is_repeat(&self, offset: usize) -> bool {
-        self.repeats.iter().any(|range| range.contains(&offset))
+        self.memory.kind == FileKind::Overview
+            || self.repeats.iter().any(|range| range.contains(&offset))
     }
 }
 

@@ -133,6 +133,7 @@ impl Rules for Entries {
 
     fn read(&self, file: &str, text: &str) -> Memory {
         let mut memory = Memory::bare(file, text.len() as u64);
+        memory.kind = self.kind(file);
         memory.entries = entries(text);
         memory.category = file.split_once('/').map(|(folder, _)| folder.to_owned());
         if let Some(head) = Frontmatter::parse(text) {
@@ -239,8 +240,13 @@ impl Rules for Entries {
         Ok(String::new())
     }
 
-    fn kind(&self, _file: &str) -> FileKind {
-        FileKind::Memory
+    fn kind(&self, file: &str) -> FileKind {
+        let [_, raw, rollouts] = OF_CODEX;
+        if file == raw || file.split('/').next() == Some(rollouts) {
+            FileKind::Source
+        } else {
+            FileKind::Memory
+        }
     }
 }
 

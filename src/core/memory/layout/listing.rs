@@ -64,8 +64,9 @@ pub struct ListItem<'a> {
 const SEPARATORS: [&str; 5] = ["—", "–", "--", "-", ":"];
 
 /// By how many milliseconds a file must be newer than a list to count as changed after it. A
-/// checkout or a copy writes all files at about the same time.
-const SLACK: i64 = 2_000;
+/// checkout or a copy writes the files of a folder within a few milliseconds; a person or a script
+/// takes longer.
+const SLACK: i64 = 50;
 
 /// Whether a file was changed after the list that names it, so that the list may be outdated.
 pub fn is_newer(file: i64, list: Option<i64>) -> bool {
@@ -547,9 +548,9 @@ mod tests {
     }
 
     #[test]
-    fn a_file_counts_as_changed_after_a_list_when_it_is_more_than_two_seconds_newer() {
-        assert!(is_newer(7_001, Some(5_000)));
-        for (file, list) in [(7_000, Some(5_000)), (5_000, Some(7_001)), (7_001, None)] {
+    fn a_file_counts_as_changed_after_a_list_when_it_is_newer_by_more_than_a_checkout_takes() {
+        assert!(is_newer(5_051, Some(5_000)));
+        for (file, list) in [(5_050, Some(5_000)), (5_000, Some(5_051)), (5_051, None)] {
             assert!(!is_newer(file, list), "{file} {list:?}");
         }
     }

@@ -570,7 +570,7 @@ pub(super) fn group_of(layout: Layout, memory: &Memory) -> Option<(usize, String
                 None => (index::TYPES.len(), "Other".to_owned()),
             })
         }
-        _ if memory.kind != FileKind::Memory => None,
+        _ if !matches!(memory.kind, FileKind::Memory | FileKind::Source) => None,
         _ => {
             let (folder, _) = memory.path.rsplit_once('/')?;
             let rules = layout.rules();

@@ -31,11 +31,16 @@ pub(super) fn listed_memories(memories: &[Memory]) -> impl Iterator<Item = &Memo
 
 /// The index as tome generates it.
 pub fn generate_index(memories: &[Memory]) -> String {
-    generated_with(memories, |memory| (label_of(memory), index_hook(memory)))
+    let words = |memory: &Memory| (label_of(memory), index_hook(memory));
+    generated_with(memories, section_of, words)
 }
 
-/// The generated index; `words` gives the title and the hook of each line.
-fn generated_with(memories: &[Memory], words: impl Fn(&Memory) -> (String, String)) -> String {
+/// The generated index; `section_of` and `words` give the section of each line, its title and hook.
+fn generated_with<'a>(
+    memories: &[Memory],
+    section_of: impl Fn(&Memory) -> &'a str,
+    words: impl Fn(&Memory) -> (String, String),
+) -> String {
     let mut index = "# Memory\n".to_owned();
     for section in SECTIONS {
         let mut members = listed_memories(memories)
@@ -76,6 +81,7 @@ pub(super) fn index_hook(memory: &Memory) -> String {
 /// A line of a generated index, as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct IndexLine {
+    section: &'static str,
     file: String,
     title: String,
     hook: String,
@@ -83,7 +89,7 @@ struct IndexLine {
 
 impl IndexLine {
     /// Parses the line; `None` if tome could not have written it.
-    fn parse(line: &str) -> Option<Self> {
+    fn parse(section: &'static str, line: &str) -> Option<Self> {
         let bullet = listing::bullets(line).pop()?;
         let (title, hook) = (bullet.title(line), bullet.hook(line));
         let file = bullet.target.clone();
@@ -91,6 +97,7 @@ impl IndexLine {
         let is_made = made(&link::address(&file)) || made(&file);
         let is_file = file.ends_with(".md") && !file.contains('/');
         (is_made && is_file && !hook.is_empty()).then(|| Self {
+            section,
             title: title.to_owned(),
             hook: hook.to_owned(),
             file,
@@ -117,12 +124,13 @@ fn listed(text: &str) -> Option<Vec<IndexLine>> {
     let mut lines = rest.lines().peekable();
     while let Some(blank) = lines.next() {
         let name = lines.next()?.strip_prefix("## ")?;
-        if !blank.is_empty() || !sections.any(|section| *section == name) {
+        let section = sections.find(|section| **section == name)?;
+        if !blank.is_empty() {
             return None;
         }
         let first = found.len();
         while let Some(line) = lines.next_if(|line| !line.is_empty()) {
-            found.push(IndexLine::parse(line)?);
+            found.push(IndexLine::parse(section, line)?);
         }
         let section = &found[first..];
         let is_sorted = section.windows(2).all(|pair| pair[0].file < pair[1].file);
@@ -159,6 +167,9 @@ pub(super) fn regenerated(
         let (Some(line), Some(old)) = (listed.get(path), before.get(path)) else {
             return own;
         };
+        if old.problem.is_some() {
+            return (line.title.clone(), line.hook.clone());
+        }
         if is_newer(old.modified, written) {
             return own;
         }
@@ -167,7 +178,12 @@ pub(super) fn regenerated(
             kept(&line.hook, &index_hook(old), own.1),
         )
     };
-    let made = generated_with(after, words);
+    // What cannot be read keeps its line.
+    let section_of = |memory: &Memory| match listed.get(memory.path.as_str()) {
+        Some(line) if memory.problem.is_some() => line.section,
+        _ => section_of(memory),
+    };
+    let made = generated_with(after, section_of, words);
     Ok(Some(if is_crlf(text) { in_crlf(&made) } else { made }))
 }
 

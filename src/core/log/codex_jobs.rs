@@ -1,0 +1,79 @@
+//! What Codex has not yet made of sessions for its memory, from its database.
+
+use std::path::Path;
+
+use super::database;
+use crate::core::Result;
+
+/// A job of Codex's memory that is not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryJob {
+    /// What it does: reads one session, or gathers all.
+    pub kind: String,
+    /// The session, or `global`.
+    pub key: String,
+    /// `pending`, `running` or `error`.
+    pub status: String,
+    /// Why it failed the last time.
+    pub error: Option<String>,
+}
+
+/// The database of Codex's memory in its directory.
+pub const MEMORY_DATABASE: &str = "memories_1.sqlite";
+
+/// Returns the jobs of Codex's memory that are not done; none if there is no database.
+pub fn memory_jobs(codex: &Path) -> Result<Vec<MemoryJob>> {
+    let path = codex.join(MEMORY_DATABASE);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let connection = database::connect(&path)?;
+    let query = "SELECT kind, job_key, status, last_error FROM jobs WHERE status <> 'done' \
+                 ORDER BY kind, job_key";
+    let mut jobs = Vec::new();
+    database::rows(&path, &connection, query, "", &mut |row| {
+        let text = |column: &str| database::text(row, column);
+        jobs.push(MemoryJob {
+            kind: text("kind").unwrap_or_default(),
+            key: text("job_key").unwrap_or_default(),
+            status: text("status").unwrap_or_default(),
+            error: text("last_error").filter(|error| !error.is_empty()),
+        });
+    })?;
+    Ok(jobs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_of_the_memory_that_are_not_done_are_known() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        assert_eq!(memory_jobs(temp.path()).expect("no database"), []);
+        let path = temp.path().join(MEMORY_DATABASE);
+        let connection = rusqlite::Connection::open(&path).expect("a database");
+        connection
+            .execute_batch(
+                "CREATE TABLE jobs (kind TEXT, job_key TEXT, status TEXT, last_error TEXT);
+                 INSERT INTO jobs VALUES ('memory_stage1', 'a', 'done', NULL);
+                 INSERT INTO jobs VALUES ('memory_stage1', 'b', 'error', 'no model');
+                 INSERT INTO jobs VALUES ('memory_consolidate_global', 'global', 'pending', '');",
+            )
+            .expect("rows");
+        let jobs = memory_jobs(temp.path()).expect("readable");
+        let told: Vec<(&str, &str, Option<&str>)> = jobs
+            .iter()
+            .map(|job| (job.key.as_str(), job.status.as_str(), job.error.as_deref()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("global", "pending", None),
+                ("b", "error", Some("no model"))
+            ]
+        );
+        std::fs::write(&path, "no database").expect("writes");
+        assert!(memory_jobs(temp.path()).is_err());
+    }
+}
