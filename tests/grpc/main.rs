@@ -20,6 +20,7 @@ use ulid::Ulid;
 
 use client::{Client, Server, services};
 use support::Home;
+use tome::grpc::Address;
 
 const TIMELINE: &str = "tome.v1.Timeline";
 
@@ -451,6 +452,34 @@ fn random_bytes_get_an_answer_and_the_server_goes_on() {
 }
 
 #[test]
+fn only_loopback_addresses_are_accepted() {
+    for text in [
+        "127.0.0.1:0",
+        "127.3.2.1:50051",
+        "[::1]:50051",
+        "localhost:1",
+    ] {
+        assert!(Address::loopback(text).is_ok(), "{text}");
+    }
+    for (text, reason) in [
+        ("0.0.0.0:50051", "not a loopback address"),
+        ("[::]:50051", "not a loopback address"),
+        ("192.168.1.5:50051", "not a loopback address"),
+        ("[::ffff:127.0.0.1]:1", "not a loopback address"),
+        ("example.org:50051", "not an address"),
+        ("localhost.example.org:1", "not an address"),
+        ("localhost:70000", "not an address"),
+        ("127.0.0.1", "not an address"),
+        ("50051", "not an address"),
+        ("", "not an address"),
+    ] {
+        let refused = Address::loopback(text).expect_err("refused").to_string();
+        assert!(refused.contains(reason), "{text}: {refused}");
+        assert!(refused.contains("this machine"), "{text}: {refused}");
+    }
+}
+
+#[test]
 fn it_listens_only_where_no_other_machine_or_user_gets() {
     let home = Home::new();
     for (args, words) in [
@@ -483,6 +512,23 @@ fn it_listens_only_where_no_other_machine_or_user_gets() {
         second.err.contains("a server is listening there"),
         "{second:?}"
     );
+
+    // Nothing but a socket is replaced, and no socket is put where others could replace it.
+    let file = home.file("project/file", "text");
+    let taken = home.run(&["serve", "--socket", "file"]);
+    assert_eq!(taken.code, 2, "{taken:?}");
+    assert!(
+        taken.err.contains("something else than a socket"),
+        "{taken:?}"
+    );
+    assert_eq!(fs::read_to_string(file).expect("there"), "text");
+    let open = home.path().join("open");
+    fs::create_dir(&open).expect("a folder");
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o720)).expect("set");
+    let socket_there = open.join("s.sock");
+    let refused = home.run(&["serve", "--socket", &socket_there.display().to_string()]);
+    assert!(refused.err.contains("others can write"), "{refused:?}");
+    assert!(!socket_there.exists());
 
     // A killed server leaves its socket, which the next one replaces.
     server.signal(Signal::KILL);
