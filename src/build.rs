@@ -1,4 +1,5 @@
-//! The build script: sets the version that `tome --version` prints, with the commit.
+//! The build script: sets the version that `tome --version` prints, with the commit; with the feature
+//! `grpc`, it also generates the messages of the gRPC door.
 //!
 //! In a debug build, from a tarball or without git, it is the version alone: with the commit,
 //! every new commit would rebuild everything during development.
@@ -16,6 +17,27 @@ fn main() {
     };
     tell("rerun-if-changed=src/build.rs");
     tell(&format!("rustc-env=TOME_VERSION={tome_version}"));
+    #[cfg(feature = "grpc")]
+    generate_messages();
+}
+
+/// Compiles the schema, without `protoc`; its descriptors are for reflection.
+#[cfg(feature = "grpc")]
+fn generate_messages() {
+    const SCHEMA: &str = "assets/timeline.proto";
+    tell(&format!("rerun-if-changed={SCHEMA}"));
+    let mut schema = protox::Compiler::new(["assets"]).expect("the folder is there");
+    // With the comments, which are the documentation of the schema and of the code.
+    schema.include_imports(true).include_source_info(true);
+    schema.open_file(SCHEMA).expect("the schema is valid");
+    tonic_prost_build::configure()
+        .build_client(false)
+        .btree_map(".")
+        .compile_fds(schema.file_descriptor_set())
+        .expect("the code is written");
+    let out = env::var("OUT_DIR").expect("cargo sets it");
+    let descriptors = Path::new(&out).join("timeline.bin");
+    std::fs::write(descriptors, schema.encode_file_descriptor_set()).expect("it is written");
 }
 
 /// The commit and its day, as `abc1234 2026-11-15`.

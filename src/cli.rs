@@ -30,6 +30,7 @@ mod rehome;
 mod resume;
 mod review;
 mod select;
+mod serve;
 mod setup;
 mod stats;
 mod stores;
@@ -82,6 +83,16 @@ enum Failure {
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
+}
+
+impl Failure {
+    /// Returns it as an error of the core, for a server that the core knows nothing of.
+    fn into_error(self) -> Error {
+        match self {
+            Self::Core(error, _) => error,
+            other => Error::refused("tome", other.to_string()),
+        }
+    }
 }
 
 impl From<Error> for Failure {
@@ -211,6 +222,7 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> CommandResult 
             return Ok(Outcome::Done);
         }
         Verb::Mcp(args) => return mcp::run(args, world),
+        Verb::Serve(args) => return serve::run(args, world, printer),
         Verb::Completions(args) => return completions::run(args, printer),
         Verb::Man => return completions::man(printer),
     };

@@ -14,26 +14,23 @@ mod reply;
 mod transcript;
 mod turn;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use crate::core::Result;
 use crate::core::change::events::{self, Identity};
 use crate::core::change::history::{History, Lock};
-use crate::core::disk::private;
 use crate::core::log::Agent;
 use crate::core::log::origin::{PLAN_REMINDER, WORK_REMINDER};
 use crate::core::memory::config::HookSettings;
 use crate::core::memory::discover::{events_root, session_events_root};
-use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::coder::GUIDES;
-use crate::core::memory::layout::events::{CapturedEvent, EVENTS};
+use crate::core::memory::layout::events::{CapturedEvent, is_possible_time};
 use crate::core::memory::store::Store;
 use crate::core::text::secret::mask;
 use crate::core::text::time::Moment;
-use crate::core::{Error, Result};
 
 pub use document::DocumentScanner;
 use payload::{Payload, Stage};
@@ -199,11 +196,7 @@ fn record(payload: &Payload, hook: &HookContext<'_>) -> Result<Option<Reminder>>
         Some(cwd) => events_root(hook.data, cwd),
         None => session_events_root(hook.data, &payload.session),
     };
-    // Events are private, so the folders are created private before any file in them.
-    for folder in [root.parent().unwrap_or(&root), &root] {
-        private::create_dir(folder).map_err(|e| Error::io(folder, e))?;
-    }
-    let store = Store::open("events", &root, Some(Layout::Events))?;
+    let store = events::open_captured(&root)?;
     let event = hook.settings.capture.then(|| event(payload, hook));
     let Some(lock) = lock(&store, hook)? else {
         if let Some(event) = &event {
@@ -216,8 +209,6 @@ fn record(payload: &Payload, hook: &HookContext<'_>) -> Result<Option<Reminder>>
         return Ok(None);
     }
     if let Some(event) = &event {
-        let file = root.join(EVENTS);
-        private::open_append(&file).map_err(|e| Error::io(&file, e))?;
         if let Some(answer) = late_answer(&mut turn, payload, hook) {
             let answer = CapturedEvent {
                 event_id: ulid::Ulid::from_datetime(hook.moment.time.into()).to_string(),
@@ -226,10 +217,9 @@ fn record(payload: &Payload, hook: &HookContext<'_>) -> Result<Option<Reminder>>
                 text: mask(&answer),
                 ..event.clone()
             };
-            events::append_locked(&store, &lock, &answer, Identity::Fresh)?;
+            events::capture_locked(&store, &lock, &answer, Identity::Fresh)?;
         }
-        events::append_locked(&store, &lock, event, Identity::Fresh)?;
-        events::collect_locked(&store, &lock, FEW)?;
+        events::capture_locked(&store, &lock, event, Identity::Fresh)?;
     }
     let reminder = turn.count(payload, manner(payload, hook));
     turn.save(&payload.stage)?;
@@ -259,9 +249,6 @@ fn late_answer(turn: &mut Turn, payload: &Payload, hook: &HookContext<'_>) -> Op
 /// 100 ms after it told of the end of the turn, when the answer has been shown already.
 const ANSWER_LIMIT: Duration = Duration::from_millis(500);
 
-/// How many events that were set aside one hook appends.
-const FEW: usize = 8;
-
 /// The store's lock, or `None` if it is not free in time.
 fn lock(store: &Store, hook: &HookContext<'_>) -> Result<Option<Lock>> {
     const PAUSE: Duration = Duration::from_millis(2);
@@ -278,32 +265,23 @@ fn event(payload: &Payload, hook: &HookContext<'_>) -> CapturedEvent {
     let time = event_time(payload, hook.moment.time);
     CapturedEvent {
         event_id: ulid::Ulid::from_datetime(time.into()).to_string(),
-        session_id: mask(&payload.session),
+        session_id: payload.session.clone(),
         timestamp: time.as_millisecond(),
         event_type: payload.event_type.clone(),
         role: payload.role.to_owned(),
-        // Secrets are not stored a second time.
-        text: mask(&payload.text),
-        metadata: masked_values(&payload.metadata),
+        text: payload.text.clone(),
+        metadata: payload.metadata.clone(),
         agent: hook.caller.name().to_owned(),
         more: serde_json::Map::new(),
     }
+    .masked()
 }
 
 /// When an event happened: when the agent says, unless its clock is wrong, or now.
 fn event_time(payload: &Payload, now: Timestamp) -> Timestamp {
-    const DAY: i64 = 24 * 60 * 60 * 1000;
-    let is_possible = |time: &Timestamp| {
-        time.as_millisecond() > 0 && time.as_millisecond() <= now.as_millisecond() + DAY
-    };
+    let is_possible =
+        |time: &Timestamp| is_possible_time(time.as_millisecond(), now.as_millisecond());
     payload.time.filter(is_possible).unwrap_or(now)
-}
-
-fn masked_values(metadata: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let masked = metadata
-        .iter()
-        .map(|(name, value)| (name.clone(), mask(value)));
-    masked.collect()
 }
 
 /// The text cut between lines to what Claude Code accepts in one piece.

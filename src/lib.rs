@@ -2,13 +2,13 @@
 //!
 //! The agents' own files are the only source of truth. One core reads and changes them. The doors
 //! are the interfaces to it: the command line ([`cli`]), the terminal UI ([`tui`]), the MCP server
-//! ([`mcp`]), the agents' hooks ([`hook`]), and [`setup`], which registers tome with an agent. A
-//! door turns a user's or an agent's request into a call of the core and formats the result.
+//! ([`mcp`]), the agents' hooks ([`hook`]), [`setup`], which registers tome with an agent, and, with the
+//! feature of that name, the gRPC server (`grpc`). A door turns a user's or an agent's request into a call of the core and formats the result.
 //! Only [`core::change`] writes memory files, and nothing writes logs.
 //!
 //! # Direction
 //!
-//! Dependencies point one way: `main → cli → {tui, mcp, hook, setup} → core`. The core depends on
+//! Dependencies point one way: `main → cli → {tui, mcp, grpc, hook, setup} → core`. The core depends on
 //! no terminal, no argument parser and no protocol. It does not read the environment, the home
 //! directory or the clock, and it does not print: a door passes these in as values. Doors do not
 //! depend on each other; an operation that two doors need is a function of the core.
@@ -151,6 +151,8 @@
 
 pub mod cli;
 pub mod core;
+#[cfg(feature = "grpc")]
+pub mod grpc;
 pub mod hook;
 pub mod mcp;
 pub mod setup;

@@ -30,12 +30,11 @@ mod timeline;
 use std::fmt;
 use std::io;
 
-use crate::core::Result;
 use crate::core::change::history::History;
 use crate::core::log::Agent;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
-use crate::core::search::catalog::LogCatalog;
+use crate::core::search::catalog::LogProvider;
 use crate::core::text::time::Moment;
 
 /// What is served, and the history, logs and clock that the server uses.
@@ -122,12 +121,6 @@ pub enum Access {
     Full,
     /// Read only; tools that change memories are not offered.
     ReadOnly,
-}
-
-/// Provides the logs to search, which the caller of [`serve`] locates.
-pub trait LogProvider: Send + Sync {
-    /// Returns the current catalog, because stores with logs can appear and disappear.
-    fn log_catalog(&self) -> Result<LogCatalog>;
 }
 
 /// Serves until the client closes standard input.

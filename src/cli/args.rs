@@ -164,6 +164,8 @@ pub enum Verb {
     Pick(PickArgs),
     /// Serve the stores to an agent: an MCP server on standard input and output
     Mcp(McpArgs),
+    /// Serve the timeline to programs of this machine: a gRPC server, in builds with the feature grpc
+    Serve(ServeArgs),
     /// Handle an agent's hook: one JSON document on standard input; always exits with 0
     Hook(HookArgs),
     /// Register tome with an agent: its MCP server and its hooks; shows a diff first
@@ -423,6 +425,17 @@ pub struct McpArgs {
     /// Offer only the tools that read
     #[arg(long)]
     pub read_only: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ServeArgs {
+    /// A loopback address: 127.0.0.1:PORT or [::1]:PORT; port 0 chooses one
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "socket")]
+    pub listen: Option<String>,
+    /// A socket, in a directory that is yours alone [default: one for the project, in the runtime
+    /// directory, or else in the data directory]
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use super::Failure;
 use super::args::{LogFilter, RoleArg};
 use super::world::World;
+use crate::core::Result;
 use crate::core::log::{Agent, LogFile, LogLocations, Role};
 use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
-use crate::core::search::catalog::{LogCatalog, LogScope, last_activity, read_corpus};
+use crate::core::search::catalog::{LogCatalog, LogProvider, LogScope, last_activity, read_corpus};
 use crate::core::search::index::{BuildProgress, Corpus, Log, Progress};
 use crate::core::search::{Sources, search};
 use crate::core::text::time::{self, Edge};
@@ -184,6 +185,12 @@ impl World {
             since,
             project: filter.project.as_deref(),
         })
+    }
+}
+
+impl LogProvider for World {
+    fn log_catalog(&self) -> Result<LogCatalog> {
+        self.log_catalog().map_err(Failure::into_error)
     }
 }
 

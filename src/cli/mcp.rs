@@ -13,9 +13,7 @@ use crate::core::log::Agent;
 use crate::core::memory::discover::first_store;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
-use crate::core::search::catalog::LogCatalog;
-use crate::core::{Error, Result};
-use crate::mcp::{Access, LogProvider, ServedStore, ServerSetup, StorePurpose, serve};
+use crate::mcp::{Access, ServedStore, ServerSetup, StorePurpose, serve};
 
 pub(super) fn run(args: &McpArgs, world: &World) -> CommandResult {
     let access = if args.read_only {
@@ -135,14 +133,5 @@ impl World {
             _ if is_below(&self.environment.claude) => StorePurpose::Own(Agent::ClaudeCode),
             _ => StorePurpose::Shared,
         }
-    }
-}
-
-impl LogProvider for World {
-    fn log_catalog(&self) -> Result<LogCatalog> {
-        self.log_catalog().map_err(|failure| match failure {
-            Failure::Core(error, _) => error,
-            other => Error::refused("logs", other.to_string()),
-        })
     }
 }

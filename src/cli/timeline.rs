@@ -13,7 +13,7 @@ use crate::core::Error;
 use crate::core::insight::promote::grip_in_memories;
 use crate::core::insight::timeline::grip::{Grip, GripState};
 use crate::core::insight::timeline::json::{
-    EventRows, grip_json, node_json, teleport_json, unknown_grip_json,
+    EventRows, GripRows, node_json, teleport_json, unknown_grip_json,
 };
 use crate::core::insight::timeline::node::NodeId;
 use crate::core::insight::timeline::{
@@ -21,7 +21,6 @@ use crate::core::insight::timeline::{
     summarizer,
 };
 use crate::core::memory::layout::events::TimeSpan;
-use crate::core::search::MemoryTexts;
 use crate::core::text::display::safe_line;
 use crate::core::text::time::{self, Edge};
 
@@ -41,10 +40,7 @@ impl World {
 
     /// Finds a grip: in a memory that was promoted, or else in the timeline of the sessions in scope.
     pub(super) fn find_grip(&self, logs: &LogCorpus<'_>, id: &str) -> Option<Grip> {
-        let in_memories = || {
-            let stores = self.memory_stores().ok()?;
-            grip_in_memories(&MemoryTexts::read(&stores).ok()?, id)
-        };
+        let in_memories = || grip_in_memories(&self.memory_stores().ok()?, id);
         let in_timeline = || self.timeline(logs, Records::Use).grip(&logs.corpus, id);
         in_memories().or_else(in_timeline)
     }
@@ -231,7 +227,7 @@ pub(super) fn events(args: &EventsArgs, world: &World) -> Reported<'static> {
         let rows = EventRows::new(&logs.corpus);
         let events: Vec<Value> = found
             .iter()
-            .map(|found| rows.row(found.agent, &found.log, &found.event))
+            .map(|found| json!(rows.row(found.agent, &found.log, &found.event)))
             .collect();
         (events, has_more)
     })?;
@@ -283,7 +279,7 @@ pub(super) fn grip(args: &GripArgs, world: &World) -> Reported<'static> {
         let grip = world.find_grip(logs, &args.id)?;
         let expanded = expand(&logs.corpus, &grip, args.before, args.after);
         Some(GripReport {
-            json: grip_json(&logs.corpus, &grip, &expanded),
+            json: GripRows::new(&logs.corpus, &grip, &expanded).json(),
             state: expanded.state,
             grip,
         })

@@ -42,6 +42,9 @@ pub(super) struct World {
     pub(super) config_dir: PathBuf,
     /// The directory of the history and of unsaved texts.
     pub(super) data_dir: PathBuf,
+    /// The directory of sockets.
+    #[cfg(feature = "grpc")]
+    pub(super) runtime_dir: PathBuf,
     /// The sample's directory, which is removed on drop.
     _demo: Option<Arc<tempfile::TempDir>>,
 }
@@ -101,6 +104,8 @@ impl World {
             common: common.clone(),
             config_dir: dirs.config_dir().to_owned(),
             data_dir: dirs.data_dir().to_owned(),
+            #[cfg(feature = "grpc")]
+            runtime_dir: dirs.runtime_dir().unwrap_or(dirs.data_dir()).to_owned(),
             _demo: None,
         })
     }
@@ -129,6 +134,8 @@ impl World {
             common: common.clone(),
             config_dir: temp.path().join("config"),
             data_dir: data,
+            #[cfg(feature = "grpc")]
+            runtime_dir: temp.path().join("run"),
             _demo: Some(Arc::new(temp)),
         })
     }

@@ -17,7 +17,7 @@ use crate::core::Error;
 use crate::core::change::{ChangeContext, ChangeRequest, events, plan, plan_move};
 use crate::core::disk::revision::Revision;
 use crate::core::memory::citation::{Citation, CitedPart};
-use crate::core::memory::layout::events::CapturedEvent;
+use crate::core::memory::layout::events::{CapturedEvent, usual_role};
 use crate::core::memory::layout::{Fields, Layout, Matching, Patch};
 use crate::core::memory::store::Store;
 
@@ -140,12 +140,7 @@ fn event(args: &AppendArgs, world: &World) -> Result<(CapturedEvent, events::Ide
         }),
     };
     let kind = given["event_type"].as_str().unwrap_or_default();
-    let role = match kind {
-        "user_message" => "user",
-        "assistant_message" | "assistant_stop" => "assistant",
-        "tool_result" => "tool",
-        _ => "system",
-    };
+    let role = usual_role(kind).unwrap_or("system");
     let identity = match given.get("event_id") {
         Some(_) => events::Identity::Given,
         None => events::Identity::Fresh,

@@ -6,9 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::payload::string_field;
-
-/// The maximum length of a stored text in bytes.
-const LONGEST: usize = 1 << 20;
+use crate::core::memory::layout::events::LONGEST_TEXT;
 
 /// The maximum length of a stored patch in bytes.
 const LONGEST_PATCH: usize = 16 << 10;
@@ -41,7 +39,7 @@ pub(super) fn file_use(tool: &str) -> Option<FileUse> {
 /// The text of an event of this type.
 pub(super) fn event_text(event_type: &str, fields: &Map<String, Value>) -> String {
     if let Some(tool) = string_field(fields, TOOL) {
-        return cut(tool_text(tool, fields), LONGEST);
+        return cut(tool_text(tool, fields), LONGEST_TEXT);
     }
     let keys: &[&str] = match event_type {
         "user_message" => &["prompt", "message"],
@@ -63,7 +61,7 @@ pub(super) fn event_text(event_type: &str, fields: &Map<String, Value>) -> Strin
     let found = keys
         .iter()
         .find_map(|key| fields.get(*key).filter(|value| !value.is_null()));
-    cut(found.map(readable_text).unwrap_or_default(), LONGEST)
+    cut(found.map(readable_text).unwrap_or_default(), LONGEST_TEXT)
 }
 
 /// What a tool was given, and what it returned.

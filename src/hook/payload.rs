@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::event_text::{FileUse, TOOL, changed_files, event_text, file_use, input};
 use crate::core::log::Agent;
 use crate::core::log::origin::{Speaker, parts};
+use crate::core::memory::layout::events::usual_role;
 
 /// A parsed event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,17 +133,18 @@ fn time(value: &Value) -> Option<Timestamp> {
 
 /// The type and the role of an event; an unknown one keeps its name.
 fn kind(name: &str) -> (&str, &'static str) {
-    match name {
-        "SessionStart" | "sessionStart" => ("session_start", "system"),
-        "UserPromptSubmit" | "BeforeAgent" | "userPromptSubmitted" => ("user_message", "user"),
-        "PostToolUse" | "AfterTool" | "postToolUse" => ("tool_result", "tool"),
-        "AssistantResponse" => ("assistant_message", "assistant"),
-        "Stop" | "AfterAgent" | "agentStop" => ("assistant_stop", "assistant"),
-        "SubagentStart" | "subagentStart" => ("subagent_start", "system"),
-        "SubagentStop" | "subagentStop" => ("subagent_stop", "assistant"),
-        "SessionEnd" | "sessionEnd" => ("session_end", "system"),
-        other => (other, "system"),
-    }
+    let event_type = match name {
+        "SessionStart" | "sessionStart" => "session_start",
+        "UserPromptSubmit" | "BeforeAgent" | "userPromptSubmitted" => "user_message",
+        "PostToolUse" | "AfterTool" | "postToolUse" => "tool_result",
+        "AssistantResponse" => "assistant_message",
+        "Stop" | "AfterAgent" | "agentStop" => "assistant_stop",
+        "SubagentStart" | "subagentStart" => "subagent_start",
+        "SubagentStop" | "subagentStop" => "subagent_stop",
+        "SessionEnd" | "sessionEnd" => "session_end",
+        other => return (other, "system"),
+    };
+    (event_type, usual_role(event_type).unwrap_or("system"))
 }
 
 fn tool_stage(fields: &Map<String, Value>) -> Stage {

@@ -7,10 +7,11 @@ use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{Field, FieldType, Tool, ToolEffect};
 use super::timeline;
+use crate::core::insight::timeline::json::EventRow;
+use crate::core::insight::timeline::query::EVENTS;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::events::{TimeSpan, events_between};
 use crate::core::memory::store::Store;
-use crate::core::text::display::safe;
 use crate::core::text::time::{self, Edge};
 
 pub(super) const TOOL: Tool = Tool {
@@ -35,33 +36,23 @@ pub(super) const TOOL: Tool = Tool {
 };
 
 fn get_events(call: &Call<'_>) -> ToolResult {
-    const MOST_EVENTS: usize = 100;
-    let limit = call.number("limit")?.unwrap_or(50);
-    let limit = usize::try_from(limit).ok().filter(|limit| *limit > 0);
-    let limit = limit.ok_or_else(|| Failure::Message("limit must be 1 or more".to_owned()))?;
+    let wrong = || Failure::Message("limit must be 1 or more".to_owned());
+    let limit = call.number("limit")?.map(|limit| match limit {
+        1.. => usize::try_from(limit).map_err(|_| wrong()),
+        _ => Err(wrong()),
+    });
+    let limit = EVENTS.of(limit.transpose()?);
     let span = TimeSpan {
         from: time(call, "from", Edge::Start)?.unwrap_or(i64::MIN),
         to: time(call, "to", Edge::End)?.unwrap_or(i64::MAX),
-        limit: limit.min(MOST_EVENTS),
+        limit,
     };
     if !has_own_store(call)? {
         return timeline::events(call, span);
     }
     let (events, has_more) = events_between(call.store()?, span)?;
-    let rows: Vec<Value> = events
-        .iter()
-        .map(|event| {
-            json!({
-                "event_id": event.event_id,
-                "session_id": event.session_id,
-                "timestamp": event.timestamp,
-                "event_type": event.event_type,
-                "role": event.role,
-                "text": truncate_text(&event.text),
-                "agent": event.agent,
-            })
-        })
-        .collect();
+    let rows = events.iter().map(EventRow::from);
+    let rows: Vec<EventRow> = rows.map(EventRow::shortened).collect();
     let answer = json!({ "events": rows, "has_more": has_more });
     Ok(ToolAnswer::text(answer.to_string()).quoted(0))
 }
@@ -71,17 +62,6 @@ fn get_events(call: &Call<'_>) -> ToolResult {
 fn has_own_store(call: &Call<'_>) -> Result<bool, Failure> {
     let is_events = |store: &Store| store.layout() == Layout::Events;
     Ok(call.named_store()?.is_some() || call.only_store().is_some_and(is_events))
-}
-
-/// Truncates a text, so that a long one leaves space for the others.
-pub(super) fn truncate_text(text: &str) -> String {
-    const LONGEST: usize = 1_000;
-    let text = safe(text);
-    let mut short: String = text.chars().take(LONGEST).collect();
-    if short.len() < text.len() {
-        short.push_str("...");
-    }
-    short
 }
 
 /// Parses a time argument into milliseconds since 1970; days are in UTC, like the answer's

@@ -1,12 +1,9 @@
 //! recall_memory: one ranked search over the memories and the conversations.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
 use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{ALL_LAYOUTS, Field, FieldType, OFFSET, Tool, ToolEffect};
-use crate::core::search::index::{BuildProgress, Corpus, Progress};
+use crate::core::search::index::{Corpus, Deadline};
 use crate::core::search::query::Query;
 use crate::core::search::recall::{DEFAULT_LIMIT, RecallRequest, Scope, recall};
 use crate::core::search::{HitSource, SearchOutcome, catalog, format, search};
@@ -40,10 +37,6 @@ const MOST: usize = 50;
 /// The largest offset: more than the hits of any query that somebody reads to the end.
 const FARTHEST: usize = 100_000;
 
-/// How long one call reads logs. The first reading can take longer: the cache keeps what was
-/// read, and the next call continues from there.
-pub(super) const READING_LIMIT: Duration = Duration::from_secs(20);
-
 fn run(call: &Call<'_>) -> ToolResult {
     let text = call.optional_text("query")?.unwrap_or_default().trim();
     if text.is_empty() {
@@ -62,10 +55,7 @@ fn run(call: &Call<'_>) -> ToolResult {
         Scope::Detail => None,
         Scope::All | Scope::Messages => Some(call.setup.logs.log_catalog()?),
     };
-    let patience = Deadline {
-        until: Instant::now() + READING_LIMIT,
-        is_dropped: call.is_dropped,
-    };
+    let patience = Deadline::new(call.is_dropped);
     let SearchOutcome {
         answer: found,
         unread,
@@ -147,20 +137,6 @@ fn limit(call: &Call<'_>) -> Result<usize, Failure> {
         Err(_) => Err(Failure::Message(format!(
             "invalid limit {limit}: must be 0 (for {DEFAULT_LIMIT}) or more"
         ))),
-    }
-}
-
-/// Cancels reading at a time limit, or when the client no longer waits.
-pub(super) struct Deadline<'a> {
-    pub(super) until: Instant,
-    pub(super) is_dropped: &'a AtomicBool,
-}
-
-impl Progress for Deadline<'_> {
-    fn advance(&self, _: BuildProgress) {}
-
-    fn is_cancelled(&self) -> bool {
-        self.is_dropped.load(Ordering::Relaxed) || Instant::now() >= self.until
     }
 }
 

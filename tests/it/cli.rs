@@ -20,6 +20,15 @@ fn index_store(home: &Home) {
     }
 }
 
+#[cfg(not(feature = "grpc"))]
+#[test]
+fn a_build_without_the_grpc_server_says_how_to_get_one() {
+    let done = Home::new().run(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!((done.code, done.out.as_str()), (2, ""));
+    let said = "tome: this tome was built without the gRPC server; `cargo install --path . --features grpc` builds one with it\n";
+    assert_eq!(done.err, said);
+}
+
 #[test]
 fn stores_shows_what_was_found_and_why() {
     let home = Home::new();

@@ -281,7 +281,7 @@ fn update_and_view_do_no_work_of_the_worker() {
     }
 }
 
-const DOORS: [&str; 5] = ["cli", "tui", "mcp", "hook", "setup"];
+const DOORS: [&str; 6] = ["cli", "tui", "mcp", "grpc", "hook", "setup"];
 
 #[test]
 fn doors_do_not_know_each_other() {
@@ -395,6 +395,10 @@ fn only_the_protocol_knows_the_protocol() {
     for source in shipped().filter(|source| !source.module.starts_with(&SERVER.map(str::to_owned)))
     {
         uses_none_of(&source, &["rmcp::"]);
+    }
+    let others = shipped().filter(|source| !source.is_in("grpc") && !source.is_in("build"));
+    for source in others {
+        uses_none_of(&source, &["tonic", "prost"]);
     }
 }
 

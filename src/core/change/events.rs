@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -11,6 +11,7 @@ use super::history::{History, Lock};
 use crate::core::disk::foreign::read_text;
 use crate::core::disk::private;
 use crate::core::disk::sandbox::LARGEST_MEMORY;
+use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::events::{CapturedEvent, EVENTS};
 use crate::core::memory::store::Store;
 use crate::core::{Error, Result};
@@ -31,6 +32,31 @@ pub enum Identity {
     Fresh,
     /// The caller gave it, possibly again.
     Given,
+}
+
+/// Opens a store for captured events. They are private, so the folders are created private before any
+/// file in them.
+pub fn open_captured(root: &Path) -> Result<Store> {
+    for folder in [root.parent().unwrap_or(root), root] {
+        private::create_dir(folder).map_err(|e| Error::io(folder, e))?;
+    }
+    Store::open("events", root, Some(Layout::Events))
+}
+
+/// Appends a captured event and a few of those that were set aside, for a caller that holds the
+/// store's lock.
+pub fn capture_locked(
+    store: &Store,
+    lock: &Lock,
+    event: &CapturedEvent,
+    identity: Identity,
+) -> Result<AppendOutcome> {
+    const FEW: usize = 8;
+    let file = store.root().absolute(EVENTS);
+    private::open_append(&file).map_err(|e| Error::io(&file, e))?;
+    let outcome = append_locked(store, lock, event, identity)?;
+    collect_locked(store, lock, FEW)?;
+    Ok(outcome)
 }
 
 /// Appends `event` under the store's lock, and flushes it.

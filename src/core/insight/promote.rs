@@ -9,6 +9,7 @@ use crate::core::insight::timeline::{expand, log_named_by};
 use crate::core::log::{Agent, MessageKind, Role};
 use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
 use crate::core::search::MemoryTexts;
 use crate::core::search::index::Corpus;
 use crate::core::text::display::safe;
@@ -213,8 +214,10 @@ pub fn grips_below(text: &str, quotes: &[Quote]) -> String {
     format!("{}\n\n{}", text.trim_end(), comments.concat())
 }
 
-/// Returns the grip with this id from a memory that was promoted.
-pub fn grip_in_memories(memories: &MemoryTexts, id: &str) -> Option<Grip> {
+/// Returns the grip with this id from a memory of these stores that was promoted; `None` also if the
+/// stores cannot be read.
+pub fn grip_in_memories<'a>(stores: impl IntoIterator<Item = &'a Store>, id: &str) -> Option<Grip> {
+    let memories = MemoryTexts::read(stores).ok()?;
     let texts = memories
         .texts
         .iter()

@@ -16,6 +16,7 @@ pub mod grip;
 pub mod json;
 pub mod node;
 pub mod outline;
+pub mod query;
 pub mod record;
 pub mod segment;
 pub mod summarize;

@@ -187,6 +187,12 @@ impl LogCatalog {
     }
 }
 
+/// Provides the logs to read to a server, whose caller locates them.
+pub trait LogProvider: Send + Sync {
+    /// Returns the current catalog, because stores with logs can appear and disappear.
+    fn log_catalog(&self) -> Result<LogCatalog>;
+}
+
 /// Opens a corpus with `open` and calls `read` with it. If the cache turns out to be damaged, both
 /// are done once more, because the next refresh rebuilds it.
 pub fn read_corpus<C: AsRef<Corpus>, T>(

@@ -44,6 +44,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use tantivy::{DocAddress, Index, ReloadPolicy, Searcher, TantivyError};
@@ -136,6 +137,31 @@ pub trait Progress: Sync {
 
 impl Progress for () {
     fn advance(&self, _: BuildProgress) {}
+}
+
+/// Cancels a build at a time limit, or when the client of a server no longer waits. The first build can
+/// take longer: the cache keeps what was read, and the next one continues from there.
+#[derive(Debug)]
+pub struct Deadline<'a> {
+    until: Instant,
+    is_dropped: &'a AtomicBool,
+}
+
+impl<'a> Deadline<'a> {
+    /// Returns the deadline of a call that begins now; `is_dropped` is set when nobody waits for it.
+    pub fn new(is_dropped: &'a AtomicBool) -> Self {
+        const LIMIT: Duration = Duration::from_secs(20);
+        let until = Instant::now() + LIMIT;
+        Self { until, is_dropped }
+    }
+}
+
+impl Progress for Deadline<'_> {
+    fn advance(&self, _: BuildProgress) {}
+
+    fn is_cancelled(&self) -> bool {
+        self.is_dropped.load(Ordering::Relaxed) || Instant::now() >= self.until
+    }
 }
 
 /// A message of the corpus.

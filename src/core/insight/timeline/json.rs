@@ -1,12 +1,13 @@
-//! Nodes, events and grips as JSON, as the command line and the MCP server return them.
+//! Nodes, events and grips as rows and as JSON, as the command line and the servers return them.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::event::Event;
-use super::grip::{Expanded, Grip, event_id};
+use super::grip::{Expanded, Grip, GripState, event_id};
 use super::{Node, Teleport, log_named_by};
 use crate::core::disk::foreign::{LARGEST_LOG, read_capped};
 use crate::core::log::{Agent, MessageKind, Role};
@@ -75,8 +76,56 @@ fn stamp(time: i64) -> Option<String> {
     Some(time.to_string())
 }
 
-/// Formats events as the events layout has them; those of a store have the ids, types and agents
-/// that are stored.
+/// An event as the events layout has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EventRow {
+    /// Its id.
+    pub event_id: String,
+    /// The agent's session.
+    pub session_id: String,
+    /// Milliseconds since 1970, UTC.
+    pub timestamp: i64,
+    /// What happened.
+    pub event_type: String,
+    /// The speaker.
+    pub role: String,
+    /// The text, without secrets and control characters.
+    pub text: String,
+    /// The agent or layout.
+    pub agent: String,
+    /// Where it is, if it was found in a log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub citation: Option<String>,
+}
+
+impl EventRow {
+    /// Shortens the text, so that a long one leaves space for the others.
+    pub fn shortened(mut self) -> Self {
+        const LONGEST: usize = 1_000;
+        if let Some((end, _)) = self.text.char_indices().nth(LONGEST) {
+            self.text.truncate(end);
+            self.text.push_str("...");
+        }
+        self
+    }
+}
+
+impl From<&CapturedEvent> for EventRow {
+    fn from(event: &CapturedEvent) -> Self {
+        Self {
+            event_id: event.event_id.clone(),
+            session_id: event.session_id.clone(),
+            timestamp: event.timestamp,
+            event_type: event.event_type.clone(),
+            role: event.role.clone(),
+            text: safe(&event.text),
+            agent: event.agent.clone(),
+            citation: None,
+        }
+    }
+}
+
+/// Makes rows of events; those of a store have the ids, types and agents that are stored.
 pub struct EventRows<'a> {
     corpus: &'a Corpus,
     /// The events of the stores that were asked for, by their lines.
@@ -84,7 +133,7 @@ pub struct EventRows<'a> {
 }
 
 impl<'a> EventRows<'a> {
-    /// Formats events of this corpus.
+    /// Makes rows of events of this corpus.
     pub fn new(corpus: &'a Corpus) -> Self {
         Self {
             corpus,
@@ -92,8 +141,8 @@ impl<'a> EventRows<'a> {
         }
     }
 
-    /// Formats an event.
-    pub fn row(&self, agent: Agent, log: &str, event: &Event) -> Value {
+    /// Makes the row of an event.
+    pub fn row(&self, agent: Agent, log: &str, event: &Event) -> EventRow {
         let kind = match (event.kind, event.role) {
             (MessageKind::ToolCall, _) => "tool_call",
             (MessageKind::ToolResult, _) => "tool_result",
@@ -102,24 +151,24 @@ impl<'a> EventRows<'a> {
             (_, Role::Tool) => "tool_result",
             (_, Role::System) => "notice",
         };
-        let mut row = json!({
-            "event_id": event_id(agent, log, event),
-            "session_id": event.session.as_deref().unwrap_or(log),
-            "timestamp": event.time,
-            "event_type": kind,
-            "role": event.role,
-            "text": safe(&event.text),
-            "agent": agent.name(),
-            "citation": format!("{}:{log}#L{}", agent.name(), event.line),
-        });
+        let mut row = EventRow {
+            event_id: event_id(agent, log, event),
+            session_id: event.session.as_deref().unwrap_or(log).to_owned(),
+            timestamp: event.time,
+            event_type: kind.to_owned(),
+            role: event.role.name().to_owned(),
+            text: safe(&event.text),
+            agent: agent.name().to_owned(),
+            citation: Some(format!("{}:{log}#L{}", agent.name(), event.line)),
+        };
         if agent == Agent::Events {
             let mut stored = self.stored.borrow_mut();
             let stored = stored.entry(log.to_owned());
             let stored = stored.or_insert_with(|| stored_events(self.corpus, log));
             if let Some(stored) = stored.get(&event.line) {
-                row["event_id"] = json!(stored.event_id);
-                row["event_type"] = json!(stored.event_type);
-                row["agent"] = json!(stored.agent);
+                row.event_id.clone_from(&stored.event_id);
+                row.event_type.clone_from(&stored.event_type);
+                row.agent.clone_from(&stored.agent);
             }
         }
         row
@@ -145,28 +194,67 @@ pub fn unknown_grip_json() -> Value {
     })
 }
 
-/// Formats a grip with the events around it.
-pub fn grip_json(corpus: &Corpus, grip: &Grip, expanded: &Expanded) -> Value {
-    let events = EventRows::new(corpus);
-    let rows = |found: &[Event]| -> Vec<Value> {
-        let rows = found.iter();
-        rows.map(|event| events.row(grip.agent, &grip.log, event))
-            .collect()
-    };
-    let mut shown = json!(grip);
-    if let Some(event) = expanded.excerpt.first() {
-        let row = events.row(grip.agent, &grip.log, event);
-        for end in ["event_id_start", "event_id_end"] {
-            shown[end] = row["event_id"].clone();
+/// A grip with the events around it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GripRows {
+    /// The grip; its events have the ids of their rows.
+    pub grip: Grip,
+    /// The state of its log.
+    pub state: GripState,
+    /// The events before, in order.
+    pub before: Vec<EventRow>,
+    /// The events of the grip.
+    pub excerpt: Vec<EventRow>,
+    /// The events behind.
+    pub after: Vec<EventRow>,
+}
+
+impl GripRows {
+    /// Makes the rows of a grip.
+    pub fn new(corpus: &Corpus, grip: &Grip, expanded: &Expanded) -> Self {
+        let events = EventRows::new(corpus);
+        let rows = |found: &[Event]| -> Vec<EventRow> {
+            let rows = found.iter();
+            rows.map(|event| events.row(grip.agent, &grip.log, event))
+                .collect()
+        };
+        let excerpt = rows(&expanded.excerpt);
+        let mut grip = grip.clone();
+        if let Some(row) = excerpt.first() {
+            grip.event_id_start.clone_from(&row.event_id);
+            grip.event_id_end.clone_from(&row.event_id);
+        }
+        Self {
+            state: expanded.state,
+            before: rows(&expanded.before),
+            after: rows(&expanded.after),
+            excerpt,
+            grip,
         }
     }
-    shown["citation"] = json!(grip.citation());
-    shown["source"] = json!(grip.agent.name());
-    json!({
-        "grip": shown,
-        "state": expanded.state.name(),
-        "before": rows(&expanded.before),
-        "excerpt": rows(&expanded.excerpt),
-        "after": rows(&expanded.after),
-    })
+
+    /// Shortens the texts of the events.
+    pub fn shortened(self) -> Self {
+        let short = |rows: Vec<EventRow>| rows.into_iter().map(EventRow::shortened).collect();
+        Self {
+            before: short(self.before),
+            excerpt: short(self.excerpt),
+            after: short(self.after),
+            ..self
+        }
+    }
+
+    /// Formats it.
+    pub fn json(&self) -> Value {
+        let mut shown = json!(self.grip);
+        shown["citation"] = json!(self.grip.citation());
+        shown["source"] = json!(self.grip.agent.name());
+        json!({
+            "grip": shown,
+            "state": self.state.name(),
+            "before": self.before,
+            "excerpt": self.excerpt,
+            "after": self.after,
+        })
+    }
 }

@@ -9,10 +9,53 @@ use crate::core::disk::sandbox::{FoundFile, Root};
 use crate::core::memory::layout::FileView;
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory};
+use crate::core::text::secret::mask;
 use crate::core::{Error, Result};
 
 /// The file that contains the events.
 pub const EVENTS: &str = "events.jsonl";
+
+/// The types of events, each with its usual role.
+const EVENT_TYPES: [(&str, &str); 8] = [
+    ("session_start", "system"),
+    ("user_message", "user"),
+    ("assistant_message", "assistant"),
+    ("tool_result", "tool"),
+    ("assistant_stop", "assistant"),
+    ("subagent_start", "system"),
+    ("subagent_stop", "assistant"),
+    ("session_end", "system"),
+];
+
+const ROLES: [&str; 4] = ["user", "assistant", "system", "tool"];
+
+/// The most bytes of an event's text.
+pub const LONGEST_TEXT: usize = 1 << 20;
+
+/// Returns the usual role of a type of event; `None` for a type that the layout does not have.
+pub fn usual_role(event_type: &str) -> Option<&'static str> {
+    let mut types = EVENT_TYPES.iter();
+    types
+        .find(|(name, _)| *name == event_type)
+        .map(|(_, role)| *role)
+}
+
+/// Returns whether an event can have happened then, in milliseconds since 1970: not if the clock of
+/// whoever reports it is wrong.
+pub fn is_possible_time(time: i64, now: i64) -> bool {
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    time > 0 && time <= now.saturating_add(DAY)
+}
+
+/// Why a reported event is not stored.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {reason}")]
+pub struct InvalidEvent {
+    /// The name of the field.
+    pub field: &'static str,
+    /// What is wrong, and what is right.
+    pub reason: String,
+}
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +84,67 @@ pub struct CapturedEvent {
     /// Fields that this version does not know; written back unchanged.
     #[serde(flatten)]
     pub more: serde_json::Map<String, serde_json::Value>,
+}
+
+impl CapturedEvent {
+    /// Checks an event that a client reports. What hooks captured, and what is in a store, is not
+    /// checked: agents have more types of events than the layout.
+    pub fn check(&self, now: i64) -> Result<(), InvalidEvent> {
+        const MOST_METADATA: usize = 64;
+        const LONGEST_KEY: usize = 128;
+        const LONGEST_VALUE: usize = 16 << 10;
+        let invalid = |field, reason: String| Err(InvalidEvent { field, reason });
+        let is_name =
+            |text: &str, most: usize| text.len() <= most && !text.contains(char::is_control);
+        let id = ulid::Ulid::from_string(&self.event_id);
+        if !id.is_ok_and(|id| id.to_string() == self.event_id) {
+            let form = "must be a ULID: 26 digits and capitals, such as 01HM5ZQ8Z0ABCDEFGHJKMNPQRS";
+            return invalid("event_id", form.to_owned());
+        }
+        if self.session_id.is_empty() || !is_name(&self.session_id, 256) {
+            let form = "must have 1 to 256 bytes, without control characters";
+            return invalid("session_id", form.to_owned());
+        }
+        if !is_possible_time(self.timestamp, now) {
+            let form = "must be milliseconds since 1970, after 0 and not after tomorrow";
+            return invalid("timestamp_ms", form.to_owned());
+        }
+        if usual_role(&self.event_type).is_none() {
+            let known: Vec<&str> = EVENT_TYPES.iter().map(|(name, _)| *name).collect();
+            return invalid("event_type", format!("must be one of {}", known.join(", ")));
+        }
+        if !ROLES.contains(&self.role.as_str()) {
+            return invalid("role", format!("must be one of {}", ROLES.join(", ")));
+        }
+        if self.text.len() > LONGEST_TEXT {
+            return invalid("text", format!("must have at most {LONGEST_TEXT} bytes"));
+        }
+        let fits = |(key, value): (&String, &String)| {
+            !key.is_empty() && is_name(key, LONGEST_KEY) && value.len() <= LONGEST_VALUE
+        };
+        if self.metadata.len() > MOST_METADATA || !self.metadata.iter().all(fits) {
+            let form = format!(
+                "must have at most {MOST_METADATA} keys, of 1 to {LONGEST_KEY} bytes without control characters, with values of at most {LONGEST_VALUE} bytes"
+            );
+            return invalid("metadata", form);
+        }
+        if !is_name(&self.agent, 64) {
+            let form = "must have at most 64 bytes, without control characters";
+            return invalid("agent", form.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Returns it without secrets, which are not stored a second time.
+    pub fn masked(self) -> Self {
+        let metadata = self.metadata.into_iter();
+        Self {
+            session_id: mask(&self.session_id),
+            text: mask(&self.text),
+            metadata: metadata.map(|(key, value)| (key, mask(&value))).collect(),
+            ..self
+        }
+    }
 }
 
 /// Which events are returned; the bounds are inclusive, in milliseconds since 1970.
@@ -137,6 +241,55 @@ mod tests {
             serde_json::from_str::<CapturedEvent>(&written).expect("reads"),
             bare
         );
+    }
+
+    #[test]
+    fn a_reported_event_must_have_the_form_of_the_layout() {
+        let now = 1_800_000_000_000;
+        let good = CapturedEvent {
+            event_id: "01HM5ZQ8Z0ABCDEFGHJKMNPQRS".to_owned(),
+            session_id: "s".to_owned(),
+            timestamp: now,
+            event_type: "user_message".to_owned(),
+            role: "user".to_owned(),
+            text: String::new(),
+            metadata: BTreeMap::new(),
+            agent: String::new(),
+            more: serde_json::Map::new(),
+        };
+        assert_eq!(good.check(now), Ok(()));
+        type Edit = fn(&mut CapturedEvent);
+        let cases: [(&str, Edit); 18] = [
+            ("event_id", |event| event.event_id.clear()),
+            ("event_id", |event| event.event_id.make_ascii_lowercase()),
+            ("event_id", |event| event.event_id.push('A')),
+            ("event_id", |event| event.event_id.replace_range(..1, "8")),
+            ("event_id", |event| event.event_id.replace_range(..1, "U")),
+            ("event_id", |event| event.event_id = "é".repeat(13)),
+            ("session_id", |event| event.session_id.clear()),
+            ("session_id", |event| event.session_id = "s".repeat(257)),
+            ("session_id", |event| event.session_id.push('\n')),
+            ("timestamp_ms", |event| event.timestamp = 0),
+            ("timestamp_ms", |event| event.timestamp = i64::MAX),
+            ("event_type", |event| event.event_type.clear()),
+            ("event_type", |event| event.event_type = "notice".to_owned()),
+            ("role", |event| event.role.clear()),
+            ("text", |event| event.text = "a".repeat(LONGEST_TEXT + 1)),
+            ("metadata", |event| {
+                event.metadata.insert(String::new(), String::new());
+            }),
+            ("metadata", |event| {
+                let keys = (0..65).map(|at| (at.to_string(), String::new()));
+                event.metadata.extend(keys);
+            }),
+            ("agent", |event| event.agent = "\u{1b}[2J".to_owned()),
+        ];
+        for (field, edit) in cases {
+            let mut event = good.clone();
+            edit(&mut event);
+            let found = event.check(now).map_err(|invalid| invalid.field);
+            assert_eq!(found, Err(field), "{event:?}");
+        }
     }
 
     #[test]

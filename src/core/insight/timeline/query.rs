@@ -1,0 +1,177 @@
+//! The queries of the timeline as servers answer them: over the logs of a catalog, within a time limit,
+//! in pages, with short texts.
+
+use super::json::{EventRow, EventRows, GripRows};
+use super::node::NodeId;
+use super::{
+    Grip, Node, Teleport, Timeline, directory, events_between, expand, sessions_of, summarizer,
+};
+use crate::core::Result;
+use crate::core::memory::layout::events::TimeSpan;
+use crate::core::search::catalog::{LogCatalog, ScopedCorpus, read_corpus};
+use crate::core::search::index::{Corpus, Deadline, Progress as _, ReadResults};
+
+/// How many things a query returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    usual: usize,
+    most: usize,
+}
+
+/// The nodes of a page.
+pub const NODES: Limit = Limit {
+    usual: 20,
+    most: 100,
+};
+
+/// The events of a span.
+pub const EVENTS: Limit = Limit {
+    usual: 50,
+    most: 100,
+};
+
+/// The events on each side of a grip.
+pub const AROUND: Limit = Limit { usual: 3, most: 20 };
+
+/// The places that a question leads to.
+pub const PLACES: Limit = Limit {
+    usual: 10,
+    most: 50,
+};
+
+impl Limit {
+    /// Returns what is asked for, at most what is allowed.
+    pub fn of(self, asked: Option<usize>) -> usize {
+        asked.unwrap_or(self.usual).min(self.most)
+    }
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found<T> {
+    /// The answer.
+    pub value: T,
+    /// The number of logs that could not be read or summarized in time; the next query goes on with
+    /// them.
+    pub left: usize,
+}
+
+/// A page of the parts of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodePage {
+    /// The parts.
+    pub nodes: Vec<Node>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<usize>,
+}
+
+/// Answers queries about the logs of a catalog.
+#[derive(Debug)]
+pub struct TimelineQueries<'a> {
+    /// The logs.
+    pub catalog: &'a LogCatalog,
+    /// When to stop reading them.
+    pub deadline: &'a Deadline<'a>,
+}
+
+/// The logs that are summarized between two looks at the clock.
+const AT_ONCE: usize = 16;
+
+impl TimelineQueries<'_> {
+    /// Returns the years, newest first.
+    pub fn root(&self) -> Result<Found<Vec<Node>>> {
+        self.read(|_, timeline| timeline.root())
+    }
+
+    /// Returns a node; `None` if nothing happened in it.
+    pub fn node(&self, id: &NodeId) -> Result<Found<Option<Node>>> {
+        self.read(|_, timeline| timeline.node(id))
+    }
+
+    /// Returns so many parts of a node, from this one on; `None` if nothing happened in it.
+    pub fn browse(
+        &self,
+        parent: &NodeId,
+        from: usize,
+        limit: usize,
+    ) -> Result<Found<Option<NodePage>>> {
+        self.read(|_, timeline| {
+            let children = timeline.node(parent)?.children;
+            let page = children.iter().skip(from).take(limit);
+            let page: Vec<NodeId> = page.filter_map(|(id, _)| id.parse().ok()).collect();
+            let next = from.saturating_add(limit);
+            Some(NodePage {
+                nodes: timeline.nodes_of(&page),
+                next: Some(next).filter(|next| *next < children.len()),
+            })
+        })
+    }
+
+    /// Returns a grip with so many events before and behind it: the one that the caller found in a
+    /// memory, or else the one with this id; `None` if it is not known.
+    pub fn grip(
+        &self,
+        id: &str,
+        in_memories: Option<&Grip>,
+        (before, after): (usize, usize),
+    ) -> Result<Found<Option<GripRows>>> {
+        self.read(|corpus, timeline| {
+            let grip = in_memories.cloned();
+            let grip = grip.or_else(|| timeline.grip(corpus, id))?;
+            let expanded = expand(corpus, &grip, before, after);
+            Some(GripRows::new(corpus, &grip, &expanded).shortened())
+        })
+    }
+
+    /// Returns the events of a span, and whether there are more.
+    pub fn events(&self, span: TimeSpan) -> Result<Found<(Vec<EventRow>, bool)>> {
+        self.read_logs(|corpus| {
+            let sessions = sessions_of(corpus);
+            let (events, has_more) = events_between(corpus, |log| sessions[log], span);
+            let rows = EventRows::new(corpus);
+            let events = events.iter().map(|found| {
+                let row = rows.row(found.agent, &found.log, &found.event);
+                row.shortened()
+            });
+            ((events.collect(), has_more), 0)
+        })
+    }
+
+    /// Returns the nodes that a question is about, the best first.
+    pub fn teleport(&self, query: &str, limit: usize) -> Result<Found<Vec<Teleport>>> {
+        self.read(|_, timeline| timeline.teleport(query, limit))
+    }
+
+    /// Reads something of the timeline. What cannot be summarized in time is left for the next query.
+    fn read<T>(&self, look: impl Fn(&Corpus, &Timeline) -> T) -> Result<Found<T>> {
+        let summarizer = summarizer(&self.catalog.timeline);
+        let none = Timeline::empty(&directory(&self.catalog.cache), summarizer);
+        self.read_logs(|corpus| {
+            let sessions = sessions_of(corpus);
+            let (mut timeline, outdated) = none.cached(corpus, |log| sessions[log]);
+            let mut rest = outdated.chunks(AT_ONCE);
+            while !self.deadline.is_cancelled()
+                && let Some(next) = rest.next()
+            {
+                timeline.update(corpus, next);
+            }
+            let left = rest.map(<[usize]>::len).sum::<usize>();
+            (look(corpus, &timeline), left)
+        })
+    }
+
+    /// Reads something of the logs in scope; `look` also returns how many it left out.
+    fn read_logs<T>(&self, look: impl Fn(&Corpus) -> (T, usize)) -> Result<Found<T>> {
+        let files = self.catalog.files();
+        let open = || {
+            let results = ReadResults::Now;
+            self.catalog.scoped_corpus(&files, results, self.deadline)
+        };
+        let read = |ScopedCorpus { corpus, left, .. }: &ScopedCorpus| (look(corpus), *left);
+        let (_, ((value, unmade), unread)) = read_corpus(open, read)?;
+        Ok(Found {
+            value,
+            left: unmade + unread,
+        })
+    }
+}
