@@ -43,6 +43,49 @@ pub struct CapturedEvent {
     pub more: serde_json::Map<String, serde_json::Value>,
 }
 
+/// The types of events. Hooks also store what an agent reports under a name of its own.
+pub const TYPES: [&str; 8] = [
+    "session_start",
+    "user_message",
+    "assistant_message",
+    "tool_result",
+    "assistant_stop",
+    "subagent_start",
+    "subagent_stop",
+    "session_end",
+];
+
+/// The roles of events.
+const ROLES: [&str; 4] = ["user", "assistant", "system", "tool"];
+
+impl CapturedEvent {
+    /// Refuses an event that somebody gave with an id, a type or a role that is none of the layout's.
+    pub fn check(&self) -> Result<()> {
+        let refused = |reason: String| Err(Error::refused(EVENTS, reason));
+        let Self {
+            event_id,
+            event_type,
+            role,
+            ..
+        } = self;
+        if ulid::Ulid::from_string(event_id).is_err() {
+            return refused(format!(
+                "event_id '{event_id}' is not a ULID; leave it out, and one is made"
+            ));
+        }
+        for (field, value, known) in [
+            ("event_type", event_type, &TYPES[..]),
+            ("role", role, &ROLES[..]),
+        ] {
+            if !known.contains(&value.as_str()) {
+                let known = known.join(", ");
+                return refused(format!("{field} '{value}' is not one of: {known}"));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Which events are returned; the bounds are inclusive, in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeSpan {
