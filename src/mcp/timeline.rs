@@ -1,6 +1,7 @@
 //! The tools of the timeline, over all logs in scope: get_toc_root, get_node, browse_toc,
 //! expand_grip, teleport_query.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use crate::core::insight::timeline::json::{
 };
 use crate::core::insight::timeline::node::NodeId;
 use crate::core::insight::timeline::{
-    Node, Timeline, directory, events_between, expand, sessions_of, summarizer,
+    Node, Records, Timeline, directory, events_between, expand, sessions_of, summarizer,
 };
 use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::events::TimeSpan;
@@ -95,12 +96,15 @@ fn read<T>(call: &Call<'_>, look: impl Fn(&Corpus, &Timeline) -> T) -> Result<(T
     read_logs(call, |corpus, (none, patience)| {
         let sessions = sessions_of(corpus);
         let (mut timeline, outdated) = none.cached(corpus, |log| sessions[log]);
+        let before = timeline.clone();
         let mut rest = outdated.chunks(AT_ONCE);
         while !patience.is_cancelled()
             && let Some(next) = rest.next()
         {
             timeline.update(corpus, next);
         }
+        timeline.keep_versions(&before);
+        timeline.roll_up(Records::Use, || patience.is_cancelled());
         let left = rest.map(<[usize]>::len).sum::<usize>();
         (look(corpus, &timeline), left)
     })
@@ -120,6 +124,7 @@ fn read_logs<T>(
     };
     let summarizer = summarizer(&catalog.timeline);
     let none = Timeline::empty(&directory(&catalog.cache), summarizer);
+    let none = none.of_scope(catalog.scope_name());
     let (_, answer) = read_corpus(
         || catalog.scoped_corpus(&files, ReadResults::Now, &patience),
         |ScopedCorpus { corpus, left, .. }| (look(corpus, (&none, &patience)), *left),
@@ -139,8 +144,21 @@ fn answer(value: &Value, left: usize) -> ToolAnswer {
 
 fn root(call: &Call<'_>) -> ToolResult {
     let (nodes, left) = read(call, |_, timeline| timeline.root())?;
-    let nodes: Vec<Value> = nodes.iter().map(short).collect();
-    Ok(answer(&json!({ "nodes": nodes }), left))
+    Ok(answer(&list(&nodes), left))
+}
+
+/// Nodes without their parts; what their notes say is told once.
+fn list(nodes: &[Node]) -> Value {
+    let rows: Vec<Value> = nodes.iter().map(short).collect();
+    let mut list = json!({ "nodes": rows });
+    let notes: BTreeSet<&str> = nodes
+        .iter()
+        .filter_map(|node| node.note.as_deref())
+        .collect();
+    if !notes.is_empty() {
+        list["notes"] = json!(notes);
+    }
+    list
 }
 
 /// A node in a list: what it says, without its parts.
@@ -157,9 +175,13 @@ fn node_id(call: &Call<'_>, name: &str) -> Result<NodeId, Failure> {
 
 fn node(call: &Call<'_>) -> ToolResult {
     let id = node_id(call, "node_id")?;
-    let (node, left) = read(call, |_, timeline| timeline.node(&id))?;
-    let node = match &node {
-        Some(node) => json!({ "node": node_json(node) }),
+    let (node, left) = read(call, |_, timeline| {
+        let node = timeline.node(&id)?;
+        let (version, kept) = timeline.versions(std::slice::from_ref(&node)).pop()?;
+        Some(node_json(&node, version, &kept))
+    })?;
+    let node = match node {
+        Some(node) => json!({ "node": node }),
         None => json!({ "node": null, "message": format!("Nothing happened in {id}.") }),
     };
     Ok(answer(&node, left))
@@ -188,9 +210,9 @@ fn browse(call: &Call<'_>) -> ToolResult {
             .filter_map(|(id, _)| id.parse().ok())
             .collect();
         let next = Some(from.saturating_add(limit)).filter(|next| *next < children.len());
-        let nodes: Vec<Value> = timeline.nodes_of(&page).iter().map(short).collect();
-        let token = next.map(|next| next.to_string());
-        json!({ "nodes": nodes, "token": token })
+        let mut found = list(&timeline.nodes_of(&page));
+        found["token"] = json!(next.map(|next| next.to_string()));
+        found
     })?;
     Ok(answer(&found, left))
 }

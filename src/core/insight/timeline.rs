@@ -17,10 +17,13 @@ pub mod json;
 pub mod node;
 pub mod outline;
 pub mod record;
+mod rollup;
 pub mod segment;
+mod status;
 pub mod summarize;
 mod teleport;
 mod tree;
+mod version;
 
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::io::Write as _;
@@ -42,9 +45,11 @@ use event::{Event, LogEvents, Place, Texts};
 use grip::{Expanded, Grip, GripState};
 use node::{Level, NodeId};
 use record::{LogRecord, Source, Stamp};
+use rollup::RollUps;
 use summarize::command::CommandSummarizer;
 use summarize::{Offline, Summarizer};
 
+pub use status::Status;
 pub use teleport::Teleport;
 pub use tree::{Bullet, Node};
 
@@ -55,6 +60,10 @@ pub struct Timeline {
     summarizer: Arc<dyn Summarizer>,
     /// The logs, in the order of the corpus.
     logs: Vec<LogSlot>,
+    /// What the summarizer said about days, weeks, months and years.
+    rollups: Arc<RollUps>,
+    /// What tells its logs from those of other timelines, for the former versions of nodes.
+    scope: String,
 }
 
 /// A log of the timeline.
@@ -97,6 +106,7 @@ impl Timeline {
         records: Records,
     ) -> Self {
         let (mut timeline, mut outdated) = self.cached(corpus, is_wanted);
+        let old = timeline.clone();
         let mut before = Vec::new();
         if records == Records::Rebuild {
             outdated = timeline.logs.iter().map(|log| log.number).collect();
@@ -112,6 +122,7 @@ impl Timeline {
             pairs.filter_map(|(before, log)| Some((before.as_ref()?, log.record.as_ref()?)));
         let former: Vec<Grip> = pairs.flat_map(|(old, new)| replaced(old, new)).collect();
         timeline.keep_former(&former);
+        timeline.keep_versions(&old);
         timeline
     }
 
@@ -122,7 +133,14 @@ impl Timeline {
             cache: cache.to_owned(),
             summarizer,
             logs: Vec::new(),
+            rollups: Arc::default(),
+            scope: String::new(),
         }
+    }
+
+    /// Returns it for the logs of a scope with this name.
+    pub fn of_scope(self, scope: String) -> Self {
+        Self { scope, ..self }
     }
 
     /// Returns the timeline of those logs of the corpus that `is_wanted` selects, as far as records
@@ -170,8 +188,14 @@ impl Timeline {
         let mut outdated: Vec<_> = outdated.into_iter().flatten().collect();
         outdated.sort_unstable();
         let outdated = outdated.into_iter().map(|(_, number)| number).collect();
+        let rollups = match self.rollups.summarizer == summarizer {
+            true => Arc::clone(&self.rollups),
+            false => Arc::new(RollUps::load(&self.cache, &summarizer)),
+        };
         let timeline = Self {
             logs,
+            rollups,
+            scope: self.scope.clone(),
             ..Self::empty(&self.cache, Arc::clone(&self.summarizer))
         };
         (timeline, outdated)
@@ -202,6 +226,36 @@ impl Timeline {
             former.extend(replaced);
         }
         self.keep_former(&former);
+    }
+
+    /// Asks the summarizer about the days, weeks, months and years, as far as it sums these up and has
+    /// not been asked; until `is_late`, and no more than once about the same bullets.
+    pub fn roll_up(&mut self, records: Records, is_late: impl Fn() -> bool + Sync) {
+        let summarizer = self.summarizer.name();
+        if summarizer.is_empty() {
+            return;
+        }
+        let mut rollups = match records {
+            Records::Use => RollUps::clone(&self.rollups),
+            Records::Rebuild => RollUps::none(&summarizer),
+        };
+        let mut is_new = false;
+        for level in [Level::Day, Level::Week, Level::Month, Level::Year] {
+            let records = self.records().map(Arc::as_ref);
+            let questions = tree::Tree::of(records, &rollups).questions(level);
+            let answers = on_all_cores(questions.len(), |at| {
+                let question = (!is_late()).then(|| &questions[at])?;
+                question.ask(self.summarizer.as_ref())
+            });
+            for answer in answers.into_iter().flatten() {
+                is_new = true;
+                rollups.add(answer);
+            }
+        }
+        if is_new {
+            rollups.save(&self.cache);
+        }
+        self.rollups = Arc::new(rollups);
     }
 
     /// The lines of the file of grips that records had once.
@@ -239,6 +293,10 @@ impl Timeline {
         self.logs.iter().filter_map(|log| log.record.as_ref())
     }
 
+    fn tree(&self) -> tree::Tree<'_> {
+        tree::Tree::of(self.records().map(Arc::as_ref), &self.rollups)
+    }
+
     /// Returns the years, newest first.
     pub fn root(&self) -> Vec<Node> {
         self.nodes(Level::Year)
@@ -246,7 +304,7 @@ impl Timeline {
 
     /// Returns the nodes of a level, newest first.
     pub fn nodes(&self, level: Level) -> Vec<Node> {
-        let tree = tree::Tree::of(self.records().map(Arc::as_ref));
+        let tree = self.tree();
         let ids = tree.ids(level);
         let found = ids.iter().rev().filter_map(|id| tree.node(id));
         found.collect()
@@ -254,12 +312,12 @@ impl Timeline {
 
     /// Returns a node; `None` if nothing happened in it.
     pub fn node(&self, id: &NodeId) -> Option<Node> {
-        tree::Tree::of(self.records().map(Arc::as_ref)).node(id)
+        self.tree().node(id)
     }
 
     /// Returns those of some nodes in which something happened.
     pub fn nodes_of(&self, ids: &[NodeId]) -> Vec<Node> {
-        let tree = tree::Tree::of(self.records().map(Arc::as_ref));
+        let tree = self.tree();
         ids.iter().filter_map(|id| tree.node(id)).collect()
     }
 
@@ -478,10 +536,8 @@ pub fn summarizer(settings: &TimelineSettings) -> Arc<dyn Summarizer> {
     if settings.command.is_empty() {
         Arc::new(Offline)
     } else {
-        Arc::new(CommandSummarizer {
-            argv: settings.command.clone(),
-            timeout: Duration::from_secs(settings.timeout),
-        })
+        let timeout = Duration::from_secs(settings.timeout);
+        Arc::new(CommandSummarizer::new(settings.command.clone(), timeout))
     }
 }
 

@@ -33,7 +33,7 @@ impl Outline {
     /// Makes the nodes of a timeline.
     pub fn of(timeline: &Timeline) -> Self {
         let records: Vec<&Arc<LogRecord>> = timeline.records().collect();
-        let tree = Tree::of(records.iter().map(|log| log.as_ref()));
+        let tree = Tree::of(records.iter().map(|log| log.as_ref()), &timeline.rollups);
         let upper = tree.parents();
         let upper = upper.filter_map(|id| Some((id.clone(), tree.node(id)?)));
         let mut outline = Self {

@@ -240,6 +240,7 @@ impl<'s> Session<'s> {
             Some(same) => same.clone(),
             None => {
                 let summary = self.source.summarizer.summarize(SummaryInput {
+                    level: "segment",
                     events: &self.held,
                     own: self.own,
                     seen: &self.words,
@@ -323,6 +324,7 @@ impl WholeLog {
         let events: Vec<Event> = self.events.into_iter().map(|(_, event)| event).collect();
         let words = self.words.unwrap_or_else(|| segment_words(&events));
         let summary = source.summarizer.summarize(SummaryInput {
+            level: "session",
             events: &events,
             own: 0,
             seen: &words,
