@@ -97,11 +97,18 @@ pub(super) fn toc(args: &TocArgs, world: &World) -> Reported<'static> {
     };
     let nodes = world.read_corpus(|logs| {
         let (timeline, nodes) = if let Some(id) = &args.log {
-            let number = log_named(&logs.corpus, id)?;
             let empty = world.empty_timeline(logs);
-            let timeline = empty.refresh(&logs.corpus, |log| log == number, records);
-            let session = timeline.sessions().pop();
-            (timeline, session.into_iter().collect())
+            match log_named(&logs.corpus, id) {
+                Ok(number) => {
+                    let timeline = empty.refresh(&logs.corpus, |log| log == number, records);
+                    let session = timeline.sessions().pop();
+                    (timeline, session.into_iter().collect())
+                }
+                Err(unknown) => {
+                    let session = empty.captured_session(&logs.corpus, id);
+                    (empty, vec![session.ok_or(unknown)?])
+                }
+            }
         } else {
             let timeline = world.rolled_up(logs, records);
             let nodes = match (&args.node, args.level) {

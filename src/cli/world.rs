@@ -118,7 +118,7 @@ impl World {
         Ok(Self {
             environment,
             settings: Settings::default(),
-            setting_sources: Vec::new(),
+            setting_sources: KEYS.map(|key| (key, "default".to_owned())).to_vec(),
             warnings: Vec::new(),
             history: history(data.join("history")).with_wait_observer(Arc::new(print_wait)),
             locations,

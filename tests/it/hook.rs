@@ -169,6 +169,14 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
         );
     }
     assert_eq!(home.run(&["log", "s"]).code, 2, "two begin so");
+    let node = asked(&["toc", "--log", "s1"])["node"].clone();
+    assert_eq!(node["id"], "log:claude-code:s1");
+    assert!(node["bullets"].to_string().contains("zebra lock"), "{node}");
+    assert!(!node.to_string().contains("buttons"), "{node}");
+    assert_eq!(home.run(&["toc", "--log", "s"]).code, 2, "two begin so");
+    let day = asked(&["toc", "--level", "day"])["nodes"][0].clone();
+    assert_eq!(day["projects"][0]["sessions"], 2, "{day}");
+    assert_eq!(asked(&["toc", "--status"])["sessions"], 2);
     // What the user said is the user's when it is promoted.
     let cited = told[0]["citation"].as_str().expect("a citation");
     home.file("project/.memory/MEMORY.md", "# Memory\n");

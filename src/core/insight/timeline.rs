@@ -19,6 +19,7 @@ pub mod outline;
 pub mod record;
 mod rollup;
 pub mod segment;
+mod session;
 mod status;
 pub mod summarize;
 mod teleport;
@@ -228,36 +229,6 @@ impl Timeline {
         self.keep_former(&former);
     }
 
-    /// Asks the summarizer about the days, weeks, months and years, as far as it sums these up and has
-    /// not been asked; until `is_late`, and no more than once about the same bullets.
-    pub fn roll_up(&mut self, records: Records, is_late: impl Fn() -> bool + Sync) {
-        let summarizer = self.summarizer.name();
-        if summarizer.is_empty() {
-            return;
-        }
-        let mut rollups = match records {
-            Records::Use => RollUps::clone(&self.rollups),
-            Records::Rebuild => RollUps::none(&summarizer),
-        };
-        let mut is_new = false;
-        for level in [Level::Day, Level::Week, Level::Month, Level::Year] {
-            let records = self.records().map(Arc::as_ref);
-            let questions = tree::Tree::of(records, &rollups).questions(level);
-            let answers = on_all_cores(questions.len(), |at| {
-                let question = (!is_late()).then(|| &questions[at])?;
-                question.ask(self.summarizer.as_ref())
-            });
-            for answer in answers.into_iter().flatten() {
-                is_new = true;
-                rollups.add(answer);
-            }
-        }
-        if is_new {
-            rollups.save(&self.cache);
-        }
-        self.rollups = Arc::new(rollups);
-    }
-
     /// The lines of the file of grips that records had once.
     fn former(&self) -> String {
         let text = read_text(&self.cache.join(FORMER), LARGEST_LOG);
@@ -319,31 +290,6 @@ impl Timeline {
     pub fn nodes_of(&self, ids: &[NodeId]) -> Vec<Node> {
         let tree = self.tree();
         ids.iter().filter_map(|id| tree.node(id)).collect()
-    }
-
-    /// Returns the nodes of the sessions, in the order of the logs.
-    pub fn sessions(&self) -> Vec<Node> {
-        self.records().filter_map(|log| tree::whole(log)).collect()
-    }
-
-    /// Returns the node of a session; `None` if it is not known or nothing happened in it.
-    pub fn session(&self, agent: Agent, id: &str) -> Option<Node> {
-        let is_it = |log: &&Arc<LogRecord>| log.agent == agent && log.id == id;
-        self.records().find(is_it).and_then(|log| tree::whole(log))
-    }
-
-    /// Returns the titles of the sessions that have none of their own in their logs.
-    pub fn titles(&self, corpus: &Corpus) -> HashMap<(Agent, String), String> {
-        let untitled = self.logs.iter().filter_map(|log| {
-            let own = corpus.log(log.number)?.title();
-            log.record.as_ref().filter(|_| own.is_none())
-        });
-        let titles = untitled.filter_map(|log| {
-            let title = &log.whole.as_ref()?.title;
-            let key = (log.agent, log.id.clone());
-            (!title.is_empty()).then(|| (key, title.clone()))
-        });
-        titles.collect()
     }
 
     /// Returns the nodes that a query is about, the best first: their ids and those of their grips.

@@ -45,7 +45,7 @@ impl Outline {
             for (at, segment) in log.segments.iter().enumerate() {
                 let id = segment.node();
                 for (node, _) in id.above() {
-                    let is_new = seen.insert(node.clone());
+                    let is_new = seen.insert((node.clone(), log.session_of(segment)));
                     let activity = outline.activity.entry(node).or_default();
                     activity.segments += 1;
                     activity.sessions += usize::from(is_new);

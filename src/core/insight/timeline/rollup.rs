@@ -3,14 +3,18 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::event::Event;
 use super::grip::Grip;
-use super::node::NodeId;
+use super::node::{Level, NodeId};
 use super::summarize::{Point, PointKind, Summarizer};
+use super::tree::Tree;
+use super::{Records, Timeline};
 use crate::core::disk::foreign::{LARGEST_LOG, read_text};
+use crate::core::disk::parallel::on_all_cores;
 use crate::core::disk::private;
 use crate::core::log::Role;
 
@@ -111,6 +115,38 @@ impl RollUps {
             hasher.update(b"\0");
         }
         hasher.finalize().to_hex()[..32].to_owned()
+    }
+}
+
+impl Timeline {
+    /// Asks the summarizer about the days, weeks, months and years, as far as it sums these up and has
+    /// not been asked; until `is_late`, and no more than once about the same bullets.
+    pub fn roll_up(&mut self, records: Records, is_late: impl Fn() -> bool + Sync) {
+        let summarizer = self.summarizer.name();
+        if summarizer.is_empty() {
+            return;
+        }
+        let mut rollups = match records {
+            Records::Use => RollUps::clone(&self.rollups),
+            Records::Rebuild => RollUps::none(&summarizer),
+        };
+        let mut is_new = false;
+        for level in [Level::Day, Level::Week, Level::Month, Level::Year] {
+            let records = self.records().map(Arc::as_ref);
+            let questions = Tree::of(records, &rollups).questions(level);
+            let answers = on_all_cores(questions.len(), |at| {
+                let question = (!is_late()).then(|| &questions[at])?;
+                question.ask(self.summarizer.as_ref())
+            });
+            for answer in answers.into_iter().flatten() {
+                is_new = true;
+                rollups.add(answer);
+            }
+        }
+        if is_new {
+            rollups.save(&self.cache);
+        }
+        self.rollups = Arc::new(rollups);
     }
 }
 

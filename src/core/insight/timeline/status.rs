@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use super::event::{EventList as _, LogEvents};
 use super::node::Level;
 use super::{Timeline, grips_of};
+use crate::core::log::Agent;
+use crate::core::search::catalog::captured_sessions;
 use crate::core::search::index::Corpus;
 
 /// The state of a timeline.
@@ -14,7 +16,7 @@ pub struct Status {
     pub directory: PathBuf,
     /// The number of sessions.
     pub sessions: usize,
-    /// How many of them are not summarized yet, or have changed since.
+    /// How many logs are not summarized yet, or have changed since.
     pub outdated: usize,
     /// The number of nodes of each level.
     pub nodes: Vec<(Level, usize)>,
@@ -54,12 +56,18 @@ impl Timeline {
         }
         let tree = self.tree();
         let count = |log: &super::LogSlot| LogEvents::of(corpus, log.number).count();
+        let sessions = |log: &super::LogSlot| match corpus.log(log.number) {
+            Some(log) if log.agent() == Some(Agent::Events) => {
+                captured_sessions(corpus, &log).len()
+            }
+            _ => 1,
+        };
         let records = self.records().flat_map(|log| &log.segments);
         let mut notes = records.filter_map(|segment| segment.note.as_ref());
         let first = notes.next().cloned();
         Status {
             directory: self.cache.clone(),
-            sessions: self.logs.len(),
+            sessions: self.logs.iter().map(sessions).sum(),
             outdated,
             nodes: LEVELS.map(|level| (level, tree.ids(level).len())).to_vec(),
             events: self.logs.iter().map(count).sum(),

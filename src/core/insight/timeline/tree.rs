@@ -237,7 +237,7 @@ impl<'a> Tree<'a> {
             Some((log, record)) => Content {
                 projects: BTreeMap::from([(
                     log.cwd.as_deref().unwrap_or_default(),
-                    (BTreeSet::from([log.id.as_str()]), record.commits),
+                    (BTreeSet::from([log.session_of(record)]), record.commits),
                 )]),
                 points: record
                     .points
