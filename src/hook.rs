@@ -14,6 +14,7 @@ mod reply;
 mod transcript;
 mod turn;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,9 @@ use jiff::Timestamp;
 use crate::core::Result;
 use crate::core::change::events::{self, Identity};
 use crate::core::change::history::{History, Lock};
+use crate::core::disk::foreign::read_text;
+use crate::core::disk::private;
+use crate::core::insight::timeline::event::stable_id;
 use crate::core::log::Agent;
 use crate::core::log::origin::{PLAN_REMINDER, WORK_REMINDER};
 use crate::core::memory::config::HookSettings;
@@ -29,6 +33,7 @@ use crate::core::memory::discover::{events_root, session_events_root};
 use crate::core::memory::layout::coder::GUIDES;
 use crate::core::memory::layout::events::{CapturedEvent, is_possible_time};
 use crate::core::memory::store::Store;
+use crate::core::text::clean;
 use crate::core::text::secret::mask;
 use crate::core::text::time::Moment;
 
@@ -102,6 +107,9 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
     if is_noise(&payload, hook.caller) {
         return empty_reply(Some(hook.agent));
     }
+    if payload.session.is_empty() {
+        payload.session = derived_session(&payload, hook);
+    }
     let transcript = payload.metadata.get("transcript_path").map(PathBuf::from);
     if hook.caller == Agent::Copilot && payload.role == "assistant" && payload.text.is_empty() {
         let until = hook.until + ANSWER_LIMIT;
@@ -139,6 +147,42 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
 /// Returns the text that a session of the agent gets at its start.
 pub fn start_context(memory: &dyn HookMemory, cwd: &Path, agent: Agent, session: &str) -> String {
     truncate_context(&memory.context(cwd, agent, session))
+}
+
+/// The session of an event that names none, as those of Copilot CLI may: that of its transcript, or
+/// else one that is named at the start of a session in the directory and holds until the next.
+fn derived_session(payload: &Payload, hook: &HookContext<'_>) -> String {
+    const LONGEST: u64 = 1 << 10;
+    let transcript = payload.metadata.get("transcript_path").map(Path::new);
+    let folder = transcript.and_then(|path| match path.file_name()?.to_str()? {
+        "events.jsonl" => path.parent()?.file_name()?.to_str(),
+        _ => path.file_stem()?.to_str(),
+    });
+    if let Some(id) = folder {
+        return id.to_owned();
+    }
+    let Some(cwd) = &payload.cwd else {
+        return String::new();
+    };
+    let root = events_root(hook.data, cwd);
+    let file = root.join(format!("{}.session", hook.caller.name()));
+    let known = read_text(&file, LONGEST).ok().flatten();
+    match known.filter(|_| payload.stage != Stage::Start) {
+        Some(known) => known,
+        None => {
+            let time = event_time(payload, hook.moment.time).as_millisecond();
+            let id = stable_id(time, &cwd.to_string_lossy());
+            let id = format!("{}-{id}", hook.caller.name());
+            for folder in [root.parent().unwrap_or(&root), &root] {
+                drop(private::create_dir(folder));
+            }
+            // Where it cannot be written, each event is a session of its own.
+            drop(private::replace_unflushed(&file, |file| {
+                file.write_all(id.as_bytes())
+            }));
+            id
+        }
+    }
 }
 
 /// Whether an event says nothing: Gemini CLI announces a compression before every request, whether
@@ -214,7 +258,7 @@ fn record(payload: &Payload, hook: &HookContext<'_>) -> Result<Option<Reminder>>
                 event_id: ulid::Ulid::from_datetime(hook.moment.time.into()).to_string(),
                 event_type: "assistant_message".to_owned(),
                 role: "assistant".to_owned(),
-                text: mask(&answer),
+                text: mask(&clean(&answer)),
                 ..event.clone()
             };
             events::capture_locked(&store, &lock, &answer, Identity::Fresh)?;
@@ -269,7 +313,7 @@ fn event(payload: &Payload, hook: &HookContext<'_>) -> CapturedEvent {
         timestamp: time.as_millisecond(),
         event_type: payload.event_type.clone(),
         role: payload.role.to_owned(),
-        text: payload.text.clone(),
+        text: clean(&payload.text),
         metadata: payload.metadata.clone(),
         agent: hook.caller.name().to_owned(),
         more: serde_json::Map::new(),

@@ -51,6 +51,8 @@ pub struct ServerSetup {
     pub clock: fn() -> Moment,
     /// What clients may do.
     pub access: Access,
+    /// How many results a recall has where the client does not say.
+    pub recall_limit: usize,
     /// The id of the session that started the server, if it says so.
     pub session: Option<String>,
     /// When the server was started.

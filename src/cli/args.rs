@@ -394,8 +394,8 @@ pub struct RecallArgs {
     /// What to search
     #[arg(long, value_enum, default_value = "all")]
     pub scope: ScopeName,
-    /// Show at most this many; 0 is the default
-    #[arg(long, default_value_t = 5, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    /// Show at most this many [default: the setting recall.limit, 5]
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub limit: u32,
 }
 

@@ -12,7 +12,9 @@ use crate::core::log::{Agent, LogFile, LogLocations, Role};
 use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
-use crate::core::search::catalog::{LogCatalog, LogProvider, LogScope, last_activity, read_corpus};
+use crate::core::search::catalog::{
+    CapturedSession, LogCatalog, LogProvider, LogScope, last_activity, read_corpus,
+};
 use crate::core::search::index::{BuildProgress, Corpus, Log, Progress};
 use crate::core::search::{Sources, search};
 use crate::core::text::time::{self, Edge};
@@ -218,6 +220,22 @@ impl ParsedLogFilter<'_> {
         is_in_project
             && self.agent.is_none_or(|agent| log.agent() == Some(agent))
             && self.since.is_none_or(|since| last_activity(log) >= since)
+    }
+
+    /// Whether a log may have sessions that are allowed: those of a store of events are of any agent.
+    pub(super) fn allows_some(&self, catalog: &LogCatalog, log: &Log<'_>) -> bool {
+        let any = Self {
+            agent: self.agent.filter(|_| log.agent() != Some(Agent::Events)),
+            ..*self
+        };
+        any.allows(catalog, log)
+    }
+
+    /// Whether a session of a store of events is allowed, if its store is.
+    pub(super) fn allows_session(&self, session: &CapturedSession) -> bool {
+        let named = [session.agent.as_str(), Agent::Events.name()];
+        self.agent.is_none_or(|agent| named.contains(&agent.name()))
+            && self.since.is_none_or(|since| session.span.1 >= since)
     }
 }
 

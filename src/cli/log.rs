@@ -1,6 +1,6 @@
 //! `tome log`: one conversation, as text, Markdown or JSON.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 
 use serde_json::{Value, json};
@@ -10,7 +10,10 @@ use super::print::{Json, Printer, Report, Reported, TextStyle};
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
-use crate::core::log::{Head, LogFile, Message, MessageKind, Origin, Role, Transcript, read};
+use crate::core::log::{
+    Agent, Head, LogFile, Message, MessageKind, Origin, Role, Transcript, read,
+};
+use crate::core::search::catalog::captured_events;
 use crate::core::search::index::LONGEST_MESSAGE;
 use crate::core::text::display::format_size;
 use crate::core::text::secret::mask;
@@ -35,9 +38,53 @@ impl World {
     }
 }
 
+/// Returns the session with this id of which only hooks tell, or the only one whose id starts with it:
+/// its store as the log of its agent.
+fn captured(id: &str, world: &World) -> Result<Option<(LogFile, Transcript)>, Failure> {
+    let files = world.log_files()?.into_iter();
+    for file in files.filter(|file| file.agent == Agent::Events) {
+        let mut transcript = read(&file)?;
+        let sessions = transcript.messages.iter();
+        let sessions = sessions.filter_map(|message| message.session.as_deref());
+        let sessions: BTreeSet<&str> = sessions.filter(|one| one.starts_with(id)).collect();
+        let only = sessions.first().filter(|_| sessions.len() == 1);
+        let Some(session) = sessions.get(id).or(only).map(|one| (*one).to_owned()) else {
+            continue;
+        };
+        let events = captured_events(&file.path).into_iter();
+        let mut own = events.filter(|(_, event)| event.session_id == session);
+        let agent = own.find_map(|(_, event)| Agent::named(&event.agent));
+        let is_own = |message: &Message| message.session.as_deref() == Some(&session);
+        transcript.messages.retain(is_own);
+        let times = transcript
+            .messages
+            .iter()
+            .filter_map(|message| message.time);
+        transcript.head = Head {
+            session: Some(session.clone()),
+            cwd: transcript.head.cwd,
+            first: times.clone().min(),
+            last: times.max(),
+            ..Head::default()
+        };
+        let file = LogFile {
+            agent: agent.unwrap_or(file.agent),
+            id: session,
+            ..file
+        };
+        return Ok(Some((file, transcript)));
+    }
+    Ok(None)
+}
+
 pub(super) fn run<'a>(args: &'a LogArgs, world: &World) -> Reported<'a> {
-    let file = world.log_named(&args.id)?;
-    let transcript = read(&file)?;
+    let (file, transcript) = match world.log_named(&args.id) {
+        Ok(file) => (file.clone(), read(&file)?),
+        Err(unknown @ Failure::Core(Error::NotFound { .. }, _)) => {
+            captured(&args.id, world)?.ok_or(unknown)?
+        }
+        Err(failure) => return Err(failure),
+    };
     if let Some(why) = transcript.skipped.over_limits() {
         super::print::print_error(&format!("warning: {}: {why}", file.path.display()));
     }
@@ -70,11 +117,16 @@ impl LogReport<'_> {
 
 impl Report for LogReport<'_> {
     fn json(&self) -> Result<Json<'_>, Failure> {
+        let head = &self.transcript.head;
+        let mut shown = json!(self.safe_head(head));
+        for (name, time) in [("first", head.first), ("last", head.last)] {
+            shown[name] = json!(time.and_then(exact_time));
+        }
         let about = json!({
             "agent": self.file.agent.name(),
             "id": self.safe(&self.file.id),
             "path": self.safe(&self.file.path.to_string_lossy()),
-            "head": self.safe_head(&self.transcript.head),
+            "head": shown,
             "skipped": self.transcript.skipped,
         });
         let messages = self.shown().map(|message| self.message_json(message));
@@ -295,7 +347,7 @@ fn speaker(file: &LogFile, message: &Message) -> &'static str {
 }
 
 /// Formats a time as RFC 3339, with its fraction of a second and its zone.
-fn exact_time(ms: i64) -> Option<String> {
+pub(super) fn exact_time(ms: i64) -> Option<String> {
     let time = jiff::Timestamp::from_millisecond(ms).ok()?;
     Some(time.to_string())
 }

@@ -1,5 +1,5 @@
 //! `tome logs`: the conversations that agents have logged, newest first, or those that match
-//! a query, best first.
+//! a query, best first. Of what hooks captured, each session is one that has no log of its own.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,16 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::args::LogsArgs;
 use super::corpus::{LogCorpus, ParsedLogFilter};
+use super::log::exact_time;
 use super::print::{Answer, Cell, Reported, Text, TextStyle, format_age};
 use super::recall::as_json as hit_as_json;
 use super::world::World;
-use crate::core::log::Role;
+use crate::core::log::{Agent, Role};
 use crate::core::memory::layout::format_size;
 use crate::core::memory::library::Unlisted;
 use crate::core::search::catalog::{
-    Listing, last_activity, listings, log_title, logs_not_understood,
+    CapturedSession, Listing, captured_sessions, last_activity, listings, log_title,
+    logs_not_understood,
 };
 use crate::core::search::index::{Corpus, Log, Part};
 use crate::core::search::query::Query;
@@ -26,10 +28,17 @@ use crate::core::text::display::safe;
 pub(super) fn run(args: &LogsArgs, world: &World) -> Reported<'static> {
     let filter = world.parse_filter(&args.filter)?;
     let (logs, rows) = world.read_corpus(|logs| listing(logs, args, &filter, world))?;
+    let text = match (rows.is_empty(), args.query.is_empty()) {
+        (false, _) => Text::Table(rows),
+        (true, true) => Text::Error(world.no_sessions()),
+        (true, false) => {
+            Text::Error("no session is about that; try other words, or --all".to_owned())
+        }
+    };
     Answer::ending(
-        Outcome::found(!rows.is_empty()),
+        Outcome::found(!logs.is_empty()),
         json!({ "logs": logs }),
-        Text::Table(rows),
+        text,
     )
 }
 
@@ -46,10 +55,10 @@ fn listing(
 ) -> (Vec<Value>, Vec<Vec<Cell>>) {
     let speaks = args.role.map(|role| logs_with_role(corpus, role.into()));
     let listings = listings(corpus);
-    let mut logs: Vec<(usize, Log<'_>)> = corpus
+    let logs: Vec<(usize, Log<'_>)> = corpus
         .logs()
         .enumerate()
-        .filter(|(_, log)| filter.allows(catalog, log))
+        .filter(|(_, log)| filter.allows_some(catalog, log))
         .filter(|(number, _)| speaks.as_ref().is_none_or(|speaks| speaks[*number]))
         .filter(|(number, _)| args.every || listings[*number].unlisted.is_none())
         .collect();
@@ -61,13 +70,21 @@ fn listing(
             unknown.why
         )));
     }
-    let mut best: Vec<SessionHit> = Vec::new();
+    let by_number: HashMap<usize, Log<'_>> = logs.iter().copied().collect();
+    let mut found: Vec<(Listed<'_>, Option<SessionHit>)> = Vec::new();
+    for (number, log) in logs {
+        if log.agent() == Some(Agent::Events) {
+            let sessions = captured_sessions(corpus, &log).into_iter();
+            let sessions = sessions.filter(|session| filter.allows_session(session));
+            found.extend(sessions.map(|session| (Listed::Captured(number, log, session), None)));
+        } else {
+            found.push((Listed::Log(number, log), None));
+        }
+    }
     if args.query.is_empty() {
-        logs.sort_by_key(|(_, log)| std::cmp::Reverse(last_activity(log)));
-        logs.truncate(args.limit);
+        found.sort_by_key(|(listed, _)| std::cmp::Reverse(listed.last()));
     } else {
         let query = Query::of_prose(&args.query.join(" "), &world.now);
-        let by_number: HashMap<usize, Log<'_>> = logs.into_iter().collect();
         let request = RecallRequest {
             query: &query,
             scope: Scope::Messages,
@@ -78,25 +95,64 @@ fn listing(
             memories: &MemoryTexts::default(),
             corpus: Some(corpus),
         };
-        best = sessions(sources, request, &|log| by_number.contains_key(&log));
-        best.truncate(args.limit);
-        let found = best
-            .iter()
-            .filter_map(|hit| by_number.get_key_value(&hit.log));
-        logs = found.map(|(number, log)| (*number, *log)).collect();
+        let best = sessions(sources, request, &|log| by_number.contains_key(&log));
+        let best = best.into_iter().filter_map(|hit| {
+            let (listed, _) = found.iter().find(|(listed, _)| listed.has(&hit))?;
+            Some((listed.clone(), Some(hit)))
+        });
+        found = best.collect();
     }
-    let list = logs.iter().enumerate().map(|(place, (number, log))| {
-        let mut value = as_json(log, &listings[*number]);
-        if let Some(hit) = best.get(place) {
+    found.truncate(args.limit);
+    let list = found.iter().map(|(listed, hit)| {
+        let mut value = match listed {
+            Listed::Log(number, log) => as_json(log, &listings[*number]),
+            Listed::Captured(_, log, session) => session_as_json(log, session),
+        };
+        if let Some(hit) = hit {
             value["score"] = json!(hit.score);
             value["best"] = hit_as_json(&hit.best);
         }
         value
     });
-    let ids: Vec<&str> = logs.iter().map(|(_, log)| log.id()).collect();
+    let ids: Vec<&str> = found.iter().map(|(listed, _)| listed.id()).collect();
     let letters = short_id_length(&ids);
-    let rows = logs.iter().map(|(_, log)| row(log, letters, world));
+    let rows = found.iter().map(|(listed, _)| row(listed, letters, world));
     (list.collect(), rows.collect())
+}
+
+/// A session in the list.
+#[derive(Clone)]
+enum Listed<'a> {
+    /// One with a log, by its number.
+    Log(usize, Log<'a>),
+    /// One of a store of events.
+    Captured(usize, Log<'a>, CapturedSession),
+}
+
+impl Listed<'_> {
+    fn id(&self) -> &str {
+        match self {
+            Self::Log(_, log) => log.id(),
+            Self::Captured(_, _, session) => &session.id,
+        }
+    }
+
+    fn last(&self) -> i64 {
+        match self {
+            Self::Log(_, log) => last_activity(log),
+            Self::Captured(_, _, session) => session.span.1,
+        }
+    }
+
+    /// Whether a message that matches a query is one of it.
+    fn has(&self, hit: &SessionHit) -> bool {
+        match self {
+            Self::Log(number, _) => *number == hit.log,
+            Self::Captured(number, _, session) => {
+                *number == hit.log && hit.best.session.as_deref() == Some(&session.id)
+            }
+        }
+    }
 }
 
 /// Returns for each log whether it has a message of this role.
@@ -119,39 +175,68 @@ fn short_id_length(ids: &[&str]) -> usize {
     (LEAST..MOST).find(differ).unwrap_or(MOST)
 }
 
-fn row(log: &Log<'_>, letters: usize, world: &World) -> Vec<Cell> {
+fn row(listed: &Listed<'_>, letters: usize, world: &World) -> Vec<Cell> {
     const LONGEST: usize = 72;
-    let title = log_title(log);
+    let (title, agent, cwd, turns, size) = match listed {
+        Listed::Log(_, log) => (
+            log_title(log),
+            log.agent().map_or("", |agent| agent.name()),
+            log.cwd(),
+            log.turns(),
+            log.stamp().0,
+        ),
+        Listed::Captured(_, log, session) => (
+            session.prompts.clone().unwrap_or_default().0,
+            session.agent.as_str(),
+            session.cwd.as_deref().or(log.cwd()),
+            session.turns,
+            session.size,
+        ),
+    };
     let mut short: String = title.chars().take(LONGEST).collect();
     if short.len() < title.len() {
         short.push('…');
     }
-    let id: String = log.id().chars().take(letters).collect();
-    let project = log.cwd().map(|cwd| world.short_path(cwd.as_ref()));
+    let id: String = listed.id().chars().take(letters).collect();
+    let project = cwd.map(|cwd| world.short_path(cwd.as_ref()));
     let now = world.moment.time.as_millisecond();
     vec![
         Cell::new(TextStyle::Strong, id),
-        Cell::plain(log.agent().map_or("", |agent| agent.name())),
-        Cell::number(TextStyle::Plain, format_age(last_activity(log), now)),
+        Cell::plain(agent),
+        Cell::number(TextStyle::Plain, format_age(listed.last(), now)),
         Cell::number(
             TextStyle::Quiet,
-            match log.turns() {
+            match turns {
                 1 => "1 turn".to_owned(),
                 turns => format!("{turns} turns"),
             },
         ),
-        Cell::number(TextStyle::Quiet, format_size(log.stamp().0)),
+        Cell::number(TextStyle::Quiet, format_size(size)),
         Cell::new(TextStyle::Quiet, project.unwrap_or_default()),
         Cell::plain(short),
     ]
 }
 
+/// Formats a session of which only hooks tell.
+fn session_as_json(log: &Log<'_>, session: &CapturedSession) -> Value {
+    let prompts = session.prompts.as_ref();
+    json!({
+        "agent": session.agent,
+        "id": safe(&session.id),
+        "path": safe(&log.path().to_string_lossy()),
+        "captured": true,
+        "project": session.cwd.as_deref().or(log.cwd()).map(safe),
+        "first_prompt": prompts.map(|(first, _)| first),
+        "last_prompt": prompts.map(|(_, last)| last),
+        "turns": session.turns,
+        "size": session.size,
+        "first": exact_time(session.span.0),
+        "last": exact_time(session.span.1),
+    })
+}
+
 fn as_json(log: &Log<'_>, listing: &Listing) -> Value {
     let (head, skipped) = log.facts().unwrap_or_default();
-    let time = |ms: Option<i64>| {
-        let time = ms.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-        time.map(|time| time.to_string())
-    };
     let span = log.span();
     let shown = |text: Option<String>| text.as_deref().map(safe);
     json!({
@@ -171,8 +256,8 @@ fn as_json(log: &Log<'_>, listing: &Listing) -> Value {
         "size": log.stamp().0,
         "words": log.text_bytes(Part::Words),
         "tools": log.text_bytes(Part::Calls) + log.text_bytes(Part::Results),
-        "first": time(span.map(|span| span.0)),
-        "last": time(span.map(|span| span.1)),
+        "first": span.and_then(|span| exact_time(span.0)),
+        "last": span.and_then(|span| exact_time(span.1)),
         "skipped": skipped,
     })
 }

@@ -43,6 +43,7 @@ pub(super) fn run(args: &McpArgs, world: &World) -> CommandResult {
         clock: now,
         access,
         logs: Box::new(world.clone()),
+        recall_limit: world.settings.recall_limit,
         session: ["CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID"]
             .iter()
             .filter_map(|name| env::var(name).ok())

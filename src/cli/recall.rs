@@ -33,7 +33,10 @@ pub(super) fn run(args: &RecallArgs, world: &World) -> Reported<'static> {
             ScopeName::Detail => Scope::Detail,
             ScopeName::Messages => Scope::Messages,
         },
-        limit: args.limit as usize,
+        limit: match args.limit {
+            0 => world.settings.recall_limit,
+            limit => limit as usize,
+        },
         without: None,
     };
     let logs = match request.scope {

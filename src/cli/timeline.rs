@@ -1,15 +1,16 @@
 //! `tome toc`, `tome events`, `tome grip`, `tome teleport`: what happened, from years down to lines.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use serde_json::{Value, json};
 
 use super::args::{EventsArgs, GripArgs, TeleportArgs, TocArgs};
 use super::corpus::LogCorpus;
-use super::print::{Answer, Json, Printer, Report, Reported, Text, TextStyle, print_error};
+use super::log::exact_time;
+use super::print::{Answer, Cell, Json, Printer, Report, Reported, Text, TextStyle, print_error};
 use super::world::World;
 use super::{Failure, Outcome};
-use crate::core::Error;
 use crate::core::insight::promote::grip_in_memories;
 use crate::core::insight::timeline::grip::{Grip, GripState};
 use crate::core::insight::timeline::json::{
@@ -20,22 +21,32 @@ use crate::core::insight::timeline::{
     Node, Records, Teleport, Timeline, directory, events_between, expand, log_named, sessions_of,
     summarizer,
 };
+use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::layout::events::TimeSpan;
+use crate::core::memory::layout::format_size;
 use crate::core::text::display::safe_line;
 use crate::core::text::time::{self, Edge};
 
 impl World {
     /// Returns a timeline without logs, with the cache and the summarizer of the settings.
-    fn empty_timeline(&self) -> Timeline {
+    fn empty_timeline(&self, logs: &LogCorpus<'_>) -> Timeline {
         let summarizer = summarizer(&self.settings.timeline);
-        Timeline::empty(&directory(&self.cache), summarizer)
+        let timeline = Timeline::empty(&directory(&self.cache), summarizer);
+        timeline.of_scope(logs.catalog.scope_name())
     }
 
     /// Returns the timeline of the sessions in scope.
     fn timeline(&self, logs: &LogCorpus<'_>, records: Records) -> Timeline {
         let wanted = in_scope(logs);
-        self.empty_timeline()
+        self.empty_timeline(logs)
             .refresh(&logs.corpus, |log| wanted[log], records)
+    }
+
+    /// Returns the timeline with its days, weeks, months and years summarized.
+    fn rolled_up(&self, logs: &LogCorpus<'_>, records: Records) -> Timeline {
+        let mut timeline = self.timeline(logs, records);
+        timeline.roll_up(records, || false);
+        timeline
     }
 
     /// Finds a grip: in a memory that was promoted, or else in the timeline of the sessions in scope.
@@ -43,6 +54,15 @@ impl World {
         let in_memories = || grip_in_memories(&self.memory_stores().ok()?, id);
         let in_timeline = || self.timeline(logs, Records::Use).grip(&logs.corpus, id);
         in_memories().or_else(in_timeline)
+    }
+
+    /// What is said where no session is in scope.
+    pub(super) fn no_sessions(&self) -> String {
+        match self.scope() {
+            DiscoveryScope::Project => "no session of an agent is known in this project; --all shows those of every project, tome setup AGENT captures new ones",
+            DiscoveryScope::Everything => "no session of an agent is known; tome doctor says where they are looked for, tome setup AGENT captures new ones",
+        }
+        .to_owned()
     }
 
     /// Parses a time of the command line.
@@ -63,46 +83,169 @@ fn in_scope(logs: &LogCorpus<'_>) -> Vec<bool> {
 }
 
 pub(super) fn toc(args: &TocArgs, world: &World) -> Reported<'static> {
+    if args.status {
+        return status(world);
+    }
     let records = if args.rebuild {
         Records::Rebuild
     } else {
         Records::Use
     };
-    let nodes = if let Some(id) = &args.log {
-        world.read_corpus(|logs| {
-            let number = log_named(&logs.corpus, id)?;
-            let empty = world.empty_timeline();
-            let timeline = empty.refresh(&logs.corpus, |log| log == number, records);
-            Ok::<_, Error>(timeline.sessions().pop().into_iter().collect())
-        })??
-    } else if let Some(id) = &args.node {
-        let node: NodeId = id
-            .parse()
-            .map_err(|e| Failure::Usage(format!("{id}: {e}")))?;
-        let found = world.read_corpus(|logs| world.timeline(logs, records).node(&node))?;
-        found.into_iter().collect()
-    } else {
-        world.read_corpus(|logs| {
-            let timeline = world.timeline(logs, records);
-            match args.level {
-                Some(level) => timeline.nodes(level.into()),
-                None => timeline.root(),
+    let nodes = world.read_corpus(|logs| {
+        let (timeline, nodes) = if let Some(id) = &args.log {
+            let empty = world.empty_timeline(logs);
+            match log_named(&logs.corpus, id) {
+                Ok(number) => {
+                    let timeline = empty.refresh(&logs.corpus, |log| log == number, records);
+                    let session = timeline.sessions().pop();
+                    (timeline, session.into_iter().collect())
+                }
+                Err(unknown) => {
+                    let session = empty.captured_session(&logs.corpus, id);
+                    (empty, vec![session.ok_or(unknown)?])
+                }
             }
-        })?
-    };
+        } else {
+            let timeline = world.rolled_up(logs, records);
+            let nodes = match (&args.node, args.level) {
+                (Some(id), _) => {
+                    let id: NodeId = id
+                        .parse()
+                        .map_err(|e| Failure::Usage(format!("{id}: {e}")))?;
+                    timeline.node(&id).into_iter().collect()
+                }
+                (None, Some(level)) => timeline.nodes(level.into()),
+                (None, None) => timeline.root(),
+            };
+            (timeline, nodes)
+        };
+        let nodes: Vec<Node> = nodes;
+        let versions = timeline.versions(&nodes).into_iter();
+        let versioned = nodes
+            .into_iter()
+            .zip(versions)
+            .map(|(node, (newest, kept))| versioned((node, newest, kept), args, &timeline));
+        versioned.collect::<Result<Vec<Versioned>, Failure>>()
+    })??;
     let asked = args.log.clone().or_else(|| args.node.clone());
-    Ok(Box::new(TocReport { nodes, asked }))
+    let nothing = match &asked {
+        Some(id) => safe_line(&format!(
+            "nothing happened in {id}; tome toc shows when something did"
+        )),
+        None => world.no_sessions(),
+    };
+    Ok(Box::new(TocReport {
+        nodes,
+        asked,
+        nothing,
+    }))
+}
+
+/// A node, the number of its version, and those of the former ones that are kept.
+type Versioned = (Node, usize, Vec<usize>);
+
+/// Returns the version of a node that was asked for.
+fn versioned(
+    (node, newest, kept): Versioned,
+    args: &TocArgs,
+    timeline: &Timeline,
+) -> Result<Versioned, Failure> {
+    match args.version {
+        Some(number) if number != newest => {
+            let former = timeline.former_version(&node.id, number);
+            let unknown = || {
+                let all: Vec<String> = kept.iter().chain([&newest]).map(usize::to_string).collect();
+                let kept = all.join(", ");
+                Failure::Usage(format!(
+                    "{}: no version {number} is kept; {kept} can be shown",
+                    node.id
+                ))
+            };
+            let former = former.ok_or_else(unknown)?;
+            Ok((former, number, kept))
+        }
+        _ => Ok((node, newest, kept)),
+    }
+}
+
+/// How the timeline stands.
+fn status(world: &World) -> Reported<'static> {
+    let status = world.read_corpus(|logs| {
+        let wanted = in_scope(logs);
+        let empty = world.empty_timeline(logs);
+        let (timeline, outdated) = empty.cached(&logs.corpus, |log| wanted[log]);
+        timeline.status(&logs.corpus, outdated.len())
+    })?;
+    let command = &world.settings.timeline.command;
+    let summarizer = match &command[..] {
+        [] => "built in".to_owned(),
+        command => safe_line(&command.join(" ")),
+    };
+    let nodes: serde_json::Map<String, Value> = status
+        .nodes
+        .iter()
+        .map(|(level, count)| (level.name().to_owned(), json!(count)))
+        .collect();
+    let json = json!({
+        "directory": status.directory,
+        "summarizer": summarizer,
+        "sessions": status.sessions,
+        "outdated": status.outdated,
+        "nodes": nodes,
+        "events": status.events,
+        "grips": status.grips.0,
+        "former_grips": status.grips.1,
+        "former_versions": status.former_versions,
+        "summarized_offline": status.notes.0,
+        "note": status.notes.1,
+        "bytes": status.bytes,
+        "written": status.written.and_then(exact_time),
+    });
+    let levels: Vec<String> = status
+        .nodes
+        .iter()
+        .map(|(level, count)| format!("{count} {}", level.name()))
+        .collect();
+    let outdated = match status.outdated {
+        0 => "all up to date".to_owned(),
+        count => format!("{count} out of date; tome toc brings them up to date"),
+    };
+    let written = status.written.map_or("never".to_owned(), short_stamp);
+    let (now, once) = status.grips;
+    let mut rows = vec![
+        ("sessions", format!("{}, {outdated}", status.sessions)),
+        ("nodes", levels.join(", ")),
+        ("events", status.events.to_string()),
+        ("grips", format!("{now}, and {once} that nodes had once")),
+        ("former versions", status.former_versions.to_string()),
+        ("summarizer", summarizer),
+    ];
+    if let (count @ 1.., Some(note)) = status.notes {
+        rows.push(("", format!("{count} segments: {note}")));
+    }
+    rows.extend([
+        ("written", written),
+        ("size", format_size(status.bytes)),
+        ("where", world.short_path(&status.directory)),
+    ]);
+    let row =
+        |(name, value): (&str, String)| vec![Cell::plain(name), Cell::new(TextStyle::Quiet, value)];
+    let rows: Vec<Vec<Cell>> = rows.into_iter().map(row).collect();
+    Answer::done(json, Text::Table(rows))
 }
 
 /// Nodes of the timeline, or the one that was asked for.
 struct TocReport {
-    nodes: Vec<Node>,
+    nodes: Vec<Versioned>,
     asked: Option<String>,
+    /// What is said where there is none.
+    nothing: String,
 }
 
 impl Report for TocReport {
     fn json(&self) -> Result<Json<'_>, Failure> {
-        let mut nodes = self.nodes.iter().map(node_json);
+        let nodes = self.nodes.iter();
+        let mut nodes = nodes.map(|(node, version, kept)| node_json(node, *version, kept));
         Ok(match self.asked {
             Some(_) => json!({ "node": nodes.next() }).into(),
             None => Json::list("nodes", nodes),
@@ -110,14 +253,27 @@ impl Report for TocReport {
     }
 
     fn print(&self, printer: &mut Printer) -> io::Result<()> {
-        for (at, node) in self.nodes.iter().enumerate() {
+        for (at, (node, version, kept)) in self.nodes.iter().enumerate() {
             if at > 0 {
                 printer.line("")?;
             }
             show(node, printer)?;
+            if self.asked.is_some() && !kept.is_empty() {
+                let kept: Vec<String> = kept.iter().map(usize::to_string).collect();
+                let told = format!("  version {version}; --version shows {}", kept.join(", "));
+                printer.painted_line(TextStyle::Quiet, &told)?;
+            }
         }
-        if let (Some(id), []) = (&self.asked, self.nodes.as_slice()) {
-            print_error(&safe_line(&format!("nothing happened in {id}")));
+        // What holds for many nodes is told once.
+        let notes = self
+            .nodes
+            .iter()
+            .filter_map(|(node, ..)| node.note.as_deref());
+        for note in notes.collect::<BTreeSet<&str>>() {
+            print_error(note);
+        }
+        if self.nodes.is_empty() {
+            print_error(&self.nothing);
         }
         Ok(())
     }
@@ -168,9 +324,6 @@ fn show(node: &Node, printer: &mut Printer) -> io::Result<()> {
     printer.painted_line(TextStyle::Quiet, &place)?;
     if node.log.is_some() {
         printer.painted_line(TextStyle::Quiet, &node.id)?;
-    }
-    if let Some(note) = &node.note {
-        printer.line(&format!("  {note}"))?;
     }
     if !node.projects.is_empty() {
         printer.painted_line(TextStyle::Quiet, &format!("  {}", activity(node)))?;
@@ -231,12 +384,22 @@ pub(super) fn events(args: &EventsArgs, world: &World) -> Reported<'static> {
             .collect();
         (events, has_more)
     })?;
-    Ok(Box::new(EventsReport { events, has_more }))
+    let nothing = match (from, to) {
+        (None, None) => world.no_sessions(),
+        _ => "nothing happened then; tome toc shows when something did".to_owned(),
+    };
+    Ok(Box::new(EventsReport {
+        events,
+        has_more,
+        nothing,
+    }))
 }
 
 struct EventsReport {
     events: Vec<Value>,
     has_more: bool,
+    /// What is said where there is none.
+    nothing: String,
 }
 
 impl Report for EventsReport {
@@ -246,6 +409,9 @@ impl Report for EventsReport {
 
     fn print(&self, printer: &mut Printer) -> io::Result<()> {
         show_events(&self.events, printer)?;
+        if self.events.is_empty() {
+            print_error(&self.nothing);
+        }
         if self.has_more {
             printer.line("There are more; raise --limit, or start later with --from.")?;
         }
@@ -334,17 +500,29 @@ pub(super) fn teleport(args: &TeleportArgs, world: &World) -> Reported<'static> 
     if query.trim().is_empty() {
         return Err(Failure::Usage("query parameter is required".to_owned()));
     }
-    let found = world.read_corpus(|logs| {
+    let (found, is_empty) = world.read_corpus(|logs| {
         let timeline = world.timeline(logs, Records::Use);
-        timeline.teleport(&query, args.limit)
+        let found = timeline.teleport(&query, args.limit);
+        (found, timeline.sessions().is_empty())
     })?;
-    Ok(Box::new(TeleportReport { query, found }))
+    let nothing = if is_empty {
+        world.no_sessions()
+    } else {
+        "no part of a session is about that; tome recall searches every message".to_owned()
+    };
+    Ok(Box::new(TeleportReport {
+        query,
+        found,
+        nothing,
+    }))
 }
 
 /// Where a query leads.
 struct TeleportReport {
     query: String,
     found: Vec<Teleport>,
+    /// What is said where there is none.
+    nothing: String,
 }
 
 impl Report for TeleportReport {
@@ -354,6 +532,9 @@ impl Report for TeleportReport {
     }
 
     fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        if self.found.is_empty() {
+            print_error(&self.nothing);
+        }
         for found in &self.found {
             let project = found
                 .project

@@ -16,7 +16,7 @@ use crate::core::change::Author;
 use crate::core::change::history::{History, Wait};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::log::LogLocations;
-use crate::core::memory::config::{Settings, Warning, allowed_by};
+use crate::core::memory::config::{KEYS, Settings, Warning, allowed_by, variable};
 use crate::core::memory::demo::{Demo, unpack};
 use crate::core::memory::discover::{DiscoveryScope, Environment, project_folders};
 use crate::core::text::time::Moment;
@@ -26,6 +26,8 @@ use crate::core::text::time::Moment;
 pub(super) struct World {
     pub(super) environment: Environment,
     pub(super) settings: Settings,
+    /// Where each setting with a single value comes from.
+    pub(super) setting_sources: Vec<(&'static str, String)>,
     pub(super) warnings: Vec<Warning>,
     pub(super) history: History,
     /// Where agents keep their logs.
@@ -80,7 +82,7 @@ impl World {
             gemini: from("GEMINI_CLI_HOME", ".gemini"),
             ..Environment::of_home(&home, cwd, dirs.data_dir().to_owned())
         };
-        let (settings, warnings) = settings(common, &dirs)?;
+        let (settings, setting_sources, warnings) = settings(common, &dirs)?;
         let mut locations = locations(&base, &environment);
         environment.qwen.clone_from(&locations.qwen);
         environment.hermes.clone_from(&locations.hermes);
@@ -93,6 +95,7 @@ impl World {
         Ok(Self {
             environment,
             settings,
+            setting_sources,
             warnings,
             history: history(dirs.data_dir().join("history"))
                 .with_wait_observer(Arc::new(print_wait)),
@@ -124,6 +127,7 @@ impl World {
         Ok(Self {
             environment,
             settings: Settings::default(),
+            setting_sources: KEYS.map(|key| (key, "default".to_owned())).to_vec(),
             warnings: Vec::new(),
             history: history(data.join("history")).with_wait_observer(Arc::new(print_wait)),
             locations,
@@ -232,8 +236,11 @@ fn locations(base: &BaseDirs, environment: &Environment) -> LogLocations {
     locations
 }
 
+/// The settings, where each one comes from, and what was not understood.
+type Layers = (Settings, Vec<(&'static str, String)>, Vec<Warning>);
+
 /// Reads the settings: defaults, then the file, then variables. Flags are applied where used.
-fn settings(common: &Common, dirs: &ProjectDirs) -> Result<(Settings, Vec<Warning>), Failure> {
+fn settings(common: &Common, dirs: &ProjectDirs) -> Result<Layers, Failure> {
     let mut settings = Settings::default();
     let mut warnings = Vec::new();
     let path = common.config.clone();
@@ -252,8 +259,21 @@ fn settings(common: &Common, dirs: &ProjectDirs) -> Result<(Settings, Vec<Warnin
     let pairs = variables
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()));
+    let (default, of_file) = (Settings::default(), settings.clone());
     warnings.extend(settings.read_variables(pairs));
-    Ok((settings, warnings))
+    let source = |key: &&'static str| {
+        let [default, of_file, now] = [&default, &of_file, &settings].map(|one| one.value(key));
+        let source = if now != of_file {
+            variable(key)
+        } else if of_file != default {
+            path.display().to_string()
+        } else {
+            "default".to_owned()
+        };
+        (*key, source)
+    };
+    let sources = KEYS.iter().map(source).collect();
+    Ok((settings, sources, warnings))
 }
 
 /// Prints on standard error that a lock is awaited, at once and then every few seconds.

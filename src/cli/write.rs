@@ -17,7 +17,7 @@ use crate::core::Error;
 use crate::core::change::{ChangeContext, ChangeRequest, events, plan, plan_move};
 use crate::core::disk::revision::Revision;
 use crate::core::memory::citation::{Citation, CitedPart};
-use crate::core::memory::layout::events::{CapturedEvent, usual_role};
+use crate::core::memory::layout::events::{CapturedEvent, event_types, usual_role};
 use crate::core::memory::layout::{Fields, Layout, Matching, Patch};
 use crate::core::memory::store::Store;
 
@@ -115,6 +115,8 @@ fn append_event(args: &AppendArgs, world: &World, store: &Store, path: &str) -> 
     let act = crate::core::memory::layout::Operation::Append;
     store.rules().allow(act, &file, store.root())?;
     let (event, identity) = event(args, world)?;
+    let refused = |error| Error::refused(path, format!("{error}"));
+    event.check_names().map_err(refused)?;
     if args.change.dry_run {
         let line = serde_json::to_string(&event).map_err(io::Error::from)?;
         let json = json!({ "diff": format!("+{line}\n") });
@@ -128,11 +130,25 @@ fn append_event(args: &AppendArgs, world: &World, store: &Store, path: &str) -> 
     Answer::done(json, Text::Line(message))
 }
 
+/// A JSON object with one of these fields is meant as an event, not as the text of one.
+const EVENT_FIELDS: [&str; 4] = ["event_type", "event_id", "session_id", "timestamp"];
+
 /// Returns the event of the arguments, with missing fields filled in.
 fn event(args: &AppendArgs, world: &World) -> Result<(CapturedEvent, events::Identity), Failure> {
     let text = content(&args.content)?;
     let mut given = match serde_json::from_str::<Value>(&text) {
-        Ok(Value::Object(object)) if object.contains_key("event_type") => Value::Object(object),
+        Ok(Value::Object(object))
+            if EVENT_FIELDS.iter().any(|field| object.contains_key(*field)) =>
+        {
+            if !object.contains_key("event_type") {
+                return Err(Failure::Usage(format!(
+                    "{}: the event has no event_type; give one of: {}",
+                    args.path,
+                    event_types().collect::<Vec<_>>().join(", ")
+                )));
+            }
+            Value::Object(object)
+        }
         _ => json!({
             "event_type": args.category.as_deref().unwrap_or("user_message"),
             "text": text.strip_suffix('\n').unwrap_or(&text),

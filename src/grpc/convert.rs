@@ -65,7 +65,7 @@ impl From<Node> for m::Node {
             title: node.title,
             from_ms: node.from,
             to_ms: node.to,
-            version: node.version,
+            version: node.revision,
             bullets: node.bullets.into_iter().map(m::Bullet::from).collect(),
             keywords: node.keywords,
             files: node.files,

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::payload::string_field;
+use super::payload::{mask_by_key, string_field};
 use crate::core::memory::layout::events::LONGEST_TEXT;
 
 /// The maximum length of a stored patch in bytes.
@@ -90,9 +90,14 @@ pub(super) fn input(fields: &Map<String, Value>) -> Value {
         .iter()
         .find_map(|key| fields.get(*key));
     match given {
-        Some(Value::String(text)) => {
-            serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()))
-        }
+        Some(Value::String(text)) => match serde_json::from_str(text) {
+            Ok(Value::Object(mut fields)) => {
+                mask_by_key(&mut fields);
+                Value::Object(fields)
+            }
+            Ok(other) => other,
+            Err(_) => Value::from(text.as_str()),
+        },
         Some(other) => other.clone(),
         None => Value::Null,
     }

@@ -10,6 +10,7 @@ use super::event_text::{FileUse, TOOL, changed_files, event_text, file_use, inpu
 use crate::core::log::Agent;
 use crate::core::log::origin::{Speaker, parts};
 use crate::core::memory::layout::events::usual_role;
+use crate::core::text::secret::{MASKED, is_secret_key};
 
 /// A parsed event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,9 +65,10 @@ pub(super) enum Stage {
 /// session or its directory.
 pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Payload> {
     let input = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input);
-    let Ok(Value::Object(fields)) = serde_json::from_slice(input) else {
+    let Ok(Value::Object(mut fields)) = serde_json::from_slice(input) else {
         return None;
     };
+    mask_by_key(&mut fields);
     let name = string_field(&fields, &["hook_event_name", "hookEventName"]).or(named)?;
     let session = string_field(&fields, &["session_id", "sessionId"]);
     let cwd = string_field(&fields, &["cwd"]).filter(|cwd| !cwd.is_empty());
@@ -109,6 +111,23 @@ pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Pa
         metadata: metadata(&fields),
         is_replayed: keeps_context && matches!(source, "resume" | "fork"),
     })
+}
+
+/// Masks the values of fields that hold secrets by their names, at any depth.
+pub(super) fn mask_by_key(fields: &mut Map<String, Value>) {
+    for (key, value) in fields {
+        match value {
+            Value::Object(fields) => mask_by_key(fields),
+            Value::Array(items) => {
+                let inner = items.iter_mut().filter_map(Value::as_object_mut);
+                inner.for_each(mask_by_key);
+            }
+            Value::String(text) if !text.is_empty() && is_secret_key(key) => {
+                MASKED.clone_into(text);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Whether any part of a prompt was typed by the user.

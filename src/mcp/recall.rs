@@ -5,7 +5,7 @@ use super::call::Call;
 use super::table::{ALL_LAYOUTS, Field, FieldType, OFFSET, Tool, ToolEffect};
 use crate::core::search::index::{Corpus, Deadline};
 use crate::core::search::query::Query;
-use crate::core::search::recall::{DEFAULT_LIMIT, RecallRequest, Scope, recall};
+use crate::core::search::recall::{RecallRequest, Scope, recall};
 use crate::core::search::{HitSource, SearchOutcome, catalog, format, search};
 use crate::core::text::display::safe;
 
@@ -132,10 +132,11 @@ fn scope(call: &Call<'_>) -> Result<Scope, Failure> {
 fn limit(call: &Call<'_>) -> Result<usize, Failure> {
     let limit = call.number("limit")?.unwrap_or(0);
     match usize::try_from(limit) {
-        Ok(0) => Ok(DEFAULT_LIMIT),
+        Ok(0) => Ok(call.setup.recall_limit),
         Ok(limit) => Ok(limit.min(MOST)),
         Err(_) => Err(Failure::Message(format!(
-            "invalid limit {limit}: must be 0 (for {DEFAULT_LIMIT}) or more"
+            "invalid limit {limit}: must be 0 (for {}) or more",
+            call.setup.recall_limit
         ))),
     }
 }

@@ -106,6 +106,7 @@ fn answer(call: &Value) -> String {
         logs: Box::new(NoLogs(data.join("cache"))),
         clock: moment,
         access: Access::Full,
+        recall_limit: 5,
         session: None,
         started: moment().time,
     };

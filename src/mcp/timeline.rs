@@ -1,6 +1,8 @@
 //! The tools of the timeline, over all logs in scope: get_toc_root, get_node, browse_toc,
 //! expand_grip, teleport_query.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::answer::{Failure, ToolAnswer, ToolResult};
@@ -105,8 +107,21 @@ fn answer(value: &Value, left: usize) -> ToolAnswer {
 
 fn root(call: &Call<'_>) -> ToolResult {
     let found = ask(call, |timeline| timeline.root())?;
-    let nodes: Vec<Value> = found.value.iter().map(short).collect();
-    Ok(answer(&json!({ "nodes": nodes }), found.left))
+    Ok(answer(&list(&found.value), found.left))
+}
+
+/// Nodes without their parts; what their notes say is told once.
+fn list(nodes: &[Node]) -> Value {
+    let rows: Vec<Value> = nodes.iter().map(short).collect();
+    let mut list = json!({ "nodes": rows });
+    let notes: BTreeSet<&str> = nodes
+        .iter()
+        .filter_map(|node| node.note.as_deref())
+        .collect();
+    if !notes.is_empty() {
+        list["notes"] = json!(notes);
+    }
+    list
 }
 
 /// A node in a list: what it says, without its parts.
@@ -125,7 +140,7 @@ fn node(call: &Call<'_>) -> ToolResult {
     let id = node_id(call, "node_id")?;
     let found = ask(call, |timeline| timeline.node(&id))?;
     let node = match &found.value {
-        Some(node) => json!({ "node": node_json(node) }),
+        Some((node, version, kept)) => json!({ "node": node_json(node, *version, kept) }),
         None => json!({ "node": null, "message": format!("Nothing happened in {id}.") }),
     };
     Ok(answer(&node, found.left))
@@ -144,11 +159,10 @@ fn browse(call: &Call<'_>) -> ToolResult {
     };
     let found = ask(call, |timeline| timeline.browse(&id, from, limit))?;
     let page = found.value.as_ref();
-    let nodes = page.map_or(&[][..], |page| &page.nodes);
-    let nodes: Vec<Value> = nodes.iter().map(short).collect();
+    let mut shown = list(page.map_or(&[][..], |page| &page.nodes));
     let token = page.and_then(|page| page.next).map(|next| next.to_string());
-    let page = json!({ "nodes": nodes, "token": token });
-    Ok(answer(&page, found.left))
+    shown["token"] = json!(token);
+    Ok(answer(&shown, found.left))
 }
 
 fn number(call: &Call<'_>, name: &str) -> Result<Option<usize>, Failure> {

@@ -10,6 +10,26 @@ use crate::core::Result;
 use crate::core::log::Agent;
 use crate::core::memory::layout::coder::GUIDES;
 
+/// The commands of the plugin, and the agent that walks the timeline.
+const OWN: [(&str, &str); 4] = [
+    (
+        "commands/search.md",
+        include_str!("../../assets/plugin/search.md"),
+    ),
+    (
+        "commands/recent.md",
+        include_str!("../../assets/plugin/recent.md"),
+    ),
+    (
+        "commands/context.md",
+        include_str!("../../assets/plugin/context.md"),
+    ),
+    (
+        "agents/navigator.md",
+        include_str!("../../assets/plugin/navigator.md"),
+    ),
+];
+
 /// The steps that create a Claude Code plugin in `folder`; files that are up to date are left out.
 pub fn plugin(folder: &Path, program: &str) -> Result<Vec<FileStep>> {
     let mut steps = Vec::new();
@@ -69,6 +89,9 @@ fn files(program: &str) -> Vec<(PathBuf, String)> {
             ),
         ),
     ];
+    for (name, text) in OWN {
+        files.push((name.into(), text.to_owned()));
+    }
     for (name, text) in GUIDES {
         files.push((Path::new("guides").join(name), text.to_owned()));
     }

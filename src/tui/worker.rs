@@ -108,7 +108,8 @@ impl Workers {
         let checks = Queue::new();
         let timelines = Queue::new();
         let summarizer = summarizer(&outside.catalog.timeline);
-        let empty_timeline = Timeline::empty(&directory(&outside.catalog.cache), summarizer);
+        let empty_timeline = Timeline::empty(&directory(&outside.catalog.cache), summarizer)
+            .of_scope(outside.catalog.scope_name());
         let watch = watch(events, Event::Changed);
         let curated_logs = outside.catalog.clone();
         let corpus_worker = CorpusWorker {

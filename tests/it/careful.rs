@@ -314,7 +314,7 @@ fn line_endings_and_unknown_keys_survive_a_write() {
 #[test]
 fn events_are_known_by_their_own_id_and_keep_what_is_unknown() {
     let home = Home::new();
-    home.file("project/ev/events.jsonl", "{\"event_id\": \"E1\",\"timestamp\":1,\"event_type\":\"x\"}\n{\"event_id\":\"E2\",\"timestamp\":1,\"event_type\":\"x\",\"metadata\":{\"event_id\":\"Z\"}}\n");
+    home.file("project/ev/events.jsonl", "{\"event_id\": \"01J00000000000000000000001\",\"timestamp\":1,\"event_type\":\"x\"}\n{\"event_id\":\"01J00000000000000000000002\",\"timestamp\":1,\"event_type\":\"x\",\"metadata\":{\"event_id\":\"01J00000000000000000000003\"}}\n");
     let append = |event: &str| {
         home.run(&[
             "append",
@@ -328,11 +328,11 @@ fn events_are_known_by_their_own_id_and_keep_what_is_unknown() {
     };
     let event = |id: &str| {
         format!(
-            "{{\"event_id\":\"{id}\",\"timestamp\":2,\"event_type\":\"x\",\"text\":\"t\",\"new_key\":[1]}}"
+            "{{\"event_id\":\"{id}\",\"timestamp\":2,\"event_type\":\"user_message\",\"text\":\"t\",\"new_key\":[1]}}"
         )
     };
-    assert!(append(&event("E1")).contains("already recorded"));
-    assert!(append(&event("Z")).contains("appended"));
+    assert!(append(&event("01J00000000000000000000001")).contains("already recorded"));
+    assert!(append(&event("01J00000000000000000000003")).contains("appended"));
     assert!(
         home.read("project/ev/events.jsonl")
             .contains("\"new_key\":[1]")

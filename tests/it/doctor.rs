@@ -201,3 +201,35 @@ fn a_file_that_is_not_text_is_to_be_converted_and_not_edited() {
         "{remedy}"
     );
 }
+
+#[test]
+fn each_setting_is_shown_with_where_it_comes_from() {
+    let home = Home::new();
+    let file = home.file(
+        ".config/tome/config.toml",
+        "author = \"kim\"\n[recall]\nlimit = 7\n[hook]\ncapture = false\n",
+    );
+    let mut command = home.command(&["doctor", "--json"]);
+    let output = command
+        .env("TOME_RECALL_LIMIT", "9")
+        .output()
+        .expect("runs");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let setting = |key: &str| {
+        let setting = &report["settings"][key];
+        let field = |name: &str| setting[name].as_str().expect(key).to_owned();
+        (field("value"), field("from"))
+    };
+    let pair = |value: &str, from: &str| (value.to_owned(), from.to_owned());
+    let file = file.display().to_string();
+    assert_eq!(setting("color"), pair("auto", "default"));
+    assert_eq!(setting("author"), pair("kim", &file));
+    assert_eq!(setting("hook.capture"), pair("false", &file));
+    assert_eq!(setting("recall.limit"), pair("9", "TOME_RECALL_LIMIT"));
+    let shown = home.run(&["doctor"]).out;
+    let line = shown.lines().find(|line| line.contains("recall.limit"));
+    assert!(
+        line.is_some_and(|line| line.contains('7') && line.contains("config.toml")),
+        "{shown}"
+    );
+}

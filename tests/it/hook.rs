@@ -143,6 +143,46 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
     let grip = found["results"][0]["grips"][0].as_str().expect("a grip");
     let id = asked(&["grip", grip])["grip"]["event_id_start"].clone();
     assert!(stored.contains(&id), "{id}");
+    // It is a session like those that have a log.
+    let other = json!({ "session_id": "s2", "prompt": "paint the buttons, please" });
+    send_hook(&home, "codex", &payload(&home, "UserPromptSubmit", other));
+    let rows = |args: &[&str]| -> Vec<(String, String)> {
+        let logs = asked(&[&["logs"], args].concat())["logs"].clone();
+        let field = |row: &Value, name: &str| row[name].as_str().expect(name).to_owned();
+        let rows = logs.as_array().expect("logs").iter();
+        rows.map(|row| (field(row, "id"), field(row, "agent")))
+            .collect()
+    };
+    let pair = |id: &str, agent: &str| (id.to_owned(), agent.to_owned());
+    let both = [pair("s2", "codex"), pair("s1", "claude-code")];
+    assert_eq!(rows(&[]), both);
+    assert_eq!(rows(&["--all"]), both);
+    assert_eq!(rows(&["--agent", "codex"]), both[..1]);
+    assert_eq!(rows(&["striped", "zebra"]), both[1..]);
+    let shown = asked(&["log", "s1"]);
+    assert_eq!(shown["agent"], "claude-code");
+    assert_eq!(shown["messages"].as_array().map(Vec::len), Some(2));
+    for time in [&shown["head"]["first"], &shown["head"]["last"]] {
+        assert!(
+            time.as_str().is_some_and(|time| time.ends_with('Z')),
+            "{shown}"
+        );
+    }
+    assert_eq!(home.run(&["log", "s"]).code, 2, "two begin so");
+    let node = asked(&["toc", "--log", "s1"])["node"].clone();
+    assert_eq!(node["id"], "log:claude-code:s1");
+    assert!(node["bullets"].to_string().contains("zebra lock"), "{node}");
+    assert!(!node.to_string().contains("buttons"), "{node}");
+    assert_eq!(home.run(&["toc", "--log", "s"]).code, 2, "two begin so");
+    let day = asked(&["toc", "--level", "day"])["nodes"][0].clone();
+    assert_eq!(day["projects"][0]["sessions"], 2, "{day}");
+    assert_eq!(asked(&["toc", "--status"])["sessions"], 2);
+    // What the user said is the user's when it is promoted.
+    let cited = told[0]["citation"].as_str().expect("a citation");
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.ok(&["promote", cited, "--name", "zebra", "--type", "project"]);
+    assert!(home.read("project/.memory/zebra.md").contains("> (you, "));
+    std::fs::remove_dir_all(home.project().join(".memory")).expect("removed");
     // Somewhere else nothing of it is told.
     let elsewhere = home.path().join("elsewhere");
     std::fs::create_dir(&elsewhere).expect("a folder");
@@ -165,10 +205,66 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
     );
     let told = asked(&["events"]);
     let told = told["events"].as_array().expect("events");
-    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!(told[0]["citation"], "claude-code:s1#L1");
+    assert_eq!(told[1]["session_id"], "s2");
     let hits = home.ok(&["recall", "striped", "zebra"]);
     assert!(hits.starts_with("Found 1 result"), "{hits}");
+    let mut sessions = rows(&[]);
+    sessions.sort();
+    assert_eq!(sessions, [pair("s1", "claude-code"), pair("s2", "codex")]);
+}
+
+#[test]
+fn where_there_is_nothing_one_sentence_says_what_to_do() {
+    let home = Home::new();
+    for args in [
+        &["toc"][..],
+        &["toc", "--level", "day"],
+        &["events"],
+        &["teleport", "zebra"],
+        &["logs"],
+    ] {
+        let output = home.run(args);
+        assert_eq!((output.code, output.out.as_str()), (1, ""), "{args:?}");
+        let said = "no session of an agent is known in this project; --all";
+        assert!(output.err.contains(said), "{args:?}: {}", output.err);
+        assert_eq!(output.err.lines().count(), 1, "{args:?}: {}", output.err);
+        let all = home.run(&[args, &["--all"]].concat());
+        assert!(
+            all.err.contains("tome doctor says where"),
+            "{args:?}: {}",
+            all.err
+        );
+    }
+    let said = json!({ "prompt": "please repair the striped zebra lock of the history" });
+    send_hook(
+        &home,
+        "claude-code",
+        &payload(&home, "UserPromptSubmit", said),
+    );
+    for (args, told) in [
+        (
+            &["toc", "toc:day:2001-01-01"][..],
+            "nothing happened in toc:day:2001-01-01; tome toc",
+        ),
+        (
+            &["events", "--to", "2001-01-01"],
+            "nothing happened then; tome toc",
+        ),
+        (
+            &["teleport", "giraffe"],
+            "no part of a session is about that; tome recall",
+        ),
+        (
+            &["logs", "giraffe"],
+            "no session is about that; try other words",
+        ),
+    ] {
+        let output = home.run(args);
+        assert_eq!(output.code, 1, "{args:?}");
+        assert!(output.err.contains(told), "{args:?}: {}", output.err);
+    }
 }
 
 #[test]
@@ -189,6 +285,46 @@ fn no_field_of_an_event_keeps_a_secret() {
     let text = kept[0].to_string();
     assert!(text.contains("‹masked›"), "{text}");
     assert!(!text.contains("16C7e42F292c"), "{text}");
+}
+
+#[test]
+fn secrets_are_masked_by_their_keys_and_colours_are_left_out() {
+    let home = Home::new();
+    let input = json!({
+        "url": "https://a.example", "api_key": "short", "headers": { "Authorization": "letmein" },
+    });
+    let more = json!({
+        "tool_name": "fetch", "tool_input": input,
+        "tool_response": { "stdout": "\u{1b}[31mred zebra\u{1b}[0m" },
+    });
+    send_hook(&home, "claude-code", &payload(&home, "PostToolUse", more));
+    let more = json!({ "toolName": "fetch", "toolArgs": input.to_string() });
+    let copilot =
+        json!({ "cwd": home.project(), "transcript_path": "/c/session-state/abc-1/events.jsonl" });
+    let mut copilot = copilot.as_object().expect("fields").clone();
+    copilot.extend(more.as_object().expect("fields").clone());
+    let args = ["hook", "copilot", "--event", "postToolUse"];
+    let output = home.run_with_input(&args, Value::Object(copilot).to_string().as_bytes());
+    assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
+    let kept = events(&home);
+    assert_eq!(kept.len(), 2);
+    for event in &kept {
+        let text = event["text"].as_str().expect("text");
+        assert!(text.contains("https://a.example"), "{text}");
+        assert!(
+            !text.contains("short") && !text.contains("letmein"),
+            "{text}"
+        );
+    }
+    assert!(
+        kept[0]["text"]
+            .as_str()
+            .expect("text")
+            .ends_with("\nred zebra"),
+        "{}",
+        kept[0]
+    );
+    assert_eq!(kept[1]["session_id"], "abc-1");
 }
 
 #[test]
@@ -704,6 +840,18 @@ fn every_valid_payload_of_five_agents_is_kept_with_its_time_and_no_other() {
     kept.sort();
     expected.sort();
     assert_eq!(kept, expected);
+    let sessions = |agent: &str| -> Vec<String> {
+        let events = all_events(&home).into_iter();
+        let own = events.filter(|event| event["agent"] == agent);
+        let mut ids: Vec<String> = own
+            .map(|event| event["session_id"].as_str().expect("a session").to_owned())
+            .collect();
+        ids.dedup();
+        ids
+    };
+    let copilot = sessions("copilot");
+    assert_eq!(copilot.len(), 1, "one derived session: {copilot:?}");
+    assert!(copilot[0].starts_with("copilot-"), "{copilot:?}");
     for event in all_events(&home) {
         let is_bare = ["session_start", "assistant_stop", "session_end"];
         let kind = event["event_type"].as_str().expect("a type");

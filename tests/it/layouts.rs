@@ -582,6 +582,34 @@ fn a_coder_store() {
 }
 
 #[test]
+fn a_lesson_of_an_unknown_type_is_refused_by_name() {
+    let home = Home::new();
+    for (kind, told) in [
+        (
+            "unknown",
+            "type 'unknown' is not one of: episodic, procedural, semantic",
+        ),
+        ("semantic", "write under semantic/ instead"),
+    ] {
+        let args = [
+            "write",
+            "episodic/a.md",
+            "--store",
+            "./c",
+            "--layout",
+            "coder",
+            "--type",
+            kind,
+            "--content",
+            "One.",
+        ];
+        let output = home.run(&args);
+        assert_eq!(output.code, 2, "{kind}");
+        assert!(output.err.contains(told), "{}", output.err);
+    }
+}
+
+#[test]
 fn an_events_store() {
     let home = Home::new();
     let tome = |args: &[&str]| {
@@ -629,6 +657,41 @@ fn an_events_store() {
             "{args:?}"
         );
     }
+    for (event, told) in [
+        (
+            r#"{"event_id":"","event_type":"user_message","text":"a"}"#,
+            "event_id '' is not a ULID",
+        ),
+        (
+            r#"{"event_id":"e-17","event_type":"user_message","text":"a"}"#,
+            "event_id 'e-17' is not a ULID",
+        ),
+        (
+            r#"{"event_id":"01J00000000000000000000001","text":"a"}"#,
+            "the event has no event_type",
+        ),
+        (
+            r#"{"event_type":"","text":"a"}"#,
+            "event_type '' is not one of: session_start, user_message,",
+        ),
+        (
+            r#"{"event_type":"wish","text":"a"}"#,
+            "event_type 'wish' is not one of",
+        ),
+        (
+            r#"{"event_type":"user_message","role":"boss","text":"a"}"#,
+            "role 'boss' is not one of: user,",
+        ),
+    ] {
+        for last in [&[][..], &["--dry-run"]] {
+            let args = [&["append", "events.jsonl", "--content", event], last].concat();
+            let output = tome(&args);
+            assert_eq!(output.code, 2, "{event}");
+            assert!(output.err.contains(told), "{event}: {}", output.err);
+        }
+    }
+    let other = tome(&["append", "events.jsonl", "--type", "wish", "--content", "a"]);
+    assert!(other.err.contains("event_type 'wish'"), "{}", other.err);
     assert!(tome(&["list"]).out.contains("2 events"));
     assert_eq!(home.read("project/ev/events.jsonl"), file);
 }

@@ -23,6 +23,7 @@ mod odd_files;
 mod private;
 mod promote;
 mod properties;
+mod questions;
 mod recall;
 mod replay;
 mod review;

@@ -120,6 +120,10 @@ impl Client {
         answer["result"]["tools"].as_array().expect("tools").clone()
     }
 
+    pub(crate) fn instructions(&self) -> &str {
+        self.hello["instructions"].as_str().expect("text")
+    }
+
     pub(crate) fn names(&mut self) -> Vec<String> {
         let tools = self.tools();
         let name = |tool: &Value| tool["name"].as_str().expect("a name").to_owned();
@@ -349,7 +353,7 @@ fn the_other_layouts_have_theirs() {
 }
 
 /// Splits an answer that ends with a quotation: what is before it, and what is quoted.
-fn quotation(answer: &str) -> (&str, &str) {
+pub(crate) fn quotation(answer: &str) -> (&str, &str) {
     let (head, rest) = answer
         .split_once("<quoted-from-logs ")
         .unwrap_or_else(|| panic!("{answer}"));

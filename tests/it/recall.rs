@@ -261,3 +261,32 @@ fn what_the_readme_of_a_folder_says_of_a_lesson_counts_and_is_said() {
         ]
     );
 }
+
+#[test]
+fn the_limit_is_that_of_the_settings_where_none_is_given() {
+    let home = Home::new();
+    for number in 0..9 {
+        home.file(
+            &format!("project/.memory/note_{number}.md"),
+            format!("---\nname: note {number}\ndescription: zebra {number}\ntype: project\n---\n\nzebra number {number}\n"),
+        );
+    }
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    let count = |args: &[&str], limit: Option<&str>| {
+        let args = [&["recall", "zebra", "--json"], args].concat();
+        let mut command = home.command(&args);
+        command.envs(limit.map(|limit| ("TOME_RECALL_LIMIT", limit)));
+        let output = command.output().expect("runs");
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        found["results"].as_array().map(Vec::len)
+    };
+    assert_eq!(count(&[], None), Some(5));
+    assert_eq!(count(&[], Some("2")), Some(2));
+    assert_eq!(count(&["--limit", "3"], Some("2")), Some(3));
+    home.file(".config/tome/config.toml", "[recall]\nlimit = 4\n");
+    assert_eq!(count(&[], None), Some(4));
+    assert_eq!(count(&[], Some("2")), Some(2));
+    let mut client = crate::mcp::Client::start(&home, &[]);
+    let told = client.ok("recall_memory", serde_json::json!({ "query": "zebra" }));
+    assert!(told.starts_with("Found 4 "), "{told}");
+}

@@ -329,6 +329,52 @@ fn the_plugin_is_whole() {
     );
 }
 
+#[test]
+fn every_tool_that_the_plugin_names_exists() {
+    let home = Home::new();
+    home.ok(&["setup", "claude-code", "--plugin", "../plugin"]);
+    let mut client = crate::mcp::Client::start(&home, &[]);
+    let known = client.names();
+    for file in [
+        "commands/search.md",
+        "commands/recent.md",
+        "commands/context.md",
+        "agents/navigator.md",
+        "skills/recall/SKILL.md",
+        "skills/store/SKILL.md",
+    ] {
+        let text = home.read(&format!("plugin/{file}"));
+        assert!(
+            text.starts_with("---\n") && text.contains("\ndescription: "),
+            "{file}"
+        );
+        let quoted = text.split('`').skip(1).step_by(2);
+        let is_tool = |word: &&str| {
+            word.contains('_') && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+        };
+        let tools: Vec<&str> = quoted.filter(is_tool).collect();
+        assert!(!tools.is_empty(), "{file}");
+        for tool in tools {
+            assert!(known.iter().any(|name| name == tool), "{file}: {tool}");
+        }
+    }
+    let navigator = home.read("plugin/agents/navigator.md");
+    let told = client.instructions();
+    let tools = [
+        "get_toc_root",
+        "get_node",
+        "browse_toc",
+        "teleport_query",
+        "expand_grip",
+        "get_events",
+    ];
+    for tool in tools {
+        assert!(navigator.contains(tool), "{tool}");
+        assert!(told.contains(tool), "{tool}: {told}");
+        assert!(known.iter().any(|name| name == tool), "{tool}");
+    }
+}
+
 /// JSON with comments, blanks and trailing commas wherever they are allowed.
 fn json() -> impl Strategy<Value = String> {
     let blank = prop_oneof![

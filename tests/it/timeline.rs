@@ -229,8 +229,60 @@ fn a_rebuilt_timeline_is_the_same_and_a_grown_log_changes_only_its_last_nodes() 
     let (before, after) = (nodes(&before), nodes(&after));
     assert_eq!(before[1], after[1]);
     assert_eq!(before[0]["id"], after[0]["id"]);
-    assert_ne!(before[0]["version"], after[0]["version"]);
+    assert_eq!(
+        (&before[0]["version"], &after[0]["version"]),
+        (&json!(1), &json!(2))
+    );
     assert_eq!(after[0]["last_line"], 8);
+}
+
+#[test]
+fn a_node_that_is_rewritten_keeps_its_former_versions() {
+    let home = Home::new();
+    let log = home.file(&path(&home), session(&home));
+    let day = "toc:day:2024-12-30";
+    let bullets = |args: &[&str]| {
+        let node = toc(&home, args)["node"].clone();
+        (node["version"].clone(), node["bullets"].clone())
+    };
+    let (number, first) = bullets(&[day]);
+    assert_eq!(number, 1);
+    let week = bullets(&["toc:week:2025:W01"]).1;
+    let mut grown = fs::read_to_string(&log).expect("text");
+    for at in 1..=7 {
+        let time = format!("2024-12-30T09:0{}:00Z", at + 1);
+        let said = text(&format!(
+            "Decision {at}: the parser of part {at} keeps comment {at} of file {at}."
+        ));
+        grown.push_str(&record(&home, 9 + at, &time, "assistant", &said));
+        fs::write(&log, &grown).expect("written");
+        home.ok(&["teleport", "lock"]);
+        if at == 1 {
+            assert_eq!(bullets(&[day, "--version", "1"]), (json!(1), first.clone()));
+            assert_ne!(bullets(&[day]).1, first);
+            let former = bullets(&["toc:week:2025:W01", "--version", "1"]);
+            assert_eq!(former, (json!(1), week.clone()));
+            let session = bullets(&["--log", ID]);
+            assert_eq!(session.0, 2);
+            assert_ne!(bullets(&["--log", ID, "--version", "1"]).1, session.1);
+        }
+    }
+    let newest = toc(&home, &[day])["node"].clone();
+    let number = newest["version"].as_u64().expect("a number");
+    assert!(number > 5, "{newest}");
+    assert_eq!(newest["former_versions"].as_array().map(Vec::len), Some(5));
+    assert_eq!(
+        bullets(&[day, "--version", &number.to_string()]).1,
+        newest["bullets"]
+    );
+    let gone = home.run(&["toc", day, "--version", "1"]);
+    assert_eq!(gone.code, 2);
+    assert!(gone.err.contains("no version 1 is kept"), "{}", gone.err);
+    let shown = home.ok(&["toc", day]);
+    assert!(
+        shown.contains(&format!("version {number}; --version shows")),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -411,4 +463,152 @@ fn events_are_listed_between_two_times_with_both_ends() {
         (Some(2), &json!(true))
     );
     assert_eq!(home.run(&["events", "--from", "soon"]).code, 2);
+}
+
+/// Settings that name a program for the summaries: a shell script.
+#[cfg(unix)]
+fn summarized_by(home: &Home, script: &str) -> Vec<String> {
+    let script = home.file("summarize.sh", script);
+    let settings = format!("[timeline]\ncommand = [\"sh\", \"{}\"]\n", script.display());
+    let settings = home.file("summarized.toml", settings);
+    vec!["--config".to_owned(), settings.display().to_string()]
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_sums_up_days_weeks_months_and_years_too_and_is_asked_once() {
+    let home = Home::new();
+    home.file(&path(&home), session(&home));
+    let asked = home.path().join("asked");
+    let script = format!(
+        r#"input=$(cat)
+printf '%s\n' "$input" | sed -n 's/.*"level":"\([a-z]*\)".*/\1/p' >> {}
+line=$(printf '%s\n' "$input" | sed -n 's/.*"events":\[{{[^}}]*"line":\([0-9]*\).*/\1/p')
+echo 'Here it is:'
+echo '```json'
+echo '{{"title":"The program said so","bullets":[{{"text":"told by the program","lines":['$line']}}]}}'
+echo '```'
+"#,
+        asked.display()
+    );
+    let settings = summarized_by(&home, &script);
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let show = |level: &str| {
+        let args = [&settings[..], &["--level", level]].concat();
+        toc(&home, &args)["nodes"].clone()
+    };
+    for level in ["year", "month", "week", "day", "segment"] {
+        let nodes = show(level);
+        for node in nodes.as_array().expect("nodes") {
+            assert_eq!(node["bullets"][0]["text"], "told by the program", "{node}");
+            let grip = node["bullets"][0]["grips"][0].as_str().expect("a grip");
+            let args = [&["grip", "--json", grip], &settings[..]].concat();
+            let opened: Value = serde_json::from_str(&home.ok(&args)).expect("JSON");
+            assert_eq!(opened["state"], "current", "{opened}");
+        }
+    }
+    let levels = std::fs::read_to_string(&asked).expect("asked");
+    for level in ["segment", "session", "day", "week", "month", "year"] {
+        assert!(
+            levels.lines().any(|line| line == level),
+            "{level}: {levels}"
+        );
+    }
+    show("year");
+    let again = std::fs::read_to_string(&asked).expect("asked");
+    assert_eq!(levels, again, "nothing is asked twice");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_prints_rubbish_is_named_once_and_the_built_in_answers() {
+    let home = Home::new();
+    home.file(&path(&home), session(&home));
+    let plain = toc(&home, &["--level", "day"]);
+    let settings = summarized_by(&home, "echo rubbish\n");
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let args = [&["toc", "--level", "segment"], &settings[..]].concat();
+    let shown = home.run(&args);
+    let said = shown.err;
+    assert_eq!(said.matches("summarized offline: sh:").count(), 1, "{said}");
+    let args = [&["--level", "day"], &settings[..]].concat();
+    let days = toc(&home, &args);
+    assert_eq!(days["nodes"][0]["bullets"], plain["nodes"][0]["bullets"]);
+    let note = days["nodes"][0]["note"].as_str().unwrap_or_default();
+    assert!(note.contains("it has no JSON"), "{note}");
+}
+
+#[test]
+fn a_grip_is_opened_in_the_copy_that_was_kept() {
+    let home = Home::new();
+    let log = home.file(&path(&home), session(&home));
+    let all = grips(&home, "segment");
+    assert!(!all.is_empty());
+    home.ok(&["keep", ID]);
+    fs::remove_file(log).expect("removed");
+    for grip in all {
+        let shown = home.ok(&["grip", &grip, "--json"]);
+        let shown: Value = serde_json::from_str(&shown).expect("JSON");
+        assert_eq!(shown["state"], "current", "{shown}");
+        assert_eq!(
+            shown["excerpt"].as_array().map(Vec::len),
+            Some(1),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn the_status_says_what_there_is_and_what_is_out_of_date_and_makes_nothing() {
+    let home = Home::new();
+    let log = home.file(&path(&home), session(&home));
+    let status = || {
+        let text = home.ok(&["toc", "--status", "--json"]);
+        serde_json::from_str::<Value>(&text).expect("JSON")
+    };
+    let before = status();
+    assert_eq!(
+        (&before["sessions"], &before["outdated"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(before["nodes"]["segment"], 0);
+    assert_eq!(before["written"], Value::Null);
+    let grips: std::collections::BTreeSet<String> = grips(&home, "segment").into_iter().collect();
+    let built = status();
+    assert_eq!(built["outdated"], 0);
+    assert_eq!(
+        built["nodes"],
+        json!({ "year": 1, "month": 1, "week": 2, "day": 2, "segment": 2 })
+    );
+    assert_eq!(built["events"], 7);
+    assert!(
+        built["grips"]
+            .as_u64()
+            .is_some_and(|count| count as usize >= grips.len()),
+        "{built}"
+    );
+    assert!(built["bytes"].as_u64().is_some_and(|bytes| bytes > 0));
+    assert!(built["written"].is_string());
+    assert_eq!(built["summarizer"], "built in");
+    let mut grown = fs::read_to_string(&log).expect("text");
+    let said = text("The wait ends with an error that names the process which holds the lock.");
+    grown.push_str(&record(
+        &home,
+        9,
+        "2024-12-30T09:02:00Z",
+        "assistant",
+        &said,
+    ));
+    fs::write(&log, grown).expect("written");
+    assert_eq!(status()["outdated"], 1);
+    assert_eq!(status()["outdated"], 1, "looking makes nothing");
+    let shown = home.ok(&["toc", "--status"]);
+    assert!(shown.contains("1 out of date; tome toc"), "{shown}");
+    home.ok(&["toc"]);
+    assert_eq!(status()["outdated"], 0);
+    assert!(
+        status()["former_versions"]
+            .as_u64()
+            .is_some_and(|count| count > 0)
+    );
 }

@@ -99,6 +99,7 @@ pub struct StatsArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(disable_version_flag = true)]
 pub struct TocArgs {
     /// The node, such as toc:week:2026:W03 or toc:day:2026-01-15 [default: the years]
     #[arg(conflicts_with_all = ["level", "log"])]
@@ -109,9 +110,15 @@ pub struct TocArgs {
     /// The session as a whole, by the id of its log or the beginning of it
     #[arg(long, value_name = "ID")]
     pub log: Option<String>,
+    /// A former version of the node or the session; the last five are kept
+    #[arg(long, value_name = "N", conflicts_with = "level")]
+    pub version: Option<usize>,
     /// Make everything anew from the logs; the result is the same
     #[arg(long)]
     pub rebuild: bool,
+    /// How many nodes, events and grips there are, what is out of date, where it is kept; makes nothing
+    #[arg(long, conflicts_with_all = ["node", "level", "log", "version", "rebuild"])]
+    pub status: bool,
 }
 
 /// A level of the timeline.

@@ -1,6 +1,7 @@
 //! The report of a checkup: a table per section, or JSON.
 
 use std::io;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -69,6 +70,18 @@ impl Report for Checkup<'_> {
                 json!({ "place": problem.place, "problem": problem.what, "remedy": problem.remedy })
             })
             .collect();
+        let settings = &self.world.settings;
+        let sources = self.world.setting_sources.iter();
+        let mut set: serde_json::Map<String, Value> = sources
+            .map(|(key, source)| {
+                let value = json!({ "value": settings.value(key), "from": source });
+                ((*key).to_owned(), value)
+            })
+            .collect();
+        set.insert(
+            "timeline.command".to_owned(),
+            json!(settings.timeline.command),
+        );
         let json = json!({
             "version": VERSION,
             "os": std::env::consts::OS,
@@ -80,6 +93,7 @@ impl Report for Checkup<'_> {
             "cache": cache,
             "agents": agents,
             "stores": stores,
+            "settings": set,
             "terminal": terminal,
             "notes": self.notes,
             "problems": problems,
@@ -110,6 +124,7 @@ impl Report for Checkup<'_> {
         if !self.stores.is_empty() {
             section(printer, "stores", stores(self))?;
         }
+        section(printer, "settings", settings(self))?;
         let terminal = self.terminal.iter().map(|(name, value)| {
             vec![
                 Cell::plain(*name),
@@ -249,6 +264,23 @@ fn agent(row: &AgentRow, world: &World) -> Vec<Cell> {
         Cell::number(TextStyle::Quiet, newest),
         Cell::new(TextStyle::Quiet, registered),
     ]
+}
+
+/// The settings with their values, and where those come from that are not the defaults.
+fn settings(checkup: &Checkup<'_>) -> Vec<Vec<Cell>> {
+    let world = checkup.world;
+    let row = |(key, source): &(&'static str, String)| {
+        let source = match source.as_str() {
+            "default" => String::new(),
+            source => world.short_path(Path::new(source)),
+        };
+        vec![
+            Cell::plain(*key),
+            Cell::plain(world.settings.value(key)),
+            Cell::new(TextStyle::Quiet, source),
+        ]
+    };
+    world.setting_sources.iter().map(row).collect()
 }
 
 fn stores(report: &Checkup<'_>) -> Vec<Vec<Cell>> {

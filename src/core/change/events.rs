@@ -59,13 +59,16 @@ pub fn capture_locked(
     Ok(outcome)
 }
 
-/// Appends `event` under the store's lock, and flushes it.
+/// Appends an event that somebody gave, under the store's lock, and flushes it. One whose id, type or
+/// role is none of the layout's is refused.
 pub fn append(
     store: &Store,
     history: &History,
     event: &CapturedEvent,
     identity: Identity,
 ) -> Result<AppendOutcome> {
+    let refused = |error| Error::refused(EVENTS, format!("{error}"));
+    event.check_names().map_err(refused)?;
     let lock = history.lock(&[store.root().path()])?;
     append_locked(store, &lock, event, identity)
 }
@@ -181,7 +184,7 @@ mod tests {
         let store = store.expect("a store");
         let history = History::open(&home.path().join("history"));
         let event: CapturedEvent =
-            serde_json::from_str("{\"event_id\":\"A\",\"timestamp\":1,\"event_type\":\"t\"}")
+            serde_json::from_str("{\"event_id\":\"01J00000000000000000000000\",\"timestamp\":1,\"event_type\":\"user_message\",\"role\":\"user\"}")
                 .expect("reads");
         for (identity, appended, lines) in [
             (Identity::Given, AppendOutcome::New, 1),
@@ -229,7 +232,9 @@ mod tests {
         assert_eq!(count(), 0);
         drop(lock);
         // An event that was appended before a crash, and whose file is still there.
-        append(&store, &history, &event("B"), Identity::Fresh).expect("appended");
+        let lock = history.lock(&[store.root().path()]).expect("free");
+        append_locked(&store, &lock, &event("B"), Identity::Fresh).expect("appended");
+        drop(lock);
         set_aside(&store, &event("B")).expect("written");
         collect(&store, &history).expect("collected");
         collect(&store, &history).expect("nothing to do");

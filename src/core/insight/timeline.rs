@@ -18,10 +18,14 @@ pub mod node;
 pub mod outline;
 pub mod query;
 pub mod record;
+mod rollup;
 pub mod segment;
+mod session;
+mod status;
 pub mod summarize;
 mod teleport;
 mod tree;
+mod version;
 
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::io::Write as _;
@@ -43,9 +47,11 @@ use event::{Event, LogEvents, Place, Texts};
 use grip::{Expanded, Grip, GripState};
 use node::{Level, NodeId};
 use record::{LogRecord, Source, Stamp};
+use rollup::RollUps;
 use summarize::command::CommandSummarizer;
 use summarize::{Offline, Summarizer};
 
+pub use status::Status;
 pub use teleport::Teleport;
 pub use tree::{Bullet, Node};
 
@@ -56,6 +62,10 @@ pub struct Timeline {
     summarizer: Arc<dyn Summarizer>,
     /// The logs, in the order of the corpus.
     logs: Vec<LogSlot>,
+    /// What the summarizer said about days, weeks, months and years.
+    rollups: Arc<RollUps>,
+    /// What tells its logs from those of other timelines, for the former versions of nodes.
+    scope: String,
 }
 
 /// A log of the timeline.
@@ -98,6 +108,7 @@ impl Timeline {
         records: Records,
     ) -> Self {
         let (mut timeline, mut outdated) = self.cached(corpus, is_wanted);
+        let old = timeline.clone();
         let mut before = Vec::new();
         if records == Records::Rebuild {
             outdated = timeline.logs.iter().map(|log| log.number).collect();
@@ -113,6 +124,7 @@ impl Timeline {
             pairs.filter_map(|(before, log)| Some((before.as_ref()?, log.record.as_ref()?)));
         let former: Vec<Grip> = pairs.flat_map(|(old, new)| replaced(old, new)).collect();
         timeline.keep_former(&former);
+        timeline.keep_versions(&old);
         timeline
     }
 
@@ -123,7 +135,14 @@ impl Timeline {
             cache: cache.to_owned(),
             summarizer,
             logs: Vec::new(),
+            rollups: Arc::default(),
+            scope: String::new(),
         }
+    }
+
+    /// Returns it for the logs of a scope with this name.
+    pub fn of_scope(self, scope: String) -> Self {
+        Self { scope, ..self }
     }
 
     /// Returns the timeline of those logs of the corpus that `is_wanted` selects, as far as records
@@ -171,8 +190,14 @@ impl Timeline {
         let mut outdated: Vec<_> = outdated.into_iter().flatten().collect();
         outdated.sort_unstable();
         let outdated = outdated.into_iter().map(|(_, number)| number).collect();
+        let rollups = match self.rollups.summarizer == summarizer {
+            true => Arc::clone(&self.rollups),
+            false => Arc::new(RollUps::load(&self.cache, &summarizer)),
+        };
         let timeline = Self {
             logs,
+            rollups,
+            scope: self.scope.clone(),
             ..Self::empty(&self.cache, Arc::clone(&self.summarizer))
         };
         (timeline, outdated)
@@ -240,6 +265,10 @@ impl Timeline {
         self.logs.iter().filter_map(|log| log.record.as_ref())
     }
 
+    fn tree(&self) -> tree::Tree<'_> {
+        tree::Tree::of(self.records().map(Arc::as_ref), &self.rollups)
+    }
+
     /// Returns the years, newest first.
     pub fn root(&self) -> Vec<Node> {
         self.nodes(Level::Year)
@@ -247,7 +276,7 @@ impl Timeline {
 
     /// Returns the nodes of a level, newest first.
     pub fn nodes(&self, level: Level) -> Vec<Node> {
-        let tree = tree::Tree::of(self.records().map(Arc::as_ref));
+        let tree = self.tree();
         let ids = tree.ids(level);
         let found = ids.iter().rev().filter_map(|id| tree.node(id));
         found.collect()
@@ -255,38 +284,13 @@ impl Timeline {
 
     /// Returns a node; `None` if nothing happened in it.
     pub fn node(&self, id: &NodeId) -> Option<Node> {
-        tree::Tree::of(self.records().map(Arc::as_ref)).node(id)
+        self.tree().node(id)
     }
 
     /// Returns those of some nodes in which something happened.
     pub fn nodes_of(&self, ids: &[NodeId]) -> Vec<Node> {
-        let tree = tree::Tree::of(self.records().map(Arc::as_ref));
+        let tree = self.tree();
         ids.iter().filter_map(|id| tree.node(id)).collect()
-    }
-
-    /// Returns the nodes of the sessions, in the order of the logs.
-    pub fn sessions(&self) -> Vec<Node> {
-        self.records().filter_map(|log| tree::whole(log)).collect()
-    }
-
-    /// Returns the node of a session; `None` if it is not known or nothing happened in it.
-    pub fn session(&self, agent: Agent, id: &str) -> Option<Node> {
-        let is_it = |log: &&Arc<LogRecord>| log.agent == agent && log.id == id;
-        self.records().find(is_it).and_then(|log| tree::whole(log))
-    }
-
-    /// Returns the titles of the sessions that have none of their own in their logs.
-    pub fn titles(&self, corpus: &Corpus) -> HashMap<(Agent, String), String> {
-        let untitled = self.logs.iter().filter_map(|log| {
-            let own = corpus.log(log.number)?.title();
-            log.record.as_ref().filter(|_| own.is_none())
-        });
-        let titles = untitled.filter_map(|log| {
-            let title = &log.whole.as_ref()?.title;
-            let key = (log.agent, log.id.clone());
-            (!title.is_empty()).then(|| (key, title.clone()))
-        });
-        titles.collect()
     }
 
     /// Returns the nodes that a query is about, the best first: their ids and those of their grips.
@@ -479,10 +483,8 @@ pub fn summarizer(settings: &TimelineSettings) -> Arc<dyn Summarizer> {
     if settings.command.is_empty() {
         Arc::new(Offline)
     } else {
-        Arc::new(CommandSummarizer {
-            argv: settings.command.clone(),
-            timeout: Duration::from_secs(settings.timeout),
-        })
+        let timeout = Duration::from_secs(settings.timeout);
+        Arc::new(CommandSummarizer::new(settings.command.clone(), timeout))
     }
 }
 

@@ -38,6 +38,8 @@ pub struct Settings {
     pub curate: CurateSettings,
     /// How the logs are summarized.
     pub timeline: TimelineSettings,
+    /// How many results a recall has where nobody says.
+    pub recall_limit: usize,
     /// The path of the coder's lessons.
     pub coder_path: String,
     /// Stores that are listed explicitly.
@@ -145,6 +147,7 @@ impl Default for Settings {
             },
             curate: CurateSettings::default(),
             timeline: TimelineSettings::default(),
+            recall_limit: 5,
             coder_path: "~/.sonph-code-memory".to_owned(),
             stores: Vec::new(),
             trusted: Vec::new(),
@@ -152,8 +155,11 @@ impl Default for Settings {
     }
 }
 
+/// The most results that a recall may have by default.
+const MOST_RECALLED: usize = 50;
+
 /// Every key with a single value.
-pub const KEYS: [&str; 14] = [
+pub const KEYS: [&str; 15] = [
     "color",
     "author",
     "discover.project",
@@ -167,6 +173,7 @@ pub const KEYS: [&str; 14] = [
     "curate.unused_days",
     "curate.logs_mb",
     "timeline.timeout",
+    "recall.limit",
     "coder.path",
 ];
 
@@ -242,10 +249,48 @@ impl Settings {
             "curate.unused_days" => self.curate.unused_days = number(value)?,
             "curate.logs_mb" => self.curate.logs_mb = number(value)?,
             "timeline.timeout" => self.timeline.timeout = number(value)?,
+            "recall.limit" => {
+                let limit = number(value)?;
+                if !(1..=MOST_RECALLED).contains(&limit) {
+                    return Err(format!("'{value}' is not between 1 and {MOST_RECALLED}"));
+                }
+                self.recall_limit = limit;
+            }
             "coder.path" => value.clone_into(&mut self.coder_path),
             other => return Err(unknown(other)),
         }
         Ok(())
+    }
+
+    /// Returns the value of one of [`KEYS`], as text.
+    pub fn value(&self, key: &str) -> String {
+        match key {
+            "color" => match self.color {
+                Color::Auto => "auto",
+                Color::Always => "always",
+                Color::Never => "never",
+            }
+            .to_owned(),
+            "author" => self.author.clone(),
+            "discover.project" => self.discover_project.to_string(),
+            "discover.home" => self.discover_home.to_string(),
+            "editor.keys" => match self.editor_keys {
+                EditorKeys::Readline => "readline",
+                EditorKeys::Vi => "vi",
+            }
+            .to_owned(),
+            "hook.capture" => self.hook.capture.to_string(),
+            "hook.context" => self.hook.context.to_string(),
+            "hook.reminders" => self.hook.reminders.to_string(),
+            "curate.off" => self.curate.off.join(", "),
+            "curate.pending_days" => self.curate.pending_days.to_string(),
+            "curate.unused_days" => self.curate.unused_days.to_string(),
+            "curate.logs_mb" => self.curate.logs_mb.to_string(),
+            "timeline.timeout" => self.timeline.timeout.to_string(),
+            "recall.limit" => self.recall_limit.to_string(),
+            "coder.path" => self.coder_path.clone(),
+            _ => String::new(),
+        }
     }
 }
 
@@ -359,7 +404,9 @@ impl SettingsReader<'_> {
                 }
                 DeValue::String(text) => self.scalar(at, &name, text),
                 DeValue::Integer(number)
-                    if name.starts_with("curate.") || name.starts_with("timeline.") =>
+                    if ["curate.", "timeline.", "recall."]
+                        .iter()
+                        .any(|table| name.starts_with(table)) =>
                 {
                     self.scalar(at, &name, number.as_str());
                 }
@@ -533,6 +580,23 @@ mod tests {
         let (settings, warnings) = read("author = \"kim\"\nbroken = [\n");
         assert_eq!(settings, Settings::default());
         assert!(warnings[0].starts_with("config.toml:2:"), "{warnings:?}");
+    }
+
+    #[test]
+    fn every_key_is_set_and_told() {
+        for key in KEYS {
+            let mut settings = Settings::default();
+            let other = match settings.value(key).as_str() {
+                "true" => "false",
+                "auto" => "never",
+                "readline" => "vi",
+                value if value.parse::<u64>().is_ok() => "7",
+                _ => "other",
+            };
+            settings.set(key, other).expect(key);
+            assert_eq!(settings.value(key), other, "{key}");
+        }
+        assert!(Settings::default().set("recall.limit", "0").is_err());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Selects the logs that are searched, all or the current project's, and opens the corpus of them.
 
+mod captured;
 mod listing;
 
 use std::collections::{HashMap, HashSet};
@@ -19,6 +20,7 @@ use crate::core::memory::library::LogSummary;
 use crate::core::search::index::{BuildOptions, Corpus, Log, Part, Progress, ReadResults};
 use crate::core::text::display::safe_line;
 
+pub use captured::{CapturedSession, captured_events, captured_sessions};
 pub use listing::{Listing, listings};
 
 /// The locations of logs, and which of them are in scope.
@@ -57,6 +59,19 @@ pub struct ScopedCorpus {
 }
 
 impl LogCatalog {
+    /// Returns what tells its scope from others.
+    pub fn scope_name(&self) -> String {
+        let path = |path: &PathBuf| path.display().to_string();
+        match (self.scope, &self.kept) {
+            (LogScope::Project, _) => self.locations.projects.last().map(path).unwrap_or_default(),
+            (LogScope::All, Some(_)) => "all".to_owned(),
+            (LogScope::All, None) => {
+                let stores: Vec<String> = self.locations.stores.iter().map(path).collect();
+                stores.join("\n")
+            }
+        }
+    }
+
     /// Returns every log that is found, whether in scope or not.
     pub fn files(&self) -> Vec<LogFile> {
         let mut found = locate(&self.locations);

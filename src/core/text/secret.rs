@@ -23,11 +23,12 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use context::CONTEXTS;
 use names::NAMES;
+pub use names::is_secret_key;
 use scan::Scan;
 use tokens::{INFIXES, TOKENS};
 
 /// The replacement for a secret.
-const MASKED: &str = "‹masked›";
+pub const MASKED: &str = "‹masked›";
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]

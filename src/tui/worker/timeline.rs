@@ -12,7 +12,7 @@ use crate::core::Error;
 use crate::core::insight::promote::{propose, quotes};
 use crate::core::insight::timeline::event::Event as LogEvent;
 use crate::core::insight::timeline::outline::Outline;
-use crate::core::insight::timeline::{Timeline, expand, sessions_of};
+use crate::core::insight::timeline::{Records, Timeline, expand, sessions_of};
 use crate::core::log::Agent;
 use crate::core::search::index::Corpus;
 use crate::core::text::display::safe;
@@ -50,6 +50,8 @@ pub(crate) struct TimelineWorker {
     own_queue: JobSender<Job>,
     leaving: Arc<AtomicBool>,
     timeline: Timeline,
+    /// What it was before the logs changed.
+    before: Timeline,
     logs: Option<Arc<Corpus>>,
     /// What is quoted from until all is read.
     conversations: Option<Arc<Corpus>>,
@@ -75,6 +77,7 @@ impl TimelineWorker {
             events,
             own_queue,
             leaving,
+            before: empty_timeline.clone(),
             timeline: empty_timeline,
             logs: None,
             conversations: None,
@@ -88,6 +91,7 @@ impl TimelineWorker {
     fn take_logs(&mut self, corpus: Arc<Corpus>) {
         let sessions = sessions_of(&corpus);
         (self.timeline, self.outdated) = self.timeline.cached(&corpus, |log| sessions[log]);
+        self.before = self.timeline.clone();
         self.logs = Some(corpus);
         self.conversations = None;
         self.report();
@@ -111,6 +115,13 @@ impl TimelineWorker {
             self.logs = None;
             self.outdated.clear();
             return self.send(Event::LogsChanged(Changes::Anywhere));
+        }
+        if self.outdated.is_empty() {
+            self.timeline.keep_versions(&self.before);
+            self.before = self.timeline.clone();
+            let leaving = &self.leaving;
+            self.timeline
+                .roll_up(Records::Use, || leaving.load(Ordering::Relaxed));
         }
         let (last, cost) = self.reported;
         if self.outdated.is_empty() || last.elapsed() > EVERY.max(8 * cost) {

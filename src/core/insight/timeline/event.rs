@@ -7,7 +7,7 @@ use ulid::Ulid;
 
 use super::summarize::TextAnalysis;
 use crate::core::log::{Agent, MessageKind, Origin, Role};
-use crate::core::search::index::{Corpus, MessageAt, Part};
+use crate::core::search::index::{Corpus, CorpusMessage, MessageAt, Part};
 
 /// A message of a log as the timeline uses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,6 +144,16 @@ impl<'a> LogEvents<'a> {
             // Hooks of several sessions append in the order in which they get the lock.
             places.sort_by_key(|place| place.time);
         }
+        Self { corpus, places }
+    }
+
+    /// Returns those of one session, of a store that has several.
+    pub(super) fn of_session(self, session: &str) -> Self {
+        let Self { corpus, mut places } = self;
+        places.retain(|place| {
+            let is_it = |message: &CorpusMessage<'_>| message.session == Some(session);
+            corpus.message(place.at, is_it) == Some(true)
+        });
         Self { corpus, places }
     }
 

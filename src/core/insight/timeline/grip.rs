@@ -12,6 +12,9 @@ use crate::core::text::display::safe_line;
 /// The most characters of an excerpt.
 const EXCERPT: usize = 200;
 
+/// How many events away from a grip its context is looked for.
+const FARTHEST: usize = 1_000;
+
 /// A link to an event of a log. It has its own copy of the words that it is about, for the time
 /// when the log is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -172,13 +175,20 @@ impl Grip {
                 };
             }
         };
-        let end = events.count().min((at + 1).saturating_add(after));
-        let read = |range| events.read(range, Texts::All).collect();
+        // A store of events has those of several sessions in turn.
+        let is_own = |event: &Event| self.session.is_none() || event.session == self.session;
+        let read = |at: usize| events.read(at..at + 1, Texts::All).next();
+        let end = events.count().min((at + 1).saturating_add(FARTHEST));
+        let start = at.saturating_sub(FARTHEST);
+        let earlier = (start..at).rev().filter_map(read).filter(is_own);
+        let mut earlier: Vec<Event> = earlier.take(before).collect();
+        earlier.reverse();
+        let later = (at + 1..end).filter_map(read).filter(is_own);
         Expanded {
             state,
-            before: read(at.saturating_sub(before)..at),
-            excerpt: read(at..at + 1),
-            after: read(at + 1..end),
+            before: earlier,
+            excerpt: read(at).into_iter().collect(),
+            after: later.take(after).collect(),
         }
     }
 }

@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use super::event::Event;
 use super::grip::{Expanded, Grip, GripState, event_id};
 use super::{Node, Teleport, log_named_by};
-use crate::core::disk::foreign::{LARGEST_LOG, read_capped};
 use crate::core::log::{Agent, MessageKind, Role};
 use crate::core::memory::layout::events::CapturedEvent;
+use crate::core::search::catalog::captured_events;
 use crate::core::search::index::Corpus;
 use crate::core::text::display::safe;
 
-/// Formats a node.
-pub fn node_json(node: &Node) -> Value {
+/// Formats a version of a node: its number, and those of the former ones that are kept.
+pub fn node_json(node: &Node, version: usize, kept: &[usize]) -> Value {
     let bullets: Vec<Value> = node
         .bullets
         .iter()
@@ -36,7 +36,8 @@ pub fn node_json(node: &Node) -> Value {
     let mut shown = json!({
         "id": node.id,
         "level": node.level,
-        "version": node.version,
+        "version": version,
+        "former_versions": kept,
         "title": node.title,
         "from": stamp(node.from),
         "to": stamp(node.to),
@@ -179,10 +180,7 @@ impl<'a> EventRows<'a> {
 fn stored_events(corpus: &Corpus, log: &str) -> HashMap<u64, CapturedEvent> {
     let number = log_named_by(corpus, Agent::Events, log);
     let path = number.and_then(|number| Some(corpus.log(number)?.path()));
-    let text = path.and_then(|path| read_capped(&path, LARGEST_LOG).ok());
-    let text = text.unwrap_or_default();
-    let lines = (1..).zip(text.split(|byte| *byte == b'\n'));
-    let events = lines.filter_map(|(line, text)| Some((line, serde_json::from_slice(text).ok()?)));
+    let events = path.iter().flat_map(|path| captured_events(path));
     events.collect()
 }
 

@@ -33,7 +33,7 @@ impl Outline {
     /// Makes the nodes of a timeline.
     pub fn of(timeline: &Timeline) -> Self {
         let records: Vec<&Arc<LogRecord>> = timeline.records().collect();
-        let tree = Tree::of(records.iter().map(|log| log.as_ref()));
+        let tree = Tree::of(records.iter().map(|log| log.as_ref()), &timeline.rollups);
         let upper = tree.parents();
         let upper = upper.filter_map(|id| Some((id.clone(), tree.node(id)?)));
         let mut outline = Self {
@@ -45,7 +45,7 @@ impl Outline {
             for (at, segment) in log.segments.iter().enumerate() {
                 let id = segment.node();
                 for (node, _) in id.above() {
-                    let is_new = seen.insert(node.clone());
+                    let is_new = seen.insert((node.clone(), log.session_of(segment)));
                     let activity = outline.activity.entry(node).or_default();
                     activity.segments += 1;
                     activity.sessions += usize::from(is_new);

@@ -4,7 +4,8 @@
 use super::json::{EventRow, EventRows, GripRows};
 use super::node::NodeId;
 use super::{
-    Grip, Node, Teleport, Timeline, directory, events_between, expand, sessions_of, summarizer,
+    Grip, Node, Records, Teleport, Timeline, directory, events_between, expand, sessions_of,
+    summarizer,
 };
 use crate::core::Result;
 use crate::core::memory::layout::events::TimeSpan;
@@ -83,9 +84,14 @@ impl TimelineQueries<'_> {
         self.read(|_, timeline| timeline.root())
     }
 
-    /// Returns a node; `None` if nothing happened in it.
-    pub fn node(&self, id: &NodeId) -> Result<Found<Option<Node>>> {
-        self.read(|_, timeline| timeline.node(id))
+    /// Returns a node, the number of its version and those of its former versions that are kept;
+    /// `None` if nothing happened in it.
+    pub fn node(&self, id: &NodeId) -> Result<Found<Option<(Node, usize, Vec<usize>)>>> {
+        self.read(|_, timeline| {
+            let node = timeline.node(id)?;
+            let (version, kept) = timeline.versions(std::slice::from_ref(&node)).pop()?;
+            Some((node, version, kept))
+        })
     }
 
     /// Returns so many parts of a node, from this one on; `None` if nothing happened in it.
@@ -146,15 +152,19 @@ impl TimelineQueries<'_> {
     fn read<T>(&self, look: impl Fn(&Corpus, &Timeline) -> T) -> Result<Found<T>> {
         let summarizer = summarizer(&self.catalog.timeline);
         let none = Timeline::empty(&directory(&self.catalog.cache), summarizer);
+        let none = none.of_scope(self.catalog.scope_name());
         self.read_logs(|corpus| {
             let sessions = sessions_of(corpus);
             let (mut timeline, outdated) = none.cached(corpus, |log| sessions[log]);
+            let before = timeline.clone();
             let mut rest = outdated.chunks(AT_ONCE);
             while !self.deadline.is_cancelled()
                 && let Some(next) = rest.next()
             {
                 timeline.update(corpus, next);
             }
+            timeline.keep_versions(&before);
+            timeline.roll_up(Records::Use, || self.deadline.is_cancelled());
             let left = rest.map(<[usize]>::len).sum::<usize>();
             (look(corpus, &timeline), left)
         })

@@ -175,6 +175,14 @@ impl LogRecord {
         log
     }
 
+    /// The id of the session of a segment: a store of events has several.
+    pub(super) fn session_of<'a>(&'a self, segment: &'a Record) -> &'a str {
+        let first = segment.points.first();
+        let session = first.and_then(|(_, grip)| grip.session.as_deref());
+        let session = session.filter(|_| self.agent == Agent::Events);
+        session.unwrap_or(&self.id)
+    }
+
     /// Masks the names of files. The segments of a log mostly change the same ones.
     fn mask_files(&mut self) {
         let mut masked: HashMap<String, String> = HashMap::new();
@@ -240,6 +248,7 @@ impl<'s> Session<'s> {
             Some(same) => same.clone(),
             None => {
                 let summary = self.source.summarizer.summarize(SummaryInput {
+                    level: "segment",
                     events: &self.held,
                     own: self.own,
                     seen: &self.words,
@@ -323,6 +332,7 @@ impl WholeLog {
         let events: Vec<Event> = self.events.into_iter().map(|(_, event)| event).collect();
         let words = self.words.unwrap_or_else(|| segment_words(&events));
         let summary = source.summarizer.summarize(SummaryInput {
+            level: "session",
             events: &events,
             own: 0,
             seen: &words,

@@ -86,6 +86,8 @@ pub struct Summary {
 /// What is summarized.
 #[derive(Debug, Clone, Copy)]
 pub struct SummaryInput<'a> {
+    /// `segment`, or `session` for one as a whole.
+    pub level: &'static str,
     /// The events, with those before that are context.
     pub events: &'a [Event],
     /// The first of the events that are not context.
@@ -94,12 +96,6 @@ pub struct SummaryInput<'a> {
     pub seen: &'a SegmentWords,
     /// The working directory.
     pub cwd: Option<&'a str>,
-}
-
-impl<'a> SummaryInput<'a> {
-    fn own_events(&self) -> &'a [Event] {
-        &self.events[self.own..]
-    }
 }
 
 /// Summarizes events.
@@ -113,6 +109,12 @@ pub trait Summarizer: std::fmt::Debug + Send + Sync {
 
     /// Summarizes a segment, or a session as a whole.
     fn summarize(&self, input: SummaryInput<'_>) -> Summary;
+
+    /// Summarizes what the parts of a day, week, month or year say, or says why it cannot. `None` if
+    /// it leaves that to [`choose_points`].
+    fn roll_up(&self, _: &str, _: &str, _: &[Event]) -> Option<Result<Summary, String>> {
+        None
+    }
 }
 
 /// The summarizer of this module.

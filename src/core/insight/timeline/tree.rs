@@ -1,28 +1,31 @@
 //! The tree of nodes over the records of the logs.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::grip::{Grip, cite};
 use super::node::{Level, NodeId};
 use super::record::{LogRecord, Record};
+use super::rollup::{Question, RollUps};
 use super::summarize::{Point, bullets, choose_keywords, choose_points};
+use crate::core::text::display::safe_line;
 
 /// The most files of a day, week, month or year.
 const MOST_FILES: usize = 20;
 
 /// A node of the timeline.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     /// `toc:…`, or `log:AGENT:ID` for a session as a whole.
     pub id: String,
     /// `year`, `month`, `week`, `day`, `segment` or `log`.
-    pub level: &'static str,
+    pub level: Cow<'static, str>,
     /// A hash of its content: a changed node has another.
-    pub version: String,
+    pub revision: String,
     /// The title.
     pub title: String,
     /// The first millisecond since 1970 UTC.
@@ -48,7 +51,7 @@ pub struct Node {
 }
 
 /// How much happened in a project.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectActivity {
     /// The working directory of its sessions.
     pub project: String,
@@ -59,7 +62,7 @@ pub struct ProjectActivity {
 }
 
 /// A bullet of a node.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bullet {
     /// The text.
     pub text: String,
@@ -73,6 +76,8 @@ pub struct Bullet {
 pub(super) struct Tree<'a> {
     segments: BTreeMap<NodeId, (&'a LogRecord, &'a Record)>,
     children: BTreeMap<NodeId, BTreeSet<NodeId>>,
+    /// What a program said about the nodes above segments.
+    rollups: &'a RollUps,
     made: RefCell<HashMap<NodeId, Rc<Content<'a>>>>,
 }
 
@@ -81,6 +86,7 @@ struct Content<'a> {
     points: Vec<(&'a Point, &'a Grip)>,
     keywords: Vec<String>,
     files: Vec<String>,
+    note: Option<&'a str>,
     /// The sessions and the number of commits of each project.
     projects: BTreeMap<&'a str, (BTreeSet<&'a str>, usize)>,
 }
@@ -93,7 +99,7 @@ impl Content<'_> {
     fn activity(&self) -> Vec<ProjectActivity> {
         let projects = self.projects.iter();
         let activity = projects.map(|(project, (sessions, commits))| ProjectActivity {
-            project: (*project).to_owned(),
+            project: safe_line(project),
             sessions: sessions.len(),
             commits: *commits,
         });
@@ -104,10 +110,11 @@ impl Content<'_> {
 }
 
 impl<'a> Tree<'a> {
-    pub(super) fn of(logs: impl IntoIterator<Item = &'a LogRecord>) -> Self {
+    pub(super) fn of(logs: impl IntoIterator<Item = &'a LogRecord>, rollups: &'a RollUps) -> Self {
         let mut tree = Self {
             segments: BTreeMap::new(),
             children: BTreeMap::new(),
+            rollups,
             made: RefCell::default(),
         };
         for log in logs {
@@ -162,8 +169,8 @@ impl<'a> Tree<'a> {
         });
         Some(versioned(Node {
             id: id.to_string(),
-            level: id.level().name(),
-            version: String::new(),
+            level: id.level().name().into(),
+            revision: String::new(),
             title: id.title()?,
             from,
             to,
@@ -174,8 +181,35 @@ impl<'a> Tree<'a> {
             files: content.files.clone(),
             projects: content.activity(),
             children: children.collect(),
-            note: None,
+            note: content.note.map(str::to_owned),
         }))
+    }
+
+    /// Returns what the program was not asked yet about the nodes of a level.
+    pub(super) fn questions(&self, level: Level) -> Vec<Question> {
+        let ids = self.ids(level).into_iter();
+        let questions = ids.filter_map(|id| {
+            let said = said(&self.parts(&id));
+            let key = self.rollups.key(&id, &said);
+            let points = || {
+                said.iter()
+                    .map(|(point, grip)| ((*point).clone(), (*grip).clone()))
+            };
+            let is_new = !said.is_empty() && self.rollups.get(&key).is_none();
+            is_new.then(|| Question {
+                points: points().collect(),
+                id,
+                key,
+            })
+        });
+        questions.collect()
+    }
+
+    /// Returns what the parts of a node say.
+    fn parts(&self, id: &NodeId) -> Vec<Rc<Content<'a>>> {
+        let children = self.children.get(id).into_iter().flatten();
+        let parts = children.flat_map(|child| self.parts_of(id, child));
+        parts.map(|part| self.content(part)).collect()
     }
 
     /// Returns the child, or, of a week that lies in two months, its days in this one.
@@ -203,7 +237,7 @@ impl<'a> Tree<'a> {
             Some((log, record)) => Content {
                 projects: BTreeMap::from([(
                     log.cwd.as_deref().unwrap_or_default(),
-                    (BTreeSet::from([log.id.as_str()]), record.commits),
+                    (BTreeSet::from([log.session_of(record)]), record.commits),
                 )]),
                 points: record
                     .points
@@ -212,13 +246,9 @@ impl<'a> Tree<'a> {
                     .collect(),
                 keywords: record.keywords.clone(),
                 files: record.files.clone(),
+                note: None,
             },
-            None => {
-                let children = self.children.get(id).into_iter().flatten();
-                let parts = children.flat_map(|child| self.parts_of(id, child));
-                let parts: Vec<Rc<Content<'a>>> = parts.map(|part| self.content(part)).collect();
-                together(&parts)
-            }
+            None => self.together(id),
         };
         let content = Rc::new(content);
         self.made
@@ -226,13 +256,44 @@ impl<'a> Tree<'a> {
             .insert(id.clone(), Rc::clone(&content));
         content
     }
+
+    /// What a program said about the parts of a node, or else a choice of what they say.
+    fn together(&self, id: &NodeId) -> Content<'a> {
+        let parts = self.parts(id);
+        if self.rollups.summarizer.is_empty() {
+            return together(&parts);
+        }
+        let answer = self.rollups.get(&self.rollups.key(id, &said(&parts)));
+        let content = together(&parts);
+        match answer {
+            Some(answer) if !answer.points.is_empty() => Content {
+                points: answer
+                    .points
+                    .iter()
+                    .map(|(point, grip)| (point, grip))
+                    .collect(),
+                keywords: match &answer.keywords[..] {
+                    [] => content.keywords,
+                    keywords => keywords.to_vec(),
+                },
+                ..content
+            },
+            answer => Content {
+                note: answer.and_then(|answer| answer.note.as_deref()),
+                ..content
+            },
+        }
+    }
+}
+
+/// The points of the parts of a node.
+fn said<'a>(parts: &[Rc<Content<'a>>]) -> Vec<(&'a Point, &'a Grip)> {
+    let points = parts.iter().flat_map(|part| part.points.iter().copied());
+    points.collect()
 }
 
 fn together<'a>(parts: &[Rc<Content<'a>>]) -> Content<'a> {
-    let all: Vec<(&'a Point, &'a Grip)> = parts
-        .iter()
-        .flat_map(|part| part.points.iter().copied())
-        .collect();
+    let all = said(parts);
     let points: Vec<&Point> = all.iter().map(|(point, _)| *point).collect();
     let chosen: Vec<(&Point, &Grip)> = choose_points(&points)
         .into_iter()
@@ -258,6 +319,7 @@ fn together<'a>(parts: &[Rc<Content<'a>>]) -> Content<'a> {
         points: chosen,
         keywords,
         files: files.map(|(file, _)| file.to_owned()).collect(),
+        note: None,
     }
 }
 
@@ -285,8 +347,8 @@ pub(super) fn of_record(log: &LogRecord, record: &Record, id: String, level: &'s
         .collect();
     versioned(Node {
         id,
-        level,
-        version: String::new(),
+        level: level.into(),
+        revision: String::new(),
         title: record.title.clone(),
         from: record.from,
         to: record.to,
@@ -319,7 +381,7 @@ fn versioned(mut node: Node) -> Node {
         hasher.update(text.as_bytes());
         hasher.update(b"\0");
     }
-    node.version = hasher.finalize().to_hex()[..12].to_owned();
+    node.revision = hasher.finalize().to_hex()[..12].to_owned();
     node
 }
 

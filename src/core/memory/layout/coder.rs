@@ -209,10 +209,12 @@ fn entry(input: &WriteInput<'_>) -> Result<String> {
     if let Some(kind) = &fields.category
         && input.file.split('/').next() != Some(kind)
     {
-        return Err(Error::refused(
-            input.file,
-            format!("the folder says the type, and it is not {kind}; write under {kind}/ instead"),
-        ));
+        let reason = if TYPES.contains(&kind.as_str()) {
+            format!("the folder says the type, and it is not {kind}; write under {kind}/ instead")
+        } else {
+            format!("type '{kind}' is not one of: {}", TYPES.join(", "))
+        };
+        return Err(Error::refused(input.file, reason));
     }
     if label::is_labelled(input.content) {
         return Ok(input.content.to_owned());

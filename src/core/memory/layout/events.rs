@@ -32,6 +32,11 @@ const ROLES: [&str; 4] = ["user", "assistant", "system", "tool"];
 /// The most bytes of an event's text.
 pub const LONGEST_TEXT: usize = 1 << 20;
 
+/// The types of events. Hooks also store what an agent reports under a name of its own.
+pub fn event_types() -> impl Iterator<Item = &'static str> {
+    EVENT_TYPES.iter().map(|(name, _)| *name)
+}
+
 /// Returns the usual role of a type of event; `None` for a type that the layout does not have.
 pub fn usual_role(event_type: &str) -> Option<&'static str> {
     let mut types = EVENT_TYPES.iter();
@@ -49,7 +54,7 @@ pub fn is_possible_time(time: i64, now: i64) -> bool {
 
 /// Why a reported event is not stored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {reason}")]
+#[error("{field} {reason}")]
 pub struct InvalidEvent {
     /// The name of the field.
     pub field: &'static str,
@@ -87,20 +92,40 @@ pub struct CapturedEvent {
 }
 
 impl CapturedEvent {
-    /// Checks an event that a client reports. What hooks captured, and what is in a store, is not
-    /// checked: agents have more types of events than the layout.
+    /// Checks the id, the type and the role of an event that somebody gives. What hooks captured, and
+    /// what is in a store, is not checked: agents have more types of events than the layout.
+    pub fn check_names(&self) -> Result<(), InvalidEvent> {
+        let invalid = |field, reason: String| Err(InvalidEvent { field, reason });
+        let id = ulid::Ulid::from_string(&self.event_id);
+        if !id.is_ok_and(|id| id.to_string() == self.event_id) {
+            let reason = format!(
+                "'{}' is not a ULID: 26 digits and capitals, such as 01HM5ZQ8Z0ABCDEFGHJKMNPQRS",
+                self.event_id
+            );
+            return invalid("event_id", reason);
+        }
+        let types: Vec<&str> = event_types().collect();
+        for (field, value, known) in [
+            ("event_type", &self.event_type, &types[..]),
+            ("role", &self.role, &ROLES[..]),
+        ] {
+            if !known.contains(&value.as_str()) {
+                let reason = format!("'{value}' is not one of: {}", known.join(", "));
+                return invalid(field, reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks an event that a client reports, its sizes too.
     pub fn check(&self, now: i64) -> Result<(), InvalidEvent> {
+        self.check_names()?;
         const MOST_METADATA: usize = 64;
         const LONGEST_KEY: usize = 128;
         const LONGEST_VALUE: usize = 16 << 10;
         let invalid = |field, reason: String| Err(InvalidEvent { field, reason });
         let is_name =
             |text: &str, most: usize| text.len() <= most && !text.contains(char::is_control);
-        let id = ulid::Ulid::from_string(&self.event_id);
-        if !id.is_ok_and(|id| id.to_string() == self.event_id) {
-            let form = "must be a ULID: 26 digits and capitals, such as 01HM5ZQ8Z0ABCDEFGHJKMNPQRS";
-            return invalid("event_id", form.to_owned());
-        }
         if self.session_id.is_empty() || !is_name(&self.session_id, 256) {
             let form = "must have 1 to 256 bytes, without control characters";
             return invalid("session_id", form.to_owned());
@@ -108,13 +133,6 @@ impl CapturedEvent {
         if !is_possible_time(self.timestamp, now) {
             let form = "must be milliseconds since 1970, after 0 and not after tomorrow";
             return invalid("timestamp_ms", form.to_owned());
-        }
-        if usual_role(&self.event_type).is_none() {
-            let known: Vec<&str> = EVENT_TYPES.iter().map(|(name, _)| *name).collect();
-            return invalid("event_type", format!("must be one of {}", known.join(", ")));
-        }
-        if !ROLES.contains(&self.role.as_str()) {
-            return invalid("role", format!("must be one of {}", ROLES.join(", ")));
         }
         if self.text.len() > LONGEST_TEXT {
             return invalid("text", format!("must have at most {LONGEST_TEXT} bytes"));

@@ -19,6 +19,29 @@ pub(super) struct Name {
     pub(super) innocent: &'static str,
 }
 
+/// Whether the value of a field with this name is a secret, whatever it looks like.
+pub fn is_secret_key(name: &str) -> bool {
+    const KEYS: [&str; 14] = [
+        "accesstoken",
+        "apikey",
+        "apitoken",
+        "authorization",
+        "authtoken",
+        "clientsecret",
+        "cookie",
+        "passwd",
+        "password",
+        "privatekey",
+        "proxyauthorization",
+        "refreshtoken",
+        "secretkey",
+        "xapikey",
+    ];
+    let letters = name.chars().filter(|c| !matches!(c, '-' | '_'));
+    let plain: String = letters.map(|c| c.to_ascii_lowercase()).collect();
+    KEYS.contains(&plain.as_str())
+}
+
 /// Where a word must be in a name.
 #[derive(Debug, Clone, Copy)]
 enum Stands {
