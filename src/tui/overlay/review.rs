@@ -66,6 +66,16 @@ impl ReviewDialog {
                 count(from.len(), "lesson", "lessons")
             );
         }
+        if let Request::Delete(stores) = &*self.request {
+            let paths: Vec<&String> = stores.iter().flat_map(|(_, paths)| paths).collect();
+            return match paths.as_slice() {
+                [one] if !self.change.edits.iter().any(|edit| edit.after.is_none()) => {
+                    let slug = one.rsplit('#').next().unwrap_or(one);
+                    format!("delete the entry {slug}")
+                }
+                paths => format!("delete {}", count(paths.len(), "memory", "memories")),
+            };
+        }
         match self.change.verb {
             ChangeVerb::Delete => format!("delete {}", count(number, "memory", "memories")),
             ChangeVerb::Edit | ChangeVerb::Write => {

@@ -467,14 +467,8 @@ pub(super) fn above(library: &Library, key: &Key) -> Vec<Key> {
     if let (Some(memory), Some(layout)) = (memory, layout)
         && let Some((_, group)) = super::tree::group_of(layout, memory)
     {
-        if layout == Layout::Index {
-            keys.push(Key::Group(store.clone(), group));
-        } else {
-            let parts: Vec<&str> = group.split('/').collect();
-            for end in 1..=parts.len() {
-                keys.push(Key::Group(store.clone(), parts[..end].join("/")));
-            }
-        }
+        let groups = super::tree::folders(layout, &group).into_iter();
+        keys.extend(groups.map(|group| Key::Group(store.clone(), group)));
     }
     if matches!(key, Key::Entry(..)) {
         keys.push(Key::Memory(store.clone(), path.clone()));

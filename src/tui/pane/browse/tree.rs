@@ -244,8 +244,8 @@ impl Tree {
 }
 
 /// A group and the folders above it, outermost first, each with its whole path.
-fn folders(layout: Layout, path: &str) -> Vec<String> {
-    if layout == Layout::Index {
+pub(super) fn folders(layout: Layout, path: &str) -> Vec<String> {
+    if matches!(layout, Layout::Index | Layout::Entries) {
         return vec![path.to_owned()];
     }
     let ends = path.match_indices('/').map(|(end, _)| end);
@@ -410,8 +410,9 @@ impl TreeBuilder<'_> {
         }
         let filtered = !self.options.filter.is_empty();
         if self.foldable(row, entries.len(), Fold::Closed) && !filtered {
-            for entry in 0..entries.len() {
-                self.push(Node::Entry(at, of, entry), depth + 1);
+            for (number, entry) in entries.iter().enumerate() {
+                let below = u16::try_from(entry.depth).unwrap_or_default();
+                self.push(Node::Entry(at, of, number), depth + 1 + below);
             }
         } else if filtered {
             let key = self.tree.key(self.library, &self.tree.rows[row]);
