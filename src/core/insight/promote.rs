@@ -128,7 +128,7 @@ fn quotes_of_lines(corpus: &Corpus, reference: &str) -> Result<Vec<Quote>> {
         return Err(missing());
     }
     let quote = |event: &Event| Quote {
-        grip: Grip::new(agent, &citation.path, event, ""),
+        grip: Grip::new(agent, &citation.path, event, 1),
         role: event.role,
         text: shortened(&safe(&event.text), LONGEST),
     };
@@ -255,7 +255,7 @@ mod tests {
     fn quote(role: Role, text: &str) -> Quote {
         let event = Event::test(12, role, text);
         Quote {
-            grip: Grip::new(Agent::Codex, "abc", &event, ""),
+            grip: Grip::new(Agent::Codex, "abc", &event, 1),
             role,
             text: text.to_owned(),
         }

@@ -61,6 +61,7 @@ fn parse(fields: &str, words: &str) -> Option<Grip> {
         session: None,
         first_line: line(lines.start())?,
         last_line: line(lines.end())?,
+        text_line: 1,
         excerpt: words.to_owned(),
         event_id_start: String::new(),
         event_id_end: String::new(),

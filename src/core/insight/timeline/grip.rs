@@ -29,6 +29,9 @@ pub struct Grip {
     pub first_line: u64,
     /// The last of the lines.
     pub last_line: u64,
+    /// The line of the message's text that it is about, from 1.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub text_line: usize,
     /// The words that it is about, without secrets.
     pub excerpt: String,
     /// The first event.
@@ -39,6 +42,14 @@ pub struct Grip {
     pub timestamp: i64,
     /// The hash of the events' text, by which a rewritten log is noticed.
     pub hash: String,
+}
+
+fn first() -> usize {
+    1
+}
+
+fn is_first(line: &usize) -> bool {
+    *line == 1
 }
 
 /// The state of the log of a grip.
@@ -88,23 +99,36 @@ pub fn event_id(agent: Agent, log: &str, event: &Event) -> String {
     stable_id(event.time, &name).to_string()
 }
 
+/// Returns the id of a line of an event's text; that of the first is the event's.
+fn line_id(event_id: &str, time: i64, line: usize) -> String {
+    match line {
+        1 => event_id.to_owned(),
+        line => {
+            // The time of a log without times is that of its file, which changes.
+            let random = event_id.parse::<Ulid>().map_or(0, |id| id.random());
+            stable_id(time, &format!("{random}:{line}")).to_string()
+        }
+    }
+}
+
 fn hash(event: &Event) -> String {
     blake3::hash(event.text.as_bytes()).to_hex()[..32].to_owned()
 }
 
 impl Grip {
-    /// Returns the grip of an event, for a clause of it. Its id is that of the event, so that it is
-    /// found again however the log is divided and summarized later.
-    pub fn new(agent: Agent, log: &str, event: &Event, clause: &str) -> Self {
+    /// Returns the grip of an event, from a line of its text on. Its id is made of the event and the
+    /// line, so that it is found again however the log is divided and summarized later.
+    pub fn new(agent: Agent, log: &str, event: &Event, text_line: usize) -> Self {
         let event_id = event_id(agent, log, event);
         Self {
-            id: format!("grip:{}:{event_id}", event.time),
+            id: format!("grip:{}:{}", event.time, line_id(&event_id, event.time, text_line)),
             agent,
             log: log.to_owned(),
             session: event.session.clone(),
             first_line: event.line,
             last_line: event.line,
-            excerpt: excerpt(&event.text, clause),
+            text_line,
+            excerpt: excerpt(&event.text, text_line),
             event_id_start: event_id.clone(),
             event_id_end: event_id,
             timestamp: event.time,
@@ -128,13 +152,18 @@ impl Grip {
             let at_time = events.times().enumerate();
             let at_time = at_time.filter(|(_, at)| *at == time || !is_timed);
             let mut found = at_time.flat_map(|(at, _)| events.read(at..at + 1, Texts::All));
-            let event = found.find(|event| {
-                let id = event_id(agent, log.id(), event).parse::<Ulid>();
-                id.is_ok_and(|id| id.random() == wanted.random())
+            let (event, line) = found.find_map(|event| {
+                let own = event_id(agent, log.id(), &event);
+                let is_it = |line: &usize| {
+                    let id = line_id(&own, event.time, *line).parse::<Ulid>();
+                    id.is_ok_and(|id| id.random() == wanted.random())
+                };
+                let line = (1..=event.text.lines().count().max(1)).find(is_it)?;
+                Some((event, line))
             })?;
             Some(Self {
                 id: id.to_owned(),
-                ..Self::new(agent, log.id(), &event, "")
+                ..Self::new(agent, log.id(), &event, line)
             })
         })
     }
@@ -194,9 +223,11 @@ pub fn cite(agent: Agent, log: &str, first: u64, last: u64) -> String {
     citation.to_string()
 }
 
-/// Returns the text from a clause on, or from its beginning if the clause is not in it as it is.
-fn excerpt(text: &str, clause: &str) -> String {
-    let at = text.find(clause.trim_end_matches('…')).unwrap_or(0);
+/// Returns the text from a line on.
+fn excerpt(text: &str, line: usize) -> String {
+    let mut starts = text.match_indices('\n').map(|(at, _)| at + 1);
+    let at = line.checked_sub(2).and_then(|line| starts.nth(line));
+    let at = at.unwrap_or(0);
     // Only the beginning is shown: secrets in the rest need not be looked for.
     let shown = super::event::begin(&text[at..], 8 * EXCERPT);
     let line = safe_line(shown);

@@ -20,7 +20,7 @@ use crate::core::log::Agent;
 use crate::core::text::display::safe_line;
 
 /// The form of the records and the rules by which they are made; others are not read.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// The largest record that is read, in bytes.
 const LARGEST: u64 = 256 << 20;
@@ -409,7 +409,7 @@ impl Record {
         summary: Summary,
     ) -> Self {
         let points = summary.points.into_iter().filter_map(|(point, at)| {
-            let grip = Grip::new(source.agent, source.id, events.get(at)?, &point.text);
+            let grip = Grip::new(source.agent, source.id, events.get(at)?, point.line);
             Some((point, grip))
         });
         let ((from, to), (first_line, last_line)) = (bounds.times, bounds.lines);

@@ -12,25 +12,24 @@ mod clause;
 pub mod command;
 mod commit;
 mod heading;
+mod talk;
 mod word;
+mod work;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::event::{Event, Texts};
 use super::files::changed_files;
-use crate::core::log::touch::makes_commit;
 use crate::core::log::{MessageKind, Role};
 use crate::core::text::{Term, TermMap, TermSet};
 
 pub use analysis::TextAnalysis;
-pub(super) use analysis::changes_of;
-use analysis::clauses_of;
+pub(super) use analysis::{changes_of, commit_acts_of};
 pub use bullet::{BulletText, bullets};
 pub(in crate::core) use choose::terms;
 use choose::{Candidate, Choice, Vocabulary};
-use clause::{Clause, clauses};
 
 pub use choose::SegmentWords;
 
@@ -40,14 +39,16 @@ pub use choose::SegmentWords;
 pub enum PointKind {
     /// What the user asked for.
     Asked,
-    /// An error, its cause or its fix.
-    Problem,
-    /// A decision.
+    /// What was found out.
+    Found,
+    /// A choice of the person, or one with its reason.
     Decided,
-    /// An outcome.
+    /// What was done, as the agent reports it.
     Done,
-    /// The subject of a commit or a pull request.
+    /// The subject of a commit.
     Committed,
+    /// The title of a pull request.
+    Requested,
     /// What was left open.
     Open,
     /// What a person said in a talk.
@@ -64,6 +65,17 @@ pub struct Point {
     pub speaker: Option<String>,
     /// The clause.
     pub text: String,
+    /// The line of its message on which it begins, from 1.
+    #[serde(default = "first_line", skip_serializing_if = "is_first_line")]
+    pub line: usize,
+}
+
+fn first_line() -> usize {
+    1
+}
+
+fn is_first_line(line: &usize) -> bool {
+    *line == 1
 }
 
 /// The summary of a segment or of a whole session.
@@ -148,181 +160,15 @@ const COMMIT_WORDS: usize = 56;
 pub fn summarize(events: &[Event], own: usize, seen: &SegmentWords, cwd: Option<&str>) -> Summary {
     let vocabulary = Vocabulary::of(events);
     let own_events = &events[own..];
-    let mut summary = if is_talk(own_events) {
-        talk(own_events, seen, &vocabulary)
+    let mut summary = if talk::is_talk(own_events) {
+        talk::talk(own_events, seen, &vocabulary)
     } else {
-        work(
-            own_events,
-            seen,
-            &vocabulary,
-            &changed_files(own_events, cwd),
-        )
+        work::work(own_events, &vocabulary, &changed_files(own_events, cwd))
     };
     for (_, event) in &mut summary.points {
         *event += own;
     }
     summary
-}
-
-/// Whether people talk with each other: their names stand before what they say, and no tool is
-/// called.
-fn is_talk(events: &[Event]) -> bool {
-    let is_call = |event: &Event| event.kind == MessageKind::ToolCall;
-    let texts = events
-        .iter()
-        .filter(|event| event.kind == MessageKind::Text);
-    let named = texts
-        .clone()
-        .filter(|event| clause::speaker(&event.text).0.is_some());
-    !events.iter().any(is_call) && 2 * named.count() > texts.count()
-}
-
-/// Summarizes a talk between people: what each said about themselves, by the words that other
-/// segments do not have.
-fn talk(events: &[Event], seen: &SegmentWords, vocabulary: &Vocabulary) -> Summary {
-    const LEAST_TERMS: usize = 4;
-    let mut candidates = Vec::new();
-    for (at, event) in texts(events) {
-        let (speaker, text) = clause::speaker(&event.text);
-        for found in clauses(text) {
-            let text = clause::without_lead(&found.text).to_owned();
-            let weight = statement_weight(&found, &text);
-            let candidate = Candidate::new(PointKind::Said, text, at, weight);
-            candidates.push(candidate.said_by(speaker));
-        }
-    }
-    candidates.retain(|candidate| candidate.terms.len() >= LEAST_TERMS);
-    let value = |term: Term| seen.rarity(term) * vocabulary.frequency(term);
-    let mut choice = Choice::new(&candidates, &value).with_repeated_event(0.7);
-    choice.add(MOST_WORDS, |_| true);
-    let points = choice.points();
-    Summary {
-        title: heading::of_talk(&points, &|term| seen.rarity(term)),
-        keywords: heading::keywords(events, &choice.covered, &|term, count| match count {
-            0 | 1 => 0.0,
-            count => (1.0 + count as f64).ln() * seen.rarity(term),
-        }),
-        points,
-        files: Vec::new(),
-        commits: 0,
-        note: None,
-    }
-}
-
-fn statement_weight(found: &Clause, text: &str) -> f64 {
-    clause::statement_weight(&Clause {
-        text: text.to_owned(),
-        is_question: found.is_question,
-    })
-}
-
-/// Summarizes work with an agent: what was asked, found, decided, done, committed and left open.
-fn work(
-    events: &[Event],
-    seen: &SegmentWords,
-    vocabulary: &Vocabulary,
-    files: &[String],
-) -> Summary {
-    const LEAST_TERMS: usize = 3;
-    /// The clauses of a prompt that are surely the user's own.
-    const OWN_WORDS: usize = 8;
-    let mut candidates = Vec::new();
-    let mut committed = HashSet::new();
-    for (at, event) in events.iter().enumerate() {
-        let tool = event.tool.as_deref().unwrap_or_default();
-        if event.kind != MessageKind::ToolCall || !makes_commit(tool, &event.text) {
-            continue;
-        }
-        for subject in commit::subjects(&event.text) {
-            let text = crate::core::text::display::safe_line(subject);
-            if committed.insert(text.clone()) {
-                candidates.push(Candidate::new(PointKind::Committed, text, at, 1.0));
-            }
-        }
-    }
-    let said = texts(events);
-    let last_asked = said.iter().rposition(|(_, event)| is_asked(event));
-    for (number, (at, event)) in said.iter().enumerate() {
-        let is_first = !said[..number].iter().any(|(_, event)| is_asked(event));
-        let ends_turn = said.get(number + 1).is_none_or(|(_, next)| is_asked(next));
-        let is_last = number + 1 == said.len();
-        for (place_in_text, found) in clauses_of(event).iter().enumerate() {
-            if found.terms.len() < LEAST_TERMS {
-                continue;
-            }
-            let (kind, weight) = if is_asked(event) && place_in_text >= OWN_WORDS {
-                // The later part of a long request is mostly pasted.
-                (PointKind::Asked, 0.3)
-            } else if is_asked(event) {
-                let first = if is_first { 2.5 } else { 1.0 };
-                (PointKind::Asked, found.answer.1 * first)
-            } else {
-                let (kind, weight) = found.answer;
-                let is_left = last_asked.is_none_or(|asked| number > asked) && ends_turn;
-                // What was open before the last prompt is mostly not open any more.
-                let kind = match kind {
-                    PointKind::Open if !is_left => PointKind::Done,
-                    kind => kind,
-                };
-                let place = if is_last {
-                    1.2
-                } else if ends_turn {
-                    1.0
-                } else {
-                    0.4
-                };
-                (kind, weight * place)
-            };
-            let weight = if found.clause.is_question && kind != PointKind::Asked {
-                weight * 0.3
-            } else {
-                weight * found.prose
-            };
-            candidates.push(Candidate::of_clause(found, kind, *at, weight));
-        }
-    }
-    let value = |term: Term| vocabulary.frequency(term);
-    let mut choice = Choice::new(&candidates, &value);
-    choice.add(COMMIT_WORDS, |kind| kind == PointKind::Committed);
-    choice.add(ASKED_WORDS, |kind| kind == PointKind::Asked);
-    choice.limit_kinds(MOST_OF_KIND);
-    let left = MOST_WORDS.saturating_sub(choice.words);
-    choice.add(left, |kind| {
-        !matches!(kind, PointKind::Committed | PointKind::Asked)
-    });
-    let typical = |kind| {
-        let worth = |candidate: &Candidate<'_>| candidate.typical(&|term| vocabulary.count(term));
-        let of_kind = candidates.iter().filter(|found| found.kind == kind);
-        let best = of_kind.rev().max_by(|a, b| worth(a).total_cmp(&worth(b)));
-        best.map(|found| found.text.as_ref())
-    };
-    let done = [PointKind::Done, PointKind::Problem, PointKind::Decided];
-    let title = heading::of_work(
-        typical(PointKind::Asked),
-        typical(PointKind::Committed),
-        done.iter().find_map(|kind| choice.first(*kind)),
-    );
-    let title = if title.is_empty() {
-        heading::of_calls(events, files)
-    } else {
-        title
-    };
-    let in_files: TermSet = files.iter().flat_map(|file| terms(file)).collect();
-    Summary {
-        title,
-        keywords: heading::keywords(events, &choice.covered, &|term, count| {
-            let of_files = if in_files.contains(&term) { 2.0 } else { 1.0 };
-            (count as f64).ln_1p() * (0.5 + seen.rarity(term)) * of_files
-        }),
-        points: choice.points(),
-        files: files.to_vec(),
-        commits: committed.len(),
-        note: None,
-    }
-}
-
-fn is_asked(event: &Event) -> bool {
-    event.role == Role::User
 }
 
 /// Returns the messages of people and agents, with their indices.
@@ -338,16 +184,7 @@ pub fn choose_points(points: &[&Point]) -> Vec<usize> {
     let candidates: Vec<Candidate<'_>> = points
         .iter()
         .enumerate()
-        .map(|(at, point)| {
-            let says = |weight: f64| weight * clause::prose_weight(&point.text);
-            let weight = match point.kind {
-                PointKind::Committed | PointKind::Said => 1.0,
-                PointKind::Asked => says(clause::request_weight(&point.text)),
-                PointKind::Open => says(0.6),
-                _ => says(clause::answer_kind(&point.text).1),
-            };
-            Candidate::new(point.kind, point.text.as_str(), at, weight)
-        })
+        .map(|(at, point)| Candidate::new(point.kind, point.text.as_str(), at, 1.0))
         .collect();
     let mut counts: TermMap<usize> = TermMap::default();
     for term in candidates
@@ -358,13 +195,7 @@ pub fn choose_points(points: &[&Point]) -> Vec<usize> {
     }
     let value = |term: Term| 1.0 + 0.3 * (counts.get(&term).copied().unwrap_or(0) as f64).ln_1p();
     let mut choice = Choice::new(&candidates, &value);
-    choice.add(COMMIT_WORDS, |kind| kind == PointKind::Committed);
-    choice.add(ASKED_WORDS, |kind| kind == PointKind::Asked);
-    choice.limit_kinds(MOST_OF_KIND);
-    let left = MOST_WORDS.saturating_sub(choice.words);
-    choice.add(left, |kind| {
-        !matches!(kind, PointKind::Committed | PointKind::Asked)
-    });
+    choose(&mut choice);
     let mut chosen: Vec<usize> = choice
         .chosen
         .iter()
@@ -372,6 +203,16 @@ pub fn choose_points(points: &[&Point]) -> Vec<usize> {
         .collect();
     chosen.sort_unstable();
     chosen
+}
+
+/// Chooses of all kinds: commits and requests first.
+fn choose(choice: &mut Choice<'_>) {
+    let is_made = |kind| matches!(kind, PointKind::Committed | PointKind::Requested);
+    choice.add(COMMIT_WORDS, is_made);
+    choice.add(ASKED_WORDS, |kind| kind == PointKind::Asked);
+    choice.limit_kinds(MOST_OF_KIND);
+    let left = MOST_WORDS.saturating_sub(choice.words);
+    choice.add(left, |kind| !is_made(kind) && kind != PointKind::Asked);
 }
 
 /// Returns the keywords that are first in most children, without those that the points say.
@@ -402,6 +243,7 @@ impl Point {
             kind,
             speaker: None,
             text,
+            line: 1,
         }
     }
 }

@@ -31,7 +31,7 @@ pub fn bullets(points: &[Point], commits: usize) -> Vec<BulletText> {
         let key = |kind| (kind, None);
         if let Some(decided) = by_kind.remove(&key(PointKind::Decided)) {
             by_kind
-                .entry(key(PointKind::Problem))
+                .entry(key(PointKind::Found))
                 .or_default()
                 .extend(decided);
         }
@@ -104,16 +104,17 @@ fn text(points: &[Point], group: &[usize], committed: &str) -> String {
         let own = match (&point.speaker, point.kind) {
             (Some(speaker), _) => speaker.clone(),
             (None, PointKind::Asked) => "Asked".to_owned(),
-            (None, PointKind::Problem) => "Found".to_owned(),
+            (None, PointKind::Found) => "Found".to_owned(),
             (None, PointKind::Decided) => "Decided".to_owned(),
             (None, PointKind::Done) => "Done".to_owned(),
             (None, PointKind::Committed) => committed.to_owned(),
+            (None, PointKind::Requested) => "Pull request".to_owned(),
             (None, PointKind::Open) => "Open".to_owned(),
             (None, PointKind::Said) => String::new(),
         };
         if number > 0 {
             text.push_str(match point.kind {
-                PointKind::Committed => "; ",
+                PointKind::Committed | PointKind::Requested => "; ",
                 _ if text.ends_with(['.', '!', '?', '…', ';', ',']) => " ",
                 _ => ". ",
             });
@@ -175,7 +176,7 @@ mod tests {
     fn points_are_grouped_by_what_they_say() {
         let points = [
             point(PointKind::Asked, "fix the lock"),
-            point(PointKind::Problem, "The lock was stale"),
+            point(PointKind::Found, "The lock was stale"),
             point(PointKind::Committed, "fix: remove stale locks"),
             point(PointKind::Committed, "test: a stale lock"),
             point(PointKind::Open, "Not pushed."),
@@ -197,7 +198,7 @@ mod tests {
     fn six_kinds_are_told_in_five_bullets() {
         let kinds = [
             PointKind::Asked,
-            PointKind::Problem,
+            PointKind::Found,
             PointKind::Decided,
             PointKind::Done,
             PointKind::Committed,

@@ -1,4 +1,4 @@
-//! Divides a message into clauses, and tells what each of them is about by its words.
+//! Divides a message into clauses, and tells by its words what each of them says.
 
 use std::sync::LazyLock;
 
@@ -7,32 +7,31 @@ use regex::Regex;
 use super::PointKind;
 use crate::core::insight::timeline::event::begin;
 use crate::core::text::display::safe;
-use crate::core::text::{fold, is_common};
 
 /// How much of a message is read, in bytes: the rest of a longer one is mostly pasted.
 const READ: usize = 6_000;
 
 /// The most words of a clause; the rest of a longer one is cut off.
-const MOST_WORDS: usize = 24;
+const MOST_WORDS: usize = 30;
 
 /// The fewest words of the part of a sentence that stands for it.
 const LEAST_WORDS: usize = 6;
 
 /// Compiles a pattern of this module; a pattern that is wrong fails the tests. Borders of words are
 /// those of ASCII, which are found much faster in text that has other characters.
-fn pattern(text: &str) -> Regex {
+pub(super) fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a valid pattern")
 }
 
 /// Placeholders of images, and the targets of links.
 static DROPPED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\[image[^\]\n]*\]|\]\([^)\s]*\)|https?://\S+"));
+    LazyLock::new(|| pattern(r"\[[Ii]mage[^\]\n]*\]|\]\([^)\s]*\)|https?://\S+"));
 
 /// The end of a sentence.
-static END: LazyLock<Regex> = LazyLock::new(|| pattern(r#"[.!?…]["')]?\s+"#));
+static END: LazyLock<Regex> = LazyLock::new(|| pattern(r#"[.!?…]["')]?\s+|[。！？]"#));
 
 /// Where a long sentence can be ended.
-static BREAK: LazyLock<Regex> = LazyLock::new(|| pattern(r"; |:? [—–-] |: | \("));
+static BREAK: LazyLock<Regex> = LazyLock::new(|| pattern(r"; |:? [—–-] |: | \(|, (?:so|but|which)\b"));
 
 /// Abbreviations before a full stop that ends no sentence.
 const ABBREVIATIONS: [&str; 5] = ["e.g", "i.e", "etc", "vs", "cf"];
@@ -41,73 +40,157 @@ const ABBREVIATIONS: [&str; 5] = ["e.g", "i.e", "etc", "vs", "cf"];
 static MARK: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^(?:[#>*•-]+|\d+[.)])\s+(?:\[[ x]\]\s+)?"));
 
-/// The name of a speaker before what is said.
-static SPEAKER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([\p{Lu}][\w.'-]{1,30}): "));
-
-/// Words that open a sentence and say nothing.
-static LEAD: LazyLock<Regex> = LazyLock::new(|| {
+/// What an agent has done, if it says it: a verb in the past at the beginning, or behind the name of
+/// a file or a heading in the line.
+static DONE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?x)^(?:wow|yeah|yep|yes|oh|hey|hi|hello|thanks|thank\ you|thanks\ so\ much|awesome|great
-        |cool|nice|well|so|and|but|sure|absolutely|definitely|totally|also|actually|honestly|btw
-        |by\ the\ way|anyway|no|ok|okay|haha|aww|woah|whoa|for\ sure|of\ course|glad|good|perfect
-        |that's\ (?:awesome|great|cool)|(?-i:\p{Lu}\p{Ll}+))(?:,?\ (?-i:\p{Lu}\p{Ll}+))?[,!.]+\ +",
+        r"(?xi)^(?:[^:—]{1,60}(?::|\ —)\ )?(?:(?:i|we)(?:['’]ve|\ have)?\ )?(?:also\ |now\ |then\ |both\ )?
+        (?:(?P<verb>[a-z-]+ed)|built|wrote|rewrote|made|split|ran|cut|set|put|took|sent|did|got)\ (?:the|a|an|all|in|to|from|out|on
+        |with|and|it|its|into|both|new|up|as|by|for|\S*[`/._(A-Z0-9]\S*|\w+)",
+    )
+});
+
+/// Words that end like a verb in the past and are none.
+const NO_VERBS: [&str; 16] = [
+    "based", "detailed", "embed", "exceed", "expected", "feed", "indeed", "need", "needed",
+    "proceed", "red", "related", "required", "speed", "suggested", "unrelated",
+];
+
+/// That something is otherwise than before.
+static CHANGED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)(?-u:\b)(?:now\ [a-z]+s(?-u:\b)|(?:is|are)\ now(?-u:\b)|no\ longer(?-u:\b)
+        |(?:has|have)\ been\ [a-z]+(?:ed|t|en)(?-u:\b)
+        |(?:is|are)\ (?:merged|pushed|fixed|live|in\ place|landed|deployed|released)(?-u:\b))",
+    )
+});
+
+/// What is not a fact: a plan, an opinion, a condition, an instruction.
+static NO_FACT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)(?-u:\b)(?:would|could|should|might|may|maybe|perhaps|probably|likely|possibly|presumably|if|unless|will|won['’]t
+        |want|recommend(?:ed|ation)?|suggest(?:ion|ed)?|consider|i['’](?:d|ll)|we['’](?:d|ll)|going\ to|plan(?:s|ned|ning)?
+        |let\ me|let['’]s|option|guess|i\ think|imho|either|worth|seems?|appears?|feel\ free|assum(?:e|ing)|hypothes[ie]s|suspect|expect)(?-u:\b)
+        |^(?:next|first|then|try|run|check|use|see|note|yes|no|ok(?:ay)?|good|great|perfect|nice|you|your|i['’]m|i\ am
+        |now\ (?:i|to|let)|checking|looking|running|reading|searching|waiting|still|here|got\ it|understood|verdict)(?-u:\b)",
+    )
+});
+
+/// An error, its cause, or why something is so.
+static FOUND: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)(?-u:\b)(?:root\ cause|cause[ds]?|because|due\ to|bugs?|fail(?:s|ed|ing|ures?)?|broken?|broke|crash(?:es|ed)?|regress(?:ion|ed|es)
+        |errors?|panic(?:s|ked)?|wrong(?:ly)?|missing|flaky|leak(?:s|ed)?|never|always|only|silently|doesn['’]t|don['’]t|isn['’]t
+        |aren['’]t|wasn['’]t|didn['’]t|cannot|can['’]t|instead|stale|duplicates?|mismatch|found|confirmed|vulnerab\w+|race|deadlock)(?-u:\b)",
+    )
+});
+
+/// That one way was taken and not another.
+static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)(?-u:\b)(?:chose|chosen|decided|picked|opted|went\ with|kept|left|skipped|dropped|avoided|switched|preferred|declined|deliberately
+        |intentionally|on\ purpose)(?-u:\b)",
+    )
+});
+
+/// Why, or what the other way was.
+static REASON: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)(?-u:\b)(?:because|since|so\ that|to\ avoid|to\ keep|instead\ of|rather\ than|otherwise|due\ to|in\ favou?r\ of|over\ the)(?-u:\b)",
+    )
+});
+
+/// A choice of the person.
+static WILL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)(?-u:\b)(?:let['’]?s\ (?:use|keep|go|not|drop|skip|stick|leave|make|call|stay)|go\ with|stick\ with|instead\ of|rather\ than|do(?:\ not|n['’]t|nt)
+        |no\ need|i(?:['’]d)?\ prefer|i['’]d\ rather|we\ (?:want|decided|don['’]t)|never|always)(?-u:\b)",
+    )
+});
+
+static OPEN: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)(?-u:\b)(?:not\ (?:pushed|yet|run|tested|committed|verified|done|merged|deployed)|remaining|remains|still\ (?:need|fail|open|to|miss|unstaged)\w*
+        |left\ (?:to|for|open)|to-?do|next\ steps?|follow-?ups?|open\ questions?|pending|blocked|unresolved|uncommitted|unstaged)(?-u:\b)",
+    )
+});
+
+/// The offer at the end of an answer.
+static OFFER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)(?-u:\b)(?:want\ me\ to|shall\ i|should\ i|would\ you\ like|do\ you\ want|ready\ to|ok(?:ay)?\ to|i\ can|i['’]d\ (?:suggest|recommend|propose|like)
+        |i\ (?:suggest|recommend|propose)|my\ recommendation|i['’]ll|i\ will|proceed|go\ ahead|say\ the\ word|if\ you\ want)(?-u:\b)",
+    )
+});
+
+/// What a user says who agrees to an offer.
+static CONSENT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)^(?:(?:yes|yep|yeah|yup|ok(?:ay)?|sure|please|and|then|great|perfect|nice|cool|good|lgtm|ja|oui|si|sí)(?-u:\b)[,.!\ ]*)*
+        (?:(?:let['’]?s\ )?(?:go\ ahead|go\ for\ it|continue|proceed|carry\ on|keep\ going|do\ (?:it|that|this|so|both|all(?:\ of\ (?:it|them))?)
+        |(?:sounds|looks)\ good|lgtm|agreed?|make\ it\ so|please\ do|yes|ok|go|start|ship\ it|mach(?:\ das)?|weiter|vas-y|好的?|可以|继续|是的?|네|응|좋아|계속)(?-u:\b|$))?[\ .!,:)]*",
+    )
+});
+
+/// A number or a letter by which a user takes one of several offers.
+static PICK: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)^(?:(?:let['’]?s (?:do|go with)|go with|do|take|option|number|#)\s+)*(?:option\s+|#)?([1-9]|[a-e])[\s.!)]*$"));
+
+/// What a user says who takes something back.
+static UNDO: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)^(?:(?:no|please|ok(?:ay)?|actually|hm+|can\ you|could\ you|let['’]?s|sorry)[,.\ ]+)*(?:revert|undo|roll\ ?back|back\ (?:it\ |that\ )?out|take\ (?:it|that)\ back)(?-u:\b)",
+    )
+});
+
+/// What an agent says that took something back.
+static UNDONE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)(?-u:\b)(?:revert(?:ed|ing)?|undid|undone|rolled\ back|backed\ out|removed|dropped|deleted|no\ longer|replaced)(?-u:\b)",
     )
 });
 
 /// Words before a request.
 static REQUEST: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?xi)^(?:please|can\ (?:you|we)|could\ (?:you|we)|would\ you|(?:i|we)\ (?:want|need|would\ like)
-        (?:\ you)?\ to|i'd\ like\ (?:you\ )?to|let's|let\ us|let\ me|now|ok(?:ay)?|yes|and|then|also|so|hey|hi)[,\ ]+",
+        r"(?xi)^(?:please|pls|can\ (?:you|we|u)|could\ (?:you|we)|would\ you|(?:i|we)\ (?:want|need|would\ like)
+        (?:\ you)?\ to|i['’]d\ like\ (?:you\ )?to|let['’]s|let\ us|let\ me|now|ok(?:ay)?|yes|and|then|also|so|hey|hi|great|nice|perfect)[,.!\ ]+",
     )
 });
 
-/// What a user says who wants nothing new.
-static CONSENT: LazyLock<Regex> = LazyLock::new(|| {
+/// What a clause begins with that cannot be understood without the one before it.
+static REFERS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?xi)^(?:(?:yes|yep|ok(?:ay)?|sure|please|and|then)[,.\ ]+)*(?:go\ ahead|continue|proceed|carry\ on|keep\ going
-        |(?:sounds|looks)\ good|lgtm|do\ it|try\ again|agreed?)(?-u:\b)",
+        r"(?xi)^(?:it|its|this|that|these|those|they|their|them|he|she|both|neither|same|so|then|which|and|but|also|or|such|all\ of|each|one|two|three|four
+        |the\ (?:first|second|third|other|others|latter|former|rest|same|only|last|remaining|above)|everything|nothing|there|here|as\ (?:above|you)|like
+        |either|another|similarly|likewise|otherwise|however|instead|anyway|meanwhile|still|again|yours?|you)(?-u:\b)",
     )
 });
 
-/// What an agent says about its next step, which is seen in the step itself.
-static CHATTER: LazyLock<Regex> = LazyLock::new(|| {
+/// A section of an answer, by its heading or by the line that announces it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Section {
+    #[default]
+    Plain,
+    /// What was changed.
+    Done,
+    /// What is proposed or left to do.
+    Later,
+}
+
+static DONE_SECTION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?xi)(?:^|,\ )(?:now\ )?let\ me(?-u:\b)
-        |^(?:(?:now\ |next,?\ )?i(?:'|’)?(?:ll|m)(?-u:\b)|i\ (?:will|am)(?-u:\b)|i\ won(?:'|’)t|now\ (?:i|the|let)(?-u:\b)
-        |(?:i\ )?(?:now\ )?have\ (?:the|all|exact|everything|enough|what)(?-u:\b)|got\ it|understood|ok(?:ay)?(?-u:\b)
-        |next(?-u:\b)|checking|looking|running|reading|searching|waiting|still\ (?:running|waiting)|good(?-u:\b)|great(?-u:\b)
-        |perfect(?-u:\b)|you(?:'|’)re\ right|here(?:'|’)s)",
+        r"(?xi)(?-u:\b)(?:what\ (?:i\ )?(?:changed|did|added|shipped|landed)|(?:i|we)['’]?(?:ve)?\ (?:changed|added|patched|fixed|updated|implemented|made)|changes|changed
+        |fixes|fixed|the\ fix|added|implemented|updated|done|summary\ of\ (?:the\ )?(?:fix|change|work)\w*)(?-u:\b)",
     )
 });
 
-static PROBLEM: LazyLock<Regex> = LazyLock::new(|| {
+static LATER_SECTION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?xi)(?-u:\b)(?:root\ cause|the\ (?:problem|cause)|bug|fail(?:s|ed|ing|ure)?|broken?|broke
-        |crash(?:es|ed)?|regression|error|panic(?:s|ked)?|wrong|missing|flaky|leak(?:s|ed)?)(?-u:\b)",
+        r"(?xi)(?-u:\b)(?:next|remaining|open|todo|follow-?ups?|left|plan(?:ned)?|proposal|proposed|options?|recommend\w*|suggest\w*|would|could|should|if|to\ do|paths?
+        |approach(?:es)?|how\ to|trade-?offs?|questions?|alternatives?|experiments?|outcomes?|ideas?|steps|test\ plan|want|not\ (?:done|fixed|changed|in\ scope))(?-u:\b)",
     )
 });
-
-static DECISION: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?xi)(?-u:\b)(?:decid(?:e|ed|es|ing)|decision|chose|choose|agreed?|instead|rather\ than|go(?:ing)?\ with|prefer(?:red)?
-        |recommend(?:ed|ation)?|should|must|keep|use\ the|switch(?:ed)?\ to|better)(?-u:\b)",
-    )
-});
-
-static OPEN: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?xi)(?-u:\b)(?:not\ (?:pushed|yet|run|tested|committed|verified|done)|remaining|remains|still\ (?:need|fail|open|to)\w*
-        |left\ (?:to|for|open)|to-?do|next\ steps?|follow-?ups?|open\ questions?|pending|want\ me\ to|would\ you\ like
-        |let\ me\ know|blocked|unresolved|wait(?:s|ing)\ for|needs?\ (?:a|your|to\ be))(?-u:\b)",
-    )
-});
-
-static FIRST_PERSON: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)(?-u:\b)(?:i|my|me|we|our|us|mine|myself|ours)(?-u:\b)"));
-
-static SECOND_PERSON: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)(?-u:\b)(?:you|your|yours|u)(?-u:\b)"));
 
 /// A clause of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,37 +199,68 @@ pub(super) struct Clause {
     pub(super) text: String,
     /// Whether it asks.
     pub(super) is_question: bool,
+    /// Whether its sentence goes on.
+    pub(super) is_cut: bool,
+    /// The line of the message on which it begins, from 1.
+    pub(super) line: usize,
+    /// The section in which it stands.
+    pub(super) section: Section,
 }
 
-/// Returns the name that stands before what is said, and the rest.
-pub(super) fn speaker(text: &str) -> (Option<&str>, &str) {
-    match SPEAKER.captures(text) {
-        Some(found) => {
-            let name = found.get(1).map_or("", |name| name.as_str());
-            (Some(name), &text[found[0].len()..])
-        }
-        None => (None, text),
-    }
-}
-
-/// Returns the clauses of a message, without code, tables and quoted output.
+/// Returns the clauses of a message, without code, tables and quoted output. A line that ends with a
+/// colon announces what follows and is none.
 pub(super) fn clauses(text: &str) -> Vec<Clause> {
     let text = safe(begin(text, READ));
     let text = DROPPED.replace_all(&text, "");
-    let mut found = Vec::new();
+    let mut found: Vec<Clause> = Vec::new();
+    let mut section = Section::Plain;
     let mut is_code = false;
-    for line in text.lines() {
+    // A sentence that goes on in the next line, and the line on which it begins.
+    let mut open: Option<(String, usize)> = None;
+    for (line, number) in text.lines().zip(1..) {
         let line = line.trim();
-        if line.starts_with("```") || line.starts_with("~~~") {
-            is_code = !is_code;
-        } else if !is_code && !line.starts_with(['|', '<', '{', '+', '@']) && is_prose(line) {
-            let line = MARK.replace(line, "");
-            let plain: String = line
-                .chars()
-                .filter(|c| !matches!(c, '`' | '*' | '[' | ']'))
-                .collect();
-            found.extend(sentences(&plain));
+        let is_fence = line.starts_with("```") || line.starts_with("~~~");
+        is_code ^= is_fence;
+        let is_pasted = line.starts_with(['|', '<', '{', '}', '+', '@', '$', '❯', '%', '>']);
+        let is_text = !is_fence && !is_code && !is_pasted && is_prose(line);
+        let is_next = is_text && line.starts_with(char::is_lowercase);
+        if let Some((begun, at)) = open.take_if(|_| !is_next) {
+            found.extend(sentences(&begun, at, section));
         }
+        if !is_text {
+            continue;
+        }
+        let bare = MARK.replace(line, "");
+        let plain: String = bare
+            .chars()
+            .filter(|c| !matches!(c, '`' | '*' | '[' | ']'))
+            .collect();
+        let is_bold = line.starts_with("**") && line.ends_with("**");
+        if line.starts_with('#') || plain.ends_with([':', '：']) || is_bold {
+            section = if LATER_SECTION.is_match(&plain) {
+                Section::Later
+            } else if DONE_SECTION.is_match(&plain) {
+                Section::Done
+            } else {
+                Section::Plain
+            };
+            if !line.starts_with('#') && !is_bold {
+                // The sentences before the announcement.
+                let end = END.find_iter(&plain).last().map_or(0, |end| end.end());
+                found.extend(sentences(&plain[..end], number, Section::Plain));
+            }
+            continue;
+        }
+        match &mut open {
+            Some((begun, _)) => {
+                begun.push(' ');
+                begun.push_str(&plain);
+            }
+            None => open = Some((plain, number)),
+        }
+    }
+    if let Some((begun, at)) = open {
+        found.extend(sentences(&begun, at, section));
     }
     found
 }
@@ -161,16 +275,16 @@ fn is_prose(line: &str) -> bool {
     all > 0 && letters * 10 >= all * 7
 }
 
-fn sentences(line: &str) -> Vec<Clause> {
+fn sentences(text: &str, line: usize, section: Section) -> Vec<Clause> {
     let mut found = Vec::new();
     let mut from = 0;
     let is_end = |end: &regex::Match<'_>| {
-        let before = &line[..end.start()];
+        let before = &text[..end.start()];
         !ABBREVIATIONS.iter().any(|short| before.ends_with(short))
     };
-    let ends = END.find_iter(line).filter(is_end).map(|end| end.end());
-    for end in ends.chain([line.len()]) {
-        found.extend(clause(&line[from..end]));
+    let ends = END.find_iter(text).filter(is_end).map(|end| end.end());
+    for end in ends.chain([text.len()]) {
+        found.extend(clause(&text[from..end], line, section));
         from = end;
     }
     found
@@ -178,16 +292,18 @@ fn sentences(line: &str) -> Vec<Clause> {
 
 /// Returns a sentence as a clause; of a long one the part before a dash, a colon or the like, or
 /// else its beginning.
-fn clause(text: &str) -> Option<Clause> {
+fn clause(text: &str, line: usize, section: Section) -> Option<Clause> {
     let text = text.trim();
-    let is_question = text.ends_with('?');
+    let is_question = text.ends_with(['?', '？']);
     let count = |text: &str| text.split_whitespace().count();
+    let mut is_cut = false;
     let text = if count(text) > MOST_WORDS {
         let parts = BREAK.find_iter(text).map(|end| &text[..end.start()]);
         let fitting = parts.filter(|part| (LEAST_WORDS..=MOST_WORDS).contains(&count(part)));
         match fitting.last() {
             Some(part) => part.to_owned(),
             None => {
+                is_cut = true;
                 let words: Vec<&str> = text.split_whitespace().take(MOST_WORDS).collect();
                 format!("{}…", words.join(" "))
             }
@@ -195,19 +311,14 @@ fn clause(text: &str) -> Option<Clause> {
     } else {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let text = text.trim_end_matches([';', ',', ' ']);
+    let text = text.trim_end_matches([';', ',', ' ', ':', '—', '–']);
     (!text.is_empty()).then(|| Clause {
         text: text.to_owned(),
         is_question,
+        is_cut,
+        line,
+        section,
     })
-}
-
-/// Returns a clause of a talk without the words that open it and say nothing.
-pub(super) fn without_lead(mut text: &str) -> &str {
-    while let Some(lead) = LEAD.find(text) {
-        text = &text[lead.end()..];
-    }
-    text
 }
 
 /// Returns a request without the words before it.
@@ -218,159 +329,103 @@ pub(super) fn without_request(mut text: &str) -> &str {
     text
 }
 
-/// Returns how much a clause of work reads like a sentence: a fragment, a list of names or the
-/// announcement of a list says little by itself.
-pub(super) fn prose_weight(text: &str) -> f64 {
-    let (mut common, mut all, mut plain) = (0, 0, 0);
-    for word in text.split_whitespace() {
-        all += 1;
-        let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
-        common += usize::from(is_common(&fold(bare)));
-        plain += usize::from(bare.chars().all(|c| c.is_alphabetic() || "-'’".contains(c)));
-    }
-    let mut weight = 1.0;
-    if common * 8 < all {
-        weight *= 0.5;
-    }
-    if plain * 4 < all * 3 {
-        weight *= 0.6;
-    }
-    if text.ends_with(':') {
-        weight *= 0.3;
-    }
-    weight
+/// Whether a clause can be understood without the one before it.
+pub(super) fn stands_alone(text: &str) -> bool {
+    let open = text.matches('(').count();
+    !REFERS.is_match(text) && open == text.matches(')').count()
 }
 
-/// Returns how much a clause of a talk says about its speaker.
-pub(super) fn statement_weight(clause: &Clause) -> f64 {
-    if clause.is_question {
-        return 0.02;
+/// What an answer to an agent's offer says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// Do it.
+    Consent,
+    /// Do this one of them.
+    Pick(char),
+}
+
+/// Returns what a message says that is only an answer to an offer.
+pub(super) fn reply(text: &str) -> Option<Reply> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > 60 {
+        return None;
     }
-    let is_first = FIRST_PERSON.is_match(&clause.text);
-    let is_second = SECOND_PERSON.is_match(&clause.text);
-    match (is_first, is_second) {
-        (true, false) => 3.0,
-        (true, true) => 2.0,
-        (false, true) => 0.45,
-        (false, false) => 1.0,
+    if let Some(pick) = PICK.captures(text) {
+        return pick[1].chars().next().map(Reply::Pick);
+    }
+    let consent = CONSENT.find(text).filter(|found| !found.is_empty())?;
+    (consent.end() == text.len()).then_some(Reply::Consent)
+}
+
+/// Returns what an answer offers: what stands behind the number or letter, or the last offer.
+pub(super) fn offer(text: &str, reply: Reply) -> Option<Clause> {
+    match reply {
+        Reply::Consent => {
+            let is_offer = |found: &Clause| found.is_question || OFFER.is_match(&found.text);
+            clauses(text).into_iter().rev().find(is_offer)
+        }
+        Reply::Pick(pick) => {
+            let is_it = |line: &str| {
+                let line = line.trim_start_matches(['-', '*', '#', ' ', '(']);
+                let line = line.strip_prefix("Option ").unwrap_or(line);
+                let rest = line.strip_prefix(|c: char| c.eq_ignore_ascii_case(&pick));
+                rest.is_some_and(|rest| rest.starts_with(['.', ')', ':', ' ']))
+            };
+            let at = text.lines().position(is_it)?;
+            let line = text.lines().nth(at)?;
+            let line = line.trim_start_matches(['-', '*', '#', ' ', '(']);
+            let found = clauses(line.get(2..)?.trim_start()).into_iter().next()?;
+            Some(Clause { line: at + 1, ..found })
+        }
     }
 }
 
-/// Returns how much a clause of a request asks for.
-pub(super) fn request_weight(text: &str) -> f64 {
-    if CONSENT.is_match(text) { 0.2 } else { 1.0 }
+/// Whether a message of the user takes back what was done before it.
+pub(super) fn takes_back(text: &str) -> bool {
+    text.len() < 80 && UNDO.is_match(text.trim())
 }
 
-/// Returns what a clause of an agent's answer is about, and how much it says.
-pub(super) fn answer_kind(text: &str) -> (PointKind, f64) {
-    let weight = if CHATTER.is_match(text) { 0.15 } else { 1.0 };
-    let kind = if OPEN.is_match(text) {
-        PointKind::Open
-    } else if PROBLEM.is_match(text) {
-        PointKind::Problem
-    } else if DECISION.is_match(text) {
+/// Whether a clause of a report says that something was taken back.
+pub(super) fn is_undone(text: &str) -> bool {
+    UNDONE.is_match(text)
+}
+
+/// Returns what a clause of a request is: a choice of the person, or else something asked.
+pub(super) fn request_kind(clause: &Clause) -> PointKind {
+    if !clause.is_question && WILL.is_match(&clause.text) {
         PointKind::Decided
     } else {
-        PointKind::Done
-    };
-    (kind, weight)
+        PointKind::Asked
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn texts(text: &str) -> Vec<String> {
-        clauses(text).into_iter().map(|found| found.text).collect()
+/// Returns what a clause of a report says; `None` if it is no fact.
+pub(super) fn report_kind(clause: &Clause) -> Option<PointKind> {
+    let text = clause.text.as_str();
+    if clause.is_question {
+        return OFFER.is_match(text).then_some(PointKind::Open);
     }
-
-    #[test]
-    fn a_message_is_divided_at_sentences_without_code_tables_and_marks() {
-        let text = "## What shipped\n\n- **Added** `retry` to [the client](src/a.rs:3). It waits — at most 5 s.\n\
-                    | a | b |\n```\nlet x = 1;\n```\n1. Tests pass: All of them.\n{\"a\":1}\n";
-        assert_eq!(
-            texts(text),
-            [
-                "What shipped",
-                "Added retry to the client.",
-                "It waits — at most 5 s.",
-                "Tests pass: All of them.",
-            ]
-        );
-        assert!(texts("").is_empty());
-        assert_eq!(texts("Why? [image: a dog]"), ["Why?"]);
-        assert_eq!(
-            texts("Use a lock, e.g. a file; "),
-            ["Use a lock, e.g. a file"]
-        );
+    if clause.is_cut {
+        return None;
     }
-
-    #[test]
-    fn a_long_clause_is_cut_and_says_so() {
-        let found = texts(&"word ".repeat(50));
-        assert_eq!(found.len(), 1);
-        assert!(found[0].ends_with("word…"), "{found:?}");
-        assert_eq!(found[0].split(' ').count(), MOST_WORDS);
-        let found = texts(&format!(
-            "The lock is removed when it ends — {}",
-            "word ".repeat(30)
-        ));
-        assert_eq!(found, ["The lock is removed when it ends"]);
+    if OPEN.is_match(text) {
+        return Some(PointKind::Open);
     }
-
-    #[test]
-    fn a_secret_is_masked_before_its_message_is_divided() {
-        let found = texts("Use ghp_16C7e42F292c6912E7710c838347Ae178B4a. Done.").join(" ");
-        assert!(!found.contains("16C7e42F292c6912"), "{found}");
-        assert!(found.contains("Done."), "{found}");
+    if clause.section == Section::Later || NO_FACT.is_match(text) {
+        return None;
     }
-
-    #[test]
-    fn openings_are_left_out() {
-        assert_eq!(without_lead("Hey Mel! Wow, I moved."), "I moved.");
-        assert_eq!(without_lead("Sofia moved."), "Sofia moved.");
-        assert_eq!(without_request("can you please fix it"), "fix it");
-        assert_eq!(speaker("Ann: hello"), (Some("Ann"), "hello"));
-        assert_eq!(speaker("note: hello"), (None, "note: hello"));
-    }
-
-    #[test]
-    fn a_sentence_says_more_than_a_fragment() {
-        let sentence = prose_weight("The lock is removed when the process ends.");
-        for fragment in [
-            "Pusher fragility (push.go:32)",
-            "Parser rewrite tests",
-            "This is what was changed in the parser:",
-        ] {
-            assert!(prose_weight(fragment) < sentence, "{fragment}");
-        }
-    }
-
-    #[test]
-    fn an_answer_is_known_by_its_words() {
-        for (text, kind) in [
-            ("The root cause is a stale lock", PointKind::Problem),
-            ("We go with a queue instead of a lock", PointKind::Decided),
-            ("Committed on next, not pushed", PointKind::Open),
-            ("Added a retry to the client", PointKind::Done),
-        ] {
-            assert_eq!(answer_kind(text).0, kind, "{text}");
-        }
-        for (consent, is_it) in [
-            ("go ahead with the plan", true),
-            ("Yes, please continue with that", true),
-            ("Yes, start with the parser", false),
-            ("continuous ramps are wanted", false),
-        ] {
-            assert_eq!(request_weight(consent) < 1.0, is_it, "{consent}");
-        }
-        for chatter in [
-            "Let me check the file",
-            "While they work, let me look at the parser",
-            "Have exact code now.",
-            "I won’t merge until it passes.",
-        ] {
-            assert!(answer_kind(chatter).1 < answer_kind("Added it").1);
-        }
+    let has_reason = REASON.is_match(text);
+    let done = DONE.captures(text).filter(|found| {
+        let verb = found.name("verb").map(|verb| verb.as_str().to_lowercase());
+        verb.is_none_or(|verb| !NO_VERBS.contains(&verb.as_str()))
+    });
+    if has_reason && CHOICE.is_match(text) {
+        Some(PointKind::Decided)
+    } else if done.is_some() || CHANGED.is_match(text) || clause.section == Section::Done {
+        Some(PointKind::Done)
+    } else if has_reason || FOUND.is_match(text) {
+        Some(PointKind::Found)
+    } else {
+        None
     }
 }

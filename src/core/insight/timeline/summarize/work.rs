@@ -1,0 +1,190 @@
+//! Summarizes work with an agent: what was asked, found, decided, done, committed and left open.
+//!
+//! An agent tells much while it works; what counts is what it says last before the user's next
+//! message: its report. What the user agrees to is what was offered there.
+
+use std::collections::HashSet;
+
+use super::analysis::{KnownClause, clauses_of};
+use super::choose::{Candidate, Choice, Vocabulary};
+use super::clause::{self, Reply};
+use super::{PointKind, Summary, choose, commit, heading, texts};
+use crate::core::insight::timeline::event::Event;
+use crate::core::log::Role;
+use crate::core::text::Term;
+use crate::core::text::display::safe_line;
+
+/// The fewest terms of what is told.
+const LEAST_TERMS: usize = 3;
+
+/// Summarizes the events of work.
+pub(super) fn work(events: &[Event], vocabulary: &Vocabulary, files: &[String]) -> Summary {
+    let made = commit::made(events);
+    let commits = made.iter().filter(|one| !one.is_request).count();
+    let mut candidates: Vec<Candidate<'_>> = made
+        .iter()
+        .map(|one| {
+            let kind = match one.is_request {
+                true => PointKind::Requested,
+                false => PointKind::Committed,
+            };
+            Candidate::new(kind, one.subject.as_str(), one.event, 1.0)
+        })
+        .collect();
+    candidates.extend(said(events));
+    let value = |term: Term| vocabulary.frequency(term);
+    let mut choice = Choice::new(&candidates, &value);
+    choose(&mut choice);
+    let typical = |kind| {
+        let worth = |candidate: &Candidate<'_>| candidate.typical(&|term| vocabulary.count(term));
+        let of_kind = candidates.iter().filter(|found| found.kind == kind);
+        let best = of_kind.rev().max_by(|a, b| worth(a).total_cmp(&worth(b)));
+        best.map(|found| found.text.as_ref())
+    };
+    let done = [PointKind::Done, PointKind::Found, PointKind::Decided];
+    let title = heading::of_work(
+        typical(PointKind::Asked),
+        typical(PointKind::Requested).or_else(|| typical(PointKind::Committed)),
+        done.iter().find_map(|kind| choice.first(*kind)),
+    );
+    let title = Some(title).filter(|title| !title.is_empty());
+    let title = title.or_else(|| heading::of_calls(events, files));
+    Summary {
+        title: title.unwrap_or_else(|| heading::of_words(events)),
+        keywords: heading::keywords(events, files),
+        points: choice.points(),
+        files: files.to_vec(),
+        commits,
+        note: None,
+    }
+}
+
+/// Returns what was said: the requests, and what the reports say that was not taken back later.
+fn said(events: &[Event]) -> Vec<Candidate<'_>> {
+    let said = texts(events);
+    let is_asked = |number: usize| said.get(number).map(|(_, event)| event.role == Role::User);
+    let last_asked = (0..said.len()).rfind(|number| is_asked(*number) == Some(true));
+    let mut found: Vec<Candidate<'_>> = Vec::new();
+    // What the agent tells while it works counts if it never reports.
+    let mut told: Vec<Candidate<'_>> = Vec::new();
+    let mut has_asked = false;
+    // Where the reports of the turn begin that the user may take back.
+    let mut turn = 0;
+    for (number, (at, event)) in said.iter().enumerate() {
+        if is_asked(number) == Some(true) {
+            if clause::takes_back(&event.text) {
+                let is_kept = |one: &Candidate<'_>| one.event < turn || !is_report(one.kind);
+                found.retain(is_kept);
+            }
+            let before = number.checked_sub(1).map(|before| said[before]);
+            let before = before.filter(|(_, event)| event.role != Role::User);
+            match clause::reply(&event.text) {
+                Some(reply) => found.extend(before.and_then(|before| agreed(before, event, reply))),
+                None => found.extend(requests(*at, event, has_asked)),
+            }
+            has_asked = true;
+            turn = *at;
+            continue;
+        }
+        let is_last = last_asked.is_none_or(|asked| number > asked);
+        let ends_turn = is_asked(number + 1) != Some(false);
+        let report = reports(*at, event, is_last && ends_turn);
+        if ends_turn {
+            drop_undone(&mut found, &report);
+            found.extend(report);
+        } else {
+            told.extend(report);
+        }
+    }
+    if !found.iter().any(|one| is_report(one.kind)) {
+        found.extend(told);
+    }
+    found
+}
+
+fn is_report(kind: PointKind) -> bool {
+    matches!(kind, PointKind::Done | PointKind::Found | PointKind::Decided)
+}
+
+/// Returns what a user asks for or decides.
+fn requests(at: usize, event: &Event, has_asked: bool) -> Vec<Candidate<'_>> {
+    /// A message of more clauses is mostly pasted; its first ones and its last one are the user's.
+    const OWN: usize = 6;
+    let clauses = clauses_of(event);
+    let is_long = clauses.len() > OWN;
+    let mut found = Vec::new();
+    for (number, known) in clauses.iter().enumerate() {
+        let asked = clause::without_request(&known.clause.text);
+        if known.terms.len() < LEAST_TERMS || !clause::stands_alone(asked) {
+            continue;
+        }
+        let is_request = asked.len() < known.clause.text.len() || known.clause.is_question;
+        let is_own = !is_long || number < 2 || number + 1 == clauses.len();
+        let kind = match known.kind {
+            Some(PointKind::Decided) if !is_long => PointKind::Decided,
+            _ => PointKind::Asked,
+        };
+        let mut weight = if is_request { 1.5 } else { 1.0 };
+        if !is_own {
+            weight *= 0.2;
+        }
+        if !has_asked {
+            weight *= 2.0;
+        }
+        if known.clause.is_cut {
+            weight *= 0.3;
+        }
+        found.push(Candidate::of_clause(known, kind, at, weight));
+    }
+    found
+}
+
+/// Returns what a user agreed to, or which of several offers was taken.
+fn agreed<'a>(
+    (at, before): (usize, &'a Event),
+    event: &Event,
+    reply: Reply,
+) -> Option<Candidate<'a>> {
+    let offer = clause::offer(&before.text, reply)?;
+    let words = safe_line(event.text.trim());
+    let (kind, text) = match reply {
+        Reply::Consent => (PointKind::Asked, format!("“{words}” to “{}”", offer.text)),
+        Reply::Pick(_) => (PointKind::Decided, format!("{} (“{words}”)", offer.text)),
+    };
+    let candidate = Candidate::new(kind, text, at, 1.0).on_line(offer.line);
+    (candidate.terms.len() >= LEAST_TERMS).then_some(candidate)
+}
+
+/// Returns what an agent reports. What was open before the user's last message mostly is not any
+/// more.
+fn reports(at: usize, event: &Event, is_last: bool) -> Vec<Candidate<'_>> {
+    let tells = |known: &&KnownClause| {
+        known.terms.len() > LEAST_TERMS && clause::stands_alone(&known.clause.text)
+    };
+    let known = clauses_of(event).iter().filter(tells);
+    let candidate = known.filter_map(|known| {
+        let weight = match known.kind? {
+            PointKind::Open if !is_last => return None,
+            PointKind::Open => 0.6,
+            PointKind::Decided => 1.3,
+            PointKind::Found => 0.8,
+            _ => 1.0,
+        };
+        let place = if is_last { 1.2 } else { 1.0 };
+        Some(Candidate::of_clause(known, known.kind?, at, weight * place))
+    });
+    candidate.collect()
+}
+
+/// Drops what a later report says to be taken back: its words are mostly those of that report.
+fn drop_undone(found: &mut Vec<Candidate<'_>>, report: &[Candidate<'_>]) {
+    let undone = report.iter().filter(|one| clause::is_undone(&one.text));
+    let undone: Vec<HashSet<Term>> = undone.map(|one| one.terms.iter().copied().collect()).collect();
+    found.retain(|one| {
+        let is_in = |terms: &HashSet<Term>| {
+            let same = one.terms.iter().filter(|term| terms.contains(term));
+            same.count() * 2 > one.terms.len()
+        };
+        one.kind != PointKind::Done || !undone.iter().any(is_in)
+    });
+}
