@@ -11,6 +11,7 @@ use super::events::truncate_text;
 use super::recall::{Deadline, READING_LIMIT};
 use super::table::{Field, FieldType, Tool, ToolEffect};
 use crate::core::insight::promote::grip_in_memories;
+use crate::core::insight::timeline::grip::from_line;
 use crate::core::insight::timeline::json::{
     EventRows, grip_json, node_json, teleport_json, unknown_grip_json,
 };
@@ -217,10 +218,15 @@ fn expand_grip(call: &Call<'_>) -> ToolResult {
             None => unknown_grip_json(),
         }
     })?;
+    // The text begins with the line that the bullet is about.
+    let line = found["grip"]["text_line"].as_u64().unwrap_or(1);
+    let line = usize::try_from(line).unwrap_or(1);
     for part in ["before", "excerpt", "after"] {
         let rows = found[part].as_array_mut().into_iter().flatten();
         for row in rows {
-            row["text"] = json!(truncate_text(row["text"].as_str().unwrap_or_default()));
+            let text = row["text"].as_str().unwrap_or_default();
+            let text = if part == "excerpt" { from_line(text, line) } else { text };
+            row["text"] = json!(truncate_text(text));
         }
     }
     match found["state"].as_str() {

@@ -16,6 +16,7 @@ pub mod grip;
 pub mod json;
 pub mod node;
 pub mod outline;
+mod project;
 pub mod record;
 pub mod segment;
 pub mod summarize;

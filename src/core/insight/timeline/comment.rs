@@ -80,8 +80,8 @@ mod tests {
     #[test]
     fn a_grip_is_read_back_from_its_comment() {
         let event = Event::test(7, Role::User, "Keep the --lock <!-- and --> close it.");
-        let grip = Grip::new(Agent::Codex, "abc", &event, "Keep");
-        let other = Grip::new(Agent::Codex, "abc", &event, "close");
+        let grip = Grip::new(Agent::Codex, "abc", &event, 1);
+        let other = Grip::new(Agent::Codex, "abc", &event, 2);
         let text = format!(
             "---\nname: a\n---\n\n> Keep it.\n\n{}\nmore\n{}",
             comment(&grip),

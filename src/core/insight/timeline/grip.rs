@@ -168,6 +168,21 @@ impl Grip {
         })
     }
 
+    /// Returns the first words of its line without marks of Markdown, as a viewer shows them.
+    pub fn opening(&self) -> String {
+        const WORDS: usize = 3;
+        let is_mark = |c: char| matches!(c, '`' | '*' | '#' | '>');
+        let plain = self.excerpt.replace(is_mark, "");
+        let is_number = |word: &&str| word.contains(char::is_alphabetic);
+        let words = plain.split_whitespace().skip_while(|word| !is_number(word));
+        words.take(WORDS).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns what a text says from its line on.
+    pub fn from_line<'t>(&self, text: &'t str) -> &'t str {
+        from_line(text, self.text_line)
+    }
+
     /// Returns the citation of its lines.
     pub fn citation(&self) -> String {
         cite(self.agent, &self.log, self.first_line, self.last_line)
@@ -223,13 +238,17 @@ pub fn cite(agent: Agent, log: &str, first: u64, last: u64) -> String {
     citation.to_string()
 }
 
-/// Returns the text from a line on.
+/// Returns a text from a line on, which is numbered from 1.
+pub fn from_line(text: &str, line: usize) -> &str {
+    let mut ends = text.match_indices('\n');
+    let end = line.checked_sub(2).and_then(|before| ends.nth(before));
+    end.map_or(text, |(end, _)| &text[end + 1..])
+}
+
+/// Returns the beginning of a text from a line on.
 fn excerpt(text: &str, line: usize) -> String {
-    let mut starts = text.match_indices('\n').map(|(at, _)| at + 1);
-    let at = line.checked_sub(2).and_then(|line| starts.nth(line));
-    let at = at.unwrap_or(0);
     // Only the beginning is shown: secrets in the rest need not be looked for.
-    let shown = super::event::begin(&text[at..], 8 * EXCERPT);
+    let shown = super::event::begin(from_line(text, line), 8 * EXCERPT);
     let line = safe_line(shown);
     match line.char_indices().nth(EXCERPT) {
         Some(_) => {
@@ -247,21 +266,19 @@ mod tests {
 
     #[test]
     fn a_grip_has_its_own_words_and_the_same_id_each_time() {
-        let event = Event::test(7, Role::User, "First. Keep the lock. Then more.");
-        let grip = Grip::new(Agent::Codex, "abc", &event, "Keep the lock.");
-        assert_eq!(
-            grip,
-            Grip::new(Agent::Codex, "abc", &event, "Keep the lock.")
-        );
-        assert_eq!(grip.excerpt, "Keep the lock. Then more.");
-        assert_eq!(grip.citation(), "codex:abc#L7");
-        assert!(grip.id.starts_with("grip:420000:"), "{}", grip.id);
-        let other = Grip::new(Agent::Codex, "abc", &event, "First.");
-        assert_eq!(grip.id, other.id, "the id is that of the event");
-        assert_ne!(grip.excerpt, other.excerpt);
-        let long = "é".repeat(500);
-        let event = Event::test(7, Role::User, &long);
-        let grip = Grip::new(Agent::Codex, "abc", &event, "x");
+        let event = Event::test(7, Role::User, "First.\n- **Keep** the `lock`.\nThen more.");
+        let grip = |line| Grip::new(Agent::Codex, "abc", &event, line);
+        let second = grip(2);
+        assert_eq!(second, grip(2));
+        assert_eq!(second.excerpt, "- **Keep** the `lock`. Then more.");
+        assert_eq!(second.opening(), "Keep the lock.");
+        assert_eq!(second.from_line(&event.text), "- **Keep** the `lock`.\nThen more.");
+        assert_eq!(second.citation(), "codex:abc#L7");
+        assert!(second.id.starts_with("grip:420000:"), "{}", second.id);
+        assert_ne!(second.id, grip(1).id, "each line has its own");
+        assert_eq!(grip(9).from_line(&event.text), &*event.text);
+        let event = Event::test(7, Role::User, &"é".repeat(500));
+        let grip = Grip::new(Agent::Codex, "abc", &event, 1);
         assert_eq!(grip.excerpt.chars().count(), EXCERPT);
     }
 
@@ -273,7 +290,7 @@ mod tests {
             .zip(1..)
             .map(|(text, line)| Event::test(line, Role::User, text))
             .collect();
-        let grip = Grip::new(Agent::Codex, "abc", &events[1], "b");
+        let grip = Grip::new(Agent::Codex, "abc", &events[1], 1);
         let found = grip.expand(&events[..], 3, 2);
         let lines = |events: &[Event]| events.iter().map(|e| e.line).collect::<Vec<_>>();
         assert_eq!(found.state, GripState::Current);

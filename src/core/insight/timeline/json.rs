@@ -161,6 +161,7 @@ pub fn grip_json(corpus: &Corpus, grip: &Grip, expanded: &Expanded) -> Value {
         }
     }
     shown["citation"] = json!(grip.citation());
+    shown["text_line"] = json!(grip.text_line);
     shown["source"] = json!(grip.agent.name());
     json!({
         "grip": shown,

@@ -34,16 +34,20 @@ impl Outline {
     pub fn of(timeline: &Timeline) -> Self {
         let records: Vec<&Arc<LogRecord>> = timeline.records().collect();
         let tree = Tree::of(records.iter().map(|log| log.as_ref()));
+        let is_told = |id: &NodeId| tree.has(id);
         let upper = tree.parents();
         let upper = upper.filter_map(|id| Some((id.clone(), tree.node(id)?)));
         let mut outline = Self {
             upper: upper.collect(),
             ..Self::default()
         };
-        for log in records {
+        for log in &records {
             let mut seen = HashSet::new();
             for (at, segment) in log.segments.iter().enumerate() {
                 let id = segment.node();
+                if !is_told(&id) {
+                    continue;
+                }
                 for (node, _) in id.above() {
                     let is_new = seen.insert(node.clone());
                     let activity = outline.activity.entry(node).or_default();

@@ -59,6 +59,8 @@ pub struct Record {
     pub id: String,
     /// The hash of its events.
     digest: String,
+    /// The hash of the text of its first event, which copies of it in other logs share.
+    pub start: String,
     /// The time of the first event, in milliseconds since 1970 UTC.
     pub from: i64,
     /// The time of the last event.
@@ -413,9 +415,13 @@ impl Record {
             Some((point, grip))
         });
         let ((from, to), (first_line, last_line)) = (bounds.times, bounds.lines);
+        let first = events.iter().find(|event| event.line == bounds.start.0);
+        let first = first.map_or(&[][..], |event| event.text.as_bytes());
+        let start = blake3::hash(first).to_hex()[..16].to_owned();
         Self {
             id: bounds.id(source),
             digest,
+            start,
             from,
             to,
             first_line,

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::event::{Event, Texts};
 use super::files::changed_files;
 use crate::core::log::{MessageKind, Role};
-use crate::core::text::{Term, TermMap, TermSet};
+use crate::core::text::{Term, TermMap};
 
 pub use analysis::TextAnalysis;
 pub(super) use analysis::{changes_of, commit_acts_of};
@@ -153,7 +153,7 @@ const MOST_OF_KIND: usize = 40;
 
 /// The most words of what was asked, and of the commits.
 const ASKED_WORDS: usize = 28;
-const COMMIT_WORDS: usize = 56;
+const COMMIT_WORDS: usize = 70;
 
 /// Summarizes events. Those before `own` are context, whose words count. `seen` holds the words of
 /// the segments up to this one.
@@ -179,12 +179,28 @@ fn texts(events: &[Event]) -> Vec<(usize, &Event)> {
     events.iter().enumerate().filter(said).collect()
 }
 
-/// Chooses among the points of the children of a node; returns their indices in order.
+/// Chooses among the points of several sessions; returns their indices in order.
 pub fn choose_points(points: &[&Point]) -> Vec<usize> {
+    choose_among(points, choose)
+}
+
+/// Chooses points of these kinds, of at most so many words.
+pub fn choose_of(points: &[&Point], kinds: &[PointKind], words: usize) -> Vec<usize> {
+    choose_among(points, |choice| choice.add(words, |kind| kinds.contains(&kind)))
+}
+
+fn choose_among(points: &[&Point], choose: impl Fn(&mut Choice<'_>)) -> Vec<usize> {
     let candidates: Vec<Candidate<'_>> = points
         .iter()
         .enumerate()
-        .map(|(at, point)| Candidate::new(point.kind, point.text.as_str(), at, 1.0))
+        .map(|(at, point)| {
+            let weight = match point.kind {
+                PointKind::Requested => 2.0,
+                PointKind::Committed => commit::weight(&point.text),
+                _ => 1.0,
+            };
+            Candidate::new(point.kind, point.text.as_str(), at, weight)
+        })
         .collect();
     let mut counts: TermMap<usize> = TermMap::default();
     for term in candidates
@@ -215,25 +231,17 @@ fn choose(choice: &mut Choice<'_>) {
     choice.add(left, |kind| !is_made(kind) && kind != PointKind::Asked);
 }
 
-/// Returns the keywords that are first in most children, without those that the points say.
-pub fn choose_keywords<'a>(
-    children: impl IntoIterator<Item = &'a [String]>,
-    points: &[&Point],
-) -> Vec<String> {
-    const MOST: usize = 7;
-    let said: TermSet = points.iter().flat_map(|point| terms(&point.text)).collect();
+/// Returns the keywords that are first in most children; none if there are too few.
+pub fn choose_keywords<'a>(children: impl IntoIterator<Item = &'a [String]>) -> Vec<String> {
     let mut worths: BTreeMap<&str, f64> = BTreeMap::new();
-    for (rank, keyword) in children
-        .into_iter()
-        .flat_map(|child| child.iter().enumerate())
-    {
-        if !terms(keyword).iter().any(|term| said.contains(term)) {
-            *worths.entry(keyword).or_default() += 1.0 / (1.0 + rank as f64);
+    for child in children {
+        for (keyword, rank) in child.iter().zip(1..) {
+            *worths.entry(keyword).or_default() += 1.0 / f64::from(rank);
         }
     }
     let mut ranked: Vec<(&str, f64)> = worths.into_iter().collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let ranked = ranked.into_iter().take(MOST);
+    let ranked = ranked.into_iter().take(heading::MOST_KEYWORDS);
     ranked.map(|(keyword, _)| keyword.to_owned()).collect()
 }
 

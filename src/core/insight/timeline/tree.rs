@@ -4,12 +4,14 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use serde::Serialize;
-
 use super::grip::{Grip, cite};
 use super::node::{Level, NodeId};
+use super::project::{self, ProjectActivity, Projects, Told, project};
 use super::record::{LogRecord, Record};
-use super::summarize::{Point, bullets, choose_keywords, choose_points};
+use super::summarize::{
+    BulletText, Point, PointKind, bullets, choose_keywords, choose_points,
+};
+use crate::core::log::Agent;
 
 /// The most files of a day, week, month or year.
 const MOST_FILES: usize = 20;
@@ -47,17 +49,6 @@ pub struct Node {
     pub note: Option<String>,
 }
 
-/// How much happened in a project.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ProjectActivity {
-    /// The working directory of its sessions.
-    pub project: String,
-    /// The number of sessions.
-    pub sessions: usize,
-    /// The number of commits that they made.
-    pub commits: usize,
-}
-
 /// A bullet of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bullet {
@@ -78,29 +69,10 @@ pub(super) struct Tree<'a> {
 
 /// What a node says.
 struct Content<'a> {
-    points: Vec<(&'a Point, &'a Grip)>,
+    told: Vec<Told<'a>>,
     keywords: Vec<String>,
     files: Vec<String>,
-    /// The sessions and the number of commits of each project.
-    projects: BTreeMap<&'a str, (BTreeSet<&'a str>, usize)>,
-}
-
-impl Content<'_> {
-    fn commits(&self) -> usize {
-        self.projects.values().map(|(_, commits)| commits).sum()
-    }
-
-    fn activity(&self) -> Vec<ProjectActivity> {
-        let projects = self.projects.iter();
-        let activity = projects.map(|(project, (sessions, commits))| ProjectActivity {
-            project: (*project).to_owned(),
-            sessions: sessions.len(),
-            commits: *commits,
-        });
-        let mut activity: Vec<ProjectActivity> = activity.collect();
-        activity.sort_by_key(|one| std::cmp::Reverse((one.sessions, one.commits)));
-        activity
-    }
+    projects: Projects<'a>,
 }
 
 impl<'a> Tree<'a> {
@@ -110,8 +82,13 @@ impl<'a> Tree<'a> {
             children: BTreeMap::new(),
             made: RefCell::default(),
         };
+        let logs: Vec<&LogRecord> = logs.into_iter().collect();
+        let copied = copied(&logs);
         for log in logs {
             for segment in &log.segments {
+                if copied.contains(segment.id.as_str()) {
+                    continue;
+                }
                 let id = segment.node();
                 tree.segments.insert(id.clone(), (log, segment));
                 let above = id.above();
@@ -136,6 +113,11 @@ impl<'a> Tree<'a> {
         found
     }
 
+    /// Whether a segment is one of its nodes, and no copy of another one.
+    pub(super) fn has(&self, segment: &NodeId) -> bool {
+        self.segments.contains_key(segment)
+    }
+
     /// Returns the ids of the nodes that have children.
     pub(super) fn parents(&self) -> impl Iterator<Item = &NodeId> {
         self.children.keys()
@@ -148,6 +130,7 @@ impl<'a> Tree<'a> {
         let children = self.children.get(id)?;
         let content = self.content(id);
         let (from, to) = id.bounds()?;
+        let projects = content.projects.activity();
         let children = children.iter().map(|child| {
             let title = child.title();
             let of_segment = || {
@@ -169,10 +152,10 @@ impl<'a> Tree<'a> {
             to,
             log: None,
             lines: None,
-            bullets: cited_bullets(&content.points, content.commits()),
+            bullets: upper_bullets(&content.told, &projects),
             keywords: content.keywords.clone(),
             files: content.files.clone(),
-            projects: content.activity(),
+            projects,
             children: children.collect(),
             note: None,
         }))
@@ -194,31 +177,20 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Returns what a node says: of a segment its record, else a choice of what its children say.
+    /// Returns what a node says: of a day what its sessions say about it, else a choice of what its
+    /// parts say.
     fn content(&self, id: &NodeId) -> Rc<Content<'a>> {
         if let Some(known) = self.made.borrow().get(id) {
             return Rc::clone(known);
         }
-        let content = match self.segments.get(id) {
-            Some((log, record)) => Content {
-                projects: BTreeMap::from([(
-                    log.cwd.as_deref().unwrap_or_default(),
-                    (BTreeSet::from([log.id.as_str()]), record.commits),
-                )]),
-                points: record
-                    .points
-                    .iter()
-                    .map(|(point, grip)| (point, grip))
-                    .collect(),
-                keywords: record.keywords.clone(),
-                files: record.files.clone(),
-            },
-            None => {
-                let children = self.children.get(id).into_iter().flatten();
-                let parts = children.flat_map(|child| self.parts_of(id, child));
-                let parts: Vec<Rc<Content<'a>>> = parts.map(|part| self.content(part)).collect();
-                together(&parts)
-            }
+        let children = self.children.get(id).into_iter().flatten();
+        let content = if id.level() == Level::Day {
+            let segments = children.filter_map(|child| self.segments.get(child));
+            of_day(segments.copied())
+        } else {
+            let parts = children.flat_map(|child| self.parts_of(id, child));
+            let parts: Vec<Rc<Content<'a>>> = parts.map(|part| self.content(part)).collect();
+            together(&parts)
         };
         let content = Rc::new(content);
         self.made
@@ -228,37 +200,108 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// Returns the ids of segments that another log has as well: a session that was continued in a copy
+/// of its log. Of segments that begin with the same event, the longest one counts.
+fn copied<'a>(logs: &[&'a LogRecord]) -> HashSet<&'a str> {
+    let mut longest: HashMap<_, (&LogRecord, &Record)> = HashMap::new();
+    let mut found = HashSet::new();
+    for log in logs {
+        for segment in &log.segments {
+            let key = (log.agent, segment.from, segment.start.as_str());
+            let Some((other, known)) = longest.get(&key).copied() else {
+                longest.insert(key, (log, segment));
+                continue;
+            };
+            // A log without times may begin several segments alike.
+            if other.id == log.id {
+                continue;
+            }
+            let lines = |one: &Record| one.last_line.saturating_sub(one.first_line);
+            if lines(known) < lines(segment) {
+                longest.insert(key, (log, segment));
+                found.insert(known.id.as_str());
+            } else {
+                found.insert(segment.id.as_str());
+            }
+        }
+    }
+    found
+}
+
+/// Returns what the segments of a day say. The summary of a session as a whole knows what was undone
+/// later; where it tells nothing of a day, the segments do.
+fn of_day<'a>(segments: impl Iterator<Item = (&'a LogRecord, &'a Record)>) -> Content<'a> {
+    let mut logs: BTreeMap<(Agent, &str), (&LogRecord, Vec<&'a Record>)> = BTreeMap::new();
+    for (log, segment) in segments {
+        let own = logs.entry((log.agent, &log.id)).or_insert((log, Vec::new()));
+        own.1.push(segment);
+    }
+    let mut content = Content {
+        told: Vec::new(),
+        keywords: Vec::new(),
+        files: Vec::new(),
+        projects: Projects::default(),
+    };
+    let mut keywords = Vec::new();
+    let mut files = Vec::new();
+    for (log, segments) in logs.values() {
+        let project = project(log.cwd.as_deref());
+        let is_here = |(_, grip): &&(Point, Grip)| {
+            let holds = |one: &&Record| (one.first_line..=one.last_line).contains(&grip.first_line);
+            segments.iter().any(holds)
+        };
+        let whole = log.whole.iter().flat_map(|whole| &whole.points);
+        let mut points: Vec<&(Point, Grip)> = whole.filter(is_here).collect();
+        if points.is_empty() {
+            let all = segments.iter().flat_map(|segment| &segment.points);
+            points = all.filter(|(point, _)| point.kind != PointKind::Open).collect();
+        }
+        let told = points.into_iter();
+        content.told.extend(told.map(|(point, grip)| Told {
+            project,
+            point,
+            grip,
+        }));
+        for segment in segments {
+            content.projects.add(project, &log.id, segment.commits);
+            files.push(&segment.files[..]);
+        }
+        let is_all = segments.len() == log.segments.len();
+        match log.whole.as_ref().filter(|_| is_all) {
+            Some(whole) => keywords.push(&whole.keywords[..]),
+            None => keywords.extend(segments.iter().map(|segment| &segment.keywords[..])),
+        }
+    }
+    content.keywords = choose_keywords(keywords);
+    content.files = most_frequent(files);
+    content
+}
+
 fn together<'a>(parts: &[Rc<Content<'a>>]) -> Content<'a> {
-    let all: Vec<(&'a Point, &'a Grip)> = parts
-        .iter()
-        .flat_map(|part| part.points.iter().copied())
-        .collect();
-    let points: Vec<&Point> = all.iter().map(|(point, _)| *point).collect();
-    let chosen: Vec<(&Point, &Grip)> = choose_points(&points)
-        .into_iter()
-        .map(|at| all[at])
-        .collect();
-    let said: Vec<&Point> = chosen.iter().map(|(point, _)| *point).collect();
-    let keywords = choose_keywords(parts.iter().map(|part| &part.keywords[..]), &said);
+    let mut projects = Projects::default();
+    for part in parts {
+        projects.extend(&part.projects);
+    }
+    let told = parts.iter().flat_map(|part| &part.told).copied();
+    // What was open at the end of a day is told by the day.
+    let told = told.filter(|one| one.point.kind != PointKind::Open);
+    Content {
+        projects,
+        told: told.collect(),
+        keywords: choose_keywords(parts.iter().map(|part| &part.keywords[..])),
+        files: most_frequent(parts.iter().map(|part| &part.files[..])),
+    }
+}
+
+fn most_frequent<'a>(parts: impl IntoIterator<Item = &'a [String]>) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for file in parts.iter().flat_map(|part| &part.files) {
+    for file in parts.into_iter().flatten() {
         *counts.entry(file).or_default() += 1;
     }
     let mut files: Vec<(&str, usize)> = counts.into_iter().collect();
     files.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let files = files.into_iter().take(MOST_FILES);
-    let mut projects: BTreeMap<&str, (BTreeSet<&str>, usize)> = BTreeMap::new();
-    for (project, (sessions, commits)) in parts.iter().flat_map(|part| &part.projects) {
-        let known = projects.entry(project).or_default();
-        known.0.extend(sessions);
-        known.1 += commits;
-    }
-    Content {
-        projects,
-        points: chosen,
-        keywords,
-        files: files.map(|(file, _)| file.to_owned()).collect(),
-    }
+    files.map(|(file, _)| file.to_owned()).collect()
 }
 
 /// Returns the node of a session as a whole, with its segments as children.
@@ -325,17 +368,40 @@ fn versioned(mut node: Node) -> Node {
 
 fn cited_bullets(points: &[(&Point, &Grip)], commits: usize) -> Vec<Bullet> {
     let texts: Vec<Point> = points.iter().map(|(point, _)| (*point).clone()).collect();
-    let bullet = |grouped: super::summarize::BulletText| {
-        let mut grips: Vec<&Grip> = grouped.points.iter().map(|at| points[*at].1).collect();
-        let mut seen = HashSet::new();
-        grips.retain(|grip| seen.insert(&grip.id));
-        Bullet {
-            text: grouped.text,
-            grips: grips.iter().map(|grip| grip.id.clone()).collect(),
-            citations: citations(&grips),
-        }
-    };
-    bullets(&texts, commits).into_iter().map(bullet).collect()
+    let grips: Vec<&Grip> = points.iter().map(|(_, grip)| *grip).collect();
+    let bullets = bullets(&texts, commits).into_iter();
+    bullets.map(|bullet| cited(bullet, &grips)).collect()
+}
+
+/// Returns the bullets of a day or above: by project, and where there are few projects, what was
+/// asked, found, decided and done in them.
+fn upper_bullets(told: &[Told<'_>], projects: &[ProjectActivity]) -> Vec<Bullet> {
+    let grips: Vec<&Grip> = told.iter().map(|one| one.grip).collect();
+    let by_project = project::bullets(told, projects).into_iter();
+    let mut found: Vec<Bullet> = by_project.map(|bullet| cited(bullet, &grips)).collect();
+    if projects.len() <= 2 {
+        let is_made = |kind| matches!(kind, PointKind::Committed | PointKind::Requested);
+        let rest: Vec<&Told<'_>> = told.iter().filter(|one| !is_made(one.point.kind)).collect();
+        let points: Vec<&Point> = rest.iter().map(|one| one.point).collect();
+        let chosen = choose_points(&points).into_iter();
+        let chosen: Vec<(&Point, &Grip)> = chosen.map(|at| (points[at], rest[at].grip)).collect();
+        let is_told = |bullet: &Bullet| found.iter().any(|known| known.grips == bullet.grips);
+        let mut rest = cited_bullets(&chosen, 0);
+        rest.retain(|bullet| !is_told(bullet));
+        found.extend(rest);
+    }
+    found
+}
+
+fn cited(bullet: BulletText, grips: &[&Grip]) -> Bullet {
+    let mut grips: Vec<&Grip> = bullet.points.iter().map(|at| grips[*at]).collect();
+    let mut seen = HashSet::new();
+    grips.retain(|grip| seen.insert(&grip.id));
+    Bullet {
+        text: bullet.text,
+        grips: grips.iter().map(|grip| grip.id.clone()).collect(),
+        citations: citations(&grips),
+    }
 }
 
 /// Returns the citations of grips, each once; neighbouring lines of a log are one.

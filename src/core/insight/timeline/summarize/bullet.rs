@@ -26,14 +26,16 @@ pub fn bullets(points: &[Point], commits: usize) -> Vec<BulletText> {
         let key = (point.kind, point.speaker.as_deref());
         by_kind.entry(key).or_default().push(at);
     }
-    if by_kind.len() > MOST {
-        // Both tell what was learned.
-        let key = |kind| (kind, None);
-        if let Some(decided) = by_kind.remove(&key(PointKind::Decided)) {
-            by_kind
-                .entry(key(PointKind::Found))
-                .or_default()
-                .extend(decided);
+    // Both tell what was made; both tell what was learned.
+    let pairs = [
+        (PointKind::Requested, PointKind::Committed),
+        (PointKind::Found, PointKind::Decided),
+    ];
+    for (one, other) in pairs {
+        if by_kind.len() > MOST
+            && let Some(points) = by_kind.remove(&(one, None))
+        {
+            by_kind.entry((other, None)).or_default().extend(points);
         }
     }
     let mut groups: Vec<Vec<usize>> = by_kind.into_values().collect();
@@ -70,7 +72,7 @@ pub fn bullets(points: &[Point], commits: usize) -> Vec<BulletText> {
         groups.insert(at + 1, rest);
     }
     for group in &mut groups {
-        group.sort_unstable();
+        group.sort_by_key(|at| (points[*at].kind, *at));
     }
     groups.sort_by_key(|group| {
         let first = group.first().copied().unwrap_or(0);

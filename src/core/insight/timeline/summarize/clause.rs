@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::PointKind;
+use super::heading::names;
 use crate::core::insight::timeline::event::begin;
 use crate::core::text::display::safe;
 
@@ -12,7 +13,7 @@ use crate::core::text::display::safe;
 const READ: usize = 6_000;
 
 /// The most words of a clause; the rest of a longer one is cut off.
-const MOST_WORDS: usize = 30;
+const MOST_WORDS: usize = 24;
 
 /// The fewest words of the part of a sentence that stands for it.
 const LEAST_WORDS: usize = 6;
@@ -23,9 +24,13 @@ pub(super) fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a valid pattern")
 }
 
-/// Placeholders of images, and the targets of links.
-static DROPPED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\[[Ii]mage[^\]\n]*\]|\]\([^)\s]*\)|https?://\S+"));
+/// Placeholders of images, links with their texts, and addresses with what is telling in them.
+static LINK: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?x)\[[Ii]mage[^\]\n]*\] | \[(?P<text>[^\]\n]*)\]\([^)\s]*\)
+        | https?://(?:[^\s/)>]+/)*(?P<end>[^\s/)>]+/[^\s/)>]+|[^\s/)>]+)[^\s)>]*",
+    )
+});
 
 /// The end of a sentence.
 static END: LazyLock<Regex> = LazyLock::new(|| pattern(r#"[.!?…]["')]?\s+|[。！？]"#));
@@ -41,20 +46,35 @@ static MARK: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^(?:[#>*•-]+|\d+[.)])\s+(?:\[[ x]\]\s+)?"));
 
 /// What an agent has done, if it says it: a verb in the past at the beginning, or behind the name of
-/// a file or a heading in the line.
+/// a file.
 static DONE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?xi)^(?:[^:—]{1,60}(?::|\ —)\ )?(?:(?:i|we)(?:['’]ve|\ have)?\ )?(?:also\ |now\ |then\ |both\ )?
-        (?:(?P<verb>[a-z-]+ed)|built|wrote|rewrote|made|split|ran|cut|set|put|took|sent|did|got)\ (?:the|a|an|all|in|to|from|out|on
-        |with|and|it|its|into|both|new|up|as|by|for|\S*[`/._(A-Z0-9]\S*|\w+)",
+        r"(?x)^(?:\S*[/._(]\S*(?::|\ [—–-])\ )?(?:(?:I|We)(?:['’]ve|\ have)?\ )?(?:[Aa]lso\ |[Nn]ow\ |[Tt]hen\ )?
+        (?:(?P<verb>[A-Z][a-z-]+ed|Built|Wrote|Rewrote|Made|Split|Ran|Cut|Set|Put|Took|Sent)\ \S
+        |(?P<small>[a-z-]+ed|built|wrote|rewrote|made|split|ran|cut|set|put|took|sent)\ (?:(?:the|a|an|all|its|both|every|each|in|to|from|into|on|for|as|out|up)\ |\S*[/._(A-Z]))",
     )
 });
 
+/// What a file does now, in a list of changes.
+static CHANGED_FILE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^\S*[/._(]\S*(?::| [—–-]) (?:now )?[a-z]+s "));
+
 /// Words that end like a verb in the past and are none.
-const NO_VERBS: [&str; 16] = [
-    "based", "detailed", "embed", "exceed", "expected", "feed", "indeed", "need", "needed",
-    "proceed", "red", "related", "required", "speed", "suggested", "unrelated",
+const NO_VERBS: [&str; 13] = [
+    "based", "detailed", "embed", "exceed", "expected", "feed", "indeed", "need", "needed", "proceed",
+    "related", "required", "suggested",
 ];
+
+/// What is found out and changes nothing.
+static LOOKED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)^(?:confirm|verifi|check|review|validat|notic|discover|investigat|trac|reproduc|determin|identifi|examin|inspect|compar|audit|read|look|scann|search)e?d$",
+    )
+});
+
+/// That something is not as it should be.
+static BUT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)(?-u:\b)(?:still|although|even though|but)(?-u:\b)"));
 
 /// That something is otherwise than before.
 static CHANGED: LazyLock<Regex> = LazyLock::new(|| {
@@ -76,12 +96,27 @@ static NO_FACT: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// An error, its cause, or why something is so.
-static FOUND: LazyLock<Regex> = LazyLock::new(|| {
+/// An error or its cause.
+static CAUSE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?xi)(?-u:\b)(?:root\ cause|cause[ds]?|because|due\ to|bugs?|fail(?:s|ed|ing|ures?)?|broken?|broke|crash(?:es|ed)?|regress(?:ion|ed|es)
-        |errors?|panic(?:s|ked)?|wrong(?:ly)?|missing|flaky|leak(?:s|ed)?|never|always|only|silently|doesn['’]t|don['’]t|isn['’]t
-        |aren['’]t|wasn['’]t|didn['’]t|cannot|can['’]t|instead|stale|duplicates?|mismatch|found|confirmed|vulnerab\w+|race|deadlock)(?-u:\b)",
+        r"(?xi)(?-u:\b)(?:root\ cause|caused|because|due\ to|bugs?|fail(?:s|ed|ing|ures?)|broken?|broke|crash(?:es|ed)?|regress(?:ion|ed|es)
+        |panic(?:s|ked)?|flaky|leak(?:s|ed)?|vulnerab\w+|race|deadlock)(?-u:\b)",
+    )
+});
+
+/// How something behaves; a fact if it is about something with a name.
+static BEHAVIOR: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)(?-u:\b)(?:errors?|wrong(?:ly)?|missing|never|always|only|silently|doesn['’]t|don['’]t|isn['’]t|aren['’]t|wasn['’]t|didn['’]t
+        |cannot|can['’]t|stale|duplicates?|mismatch|found|confirmed|already|returns|requires)(?-u:\b)",
+    )
+});
+
+/// That what was checked is well, which is said of nearly everything.
+static PASSED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)(?-u:\b)(?:tests?|suite|lint|build|checks?|ci)(?-u:\b).*(?-u:\b)(?:pass(?:es|ed|ing)?|green|clean|succeeds?)(?-u:\b)
+        |(?-u:\b)(?:no|zero|without)\ (?:new\ )?(?:bugs|errors|issues|failures|regressions|problems|findings)(?-u:\b)|^(?:verification|validation)(?-u:\b)",
     )
 });
 
@@ -103,14 +138,22 @@ static REASON: LazyLock<Regex> = LazyLock::new(|| {
 /// A choice of the person.
 static WILL: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?xi)(?-u:\b)(?:let['’]?s\ (?:use|keep|go|not|drop|skip|stick|leave|make|call|stay)|go\ with|stick\ with|instead\ of|rather\ than|do(?:\ not|n['’]t|nt)
-        |no\ need|i(?:['’]d)?\ prefer|i['’]d\ rather|we\ (?:want|decided|don['’]t)|never|always)(?-u:\b)",
+        r"(?xi)(?-u:\b)(?:let['’]?s\ (?:use|keep|go\ (?:with|for)|not|drop|skip|stick|leave|call|stay)|go\ with|stick\ with|instead\ of|rather\ than
+        |no\ need\ (?:to|for)|i(?:['’]d)?\ prefer|i['’]d\ rather|(?:i|we)\ decided)(?-u:\b)
+        |^(?:no,\ |please\ |but\ )*(?:do(?:\ not|n['’]t|nt)|never|always)(?-u:\b)",
+    )
+});
+
+/// The beginning of a question, which often has no mark.
+static ASKS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)^(?:so|and|but|ok(?:ay)?)?[,\ ]*(?:is|are|does|do\ (?:we|you|i|they)|can|could|should|would|what|why|how|which|when|where|who|will|did|was|has|have)(?-u:\b)",
     )
 });
 
 static OPEN: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?xi)(?-u:\b)(?:not\ (?:pushed|yet|run|tested|committed|verified|done|merged|deployed)|remaining|remains|still\ (?:need|fail|open|to|miss|unstaged)\w*
+        r"(?xi)(?-u:\b)(?:not\ (?:pushed|yet|run|tested|committed|verified|done|merged|deployed)|remaining\ (?:work|items?|tasks?|issues?|steps?|findings?)|remains\ (?:open|to|un\w+)|still\ (?:need|fail|open|to|miss|unstaged)\w*
         |left\ (?:to|for|open)|to-?do|next\ steps?|follow-?ups?|open\ questions?|pending|blocked|unresolved|uncommitted|unstaged)(?-u:\b)",
     )
 });
@@ -154,7 +197,7 @@ static UNDONE: LazyLock<Regex> = LazyLock::new(|| {
 static REQUEST: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)^(?:please|pls|can\ (?:you|we|u)|could\ (?:you|we)|would\ you|(?:i|we)\ (?:want|need|would\ like)
-        (?:\ you)?\ to|i['’]d\ like\ (?:you\ )?to|let['’]s|let\ us|let\ me|now|ok(?:ay)?|yes|and|then|also|so|hey|hi|great|nice|perfect)[,.!\ ]+",
+        (?:\ you)?\ to|i['’]d\ like\ (?:you\ )?to|let['’]s|let\ us|let\ me|now|ok(?:ay)?|yes|and|then|also|so|hey|hi|great|nice|perfect|hm+|i\ think|maybe)[,.!\ ]+",
     )
 });
 
@@ -165,6 +208,19 @@ static REFERS: LazyLock<Regex> = LazyLock::new(|| {
         |the\ (?:first|second|third|other|others|latter|former|rest|same|only|last|remaining|above)|everything|nothing|there|here|as\ (?:above|you)|like
         |either|another|similarly|likewise|otherwise|however|instead|anyway|meanwhile|still|again|yours?|you)(?-u:\b)",
     )
+});
+
+/// A word that stands for something that was said before.
+static POINTS_BACK: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)(?-u:\b)(?:this|that|these|those|it|them|ones|above|below|following|attached|suggested)(?-u:\b)\s*
+        (?:$|[.?!,;:)]|(?:in|to|and|for|from|with|so|as|then|at|on|or|into|by|handle|one|is|was|are|issue|error|problem|bug|image|document|pull|pr|too|again|all|still|now|please|directly|first|instead)(?-u:\b))",
+    )
+});
+
+/// What a program prints when something fails.
+static PRINTED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?xi)^(?:error|fatal|warning|panic|traceback|exit\ (?:code|status)|caused\ by|info|debug|fail|ok|---|--\w|at\ \S+\()(?-u:\b|\s|:)|\\$")
 });
 
 /// A section of an answer, by its heading or by the line that announces it.
@@ -211,7 +267,7 @@ pub(super) struct Clause {
 /// colon announces what follows and is none.
 pub(super) fn clauses(text: &str) -> Vec<Clause> {
     let text = safe(begin(text, READ));
-    let text = DROPPED.replace_all(&text, "");
+    let text = LINK.replace_all(&text, "$text$end");
     let mut found: Vec<Clause> = Vec::new();
     let mut section = Section::Plain;
     let mut is_code = false;
@@ -221,7 +277,7 @@ pub(super) fn clauses(text: &str) -> Vec<Clause> {
         let line = line.trim();
         let is_fence = line.starts_with("```") || line.starts_with("~~~");
         is_code ^= is_fence;
-        let is_pasted = line.starts_with(['|', '<', '{', '}', '+', '@', '$', '❯', '%', '>']);
+        let is_pasted = line.starts_with(['|', '<', '{', '}', '+', '@', '$', '❯', '%', '>', ':']);
         let is_text = !is_fence && !is_code && !is_pasted && is_prose(line);
         let is_next = is_text && line.starts_with(char::is_lowercase);
         if let Some((begun, at)) = open.take_if(|_| !is_next) {
@@ -233,7 +289,7 @@ pub(super) fn clauses(text: &str) -> Vec<Clause> {
         let bare = MARK.replace(line, "");
         let plain: String = bare
             .chars()
-            .filter(|c| !matches!(c, '`' | '*' | '[' | ']'))
+            .filter(|c| !matches!(c, '`' | '*'))
             .collect();
         let is_bold = line.starts_with("**") && line.ends_with("**");
         if line.starts_with('#') || plain.ends_with([':', '：']) || is_bold {
@@ -329,10 +385,15 @@ pub(super) fn without_request(mut text: &str) -> &str {
     text
 }
 
-/// Whether a clause can be understood without the one before it.
+/// Whether a clause of a report can be understood without the one before it.
 pub(super) fn stands_alone(text: &str) -> bool {
     let open = text.matches('(').count();
     !REFERS.is_match(text) && open == text.matches(')').count()
+}
+
+/// Whether a request can be understood without what was said before it, and is no pasted output.
+pub(super) fn asks_alone(text: &str) -> bool {
+    stands_alone(text) && !POINTS_BACK.is_match(text) && !PRINTED.is_match(text)
 }
 
 /// What an answer to an agent's offer says.
@@ -392,7 +453,7 @@ pub(super) fn is_undone(text: &str) -> bool {
 
 /// Returns what a clause of a request is: a choice of the person, or else something asked.
 pub(super) fn request_kind(clause: &Clause) -> PointKind {
-    if !clause.is_question && WILL.is_match(&clause.text) {
+    if !clause.is_question && WILL.is_match(&clause.text) && !ASKS.is_match(&clause.text) {
         PointKind::Decided
     } else {
         PointKind::Asked
@@ -415,15 +476,28 @@ pub(super) fn report_kind(clause: &Clause) -> Option<PointKind> {
         return None;
     }
     let has_reason = REASON.is_match(text);
-    let done = DONE.captures(text).filter(|found| {
-        let verb = found.name("verb").map(|verb| verb.as_str().to_lowercase());
-        verb.is_none_or(|verb| !NO_VERBS.contains(&verb.as_str()))
+    let is_sentence = text.starts_with(|c: char| !c.is_lowercase());
+    let done = DONE.captures(text).and_then(|found| {
+        let verb = found.name("verb").or_else(|| found.name("small"))?;
+        let verb = verb.as_str().to_lowercase();
+        let is_none = NO_VERBS.contains(&verb.as_str()) || verb.starts_with("un");
+        (!is_none).then_some(verb)
     });
-    if has_reason && CHOICE.is_match(text) {
+    let has_looked = done.as_ref().is_some_and(|verb| LOOKED.is_match(verb));
+    if has_reason && CHOICE.is_match(text) && is_sentence {
         Some(PointKind::Decided)
-    } else if done.is_some() || CHANGED.is_match(text) || clause.section == Section::Done {
+    } else if PASSED.is_match(text) {
+        None
+    } else if has_looked {
+        Some(PointKind::Found)
+    } else if done.is_some()
+        || CHANGED.is_match(text) && !BUT.is_match(text)
+        || clause.section == Section::Done && CHANGED_FILE.is_match(text)
+    {
         Some(PointKind::Done)
-    } else if has_reason || FOUND.is_match(text) {
+    } else if is_sentence
+        && (CAUSE.is_match(text) || BEHAVIOR.is_match(text) && !names(text).is_empty())
+    {
         Some(PointKind::Found)
     } else {
         None

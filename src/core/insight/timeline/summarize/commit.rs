@@ -133,6 +133,18 @@ fn calls_with_results(events: &[Event]) -> Vec<(usize, Option<usize>)> {
     found
 }
 
+/// Returns how much a commit matters beside many others, by the first word of its subject: something
+/// new more, and what only keeps order less.
+pub(super) fn weight(subject: &str) -> f64 {
+    let end = subject.find(|c: char| !c.is_alphabetic());
+    match subject[..end.unwrap_or(subject.len())].to_lowercase().as_str() {
+        "feat" | "add" | "support" | "implement" | "introduce" | "enable" | "allow" => 1.5,
+        "docs" | "doc" | "chore" | "test" | "tests" | "style" | "ci" | "build" | "bump" | "update"
+        | "simplify" | "gofmt" | "lint" | "clean" | "cleanup" | "document" | "clarify" | "wip" => 0.4,
+        _ => 1.0,
+    }
+}
+
 /// Returns a subject without the kind of the change before it.
 pub(super) fn without_kind(subject: &str) -> &str {
     match CHANGE_KIND.find(subject) {

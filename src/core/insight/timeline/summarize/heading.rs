@@ -35,7 +35,12 @@ pub(super) fn of_work(asked: Option<&str>, committed: Option<&str>, done: Option
         text.trim_end_matches(['.', '!', ',', ':', ';', ' '])
             .to_owned()
     };
-    let request = asked.and_then(|text| shortened(&plain(text)));
+    let request = asked.map(plain);
+    // Without a commit, what was asked tells more than what was reported last.
+    let request = request.and_then(|text| match committed {
+        Some(_) => shortened(&text),
+        None => Some(shortened(&text).unwrap_or_else(|| cut(&text))),
+    });
     let outcome = committed.map(|subject| commit::without_kind(subject).to_owned());
     let outcome = outcome.or_else(|| done.map(plain));
     let title = match (request, outcome) {
@@ -54,7 +59,7 @@ pub(super) fn of_work(asked: Option<&str>, committed: Option<&str>, done: Option
         }
         (Some(request), None) => request,
         (None, Some(outcome)) => shortened(&outcome).unwrap_or_else(|| cut(&outcome)),
-        (None, None) => asked.map(|text| cut(&plain(text))).unwrap_or_default(),
+        (None, None) => String::new(),
     };
     capitalized(&title)
 }
@@ -146,6 +151,7 @@ pub(super) fn capitalized(text: &str) -> String {
 /// frequent first; none if there are too few.
 pub(super) fn keywords(events: &[Event], files: &[String]) -> Vec<String> {
     const FEWEST: usize = 3;
+    const MOST_RANKED: usize = 60;
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let said = events.iter().filter(|event| event.kind == MessageKind::Text);
     for (name, count) in said.flat_map(names_of) {
@@ -159,6 +165,13 @@ pub(super) fn keywords(events: &[Event], files: &[String]) -> Vec<String> {
     let mut ranked: Vec<(&str, (usize, usize))> = counts.into_iter().collect();
     ranked.retain(|(_, (messages, count))| messages + count > 2);
     ranked.sort_by_key(|(_, counts)| Reverse(*counts));
+    ranked.truncate(MOST_RANKED);
+    // A word that is also written small is no name.
+    ranked.retain(|(name, _)| {
+        let small = name.to_lowercase();
+        let mut said = events.iter().filter(|event| event.kind == MessageKind::Text);
+        small == *name || is_identifier(name) || !said.any(|event| event.text.contains(&small))
+    });
     // Of names that differ in their ends only, the most frequent one.
     let mut found: Vec<String> = Vec::new();
     for (name, _) in ranked {
@@ -174,18 +187,20 @@ pub(super) fn keywords(events: &[Event], files: &[String]) -> Vec<String> {
     if found.len() < FEWEST { Vec::new() } else { found }
 }
 
-/// Returns the words of a text that are names by how they are written, each with its count: code in
-/// one word, identifiers, files, options, and words in capitals where none is due.
+/// Returns the words of a text that are names by how they are written, each with its count:
+/// identifiers, files, options, and words in capitals where none is due.
 pub(super) fn names(text: &str) -> Vec<(String, usize)> {
     let text = LEFT_OUT.replace_all(text, " ");
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for found in NAME.find_iter(&text) {
-        let name = found.as_str().trim_end_matches(['.', '-', '/', '_']);
-        let before = text[..found.start()].chars().next_back();
-        let is_code = before == Some('`') && text[found.end()..].starts_with('`');
-        if is_code && name.len() > 2 && !is_common(&fold(name)) && is_plain(name)
-            || is_identifier(name)
-            || is_proper(&text, found.start(), name)
+        let name = found.as_str().trim_end_matches(['.', '-', '_']);
+        let (before, behind) = (&text[..found.start()], &text[found.end()..]);
+        // A folder of a path.
+        let is_folder = behind.starts_with(['/', '\\']);
+        let is_code = before.ends_with('`') && behind.starts_with('`') && name.contains('-');
+        if !is_folder
+            && is_plain(name)
+            && (is_code || is_identifier(name) || is_proper(before, name))
         {
             *counts.entry(name).or_default() += 1;
         }
@@ -197,31 +212,31 @@ pub(super) fn names(text: &str) -> Vec<(String, usize)> {
 /// Whether a name is neither a number nor a hash.
 fn is_plain(name: &str) -> bool {
     let is_hash = name.len() > 6 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    !is_hash && name.chars().filter(|c| c.is_alphabetic()).count() > 2
+    !is_hash && name.len() <= 40 && name.chars().filter(|c| c.is_alphabetic()).count() > 2
 }
 
 /// Whether a name is written as names in programs are.
 fn is_identifier(name: &str) -> bool {
-    let mut chars = name.chars().skip(1);
-    let is_camel = chars.any(char::is_uppercase) && name.contains(char::is_lowercase);
+    let next = name.chars().skip(1);
+    let is_camel = name.chars().zip(next).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
     let is_file = name.rsplit_once('.').is_some_and(|(stem, end)| {
-        let is_end = (1..5).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_alphanumeric());
-        stem.len() > 1 && is_end && end.contains(|c: char| c.is_ascii_lowercase())
+        let is_end = (1..5).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_lowercase());
+        stem.len() > 1 && is_end
     });
     let is_option = name.starts_with("--") && name.len() > 4;
-    is_plain(name) && name.len() <= 40 && (is_camel || is_file || is_option || name.contains('_'))
+    is_camel || is_file || is_option || name.contains('_')
 }
 
 /// Whether a word begins with a capital letter in the middle of a sentence.
-fn is_proper(text: &str, at: usize, name: &str) -> bool {
-    let before = text[..at].strip_suffix(' ');
-    let is_inside = before.is_some_and(|before| before.ends_with(|c: char| c.is_lowercase() || c == ','));
+fn is_proper(before: &str, name: &str) -> bool {
+    let before = before.strip_suffix(' ');
+    let is_inside = |before: &str| before.ends_with(|c: char| c.is_lowercase() || c == ',');
     let mut chars = name.chars();
-    is_inside
+    before.is_some_and(is_inside)
         && chars.next().is_some_and(char::is_uppercase)
+        && chars.next().is_some_and(char::is_lowercase)
         && name.chars().count() > 3
         && name.chars().all(char::is_alphabetic)
-        && chars.any(char::is_lowercase)
         && !is_common(&fold(name))
 }
 
@@ -281,16 +296,16 @@ mod tests {
 
     #[test]
     fn keywords_are_names() {
-        let said = "The `parser` waits for readAll in a_b.rs, since `--all-refs` of Codex is set. See 1a2b3c4d5e and https://a.example/b_c.";
+        let said = "The `what-not` waits for readAll in a_b.rs, since `--all-refs` of Codex is set. See 1a2b3c4d5e and https://a.example/b_c.";
         let found: Vec<String> = names(said).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(found, ["--all-refs", "Codex", "a_b.rs", "parser", "readAll"]);
+        assert_eq!(found, ["--all-refs", "Codex", "a_b.rs", "readAll", "what-not"]);
         let events = [
             Event::test(1, Role::User, said),
-            Event::test(2, Role::Assistant, "The waiting build: readAll, `parser`, Codex"),
+            Event::test(2, Role::Assistant, "The waiting Build: readAll, `what-not`, Codex"),
             Event::test(3, Role::Assistant, "It is Codex"),
         ];
-        let files = ["src/parser.rs".to_owned()];
-        assert_eq!(keywords(&events, &files), ["Codex", "parser", "readAll"]);
+        let files = ["src/lock.rs".to_owned()];
+        assert_eq!(keywords(&events, &files), ["Codex", "readAll", "what-not"]);
         assert!(keywords(&events[1..2], &[]).is_empty());
     }
 }

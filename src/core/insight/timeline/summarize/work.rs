@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::analysis::{KnownClause, clauses_of};
-use super::choose::{Candidate, Choice, Vocabulary};
+use super::choose::{Candidate, Choice, Vocabulary, terms};
 use super::clause::{self, Reply};
 use super::{PointKind, Summary, choose, commit, heading, texts};
 use crate::core::insight::timeline::event::Event;
@@ -108,31 +108,29 @@ fn is_report(kind: PointKind) -> bool {
 
 /// Returns what a user asks for or decides.
 fn requests(at: usize, event: &Event, has_asked: bool) -> Vec<Candidate<'_>> {
-    /// A message of more clauses is mostly pasted; its first ones and its last one are the user's.
+    /// A message of more clauses is mostly pasted: its first one and its requests are the user's.
     const OWN: usize = 6;
     let clauses = clauses_of(event);
     let is_long = clauses.len() > OWN;
     let mut found = Vec::new();
     for (number, known) in clauses.iter().enumerate() {
         let asked = clause::without_request(&known.clause.text);
-        if known.terms.len() < LEAST_TERMS || !clause::stands_alone(asked) {
+        let is_request = asked.len() < known.clause.text.len() || known.clause.is_question;
+        let is_own = !is_long || number == 0 || is_request;
+        let least = if has_asked { LEAST_TERMS + 1 } else { LEAST_TERMS };
+        if !is_own || terms(asked).len() < least || !clause::asks_alone(asked) {
             continue;
         }
-        let is_request = asked.len() < known.clause.text.len() || known.clause.is_question;
-        let is_own = !is_long || number < 2 || number + 1 == clauses.len();
         let kind = match known.kind {
             Some(PointKind::Decided) if !is_long => PointKind::Decided,
             _ => PointKind::Asked,
         };
         let mut weight = if is_request { 1.5 } else { 1.0 };
-        if !is_own {
-            weight *= 0.2;
-        }
         if !has_asked {
             weight *= 2.0;
         }
         if known.clause.is_cut {
-            weight *= 0.3;
+            weight *= 0.6;
         }
         found.push(Candidate::of_clause(known, kind, at, weight));
     }
