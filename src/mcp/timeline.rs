@@ -225,7 +225,11 @@ fn expand_grip(call: &Call<'_>) -> ToolResult {
         let rows = found[part].as_array_mut().into_iter().flatten();
         for row in rows {
             let text = row["text"].as_str().unwrap_or_default();
-            let text = if part == "excerpt" { from_line(text, line) } else { text };
+            let text = if part == "excerpt" {
+                from_line(text, line)
+            } else {
+                text
+            };
             row["text"] = json!(truncate_text(text));
         }
     }

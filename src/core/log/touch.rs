@@ -417,23 +417,56 @@ mod tests {
         let some = |text: &str| Some(text.to_owned());
         let commit = |text: &str| vec![Commit(some(text))];
         for (input, wanted) in [
-            ("git add -A && git commit -am 'Add a retry'\nworkdir: /w", commit("Add a retry")),
-            ("git -C a/b commit -F - <<EOF\nMove it\nEOF", commit("Move it")),
-            ("git commit -m \"$(cat <<'EOF'\nAdd \"a\" cache\n\nIt is small.\nEOF\n)\"", commit("Add \"a\" cache")),
-            ("git --no-pager commit --message=\"Move it\"", commit("Move it")),
-            ("git commit -m @'\nMove the parser\n'@", commit("Move the parser")),
-            ("git commit -m 'one'; git commit -qm two", vec![Commit(some("one")), Commit(some("two"))]),
+            (
+                "git add -A && git commit -am 'Add a retry'\nworkdir: /w",
+                commit("Add a retry"),
+            ),
+            (
+                "git -C a/b commit -F - <<EOF\nMove it\nEOF",
+                commit("Move it"),
+            ),
+            (
+                "git commit -m \"$(cat <<'EOF'\nAdd \"a\" cache\n\nIt is small.\nEOF\n)\"",
+                commit("Add \"a\" cache"),
+            ),
+            (
+                "git --no-pager commit --message=\"Move it\"",
+                commit("Move it"),
+            ),
+            (
+                "git commit -m @'\nMove the parser\n'@",
+                commit("Move the parser"),
+            ),
+            (
+                "git commit -m 'one'; git commit -qm two",
+                vec![Commit(some("one")), Commit(some("two"))],
+            ),
             ("git commit -m \"$MESSAGE\"", vec![Commit(None)]),
             ("git commit --amend --no-edit", vec![Amend(None)]),
-            ("git commit --amend -m 'Keep it'", vec![Amend(some("Keep it"))]),
-            ("git reset --soft HEAD~2 && git commit -m Both", vec![Drop(2), Commit(some("Both"))]),
+            (
+                "git commit --amend -m 'Keep it'",
+                vec![Amend(some("Keep it"))],
+            ),
+            (
+                "git reset --soft HEAD~2 && git commit -m Both",
+                vec![Drop(2), Commit(some("Both"))],
+            ),
             ("git reset --hard HEAD^", vec![Drop(1)]),
             ("git reset --hard origin/main; git reset HEAD", Vec::new()),
             ("git revert --no-edit abc123", vec![Commit(None)]),
-            ("gh pr create --title 'feat: a cache' --body x", vec![Request("feat: a cache".to_owned())]),
+            (
+                "gh pr create --title 'feat: a cache' --body x",
+                vec![Request("feat: a cache".to_owned())],
+            ),
             ("gh pr view 12", Vec::new()),
-            ("cat > t.sh <<'EOF'\ngit commit -m 'hello; world'\nEOF", Vec::new()),
-            ("cd /tmp/x && git init -q && git commit -qm 'a b'", Vec::new()),
+            (
+                "cat > t.sh <<'EOF'\ngit commit -m 'hello; world'\nEOF",
+                Vec::new(),
+            ),
+            (
+                "cd /tmp/x && git init -q && git commit -qm 'a b'",
+                Vec::new(),
+            ),
             ("git log | grep commit", Vec::new()),
         ] {
             let call = format!("command: {input}");

@@ -121,7 +121,11 @@ impl Grip {
     pub fn new(agent: Agent, log: &str, event: &Event, text_line: usize) -> Self {
         let event_id = event_id(agent, log, event);
         Self {
-            id: format!("grip:{}:{}", event.time, line_id(&event_id, event.time, text_line)),
+            id: format!(
+                "grip:{}:{}",
+                event.time,
+                line_id(&event_id, event.time, text_line)
+            ),
             agent,
             log: log.to_owned(),
             session: event.session.clone(),
@@ -272,7 +276,10 @@ mod tests {
         assert_eq!(second, grip(2));
         assert_eq!(second.excerpt, "- **Keep** the `lock`. Then more.");
         assert_eq!(second.opening(), "Keep the lock.");
-        assert_eq!(second.from_line(&event.text), "- **Keep** the `lock`.\nThen more.");
+        assert_eq!(
+            second.from_line(&event.text),
+            "- **Keep** the `lock`.\nThen more."
+        );
         assert_eq!(second.citation(), "codex:abc#L7");
         assert!(second.id.starts_with("grip:420000:"), "{}", second.id);
         assert_ne!(second.id, grip(1).id, "each line has its own");

@@ -156,7 +156,11 @@ mod tests {
                 .zip(1..)
                 .map(|(day, line)| Event {
                     time: day * DAY,
-                    ..Event::test(line, Role::User, "please fix the stale lock of the client")
+                    ..Event::test(
+                        line,
+                        Role::User,
+                        &format!("please fix the lock of client {id}"),
+                    )
                 })
                 .collect();
             let source = Source {

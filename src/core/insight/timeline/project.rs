@@ -15,7 +15,8 @@ const MOST_PROJECTS: usize = 4;
 
 /// A linked worktree of a project.
 static WORKTREE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(.+?)(?:[/\\]\.claude)?[/\\.][\w-]*worktrees?[/\\].*$").expect("a valid pattern")
+    Regex::new(r"^(.+?)(?:[/\\]\.claude)?(?:__|\.|[/\\]\.?)worktrees?[/\\].*$")
+        .expect("a valid pattern")
 });
 
 /// How much happened in a project.
@@ -121,7 +122,7 @@ pub(super) fn bullets(told: &[Told<'_>], projects: &[ProjectActivity]) -> Vec<Bu
         count if count <= MOST_PROJECTS + 1 => count,
         _ => MOST_PROJECTS,
     };
-    let words = 24 + 48 / shown.max(1);
+    let words = 24 + 64 / shown.max(1);
     let names = names(projects);
     let mut found: Vec<BulletText> = Vec::new();
     for (one, name) in projects.iter().zip(&names).take(shown) {
@@ -142,7 +143,11 @@ pub(super) fn bullets(told: &[Told<'_>], projects: &[ProjectActivity]) -> Vec<Bu
         };
         let names = names[shown..].join(", ");
         found.push(BulletText {
-            text: format!("And {} more projects ({}): {names}", rest.len(), counted(&all)),
+            text: format!(
+                "And {} more projects ({}): {names}",
+                rest.len(),
+                counted(&all)
+            ),
             points: Vec::new(),
         });
     }
@@ -160,7 +165,12 @@ fn about(
     const KINDS: [&[PointKind]; 3] = [
         &[PointKind::Requested, PointKind::Committed],
         &[PointKind::Done],
-        &[PointKind::Asked, PointKind::Decided, PointKind::Found, PointKind::Said],
+        &[
+            PointKind::Asked,
+            PointKind::Decided,
+            PointKind::Found,
+            PointKind::Said,
+        ],
     ];
     let points: Vec<&Point> = own.iter().map(|at| told[*at].point).collect();
     let chosen = KINDS.iter().map(|kinds| choose_of(&points, kinds, words));
@@ -199,7 +209,8 @@ mod tests {
             ("/w/tome/.claude/worktrees/fix", "/w/tome"),
             ("D:\\posh\\.claude\\worktrees\\fix-1", "D:\\posh"),
             ("/w/agentv.worktrees/fix/src", "/w/agentv"),
-            ("/w/agentv__worktrees/fix", "/w/agentv__worktrees/fix"),
+            ("/w/agentv__worktrees/fix", "/w/agentv"),
+            ("/w/my-worktrees/fix", "/w/my-worktrees/fix"),
             ("", ""),
         ] {
             assert_eq!(project(Some(cwd)), wanted, "{cwd}");

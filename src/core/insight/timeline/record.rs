@@ -16,7 +16,7 @@ use super::segment::{Divider, overlap};
 use super::summarize::{Point, SegmentWords, Summarizer, Summary, SummaryInput};
 use crate::core::disk::foreign::read_text;
 use crate::core::disk::private;
-use crate::core::log::Agent;
+use crate::core::log::{Agent, MessageKind};
 use crate::core::text::display::safe_line;
 
 /// The form of the records and the rules by which they are made; others are not read.
@@ -416,8 +416,12 @@ impl Record {
         });
         let ((from, to), (first_line, last_line)) = (bounds.times, bounds.lines);
         let first = events.iter().find(|event| event.line == bounds.start.0);
-        let first = first.map_or(&[][..], |event| event.text.as_bytes());
-        let start = blake3::hash(first).to_hex()[..16].to_owned();
+        // The texts of results are mostly not read.
+        let first = first.map_or_else(String::new, |event| match event.kind {
+            MessageKind::ToolResult => event.length().to_string(),
+            _ => event.text.to_string(),
+        });
+        let start = blake3::hash(first.as_bytes()).to_hex()[..16].to_owned();
         Self {
             id: bounds.id(source),
             digest,
@@ -452,7 +456,7 @@ impl Record {
 mod tests {
     use super::*;
     use crate::core::insight::timeline::summarize::Offline;
-    use crate::core::log::{MessageKind, Role};
+    use crate::core::log::Role;
 
     const SOURCE: Source<'_> = Source {
         agent: Agent::Codex,

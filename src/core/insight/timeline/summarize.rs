@@ -32,6 +32,8 @@ pub(in crate::core) use choose::terms;
 use choose::{Candidate, Choice, Vocabulary};
 
 pub use choose::SegmentWords;
+pub(in crate::core::insight) use clause::{is_wish, without_request};
+pub(in crate::core::insight) use work::statement;
 
 /// What a point says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -186,7 +188,9 @@ pub fn choose_points(points: &[&Point]) -> Vec<usize> {
 
 /// Chooses points of these kinds, of at most so many words.
 pub fn choose_of(points: &[&Point], kinds: &[PointKind], words: usize) -> Vec<usize> {
-    choose_among(points, |choice| choice.add(words, |kind| kinds.contains(&kind)))
+    choose_among(points, |choice| {
+        choice.add(words, |kind| kinds.contains(&kind))
+    })
 }
 
 fn choose_among(points: &[&Point], choose: impl Fn(&mut Choice<'_>)) -> Vec<usize> {

@@ -8,9 +8,7 @@ use super::grip::{Grip, cite};
 use super::node::{Level, NodeId};
 use super::project::{self, ProjectActivity, Projects, Told, project};
 use super::record::{LogRecord, Record};
-use super::summarize::{
-    BulletText, Point, PointKind, bullets, choose_keywords, choose_points,
-};
+use super::summarize::{BulletText, Point, PointKind, bullets, choose_keywords, choose_points};
 use crate::core::log::Agent;
 
 /// The most files of a day, week, month or year.
@@ -152,7 +150,7 @@ impl<'a> Tree<'a> {
             to,
             log: None,
             lines: None,
-            bullets: upper_bullets(&content.told, &projects),
+            bullets: upper_bullets(&content.told, &projects, id.level()),
             keywords: content.keywords.clone(),
             files: content.files.clone(),
             projects,
@@ -233,7 +231,9 @@ fn copied<'a>(logs: &[&'a LogRecord]) -> HashSet<&'a str> {
 fn of_day<'a>(segments: impl Iterator<Item = (&'a LogRecord, &'a Record)>) -> Content<'a> {
     let mut logs: BTreeMap<(Agent, &str), (&LogRecord, Vec<&'a Record>)> = BTreeMap::new();
     for (log, segment) in segments {
-        let own = logs.entry((log.agent, &log.id)).or_insert((log, Vec::new()));
+        let own = logs
+            .entry((log.agent, &log.id))
+            .or_insert((log, Vec::new()));
         own.1.push(segment);
     }
     let mut content = Content {
@@ -252,25 +252,33 @@ fn of_day<'a>(segments: impl Iterator<Item = (&'a LogRecord, &'a Record)>) -> Co
         };
         let whole = log.whole.iter().flat_map(|whole| &whole.points);
         let mut points: Vec<&(Point, Grip)> = whole.filter(is_here).collect();
-        if points.is_empty() {
-            let all = segments.iter().flat_map(|segment| &segment.points);
-            points = all.filter(|(point, _)| point.kind != PointKind::Open).collect();
-        }
+        let has_none = points.is_empty();
+        let mut told: HashSet<&str> = points.iter().map(|(one, _)| one.text.as_str()).collect();
+        // A session tells some of its commits.
+        let rest = segments.iter().flat_map(|segment| &segment.points);
+        points.extend(rest.filter(|(point, _)| {
+            let is_wanted = has_none && point.kind != PointKind::Open || is_made(point.kind);
+            is_wanted && told.insert(&point.text)
+        }));
         let told = points.into_iter();
         content.told.extend(told.map(|(point, grip)| Told {
             project,
             point,
             grip,
         }));
-        for segment in segments {
-            content.projects.add(project, &log.id, segment.commits);
-            files.push(&segment.files[..]);
-        }
+        files.extend(segments.iter().map(|segment| &segment.files[..]));
         let is_all = segments.len() == log.segments.len();
-        match log.whole.as_ref().filter(|_| is_all) {
-            Some(whole) => keywords.push(&whole.keywords[..]),
-            None => keywords.extend(segments.iter().map(|segment| &segment.keywords[..])),
-        }
+        let commits = match log.whole.as_ref().filter(|_| is_all) {
+            Some(whole) => {
+                keywords.push(&whole.keywords[..]);
+                whole.commits
+            }
+            None => {
+                keywords.extend(segments.iter().map(|segment| &segment.keywords[..]));
+                segments.iter().map(|segment| segment.commits).sum()
+            }
+        };
+        content.projects.add(project, &log.id, commits);
     }
     content.keywords = choose_keywords(keywords);
     content.files = most_frequent(files);
@@ -291,6 +299,10 @@ fn together<'a>(parts: &[Rc<Content<'a>>]) -> Content<'a> {
         keywords: choose_keywords(parts.iter().map(|part| &part.keywords[..])),
         files: most_frequent(parts.iter().map(|part| &part.files[..])),
     }
+}
+
+fn is_made(kind: PointKind) -> bool {
+    matches!(kind, PointKind::Committed | PointKind::Requested)
 }
 
 fn most_frequent<'a>(parts: impl IntoIterator<Item = &'a [String]>) -> Vec<String> {
@@ -373,15 +385,18 @@ fn cited_bullets(points: &[(&Point, &Grip)], commits: usize) -> Vec<Bullet> {
     bullets.map(|bullet| cited(bullet, &grips)).collect()
 }
 
-/// Returns the bullets of a day or above: by project, and where there are few projects, what was
-/// asked, found, decided and done in them.
-fn upper_bullets(told: &[Told<'_>], projects: &[ProjectActivity]) -> Vec<Bullet> {
+/// Returns the bullets of a day or above: by project, and of a day or a week with few projects what
+/// was asked, found, decided and done in them.
+fn upper_bullets(told: &[Told<'_>], projects: &[ProjectActivity], level: Level) -> Vec<Bullet> {
     let grips: Vec<&Grip> = told.iter().map(|one| one.grip).collect();
     let by_project = project::bullets(told, projects).into_iter();
     let mut found: Vec<Bullet> = by_project.map(|bullet| cited(bullet, &grips)).collect();
-    if projects.len() <= 2 {
-        let is_made = |kind| matches!(kind, PointKind::Committed | PointKind::Requested);
-        let rest: Vec<&Told<'_>> = told.iter().filter(|one| !is_made(one.point.kind)).collect();
+    if projects.len() <= 2 && matches!(level, Level::Day | Level::Week) {
+        let is_wanted = |one: &&Told<'_>| match one.point.kind {
+            PointKind::Found => projects.len() == 1,
+            kind => !is_made(kind),
+        };
+        let rest: Vec<&Told<'_>> = told.iter().filter(is_wanted).collect();
         let points: Vec<&Point> = rest.iter().map(|one| one.point).collect();
         let chosen = choose_points(&points).into_iter();
         let chosen: Vec<(&Point, &Grip)> = chosen.map(|at| (points[at], rest[at].grip)).collect();

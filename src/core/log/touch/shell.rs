@@ -406,7 +406,11 @@ pub(super) fn commit_acts(script: &str) -> Vec<CommitAct> {
             },
             [name, pr, verb, rest @ ..] if name == "gh" && pr == "pr" && verb == "create" => {
                 let title = value(rest, &["--title", "-t"]);
-                found.extend(title.and_then(|title| subject(title)).map(CommitAct::Request));
+                found.extend(
+                    title
+                        .and_then(|title| subject(title))
+                        .map(CommitAct::Request),
+                );
             }
             _ => {}
         }
@@ -432,11 +436,13 @@ fn message(rest: &[String], document: Option<&str>) -> Option<String> {
 
 /// The value of an option: in the next word, or behind `=`.
 fn value<'a>(rest: &'a [String], names: &[&str]) -> Option<&'a str> {
-    rest.iter().zip(1..).find_map(|(word, next)| match word.split_once('=') {
-        _ if names.contains(&word.as_str()) => rest.get(next).map(String::as_str),
-        Some((name, value)) if names.contains(&name) => Some(value),
-        _ => None,
-    })
+    rest.iter()
+        .zip(1..)
+        .find_map(|(word, next)| match word.split_once('=') {
+            _ if names.contains(&word.as_str()) => rest.get(next).map(String::as_str),
+            Some((name, value)) if names.contains(&name) => Some(value),
+            _ => None,
+        })
 }
 
 /// The first line of a message, which may be in a here document or in a block of PowerShell.

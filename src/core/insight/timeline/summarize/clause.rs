@@ -24,19 +24,30 @@ pub(super) fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a valid pattern")
 }
 
-/// Placeholders of images, links with their texts, and addresses with what is telling in them.
+/// Placeholders of images, links with their texts, and addresses.
 static LINK: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?x)\[[Ii]mage[^\]\n]*\] | \[(?P<text>[^\]\n]*)\]\([^)\s]*\)
-        | https?://(?:[^\s/)>]+/)*(?P<end>[^\s/)>]+/[^\s/)>]+|[^\s/)>]+)[^\s)>]*",
+        r"(?x)\[[Ii]mage[^\]\n]*\] | \[(?P<text>[^\]\n]*)\]\([^)\s]*\) | https?://(?P<address>[^\s)>]+)",
     )
 });
+
+/// Returns the text of a link, or the last two parts of an address, which tell most.
+fn told(link: &regex::Captures<'_>) -> String {
+    if let Some(text) = link.name("text") {
+        return text.as_str().to_owned();
+    }
+    let address = link.name("address").map_or("", |address| address.as_str());
+    let mut parts: Vec<&str> = address.trim_end_matches('/').rsplit('/').take(2).collect();
+    parts.reverse();
+    parts.join("/")
+}
 
 /// The end of a sentence.
 static END: LazyLock<Regex> = LazyLock::new(|| pattern(r#"[.!?…]["')]?\s+|[。！？]"#));
 
 /// Where a long sentence can be ended.
-static BREAK: LazyLock<Regex> = LazyLock::new(|| pattern(r"; |:? [—–-] |: | \(|, (?:so|but|which)\b"));
+static BREAK: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"; |:? [—–-] |: | \(|, (?:so|but|which)\b"));
 
 /// Abbreviations before a full stop that ends no sentence.
 const ABBREVIATIONS: [&str; 5] = ["e.g", "i.e", "etc", "vs", "cf"];
@@ -50,8 +61,8 @@ static MARK: LazyLock<Regex> =
 static DONE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?x)^(?:\S*[/._(]\S*(?::|\ [—–-])\ )?(?:(?:I|We)(?:['’]ve|\ have)?\ )?(?:[Aa]lso\ |[Nn]ow\ |[Tt]hen\ )?
-        (?:(?P<verb>[A-Z][a-z-]+ed|Built|Wrote|Rewrote|Made|Split|Ran|Cut|Set|Put|Took|Sent)\ \S
-        |(?P<small>[a-z-]+ed|built|wrote|rewrote|made|split|ran|cut|set|put|took|sent)\ (?:(?:the|a|an|all|its|both|every|each|in|to|from|into|on|for|as|out|up)\ |\S*[/._(A-Z]))",
+        (?:(?P<verb>(?:Re-)?[A-Z][a-z]+ed|Built|Wrote|Rewrote|Made|Split|Cut|Set|Put|Took|Sent)\ \S
+        |(?P<small>(?:re-)?[a-z]+ed|built|wrote|rewrote|made|split|cut|set|put|took|sent)\ (?:(?:the|a|an|all|its|both|every|each|in|to|from|into|on|for|as|out|up)\ |\S*[._(A-Z]))",
     )
 });
 
@@ -60,9 +71,24 @@ static CHANGED_FILE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^\S*[/._(]\S*(?::| [—–-]) (?:now )?[a-z]+s "));
 
 /// Words that end like a verb in the past and are none.
-const NO_VERBS: [&str; 13] = [
-    "based", "detailed", "embed", "exceed", "expected", "feed", "indeed", "need", "needed", "proceed",
-    "related", "required", "suggested",
+const NO_VERBS: [&str; 17] = [
+    "based",
+    "dedicated",
+    "detailed",
+    "embed",
+    "exceed",
+    "expected",
+    "feed",
+    "indeed",
+    "limited",
+    "need",
+    "needed",
+    "nested",
+    "proceed",
+    "related",
+    "required",
+    "shared",
+    "suggested",
 ];
 
 /// What is found out and changes nothing.
@@ -92,7 +118,8 @@ static NO_FACT: LazyLock<Regex> = LazyLock::new(|| {
         |want|recommend(?:ed|ation)?|suggest(?:ion|ed)?|consider|i['’](?:d|ll)|we['’](?:d|ll)|going\ to|plan(?:s|ned|ning)?
         |let\ me|let['’]s|option|guess|i\ think|imho|either|worth|seems?|appears?|feel\ free|assum(?:e|ing)|hypothes[ie]s|suspect|expect)(?-u:\b)
         |^(?:next|first|then|try|run|check|use|see|note|yes|no|ok(?:ay)?|good|great|perfect|nice|you|your|i['’]m|i\ am
-        |now\ (?:i|to|let)|checking|looking|running|reading|searching|waiting|still|here|got\ it|understood|verdict)(?-u:\b)",
+        |now\ (?:i|to|let)|checking|looking|running|reading|searching|waiting|still|here|got\ it|understood|verdict|keep|add|remove|make|update|avoid|ensure|do|don['’]t|please|change|move|replace|rename|delete
+        |install|open|create|start|stop|think)(?-u:\b)",
     )
 });
 
@@ -116,7 +143,8 @@ static BEHAVIOR: LazyLock<Regex> = LazyLock::new(|| {
 static PASSED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)(?-u:\b)(?:tests?|suite|lint|build|checks?|ci)(?-u:\b).*(?-u:\b)(?:pass(?:es|ed|ing)?|green|clean|succeeds?)(?-u:\b)
-        |(?-u:\b)(?:no|zero|without)\ (?:new\ )?(?:bugs|errors|issues|failures|regressions|problems|findings)(?-u:\b)|^(?:verification|validation)(?-u:\b)",
+        |(?-u:\b)(?:no|zero|without)\ (?:new\ )?(?:bugs?|errors?|issues?|failures?|regressions?|problems?|findings?)(?-u:\b)
+        |^(?:verification|validation|(?:i\ )?validated|(?:i\ )?verified|gates?|tested|checks?|commit:|diff:|(?:done\W+)?committed\ (?:as|and\ pushed))",
     )
 });
 
@@ -134,6 +162,17 @@ static REASON: LazyLock<Regex> = LazyLock::new(|| {
         r"(?xi)(?-u:\b)(?:because|since|so\ that|to\ avoid|to\ keep|instead\ of|rather\ than|otherwise|due\ to|in\ favou?r\ of|over\ the)(?-u:\b)",
     )
 });
+
+/// How the user wants the work to be done.
+static WISH: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)(?-u:\b)(?:always|never|don['’]t|do\ not|prefer|from\ now\ on|stop|instead\ of|make\ sure)(?-u:\b)",
+    )
+});
+
+/// What the other way was.
+static OTHER_WAY: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)(?-u:\b)(?:instead of|rather than)(?-u:\b)"));
 
 /// A choice of the person.
 static WILL: LazyLock<Regex> = LazyLock::new(|| {
@@ -176,8 +215,11 @@ static CONSENT: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// A number or a letter by which a user takes one of several offers.
-static PICK: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)^(?:(?:let['’]?s (?:do|go with)|go with|do|take|option|number|#)\s+)*(?:option\s+|#)?([1-9]|[a-e])[\s.!)]*$"));
+static PICK: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:let['’]?s (?:do|go with)|go with|do|take|option|number|#)\s+)*(?:option\s+|#)?([1-9]|[a-e])[\s.!)]*$",
+    )
+});
 
 /// What a user says who takes something back.
 static UNDO: LazyLock<Regex> = LazyLock::new(|| {
@@ -197,7 +239,7 @@ static UNDONE: LazyLock<Regex> = LazyLock::new(|| {
 static REQUEST: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)^(?:please|pls|can\ (?:you|we|u)|could\ (?:you|we)|would\ you|(?:i|we)\ (?:want|need|would\ like)
-        (?:\ you)?\ to|i['’]d\ like\ (?:you\ )?to|let['’]s|let\ us|let\ me|now|ok(?:ay)?|yes|and|then|also|so|hey|hi|great|nice|perfect|hm+|i\ think|maybe)[,.!\ ]+",
+        (?:\ you)?\ to|i['’]d\ like\ (?:you\ )?to|let['’]s|let\ us|let\ me|now|ok(?:ay)?|yes|and|then|also|so|hey|hi|great|nice|perfect|hm+|i\ think|maybe|from\ now\ on)[,.!\ ]+",
     )
 });
 
@@ -206,7 +248,7 @@ static REFERS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)^(?:it|its|this|that|these|those|they|their|them|he|she|both|neither|same|so|then|which|and|but|also|or|such|all\ of|each|one|two|three|four
         |the\ (?:first|second|third|other|others|latter|former|rest|same|only|last|remaining|above)|everything|nothing|there|here|as\ (?:above|you)|like
-        |either|another|similarly|likewise|otherwise|however|instead|anyway|meanwhile|still|again|yours?|you)(?-u:\b)",
+        |(?:any|some)thing\ else|what\ else|any\ other|(?:i|we)\ \w+\ (?:it|this|that|them)|either|another|similarly|likewise|otherwise|however|instead|anyway|meanwhile|still|again|yours?|you)(?-u:\b)",
     )
 });
 
@@ -214,13 +256,22 @@ static REFERS: LazyLock<Regex> = LazyLock::new(|| {
 static POINTS_BACK: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)(?-u:\b)(?:this|that|these|those|it|them|ones|above|below|following|attached|suggested)(?-u:\b)\s*
-        (?:$|[.?!,;:)]|(?:in|to|and|for|from|with|so|as|then|at|on|or|into|by|handle|one|is|was|are|issue|error|problem|bug|image|document|pull|pr|too|again|all|still|now|please|directly|first|instead)(?-u:\b))",
+        (?:$|[.?!,;:)]|(?:in|to|and|for|from|with|so|as|then|at|on|or|into|by|handle|one|is|was|are|issue|error|problem|bug|image|document|pull|pr|too|also|again|all|still|now|please|directly|first|instead)(?-u:\b))",
     )
 });
 
-/// What a program prints when something fails.
-static PRINTED: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?xi)^(?:error|fatal|warning|panic|traceback|exit\ (?:code|status)|caused\ by|info|debug|fail|ok|---|--\w|at\ \S+\()(?-u:\b|\s|:)|\\$")
+/// What a program prints, a setting, or code.
+static PASTED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)^(?:error|fatal|warning|panic|traceback|exit\ (?:code|status)|caused\ by|info|debug|fail|ok|---|--\w|at\ \S+\()(?-u:\b|\s|:)
+        |^\[|^(?-i:[a-z_]+):\ |\\$|:=|\{\{|=>|\(\);|==|<<'?\w
+        |^(?:\w+=\S+\ )*(?:gh|git|npm|npx|go|cargo|env|cd|curl|docker|mise|python3?|bun|pnpm|yarn|make|sudo|ssh)\ .*(?:\ -|=|/)",
+    )
+});
+
+/// How much a finding of a review matters.
+static SEVERITY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?i)^(?:critical|high|medium|low|minor|major|nit|p[0-3])(?::| [—–-])")
 });
 
 /// A section of an answer, by its heading or by the line that announces it.
@@ -267,7 +318,7 @@ pub(super) struct Clause {
 /// colon announces what follows and is none.
 pub(super) fn clauses(text: &str) -> Vec<Clause> {
     let text = safe(begin(text, READ));
-    let text = LINK.replace_all(&text, "$text$end");
+    let text = LINK.replace_all(&text, told);
     let mut found: Vec<Clause> = Vec::new();
     let mut section = Section::Plain;
     let mut is_code = false;
@@ -280,17 +331,15 @@ pub(super) fn clauses(text: &str) -> Vec<Clause> {
         let is_pasted = line.starts_with(['|', '<', '{', '}', '+', '@', '$', '❯', '%', '>', ':']);
         let is_text = !is_fence && !is_code && !is_pasted && is_prose(line);
         let is_next = is_text && line.starts_with(char::is_lowercase);
-        if let Some((begun, at)) = open.take_if(|_| !is_next) {
+        let has_ended = |begun: &str| begun.ends_with(['.', '!', '?']);
+        if let Some((begun, at)) = open.take_if(|(begun, _)| !is_next || has_ended(begun)) {
             found.extend(sentences(&begun, at, section));
         }
         if !is_text {
             continue;
         }
         let bare = MARK.replace(line, "");
-        let plain: String = bare
-            .chars()
-            .filter(|c| !matches!(c, '`' | '*'))
-            .collect();
+        let plain: String = bare.chars().filter(|c| !matches!(c, '`' | '*')).collect();
         let is_bold = line.starts_with("**") && line.ends_with("**");
         if line.starts_with('#') || plain.ends_with([':', '：']) || is_bold {
             section = if LATER_SECTION.is_match(&plain) {
@@ -378,7 +427,7 @@ fn clause(text: &str, line: usize, section: Section) -> Option<Clause> {
 }
 
 /// Returns a request without the words before it.
-pub(super) fn without_request(mut text: &str) -> &str {
+pub(in crate::core::insight) fn without_request(mut text: &str) -> &str {
     while let Some(lead) = REQUEST.find(text) {
         text = &text[lead.end()..];
     }
@@ -387,13 +436,28 @@ pub(super) fn without_request(mut text: &str) -> &str {
 
 /// Whether a clause of a report can be understood without the one before it.
 pub(super) fn stands_alone(text: &str) -> bool {
-    let open = text.matches('(').count();
-    !REFERS.is_match(text) && open == text.matches(')').count()
+    let mut depth = 0_i32;
+    let is_closed = text.chars().all(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth >= 0
+    });
+    !REFERS.is_match(text) && is_closed && depth == 0 && !text.contains(" above")
 }
 
-/// Whether a request can be understood without what was said before it, and is no pasted output.
-pub(super) fn asks_alone(text: &str) -> bool {
-    stands_alone(text) && !POINTS_BACK.is_match(text) && !PRINTED.is_match(text)
+/// Whether a request can be understood without what was said before it, and is nothing pasted.
+pub(super) fn asks_alone(clause: &Clause, text: &str) -> bool {
+    let is_pasted = !clause.is_question && PASTED.is_match(text);
+    stands_alone(text) && !POINTS_BACK.is_match(text) && !is_pasted
+}
+
+/// Whether a text has a word that stands for something else.
+pub(super) fn has_pronoun(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric()).any(|word| {
+        matches!(
+            word,
+            "it" | "this" | "that" | "these" | "those" | "them" | "It"
+        )
+    })
 }
 
 /// What an answer to an agent's offer says.
@@ -436,9 +500,17 @@ pub(super) fn offer(text: &str, reply: Reply) -> Option<Clause> {
             let line = text.lines().nth(at)?;
             let line = line.trim_start_matches(['-', '*', '#', ' ', '(']);
             let found = clauses(line.get(2..)?.trim_start()).into_iter().next()?;
-            Some(Clause { line: at + 1, ..found })
+            Some(Clause {
+                line: at + 1,
+                ..found
+            })
         }
     }
+}
+
+/// Whether a text of the user says how the work is to be done.
+pub(in crate::core::insight) fn is_wish(text: &str) -> bool {
+    WISH.is_match(text)
 }
 
 /// Whether a message of the user takes back what was done before it.
@@ -460,6 +532,11 @@ pub(super) fn request_kind(clause: &Clause) -> PointKind {
     }
 }
 
+/// Whether a clause says how something is now, and not who did it.
+pub(super) fn is_state(text: &str) -> bool {
+    !DONE.is_match(text) && CHANGED.is_match(text)
+}
+
 /// Returns what a clause of a report says; `None` if it is no fact.
 pub(super) fn report_kind(clause: &Clause) -> Option<PointKind> {
     let text = clause.text.as_str();
@@ -476,7 +553,10 @@ pub(super) fn report_kind(clause: &Clause) -> Option<PointKind> {
         return None;
     }
     let has_reason = REASON.is_match(text);
-    let is_sentence = text.starts_with(|c: char| !c.is_lowercase());
+    let first = text.split(' ').next().unwrap_or_default();
+    let is_letter = |c: char| c.is_alphabetic() && !c.is_lowercase();
+    let is_sentence = first.contains(is_letter) || first.contains(['.', '/', '_', '(']);
+    let is_finding = SEVERITY.is_match(text);
     let done = DONE.captures(text).and_then(|found| {
         let verb = found.name("verb").or_else(|| found.name("small"))?;
         let verb = verb.as_str().to_lowercase();
@@ -484,11 +564,12 @@ pub(super) fn report_kind(clause: &Clause) -> Option<PointKind> {
         (!is_none).then_some(verb)
     });
     let has_looked = done.as_ref().is_some_and(|verb| LOOKED.is_match(verb));
-    if has_reason && CHOICE.is_match(text) && is_sentence {
+    let has_other_way = done.is_some() && OTHER_WAY.is_match(text);
+    if is_sentence && (has_reason && CHOICE.is_match(text) || has_other_way) {
         Some(PointKind::Decided)
     } else if PASSED.is_match(text) {
         None
-    } else if has_looked {
+    } else if has_looked || is_finding {
         Some(PointKind::Found)
     } else if done.is_some()
         || CHANGED.is_match(text) && !BUT.is_match(text)
@@ -501,5 +582,161 @@ pub(super) fn report_kind(clause: &Clause) -> Option<PointKind> {
         Some(PointKind::Found)
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        clauses(text).into_iter().map(|found| found.text).collect()
+    }
+
+    #[test]
+    fn a_message_is_divided_at_sentences_without_code_tables_and_marks() {
+        let text = "## What shipped\n\n- **Added** `retry` to [the client](src/a.rs:3). It waits — at most 5 s.\n\
+                    | a | b |\n```\nlet x = 1;\n```\nThis is it. The rest:\n1. Tests pass: All of them.\n{\"a\":1}\n";
+        assert_eq!(
+            texts(text),
+            [
+                "Added retry to the client.",
+                "It waits — at most 5 s.",
+                "This is it.",
+                "Tests pass: All of them.",
+            ]
+        );
+        assert!(texts("").is_empty());
+        assert_eq!(texts("Why? [image: a dog]"), ["Why?"]);
+        assert_eq!(
+            texts("Use a lock, e.g. a file; "),
+            ["Use a lock, e.g. a file"]
+        );
+        assert_eq!(texts("a line that\ngoes on"), ["a line that goes on"]);
+        assert_eq!(
+            texts("첫째 문장。둘째 문장。"),
+            ["첫째 문장。", "둘째 문장。"]
+        );
+        let see = "see https://example.org/o/r/pull/66 for it";
+        assert_eq!(texts(see), ["see pull/66 for it"]);
+    }
+
+    #[test]
+    fn a_clause_knows_its_line() {
+        let lines: Vec<usize> = clauses("One is here.\n\n- Two. Three.\nand\nmore")
+            .iter()
+            .map(|found| found.line)
+            .collect();
+        assert_eq!(lines, [1, 3, 3, 4]);
+    }
+
+    #[test]
+    fn a_long_clause_is_cut_and_says_so() {
+        let found = texts(&"word ".repeat(50));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].ends_with("word…"), "{found:?}");
+        assert_eq!(found[0].split(' ').count(), MOST_WORDS);
+        let found = texts(&format!(
+            "The lock is removed when it ends — {}",
+            "word ".repeat(30)
+        ));
+        assert_eq!(found, ["The lock is removed when it ends"]);
+    }
+
+    #[test]
+    fn a_secret_is_masked_before_its_message_is_divided() {
+        let found = texts("Use ghp_16C7e42F292c6912E7710c838347Ae178B4a. Done.").join(" ");
+        assert!(!found.contains("16C7e42F292c6912"), "{found}");
+        assert!(found.contains("Done."), "{found}");
+    }
+
+    #[test]
+    fn a_report_is_known_by_its_words() {
+        use PointKind::{Decided, Done, Found, Open};
+        for (text, kind) in [
+            ("Added a retry to the client", Some(Done)),
+            ("I've moved the parser into its own file.", Some(Done)),
+            ("`src/a.rs` — added the lock", Some(Done)),
+            ("The client now waits for the lock", Some(Done)),
+            ("The root cause is a stale lock", Some(Found)),
+            ("Confirmed the race in rotate()", Some(Found)),
+            ("High: the lock is now never removed", Some(Found)),
+            ("`readAll` doesn't close the file", Some(Found)),
+            ("We kept the lock because two tabs share it", Some(Decided)),
+            ("Used a queue instead of a lock", Some(Decided)),
+            ("The branch is not pushed", Some(Open)),
+            ("Want me to push the branch?", Some(Open)),
+            ("We should use a queue instead of a lock", None),
+            ("I'll add a retry to the client", None),
+            ("Let me check the file", None),
+            ("If it fails, the lock is removed", None),
+            ("All tests pass, lint is clean", None),
+            ("Need the lock for a test", None),
+            ("bounded buffered reads in helpers", None),
+            ("A good design doesn't need much more", None),
+        ] {
+            let found = clauses(text);
+            assert_eq!(report_kind(&found[0]), kind, "{text}");
+        }
+        let listed =
+            clauses("## Changes\n- a.rs: emits the tag of a release\n## Next steps\n- Added later");
+        let kinds: Vec<_> = listed.iter().map(report_kind).collect();
+        assert_eq!(kinds, [Some(Done), None]);
+    }
+
+    #[test]
+    fn a_request_stands_alone_or_is_an_answer() {
+        let asks = |text: &str| {
+            let found = clauses(text);
+            asks_alone(&found[0], without_request(&found[0].text))
+        };
+        for alone in [
+            "can you add a retry to the client",
+            "why is `a.rs` read twice?",
+        ] {
+            assert!(asks(alone), "{alone}");
+        }
+        for other in [
+            "can you fix it?",
+            "this is wrong",
+            "error: no such file",
+            "go test ./internal/syncer -run TestA",
+        ] {
+            assert!(!asks(other), "{other}");
+        }
+        for (text, wanted) in [
+            ("yes", Some(Reply::Consent)),
+            ("Ok, go ahead!", Some(Reply::Consent)),
+            ("yes please do it", Some(Reply::Consent)),
+            ("좋아", Some(Reply::Consent)),
+            ("option 2", Some(Reply::Pick('2'))),
+            ("b", Some(Reply::Pick('b'))),
+            ("yes, but keep the lock", None),
+            ("continuous ramps are wanted", None),
+            ("", None),
+        ] {
+            assert_eq!(reply(text), wanted, "{text}");
+        }
+        let offers = "Two ways:\n1. **Add** a lock.\n2. Use a queue.\n\nWant me to add the lock?";
+        let offered = |reply| offer(offers, reply).map(|found| (found.text, found.line));
+        let text = |text: &str, line| Some((text.to_owned(), line));
+        assert_eq!(offered(Reply::Consent), text("Want me to add the lock?", 5));
+        assert_eq!(offered(Reply::Pick('2')), text("Use a queue.", 3));
+        assert_eq!(offered(Reply::Pick('7')), None);
+    }
+
+    #[test]
+    fn a_choice_of_the_user_is_told_from_a_request() {
+        for (text, kind) in [
+            ("let's go with a queue", PointKind::Decided),
+            ("don't push the branch", PointKind::Decided),
+            ("use a queue instead of a lock", PointKind::Decided),
+            ("is a queue common instead of a lock", PointKind::Asked),
+            ("the videos don't show up", PointKind::Asked),
+            ("add a queue", PointKind::Asked),
+        ] {
+            assert_eq!(request_kind(&clauses(text)[0]), kind, "{text}");
+        }
+        assert!(takes_back("no, please revert that") && !takes_back("add a revert button"));
     }
 }

@@ -82,12 +82,26 @@ pub(super) fn made(events: &[Event]) -> Vec<Made> {
                 _ => given.map(|subject| safe_line(subject)),
             };
             if let Some(subject) = subject {
-                add(&mut found, Made { subject, is_request, event });
+                add(
+                    &mut found,
+                    Made {
+                        subject,
+                        is_request,
+                        event,
+                    },
+                );
             }
         }
         for subject in printed {
             let is_request = false;
-            add(&mut found, Made { subject, is_request, event });
+            add(
+                &mut found,
+                Made {
+                    subject,
+                    is_request,
+                    event,
+                },
+            );
         }
     }
     found
@@ -133,14 +147,27 @@ fn calls_with_results(events: &[Event]) -> Vec<(usize, Option<usize>)> {
     found
 }
 
-/// Returns how much a commit matters beside many others, by the first word of its subject: something
-/// new more, and what only keeps order less.
+/// Whether a commit was made to be joined with another one.
+pub(super) fn is_draft(subject: &str) -> bool {
+    let start = subject.get(..3).unwrap_or_default();
+    start.eq_ignore_ascii_case("wip")
+        || subject.starts_with("fixup!")
+        || subject.starts_with("squash!")
+}
+
+/// Returns how much a commit matters beside those of other sessions, by the first word of its
+/// subject: something new more, and what only keeps order less.
 pub(super) fn weight(subject: &str) -> f64 {
     let end = subject.find(|c: char| !c.is_alphabetic());
-    match subject[..end.unwrap_or(subject.len())].to_lowercase().as_str() {
+    let first = subject[..end.unwrap_or(subject.len())].to_lowercase();
+    let is_check = ["test", "coverage", "benchmark"]
+        .iter()
+        .any(|word| subject.contains(word));
+    match first.as_str() {
+        _ if is_check => 0.4,
         "feat" | "add" | "support" | "implement" | "introduce" | "enable" | "allow" => 1.5,
-        "docs" | "doc" | "chore" | "test" | "tests" | "style" | "ci" | "build" | "bump" | "update"
-        | "simplify" | "gofmt" | "lint" | "clean" | "cleanup" | "document" | "clarify" | "wip" => 0.4,
+        "docs" | "doc" | "chore" | "style" | "ci" | "build" | "bump" | "update" | "simplify"
+        | "gofmt" | "lint" | "clean" | "cleanup" | "document" | "clarify" | "merge" => 0.4,
         _ => 1.0,
     }
 }
@@ -195,8 +222,14 @@ mod tests {
     fn what_is_undone_or_made_again_is_told_as_it_is_in_the_end() {
         let add = ("git commit -m 'Add a cache'", "");
         let keep = ("git commit -m 'Keep the lock'", "");
-        assert_eq!(subjects(&[add, keep, add]), ["Keep the lock", "Add a cache"]);
-        assert_eq!(subjects(&[add, keep, ("git reset --hard HEAD~1", "")]), ["Add a cache"]);
+        assert_eq!(
+            subjects(&[add, keep, add]),
+            ["Keep the lock", "Add a cache"]
+        );
+        assert_eq!(
+            subjects(&[add, keep, ("git reset --hard HEAD~1", "")]),
+            ["Add a cache"]
+        );
         let amend = ("git commit --amend -m 'Add a large cache'", "");
         assert_eq!(subjects(&[add, amend]), ["Add a large cache"]);
         let same = ("git commit --amend --no-edit", "");
@@ -205,6 +238,14 @@ mod tests {
         assert_eq!(subjects(&[add, revert]), ["Revert \"Add a cache\""]);
         let request = ("gh pr create --title 'Add a cache' --body x", "");
         assert_eq!(subjects(&[add, request]).len(), 2);
+    }
+
+    #[test]
+    fn something_new_matters_more_than_what_keeps_order() {
+        let order = ["feat: a cache", "fix: a lock", "docs: a cache"].map(weight);
+        assert!(order[0] > order[1] && order[1] > order[2], "{order:?}");
+        assert!(weight("Add tests for the cache") < weight("Add a cache"));
+        assert!(is_draft("WIP: half") && is_draft("fixup! x") && !is_draft("é"));
     }
 
     #[test]

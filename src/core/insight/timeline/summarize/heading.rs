@@ -153,7 +153,9 @@ pub(super) fn keywords(events: &[Event], files: &[String]) -> Vec<String> {
     const FEWEST: usize = 3;
     const MOST_RANKED: usize = 60;
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    let said = events.iter().filter(|event| event.kind == MessageKind::Text);
+    let said = events
+        .iter()
+        .filter(|event| event.kind == MessageKind::Text);
     for (name, count) in said.flat_map(names_of) {
         let known = counts.entry(name).or_default();
         *known = (known.0 + 1, known.1 + count);
@@ -169,7 +171,9 @@ pub(super) fn keywords(events: &[Event], files: &[String]) -> Vec<String> {
     // A word that is also written small is no name.
     ranked.retain(|(name, _)| {
         let small = name.to_lowercase();
-        let mut said = events.iter().filter(|event| event.kind == MessageKind::Text);
+        let mut said = events
+            .iter()
+            .filter(|event| event.kind == MessageKind::Text);
         small == *name || is_identifier(name) || !said.any(|event| event.text.contains(&small))
     });
     // Of names that differ in their ends only, the most frequent one.
@@ -184,7 +188,11 @@ pub(super) fn keywords(events: &[Event], files: &[String]) -> Vec<String> {
             found.push(name.to_owned());
         }
     }
-    if found.len() < FEWEST { Vec::new() } else { found }
+    if found.len() < FEWEST {
+        Vec::new()
+    } else {
+        found
+    }
 }
 
 /// Returns the words of a text that are names by how they are written, each with its count:
@@ -206,7 +214,9 @@ pub(super) fn names(text: &str) -> Vec<(String, usize)> {
         }
     }
     let named = counts.into_iter();
-    named.map(|(name, count)| (safe_line(name), count)).collect()
+    named
+        .map(|(name, count)| (safe_line(name), count))
+        .collect()
 }
 
 /// Whether a name is neither a number nor a hash.
@@ -218,7 +228,10 @@ fn is_plain(name: &str) -> bool {
 /// Whether a name is written as names in programs are.
 fn is_identifier(name: &str) -> bool {
     let next = name.chars().skip(1);
-    let is_camel = name.chars().zip(next).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+    let is_camel = name
+        .chars()
+        .zip(next)
+        .any(|(a, b)| a.is_lowercase() && b.is_uppercase());
     let is_file = name.rsplit_once('.').is_some_and(|(stem, end)| {
         let is_end = (1..5).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_lowercase());
         stem.len() > 1 && is_end
@@ -285,23 +298,37 @@ mod tests {
             Event::call(1, "Bash", "command: ls"),
             Event::call(2, "Read", ""),
         ];
-        assert_eq!(of_calls(&events, &[]), "Calls of Bash, Read");
+        let title =
+            |events: &[Event], files: &[String]| of_calls(events, files).unwrap_or_default();
+        assert_eq!(title(&events, &[]), "Calls of Bash, Read");
         let files = ["a/x.rs", "b/y.rs", "z.rs", "w.rs"].map(str::to_owned);
         assert_eq!(
-            of_calls(&events, &files),
+            title(&events, &files),
             "Changes of x.rs, y.rs, z.rs and 1 more"
         );
-        assert_eq!(of_calls(&[], &[]), "");
+        assert_eq!(of_calls(&[], &[]), None);
+        let short = [
+            Event::test(1, Role::User, "…"),
+            Event::test(2, Role::User, "ok go"),
+        ];
+        assert_eq!(of_words(&short), "Ok go");
     }
 
     #[test]
     fn keywords_are_names() {
         let said = "The `what-not` waits for readAll in a_b.rs, since `--all-refs` of Codex is set. See 1a2b3c4d5e and https://a.example/b_c.";
         let found: Vec<String> = names(said).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(found, ["--all-refs", "Codex", "a_b.rs", "readAll", "what-not"]);
+        assert_eq!(
+            found,
+            ["--all-refs", "Codex", "a_b.rs", "readAll", "what-not"]
+        );
         let events = [
             Event::test(1, Role::User, said),
-            Event::test(2, Role::Assistant, "The waiting Build: readAll, `what-not`, Codex"),
+            Event::test(
+                2,
+                Role::Assistant,
+                "The waiting Build: readAll, `what-not`, Codex",
+            ),
             Event::test(3, Role::Assistant, "It is Codex"),
         ];
         let files = ["src/lock.rs".to_owned()];

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::analysis::{KnownClause, clauses_of};
+use super::analysis::{KnownClause, changes_of, clauses_of, commit_acts_of};
 use super::choose::{Candidate, Choice, Vocabulary, terms};
 use super::clause::{self, Reply};
 use super::{PointKind, Summary, choose, commit, heading, texts};
@@ -23,6 +23,7 @@ pub(super) fn work(events: &[Event], vocabulary: &Vocabulary, files: &[String]) 
     let commits = made.iter().filter(|one| !one.is_request).count();
     let mut candidates: Vec<Candidate<'_>> = made
         .iter()
+        .filter(|one| !commit::is_draft(&one.subject))
         .map(|one| {
             let kind = match one.is_request {
                 true => PointKind::Requested,
@@ -88,7 +89,10 @@ fn said(events: &[Event]) -> Vec<Candidate<'_>> {
         }
         let is_last = last_asked.is_none_or(|asked| number > asked);
         let ends_turn = is_asked(number + 1) != Some(false);
-        let report = reports(*at, event, is_last && ends_turn);
+        let has_changed = events[turn..*at]
+            .iter()
+            .any(|event| !changes_of(event).is_empty() || !commit_acts_of(event).is_empty());
+        let report = reports(*at, event, (is_last && ends_turn, has_changed));
         if ends_turn {
             drop_undone(&mut found, &report);
             found.extend(report);
@@ -103,7 +107,10 @@ fn said(events: &[Event]) -> Vec<Candidate<'_>> {
 }
 
 fn is_report(kind: PointKind) -> bool {
-    matches!(kind, PointKind::Done | PointKind::Found | PointKind::Decided)
+    matches!(
+        kind,
+        PointKind::Done | PointKind::Found | PointKind::Decided
+    )
 }
 
 /// Returns what a user asks for or decides.
@@ -117,8 +124,18 @@ fn requests(at: usize, event: &Event, has_asked: bool) -> Vec<Candidate<'_>> {
         let asked = clause::without_request(&known.clause.text);
         let is_request = asked.len() < known.clause.text.len() || known.clause.is_question;
         let is_own = !is_long || number == 0 || is_request;
-        let least = if has_asked { LEAST_TERMS + 1 } else { LEAST_TERMS };
-        if !is_own || terms(asked).len() < least || !clause::asks_alone(asked) {
+        let least = if has_asked {
+            LEAST_TERMS + 1
+        } else {
+            LEAST_TERMS
+        };
+        // A remark about something that was said before.
+        let is_remark = has_asked && !is_request && clause::has_pronoun(asked);
+        if !is_own
+            || is_remark
+            || terms(asked).len() < least
+            || !clause::asks_alone(&known.clause, asked)
+        {
             continue;
         }
         let kind = match known.kind {
@@ -155,13 +172,20 @@ fn agreed<'a>(
 
 /// Returns what an agent reports. What was open before the user's last message mostly is not any
 /// more.
-fn reports(at: usize, event: &Event, is_last: bool) -> Vec<Candidate<'_>> {
+fn reports(at: usize, event: &Event, (is_last, has_changed): (bool, bool)) -> Vec<Candidate<'_>> {
     let tells = |known: &&KnownClause| {
         known.terms.len() > LEAST_TERMS && clause::stands_alone(&known.clause.text)
     };
     let known = clauses_of(event).iter().filter(tells);
     let candidate = known.filter_map(|known| {
-        let weight = match known.kind? {
+        let kind = match known.kind? {
+            // How something is was found out if nothing was changed.
+            PointKind::Done if !has_changed && clause::is_state(&known.clause.text) => {
+                PointKind::Found
+            }
+            kind => kind,
+        };
+        let weight = match kind {
             PointKind::Open if !is_last => return None,
             PointKind::Open => 0.6,
             PointKind::Decided => 1.3,
@@ -169,7 +193,7 @@ fn reports(at: usize, event: &Event, is_last: bool) -> Vec<Candidate<'_>> {
             _ => 1.0,
         };
         let place = if is_last { 1.2 } else { 1.0 };
-        Some(Candidate::of_clause(known, known.kind?, at, weight * place))
+        Some(Candidate::of_clause(known, kind, at, weight * place))
     });
     candidate.collect()
 }
@@ -177,7 +201,9 @@ fn reports(at: usize, event: &Event, is_last: bool) -> Vec<Candidate<'_>> {
 /// Drops what a later report says to be taken back: its words are mostly those of that report.
 fn drop_undone(found: &mut Vec<Candidate<'_>>, report: &[Candidate<'_>]) {
     let undone = report.iter().filter(|one| clause::is_undone(&one.text));
-    let undone: Vec<HashSet<Term>> = undone.map(|one| one.terms.iter().copied().collect()).collect();
+    let undone: Vec<HashSet<Term>> = undone
+        .map(|one| one.terms.iter().copied().collect())
+        .collect();
     found.retain(|one| {
         let is_in = |terms: &HashSet<Term>| {
             let same = one.terms.iter().filter(|term| terms.contains(term));
@@ -185,4 +211,109 @@ fn drop_undone(found: &mut Vec<Candidate<'_>>, report: &[Candidate<'_>]) {
         };
         one.kind != PointKind::Done || !undone.iter().any(is_in)
     });
+}
+
+/// The clause of a message that says most.
+#[derive(Debug)]
+pub(in crate::core::insight) struct Statement {
+    pub(in crate::core::insight) text: String,
+    pub(in crate::core::insight) kind: Option<PointKind>,
+    /// How much it says; larger is more.
+    pub(in crate::core::insight) rank: usize,
+}
+
+/// Returns what a message states: a choice before a finding, that before what was done, and else the
+/// first clause that says something.
+pub(in crate::core::insight) fn statement(role: Role, text: &str) -> Option<Statement> {
+    let event = Event::said(1, 0, role, text);
+    let known = clauses_of(&event).iter().map(|known| {
+        let says = known.terms.len() >= LEAST_TERMS && clause::stands_alone(&known.clause.text);
+        let rank = match known.kind {
+            Some(PointKind::Decided) => 4,
+            Some(PointKind::Asked) if clause::is_wish(&known.clause.text) => 4,
+            Some(PointKind::Found) => 3,
+            Some(PointKind::Done) => 2,
+            _ => 1,
+        };
+        let kind = known.kind;
+        let text = known.clause.text.clone();
+        Statement {
+            text,
+            kind,
+            rank: if says { rank } else { 0 },
+        }
+    });
+    known.rev().max_by_key(|stated| stated.rank)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{SegmentWords, summarize};
+    use super::*;
+
+    fn told(said: &[(Role, &str)]) -> Vec<(PointKind, String)> {
+        let events: Vec<Event> = said
+            .iter()
+            .zip(1..)
+            .map(|((role, text), line)| Event::test(line, *role, text))
+            .collect();
+        let summary = summarize(&events, 0, &SegmentWords::default(), None);
+        let points = summary.points.into_iter();
+        points.map(|(point, _)| (point.kind, point.text)).collect()
+    }
+
+    #[test]
+    fn what_an_agent_says_last_counts() {
+        let found = told(&[
+            (Role::User, "please fix the stale lock of the client"),
+            (Role::Assistant, "Added a sleep to the client of the queue."),
+            (
+                Role::Assistant,
+                "Removed the stale lock when the process of the client ends.",
+            ),
+        ]);
+        let texts: Vec<&str> = found.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "please fix the stale lock of the client",
+                "Removed the stale lock when the process of the client ends."
+            ]
+        );
+    }
+
+    #[test]
+    fn what_was_undone_is_not_told() {
+        let added = (Role::Assistant, "Added a retry with backoff to the client.");
+        let ask = (Role::User, "please add a retry to the client of the queue");
+        let is_done = |said: &[(Role, &str)]| {
+            told(said)
+                .iter()
+                .any(|(_, text)| text.starts_with("Added a retry"))
+        };
+        assert!(is_done(&[ask, added]));
+        assert!(!is_done(&[ask, added, (Role::User, "revert that")]));
+        let gone = "Reverted the retry with backoff in the client.";
+        let again = (Role::User, "why does the queue of the server wait so long?");
+        assert!(!is_done(&[ask, added, again, (Role::Assistant, gone)]));
+        let other = (Role::Assistant, "Removed the old parser of the server.");
+        assert!(is_done(&[ask, added, again, other]));
+    }
+
+    #[test]
+    fn consent_tells_what_was_offered() {
+        let found = told(&[
+            (Role::User, "why does the queue of the server wait so long?"),
+            (
+                Role::Assistant,
+                "It is slow. Want me to add an index to the table of jobs?",
+            ),
+            (Role::User, "yes"),
+        ]);
+        let wanted = "“yes” to “Want me to add an index to the table of jobs?”";
+        assert!(
+            found.contains(&(PointKind::Asked, wanted.to_owned())),
+            "{found:?}"
+        );
+    }
 }
