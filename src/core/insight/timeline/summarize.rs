@@ -12,6 +12,8 @@ mod clause;
 pub mod command;
 mod commit;
 mod heading;
+mod report;
+mod request;
 mod talk;
 mod word;
 mod work;
@@ -32,7 +34,7 @@ pub(in crate::core) use choose::terms;
 use choose::{Candidate, Choice, Vocabulary};
 
 pub use choose::SegmentWords;
-pub(in crate::core::insight) use clause::{is_wish, without_request};
+pub(in crate::core::insight) use request::{is_wish, without_request};
 pub(in crate::core::insight) use work::statement;
 
 /// What a point says.

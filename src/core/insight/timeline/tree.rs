@@ -385,13 +385,18 @@ fn cited_bullets(points: &[(&Point, &Grip)], commits: usize) -> Vec<Bullet> {
     bullets.map(|bullet| cited(bullet, &grips)).collect()
 }
 
-/// Returns the bullets of a day or above: by project, and of a day or a week with few projects what
+/// Returns the bullets of a day or above: by project, and with few projects what
 /// was asked, found, decided and done in them.
 fn upper_bullets(told: &[Told<'_>], projects: &[ProjectActivity], level: Level) -> Vec<Bullet> {
     let grips: Vec<&Grip> = told.iter().map(|one| one.grip).collect();
     let by_project = project::bullets(told, projects).into_iter();
     let mut found: Vec<Bullet> = by_project.map(|bullet| cited(bullet, &grips)).collect();
-    if projects.len() <= 2 && matches!(level, Level::Day | Level::Week) {
+    let most = if matches!(level, Level::Day | Level::Week) {
+        2
+    } else {
+        1
+    };
+    if projects.len() <= most {
         let is_wanted = |one: &&Told<'_>| match one.point.kind {
             PointKind::Found => projects.len() == 1,
             kind => !is_made(kind),

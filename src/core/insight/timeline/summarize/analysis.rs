@@ -3,10 +3,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::PointKind;
 use super::choose::{length, terms};
-use super::clause::{self, Clause, clauses};
+use super::clause::{Clause, clauses};
 use super::heading::names;
+use super::{PointKind, report, request};
 use crate::core::insight::timeline::event::{Event, begin};
 use crate::core::log::touch::{CommitAct, FileUse, commit_acts, file_touches, staged_files};
 use crate::core::log::{MessageKind, Role};
@@ -66,8 +66,8 @@ pub(super) fn clauses_of(event: &Event) -> &[KnownClause] {
         terms: terms(&found.text),
         length: length(&found.text).max(1),
         kind: match event.role {
-            Role::User => Some(clause::request_kind(&found)),
-            _ => clause::report_kind(&found),
+            Role::User => Some(request::request_kind(&found)),
+            _ => report::report_kind(&found),
         },
         clause: found,
     };

@@ -9,7 +9,7 @@ use regex::Regex;
 use super::analysis::names_of;
 use super::choose::terms;
 use super::clause::pattern;
-use super::{clause, commit};
+use super::{commit, request};
 use crate::core::insight::timeline::event::Event;
 use crate::core::log::MessageKind;
 use crate::core::text::display::safe_line;
@@ -31,7 +31,7 @@ pub(super) const MOST_KEYWORDS: usize = 7;
 /// Returns the title of work: what was asked and what came of it, as far as it fits.
 pub(super) fn of_work(asked: Option<&str>, committed: Option<&str>, done: Option<&str>) -> String {
     let plain = |text: &str| {
-        let text = clause::without_request(text);
+        let text = request::without_request(text);
         text.trim_end_matches(['.', '!', ',', ':', ';', ' '])
             .to_owned()
     };

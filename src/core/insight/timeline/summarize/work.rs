@@ -7,8 +7,8 @@ use std::collections::HashSet;
 
 use super::analysis::{KnownClause, changes_of, clauses_of, commit_acts_of};
 use super::choose::{Candidate, Choice, Vocabulary, terms};
-use super::clause::{self, Reply};
-use super::{PointKind, Summary, choose, commit, heading, texts};
+use super::request::{self, Reply};
+use super::{PointKind, Summary, choose, commit, heading, report, texts};
 use crate::core::insight::timeline::event::Event;
 use crate::core::log::Role;
 use crate::core::text::Term;
@@ -73,13 +73,13 @@ fn said(events: &[Event]) -> Vec<Candidate<'_>> {
     let mut turn = 0;
     for (number, (at, event)) in said.iter().enumerate() {
         if is_asked(number) == Some(true) {
-            if clause::takes_back(&event.text) {
+            if request::takes_back(&event.text) {
                 let is_kept = |one: &Candidate<'_>| one.event < turn || !is_report(one.kind);
                 found.retain(is_kept);
             }
             let before = number.checked_sub(1).map(|before| said[before]);
             let before = before.filter(|(_, event)| event.role != Role::User);
-            match clause::reply(&event.text) {
+            match request::reply(&event.text) {
                 Some(reply) => found.extend(before.and_then(|before| agreed(before, event, reply))),
                 None => found.extend(requests(*at, event, has_asked)),
             }
@@ -92,12 +92,12 @@ fn said(events: &[Event]) -> Vec<Candidate<'_>> {
         let has_changed = events[turn..*at]
             .iter()
             .any(|event| !changes_of(event).is_empty() || !commit_acts_of(event).is_empty());
-        let report = reports(*at, event, (is_last && ends_turn, has_changed));
+        let told_now = reports(*at, event, (is_last && ends_turn, has_changed));
         if ends_turn {
-            drop_undone(&mut found, &report);
-            found.extend(report);
+            drop_undone(&mut found, &told_now);
+            found.extend(told_now);
         } else {
-            told.extend(report);
+            told.extend(told_now);
         }
     }
     if !found.iter().any(|one| is_report(one.kind)) {
@@ -121,7 +121,7 @@ fn requests(at: usize, event: &Event, has_asked: bool) -> Vec<Candidate<'_>> {
     let is_long = clauses.len() > OWN;
     let mut found = Vec::new();
     for (number, known) in clauses.iter().enumerate() {
-        let asked = clause::without_request(&known.clause.text);
+        let asked = request::without_request(&known.clause.text);
         let is_request = asked.len() < known.clause.text.len() || known.clause.is_question;
         let is_own = !is_long || number == 0 || is_request;
         let least = if has_asked {
@@ -130,11 +130,11 @@ fn requests(at: usize, event: &Event, has_asked: bool) -> Vec<Candidate<'_>> {
             LEAST_TERMS
         };
         // A remark about something that was said before.
-        let is_remark = has_asked && !is_request && clause::has_pronoun(asked);
+        let is_remark = has_asked && !is_request && request::has_pronoun(asked);
         if !is_own
             || is_remark
             || terms(asked).len() < least
-            || !clause::asks_alone(&known.clause, asked)
+            || !request::asks_alone(&known.clause, asked)
         {
             continue;
         }
@@ -160,7 +160,7 @@ fn agreed<'a>(
     event: &Event,
     reply: Reply,
 ) -> Option<Candidate<'a>> {
-    let offer = clause::offer(&before.text, reply)?;
+    let offer = request::offer(&before.text, reply)?;
     let words = safe_line(event.text.trim());
     let (kind, text) = match reply {
         Reply::Consent => (PointKind::Asked, format!("“{words}” to “{}”", offer.text)),
@@ -174,13 +174,16 @@ fn agreed<'a>(
 /// more.
 fn reports(at: usize, event: &Event, (is_last, has_changed): (bool, bool)) -> Vec<Candidate<'_>> {
     let tells = |known: &&KnownClause| {
-        known.terms.len() > LEAST_TERMS && clause::stands_alone(&known.clause.text)
+        // What is left open is said in few words.
+        let is_open = known.kind == Some(PointKind::Open);
+        let least = if is_open { 2 } else { LEAST_TERMS + 1 };
+        known.terms.len() >= least && report::stands_alone(&known.clause.text)
     };
     let known = clauses_of(event).iter().filter(tells);
     let candidate = known.filter_map(|known| {
         let kind = match known.kind? {
             // How something is was found out if nothing was changed.
-            PointKind::Done if !has_changed && clause::is_state(&known.clause.text) => {
+            PointKind::Done if !has_changed && report::is_state(&known.clause.text) => {
                 PointKind::Found
             }
             kind => kind,
@@ -200,7 +203,7 @@ fn reports(at: usize, event: &Event, (is_last, has_changed): (bool, bool)) -> Ve
 
 /// Drops what a later report says to be taken back: its words are mostly those of that report.
 fn drop_undone(found: &mut Vec<Candidate<'_>>, report: &[Candidate<'_>]) {
-    let undone = report.iter().filter(|one| clause::is_undone(&one.text));
+    let undone = report.iter().filter(|one| report::is_undone(&one.text));
     let undone: Vec<HashSet<Term>> = undone
         .map(|one| one.terms.iter().copied().collect())
         .collect();
@@ -227,10 +230,10 @@ pub(in crate::core::insight) struct Statement {
 pub(in crate::core::insight) fn statement(role: Role, text: &str) -> Option<Statement> {
     let event = Event::said(1, 0, role, text);
     let known = clauses_of(&event).iter().map(|known| {
-        let says = known.terms.len() >= LEAST_TERMS && clause::stands_alone(&known.clause.text);
+        let says = known.terms.len() >= LEAST_TERMS && report::stands_alone(&known.clause.text);
         let rank = match known.kind {
             Some(PointKind::Decided) => 4,
-            Some(PointKind::Asked) if clause::is_wish(&known.clause.text) => 4,
+            Some(PointKind::Asked) if request::is_wish(&known.clause.text) => 4,
             Some(PointKind::Found) => 3,
             Some(PointKind::Done) => 2,
             _ => 1,
