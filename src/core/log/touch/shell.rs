@@ -406,11 +406,7 @@ pub(super) fn commit_acts(script: &str) -> Vec<CommitAct> {
             },
             [name, pr, verb, rest @ ..] if name == "gh" && pr == "pr" && verb == "create" => {
                 let title = value(rest, &["--title", "-t"]);
-                found.extend(
-                    title
-                        .and_then(|title| subject(title))
-                        .map(CommitAct::Request),
-                );
+                found.extend(title.and_then(subject).map(CommitAct::Request));
             }
             _ => {}
         }

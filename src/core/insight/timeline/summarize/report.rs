@@ -7,6 +7,7 @@ use regex::Regex;
 use super::PointKind;
 use super::clause::{Clause, pattern};
 use super::heading::names;
+use crate::core::text::{fold, is_common, words};
 
 /// What an agent has done, if it says it: a verb in the past at the beginning, or behind the name of
 /// a file.
@@ -145,6 +146,16 @@ pub(super) fn stands_alone(text: &str) -> bool {
 /// Whether a clause of a report says that something was taken back.
 pub(super) fn is_undone(text: &str) -> bool {
     UNDONE.is_match(text)
+}
+
+/// Whether a clause has hardly a frequent word of English, of which the rules are made.
+pub(super) fn is_foreign(text: &str) -> bool {
+    let (mut common, mut all) = (0, 0);
+    for word in words(text) {
+        all += 1;
+        common += usize::from(is_common(&fold(word.text)));
+    }
+    common * 8 < all && !text.is_ascii()
 }
 
 /// Whether a clause says how something is now, and not who did it.

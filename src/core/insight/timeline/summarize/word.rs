@@ -36,7 +36,10 @@ impl KnownWords {
         let length = folded.chars().count();
         let facts = WordFacts {
             stem: self.stems.term_of_folded(&folded),
-            counts: length > 1 && folded.chars().any(char::is_alphabetic) && !is_common(&folded),
+            // In some languages a letter is a word.
+            counts: (length > 1 || !folded.is_ascii())
+                && folded.chars().any(char::is_alphabetic)
+                && !is_common(&folded),
         };
         if self.facts.len() == KNOWN {
             self.facts.clear();
@@ -76,6 +79,7 @@ mod tests {
             ("x", false),
             ("2024", false),
             ("utf8", true),
+            ("语", true),
         ] {
             let found = facts(word);
             assert_eq!(found.len(), 1, "{word}");

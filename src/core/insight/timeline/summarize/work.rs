@@ -180,6 +180,18 @@ fn reports(at: usize, event: &Event, (is_last, has_changed): (bool, bool)) -> Ve
         known.terms.len() >= least && report::stands_alone(&known.clause.text)
     };
     let known = clauses_of(event).iter().filter(tells);
+    // What is said in another language is not known by its words.
+    let foreign = clauses_of(event).iter().find(|known| {
+        let is_plain = known.kind.is_none() && !known.clause.is_question && !known.clause.is_cut;
+        is_plain && known.terms.len() > LEAST_TERMS && report::is_foreign(&known.clause.text)
+    });
+    let foreign = foreign.map(|known| {
+        let kind = match has_changed {
+            true => PointKind::Done,
+            false => PointKind::Found,
+        };
+        Candidate::of_clause(known, kind, at, 0.8)
+    });
     let candidate = known.filter_map(|known| {
         let kind = match known.kind? {
             // How something is was found out if nothing was changed.
@@ -198,7 +210,7 @@ fn reports(at: usize, event: &Event, (is_last, has_changed): (bool, bool)) -> Ve
         let place = if is_last { 1.2 } else { 1.0 };
         Some(Candidate::of_clause(known, kind, at, weight * place))
     });
-    candidate.collect()
+    candidate.chain(foreign).collect()
 }
 
 /// Drops what a later report says to be taken back: its words are mostly those of that report.
@@ -318,5 +330,15 @@ mod tests {
             found.contains(&(PointKind::Asked, wanted.to_owned())),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn other_languages_are_told_too() {
+        let found = told(&[
+            (Role::User, "请修复登录页面的会话过期问题，并添加测试。"),
+            (Role::Assistant, "我已经修复了登录页面，并添加了测试。"),
+        ]);
+        let kinds: Vec<PointKind> = found.iter().map(|(kind, _)| *kind).collect();
+        assert_eq!(kinds, [PointKind::Asked, PointKind::Found], "{found:?}");
     }
 }
