@@ -155,7 +155,8 @@ pub(super) fn is_foreign(text: &str) -> bool {
         all += 1;
         common += usize::from(is_common(&fold(word.text)));
     }
-    common * 8 < all && !text.is_ascii()
+    let is_of_other = |c: char| c.is_alphabetic() && !c.is_ascii();
+    common * 8 < all && text.contains(is_of_other)
 }
 
 /// Whether a clause says how something is now, and not who did it.
