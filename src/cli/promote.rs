@@ -89,7 +89,7 @@ fn kind(args: &PromoteArgs, proposal: &Proposal, store: &Store) -> Result<String
 
 impl World {
     /// Returns the store that a promoted memory goes to: the one that is given, the only one, the
-    /// only one with an index, or a new one.
+    /// agent's own, the only one with an index, or a new one.
     fn store_for_promotion(&self, proposal: &Proposal) -> Result<Store, Failure> {
         let mut stores = self.stores_or(|_| {})?;
         stores.retain(|store| !matches!(store.layout(), Layout::Instructions | Layout::Events));
@@ -98,8 +98,11 @@ impl World {
             let path = template::path(Layout::Index, kind, &proposal.name);
             return Ok(self.store_for_new(&path)?.0);
         }
-        if stores.len() > 1 && stores.iter().filter(|store| is_index(store)).count() == 1 {
-            stores.retain(is_index);
+        let is_own = |store: &Store| proposal.is_from_agent_of(store.root().path());
+        for is_preferred in [&is_own as &dyn Fn(&Store) -> bool, &is_index] {
+            if stores.len() > 1 && stores.iter().filter(|store| is_preferred(store)).count() == 1 {
+                stores.retain(is_preferred);
+            }
         }
         match stores.len() {
             1 => Ok(stores.remove(0)),

@@ -288,31 +288,6 @@ fn short_stamp(time: i64) -> String {
     time.strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// How much happened in each project.
-fn activity(node: &Node) -> String {
-    const MOST_PROJECTS: usize = 5;
-    let plural = |count: usize, word: &str| match count {
-        1 => format!("1 {word}"),
-        count => format!("{count} {word}s"),
-    };
-    let projects = node.projects.iter().take(MOST_PROJECTS);
-    let told = projects.map(|one| {
-        let name = one.project.rsplit('/').next().unwrap_or_default();
-        let name = if name.is_empty() { "elsewhere" } else { name };
-        let mut told = format!("{name}: {}", plural(one.sessions, "session"));
-        if one.commits > 0 {
-            told.push_str(&format!(", {}", plural(one.commits, "commit")));
-        }
-        told
-    });
-    let mut told: Vec<String> = told.collect();
-    let more = node.projects.len().saturating_sub(MOST_PROJECTS);
-    if more > 0 {
-        told.push(format!("{more} more projects"));
-    }
-    told.join(" · ")
-}
-
 fn show(node: &Node, printer: &mut Printer) -> io::Result<()> {
     const MOST_FILES: usize = 8;
     printer.painted_line(TextStyle::Strong, &node.title)?;
@@ -324,9 +299,6 @@ fn show(node: &Node, printer: &mut Printer) -> io::Result<()> {
     printer.painted_line(TextStyle::Quiet, &place)?;
     if node.log.is_some() {
         printer.painted_line(TextStyle::Quiet, &node.id)?;
-    }
-    if !node.projects.is_empty() {
-        printer.painted_line(TextStyle::Quiet, &format!("  {}", activity(node)))?;
     }
     for bullet in &node.bullets {
         // The log of a segment or a session is named above.
@@ -481,7 +453,12 @@ impl Report for GripReport {
                 printer.line("")?;
                 for part in ["before", "excerpt", "after"] {
                     let rows = self.json[part].as_array();
-                    show_events(rows.map_or(&[], Vec::as_slice), printer)?;
+                    let mut rows = rows.cloned().unwrap_or_default();
+                    for row in rows.iter_mut().filter(|_| part == "excerpt") {
+                        let text = row["text"].as_str().unwrap_or_default();
+                        row["text"] = json!(grip.from_line(text));
+                    }
+                    show_events(&rows, printer)?;
                 }
                 Ok(())
             }

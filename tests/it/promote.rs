@@ -224,7 +224,7 @@ fn each_layout_takes_a_promoted_memory_in_its_own_form() {
         (
             "coder",
             "semantic/a.md",
-            "episodic/race.md",
+            "semantic/race.md",
             "**Title:** Race",
         ),
         (

@@ -114,7 +114,7 @@ fn a_session_is_walked_from_its_year_down_to_its_lines() {
     );
     assert!(
         home.ok(&["toc"])
-            .contains("  project: 1 session, 1 commit\n")
+            .contains("• project (1 session, 1 commit): fix(history): remove stale locks")
     );
     for (parent, children) in [
         ("toc:year:2024", &["toc:month:2024:12"][..]),
@@ -208,7 +208,7 @@ fn a_rebuilt_timeline_is_the_same_and_a_grown_log_changes_only_its_last_nodes() 
     fs::remove_dir_all(home.path().join(".cache/tome/timeline")).expect("removed");
     assert_eq!(home.ok(&["toc", "--level", "segment", "--json"]), before);
     let mut grown = fs::read_to_string(&log).expect("text");
-    let said = text("The wait ends with an error that names the process which holds the lock.");
+    let said = text("Added an error that names the process which holds the lock.");
     grown.push_str(&record(
         &home,
         9,

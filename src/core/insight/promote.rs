@@ -1,10 +1,12 @@
 //! Promotes lines of a log to a memory: proposes a name, a description, a kind and a text, which
 //! holds a grip on the lines.
 
+use std::path::Path;
+
 use crate::core::insight::timeline::comment::{comment, grips_in};
 use crate::core::insight::timeline::event::{Event, EventList as _, LogEvents, Texts};
 use crate::core::insight::timeline::grip::{Grip, GripState};
-use crate::core::insight::timeline::summarize::{SegmentWords, summarize};
+use crate::core::insight::timeline::summarize::{PointKind, is_wish, statement, without_request};
 use crate::core::insight::timeline::{expand, log_named_by};
 use crate::core::log::{Agent, MessageKind, Role};
 use crate::core::memory::citation::{Citation, CitedPart};
@@ -42,21 +44,39 @@ pub struct Proposal {
     pub description: String,
     /// The quotes and their grips.
     pub text: String,
+    /// The agent whose log it is from.
+    agent: Agent,
     /// The type of the index layout.
     category: &'static str,
+    /// What its statement says.
+    kind: Option<PointKind>,
 }
 
 impl Proposal {
     /// Returns the kind of memory in a layout, one of [`crate::core::memory::template::kinds`].
     pub fn kind(&self, layout: Layout) -> &'static str {
+        let is_done = self.kind == Some(PointKind::Done);
         match layout {
             Layout::Index => self.category,
             Layout::Session => "detail",
+            Layout::Facts if is_done => "episodes",
             Layout::Facts => "facts",
             Layout::Coder if self.category == "feedback" => "procedural",
-            Layout::Coder => "episodic",
+            Layout::Coder if is_done => "episodic",
+            Layout::Coder => "semantic",
             Layout::Instructions | Layout::Events | Layout::Entries => "",
         }
+    }
+
+    /// Whether a store is one of the agent whose log it is from.
+    pub fn is_from_agent_of(&self, root: &Path) -> bool {
+        let folder = match self.agent {
+            Agent::ClaudeCode => ".claude",
+            Agent::Codex => ".codex",
+            Agent::Gemini => ".gemini",
+            _ => return false,
+        };
+        root.components().any(|part| part.as_os_str() == folder)
     }
 }
 
@@ -87,19 +107,16 @@ fn quote_of_grip(corpus: &Corpus, grip: Grip) -> Quote {
     let own = own.filter(|_| expanded.state == GripState::Current);
     let kept = || (Role::Assistant, grip.excerpt.clone());
     let (role, text) = own.map_or_else(kept, |event| {
-        (event.role, paragraph(&event.text, &grip.excerpt))
+        (event.role, paragraph(grip.from_line(&event.text)))
     });
     Quote { grip, role, text }
 }
 
-/// Returns the text from the words of an excerpt to the end of their paragraph.
-fn paragraph(text: &str, excerpt: &str) -> String {
-    let safe_text = safe(text);
-    let words: String = excerpt.chars().take(24).collect();
-    let start = safe_text.find(words.trim()).unwrap_or(0);
-    let rest = &safe_text[start..];
-    let end = rest.find("\n\n").unwrap_or(rest.len());
-    shortened(&rest[..end], LONGEST_PARAGRAPH)
+/// Returns a text up to the end of its first paragraph.
+fn paragraph(text: &str) -> String {
+    let text = safe(text);
+    let end = text.find("\n\n").unwrap_or(text.len());
+    shortened(&text[..end], LONGEST_PARAGRAPH)
 }
 
 fn quotes_of_lines(corpus: &Corpus, reference: &str) -> Result<Vec<Quote>> {
@@ -129,7 +146,7 @@ fn quotes_of_lines(corpus: &Corpus, reference: &str) -> Result<Vec<Quote>> {
         return Err(missing());
     }
     let quote = |event: &Event| Quote {
-        grip: Grip::new(agent, &citation.path, event, ""),
+        grip: Grip::new(agent, &citation.path, event, 1),
         role: event.role,
         text: shortened(&safe(&event.text), LONGEST),
     };
@@ -144,33 +161,58 @@ fn shortened(text: &str, longest: usize) -> String {
     }
 }
 
-/// Proposes a memory for quotes; `None` if there are none.
+/// Proposes a memory for quotes; `None` if there are none. It is named by what they state.
 pub fn propose(quotes: &[Quote]) -> Option<Proposal> {
     let first = quotes.first()?;
-    let events: Vec<Event> = quotes
-        .iter()
-        .map(|quote| {
-            let Grip {
-                first_line,
-                timestamp,
-                ..
-            } = quote.grip;
-            Event::said(first_line, timestamp, quote.role, &quote.text)
-        })
-        .collect();
-    let summary = summarize(&events, 0, &SegmentWords::default(), None);
-    let said = summary.points.first().map(|(point, _)| point.text.as_str());
-    let description = one_line(said.unwrap_or(&first.text), LONGEST_DESCRIPTION);
-    let name = match summary.title.trim() {
-        "" => one_line(&first.text, 60),
-        title => one_line(title.trim_end_matches('…'), 60),
+    let stated = quotes.iter().filter_map(|quote| {
+        // A grip is about its line.
+        let is_line = quote.grip.text_line > 1;
+        let text = quote.text.lines().next().filter(|_| is_line);
+        let stated = statement(quote.role, text.unwrap_or(&quote.text))?;
+        Some((quote, stated))
+    });
+    // The first of those that say most.
+    let stated = stated.rev().max_by_key(|(_, stated)| stated.rank);
+    let (quote, kind) = match &stated {
+        Some((quote, stated)) => (*quote, stated.kind),
+        None => (first, None),
     };
+    let said = stated
+        .as_ref()
+        .map_or(first.text.as_str(), |(_, stated)| &stated.text);
     Some(Proposal {
-        name,
-        description,
+        name: name(said),
+        description: one_line(said, LONGEST_DESCRIPTION),
         text: text_of(quotes),
-        category: category(first),
+        agent: first.grip.agent,
+        category: category(quote),
+        kind,
     })
+}
+
+/// Returns a statement as a name: without the words before a request, and cut where a part ends.
+fn name(statement: &str) -> String {
+    const LONGEST: usize = 60;
+    let plain = one_line(without_request(statement), 2 * LONGEST);
+    let ends = [
+        ", ",
+        "; ",
+        ": ",
+        " — ",
+        " (",
+        " because ",
+        " since ",
+        " so ",
+        ". ",
+    ];
+    let parts = ends.iter().filter_map(|end| plain.find(end));
+    let part = parts.filter(|at| (20..LONGEST).contains(at)).max();
+    let name = match part.filter(|_| plain.len() > LONGEST) {
+        Some(at) => plain[..at].to_owned(),
+        None => one_line(&plain, LONGEST),
+    };
+    name.trim_end_matches(['.', '!', ',', ';', ':', '…', ' '])
+        .to_owned()
 }
 
 /// Returns the first line of a text, cut at a word.
@@ -228,24 +270,13 @@ pub fn grip_in_memories<'a>(stores: impl IntoIterator<Item = &'a Store>, id: &st
 
 /// Guesses the type of a memory by how it is said.
 fn category(quote: &Quote) -> &'static str {
-    const WISHES: [&str; 9] = [
-        "always",
-        "never",
-        "don't",
-        "do not",
-        "prefer",
-        "from now on",
-        "stop ",
-        "instead of",
-        "make sure",
-    ];
     const OWN: [&str; 5] = ["i am a ", "i'm a ", "my name is", "i work ", "i live "];
     let text = quote.text.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let is_link = text.contains("://") && text.split_whitespace().count() < 30;
     match quote.role {
         Role::User if has(&OWN) => "user",
-        Role::User if has(&WISHES) => "feedback",
+        Role::User if is_wish(&text) => "feedback",
         _ if is_link => "reference",
         _ => "project",
     }
@@ -258,7 +289,7 @@ mod tests {
     fn quote(role: Role, text: &str) -> Quote {
         let event = Event::test(12, role, text);
         Quote {
-            grip: Grip::new(Agent::Codex, "abc", &event, ""),
+            grip: Grip::new(Agent::Codex, "abc", &event, 1),
             role,
             text: text.to_owned(),
         }
@@ -310,13 +341,49 @@ mod tests {
     }
 
     #[test]
-    fn a_paragraph_is_quoted_from_its_words_on() {
-        let text = "First.\n\nBefore. Keep the lock, since it\nis needed. Then more.\n\nLast.";
+    fn a_memory_is_named_by_what_is_stated() {
+        for (role, text, expected) in [
+            (
+                Role::User,
+                "Seems like CMD is now broken. From now on, please run the e2e suite before a release.",
+                "run the e2e suite before a release",
+            ),
+            (
+                Role::Assistant,
+                "Let me check. The root cause is a stale lock, which nobody removes when the process ends early.",
+                "The root cause is a stale lock",
+            ),
+            (Role::User, "go", "go"),
+        ] {
+            let proposed = propose(&[quote(role, text)]).expect("a proposal");
+            assert_eq!(proposed.name, expected, "{text}");
+        }
+        let quotes = [
+            quote(Role::Assistant, "Added a retry to the client of the queue."),
+            quote(
+                Role::Assistant,
+                "We kept the lock because two tabs share the token.",
+            ),
+        ];
+        let proposed = propose(&quotes).expect("a proposal");
         assert_eq!(
-            paragraph(text, "Keep the lock, since it is"),
+            proposed.name,
+            "We kept the lock because two tabs share the token"
+        );
+        assert!(proposed.is_from_agent_of(Path::new("/h/.codex/memories")));
+        assert!(!proposed.is_from_agent_of(Path::new("/h/.claude/projects/w/memory")));
+        let done = propose(&quotes[..1]).expect("a proposal");
+        assert_eq!(done.kind(Layout::Coder), "episodic");
+        assert_eq!(proposed.kind(Layout::Coder), "semantic");
+    }
+
+    #[test]
+    fn a_paragraph_is_quoted_to_its_end() {
+        let text = "Keep the lock, since it\nis needed. Then more.\n\nLast.";
+        assert_eq!(
+            paragraph(text),
             "Keep the lock, since it\nis needed. Then more."
         );
-        assert_eq!(paragraph("a\n\nb", "nowhere"), "a");
         assert_eq!(shortened("aé bc", 2), "aé…");
     }
 }

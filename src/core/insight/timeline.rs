@@ -16,6 +16,7 @@ pub mod grip;
 pub mod json;
 pub mod node;
 pub mod outline;
+mod project;
 pub mod query;
 pub mod record;
 mod rollup;

@@ -131,11 +131,28 @@ pub fn staged_files(tool: &str, input: &str) -> Vec<String> {
     }
 }
 
-/// Whether a call makes a commit: `git commit` or `gh pr` is run by it, not only written into a file.
-pub fn makes_commit(tool: &str, input: &str) -> bool {
-    is_shell(&plain_name(tool))
-        && (input.contains("gh pr")
-            || input.contains("commit") && shell::commits(&shell_input(input)))
+/// What a command does to the commits of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommitAct {
+    /// It makes one with this subject, if the command tells it.
+    Commit(Option<String>),
+    /// It makes the last one anew.
+    Amend(Option<String>),
+    /// It drops so many of the last ones.
+    Drop(usize),
+    /// It opens a pull request with this title.
+    Request(String),
+}
+
+/// What a call does to the commits of a repository, by commands that it runs and does not only write
+/// into a file.
+pub fn commit_acts(tool: &str, input: &str) -> Vec<CommitAct> {
+    let has_word = ["git", "gh pr"].iter().any(|word| input.contains(word));
+    if has_word && is_shell(&plain_name(tool)) {
+        shell::commit_acts(&shell_input(input))
+    } else {
+        Vec::new()
+    }
 }
 
 /// Whether a call runs a script, which may have written files before it failed. A patch that fails
@@ -396,41 +413,67 @@ mod tests {
 
     #[test]
     fn a_commit_is_one_that_is_run_and_not_one_in_a_text_or_a_repository_of_a_test() {
-        for (tool, input, wanted) in [
+        use CommitAct::{Amend, Commit, Drop, Request};
+        let some = |text: &str| Some(text.to_owned());
+        let commit = |text: &str| vec![Commit(some(text))];
+        for (input, wanted) in [
             (
-                "Bash",
-                "command: git add -A && git commit -m 'Add a retry'",
-                true,
+                "git add -A && git commit -am 'Add a retry'\nworkdir: /w",
+                commit("Add a retry"),
             ),
             (
-                "exec_command",
-                "cmd: git -C a/b commit -F - <<EOF\nMove it\nEOF",
-                true,
+                "git -C a/b commit -F - <<EOF\nMove it\nEOF",
+                commit("Move it"),
             ),
             (
-                "Bash",
-                "command: gh pr create --title 'feat: a cache'",
-                true,
+                "git commit -m \"$(cat <<'EOF'\nAdd \"a\" cache\n\nIt is small.\nEOF\n)\"",
+                commit("Add \"a\" cache"),
             ),
             (
-                "Bash",
-                "command: cat > t.sh <<'EOF'\ngit commit -m 'hello; world'\nEOF",
-                false,
+                "git --no-pager commit --message=\"Move it\"",
+                commit("Move it"),
             ),
             (
-                "Bash",
-                "command: cd /tmp/x && git init -q && git commit -qm 'a b'",
-                false,
+                "git commit -m @'\nMove the parser\n'@",
+                commit("Move the parser"),
             ),
             (
-                "Write",
-                "file_path: t.sh\ncontent: git commit -m 'hello; world'",
-                false,
+                "git commit -m 'one'; git commit -qm two",
+                vec![Commit(some("one")), Commit(some("two"))],
             ),
-            ("Bash", "command: git log | grep commit", false),
+            ("git commit -m \"$MESSAGE\"", vec![Commit(None)]),
+            ("git commit --amend --no-edit", vec![Amend(None)]),
+            (
+                "git commit --amend -m 'Keep it'",
+                vec![Amend(some("Keep it"))],
+            ),
+            (
+                "git reset --soft HEAD~2 && git commit -m Both",
+                vec![Drop(2), Commit(some("Both"))],
+            ),
+            ("git reset --hard HEAD^", vec![Drop(1)]),
+            ("git reset --hard origin/main; git reset HEAD", Vec::new()),
+            ("git revert --no-edit abc123", vec![Commit(None)]),
+            (
+                "gh pr create --title 'feat: a cache' --body x",
+                vec![Request("feat: a cache".to_owned())],
+            ),
+            ("gh pr view 12", Vec::new()),
+            (
+                "cat > t.sh <<'EOF'\ngit commit -m 'hello; world'\nEOF",
+                Vec::new(),
+            ),
+            (
+                "cd /tmp/x && git init -q && git commit -qm 'a b'",
+                Vec::new(),
+            ),
+            ("git log | grep commit", Vec::new()),
         ] {
-            assert_eq!(makes_commit(tool, input), wanted, "{input}");
+            let call = format!("command: {input}");
+            assert_eq!(commit_acts("Bash", &call), wanted, "{input}");
         }
+        let text = "file_path: t.sh\ncontent: git commit -m 'hello; world'";
+        assert_eq!(commit_acts("Write", text), []);
     }
 
     #[test]

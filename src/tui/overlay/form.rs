@@ -110,10 +110,10 @@ impl NewMemoryForm {
         let mut form = Self::new(library, None, None)?;
         form.targets
             .retain(|target| target.layout != Layout::Instructions);
-        let mut targets = form.targets.iter();
-        form.store = targets
-            .position(|target| target.layout == Layout::Index)
-            .unwrap_or(0);
+        let first = |is_it: &dyn Fn(&TargetStore) -> bool| form.targets.iter().position(is_it);
+        let own = first(&|target| proposal.is_from_agent_of(target.id.root()));
+        let index = first(&|target| target.layout == Layout::Index);
+        form.store = own.or(index).unwrap_or(0);
         form.targets.get(form.store)?;
         form.name = Input::new(&proposal.name);
         form.about = Input::new(&proposal.description);

@@ -29,6 +29,7 @@ use crate::tui::event::{Event, GripText};
 use crate::tui::keymap::KeyContext;
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::chooser::Chooser;
+use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::list::{Cursor, Move};
 
 /// The part of the pane that gets the arrows.
@@ -156,7 +157,7 @@ impl TimelinePane {
             Some(log) => {
                 let start = OpenAt {
                     line: Some(grip.first_line),
-                    ..OpenAt::default()
+                    words: MarkedWords::new([grip.opening().as_str()]),
                 };
                 LogPane::open(log.file.clone(), log.title.clone(), start)
             }

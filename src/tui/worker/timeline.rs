@@ -176,11 +176,14 @@ impl TimelineWorker {
                 continue;
             };
             let found = expand(corpus, &grip, AROUND, AROUND);
-            let messages = |events: &[LogEvent]| events.iter().map(message).collect();
+            let messages =
+                |events: &[LogEvent]| events.iter().map(|one| message(one, &one.text)).collect();
+            let own = found.excerpt.iter();
+            let own = own.map(|one| message(one, grip.from_line(&one.text)));
             self.send(Event::GripExpanded(Arc::new(GripText {
                 state: found.state,
                 before: messages(&found.before),
-                excerpt: messages(&found.excerpt),
+                excerpt: own.collect(),
                 after: messages(&found.after),
                 grip,
             })));
@@ -206,8 +209,8 @@ impl TimelineWorker {
     }
 }
 
-fn message(event: &LogEvent) -> GripMessage {
-    let beginning: String = event.text.chars().take(LONGEST).collect();
+fn message(event: &LogEvent, text: &str) -> GripMessage {
+    let beginning: String = text.chars().take(LONGEST).collect();
     GripMessage {
         line: event.line,
         time: event.time,

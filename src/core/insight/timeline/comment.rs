@@ -61,6 +61,7 @@ fn parse(fields: &str, words: &str) -> Option<Grip> {
         session: None,
         first_line: line(lines.start())?,
         last_line: line(lines.end())?,
+        text_line: 1,
         excerpt: words.to_owned(),
         event_id_start: String::new(),
         event_id_end: String::new(),
@@ -79,8 +80,8 @@ mod tests {
     #[test]
     fn a_grip_is_read_back_from_its_comment() {
         let event = Event::test(7, Role::User, "Keep the --lock <!-- and --> close it.");
-        let grip = Grip::new(Agent::Codex, "abc", &event, "Keep");
-        let other = Grip::new(Agent::Codex, "abc", &event, "close");
+        let grip = Grip::new(Agent::Codex, "abc", &event, 1);
+        let other = Grip::new(Agent::Codex, "abc", &event, 2);
         let text = format!(
             "---\nname: a\n---\n\n> Keep it.\n\n{}\nmore\n{}",
             comment(&grip),

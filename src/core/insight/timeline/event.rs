@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ulid::Ulid;
 
-use super::summarize::TextAnalysis;
+use super::summarize::{TextAnalysis, commit_acts_of};
 use crate::core::log::{Agent, MessageKind, Origin, Role};
 use crate::core::search::index::{Corpus, CorpusMessage, MessageAt, Part};
 
@@ -67,7 +67,7 @@ impl Event {
 pub enum Texts {
     /// All of them.
     All,
-    /// Those of results are not, which are most of a log.
+    /// Those of results are not, which are most of a log; except those of calls that make commits.
     ButResults,
 }
 
@@ -179,7 +179,27 @@ impl EventList for LogEvents<'_> {
 
     fn read(&self, range: Range<usize>, texts: Texts) -> impl Iterator<Item = Event> {
         let places = self.places[range].iter();
-        places.filter_map(move |place| place.read(self.corpus, texts))
+        // Results come in the order of their calls: so many calls are without one, and so many
+        // results are needed to see what became of a commit.
+        let (mut open, mut awaited) = (0_usize, 0_usize);
+        places.filter_map(move |place| {
+            let texts = if awaited > 0 { Texts::All } else { texts };
+            let event = place.read(self.corpus, texts)?;
+            match event.kind {
+                MessageKind::ToolCall => {
+                    open += 1;
+                    if !commit_acts_of(&event).is_empty() {
+                        awaited = open;
+                    }
+                }
+                MessageKind::ToolResult => {
+                    (open, awaited) = (open.saturating_sub(1), awaited.saturating_sub(1));
+                }
+                _ if event.role == Role::User => (open, awaited) = (0, 0),
+                _ => {}
+            }
+            Some(event)
+        })
     }
 }
 

@@ -32,6 +32,9 @@ pub struct Grip {
     pub first_line: u64,
     /// The last of the lines.
     pub last_line: u64,
+    /// The line of the message's text that it is about, from 1.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub text_line: usize,
     /// The words that it is about, without secrets.
     pub excerpt: String,
     /// The first event.
@@ -42,6 +45,14 @@ pub struct Grip {
     pub timestamp: i64,
     /// The hash of the events' text, by which a rewritten log is noticed.
     pub hash: String,
+}
+
+fn first() -> usize {
+    1
+}
+
+fn is_first(line: &usize) -> bool {
+    *line == 1
 }
 
 /// The state of the log of a grip.
@@ -91,23 +102,40 @@ pub fn event_id(agent: Agent, log: &str, event: &Event) -> String {
     stable_id(event.time, &name).to_string()
 }
 
+/// Returns the id of a line of an event's text; that of the first is the event's.
+fn line_id(event_id: &str, time: i64, line: usize) -> String {
+    match line {
+        1 => event_id.to_owned(),
+        line => {
+            // The time of a log without times is that of its file, which changes.
+            let random = event_id.parse::<Ulid>().map_or(0, |id| id.random());
+            stable_id(time, &format!("{random}:{line}")).to_string()
+        }
+    }
+}
+
 fn hash(event: &Event) -> String {
     blake3::hash(event.text.as_bytes()).to_hex()[..32].to_owned()
 }
 
 impl Grip {
-    /// Returns the grip of an event, for a clause of it. Its id is that of the event, so that it is
-    /// found again however the log is divided and summarized later.
-    pub fn new(agent: Agent, log: &str, event: &Event, clause: &str) -> Self {
+    /// Returns the grip of an event, from a line of its text on. Its id is made of the event and the
+    /// line, so that it is found again however the log is divided and summarized later.
+    pub fn new(agent: Agent, log: &str, event: &Event, text_line: usize) -> Self {
         let event_id = event_id(agent, log, event);
         Self {
-            id: format!("grip:{}:{event_id}", event.time),
+            id: format!(
+                "grip:{}:{}",
+                event.time,
+                line_id(&event_id, event.time, text_line)
+            ),
             agent,
             log: log.to_owned(),
             session: event.session.clone(),
             first_line: event.line,
             last_line: event.line,
-            excerpt: excerpt(&event.text, clause),
+            text_line,
+            excerpt: excerpt(&event.text, text_line),
             event_id_start: event_id.clone(),
             event_id_end: event_id,
             timestamp: event.time,
@@ -131,15 +159,35 @@ impl Grip {
             let at_time = events.times().enumerate();
             let at_time = at_time.filter(|(_, at)| *at == time || !is_timed);
             let mut found = at_time.flat_map(|(at, _)| events.read(at..at + 1, Texts::All));
-            let event = found.find(|event| {
-                let id = event_id(agent, log.id(), event).parse::<Ulid>();
-                id.is_ok_and(|id| id.random() == wanted.random())
+            let (event, line) = found.find_map(|event| {
+                let own = event_id(agent, log.id(), &event);
+                let is_it = |line: &usize| {
+                    let id = line_id(&own, event.time, *line).parse::<Ulid>();
+                    id.is_ok_and(|id| id.random() == wanted.random())
+                };
+                let line = (1..=event.text.lines().count().max(1)).find(is_it)?;
+                Some((event, line))
             })?;
             Some(Self {
                 id: id.to_owned(),
-                ..Self::new(agent, log.id(), &event, "")
+                ..Self::new(agent, log.id(), &event, line)
             })
         })
+    }
+
+    /// Returns the first words of its line without marks of Markdown, as a viewer shows them.
+    pub fn opening(&self) -> String {
+        const WORDS: usize = 3;
+        let is_mark = |c: char| matches!(c, '`' | '*' | '#' | '>');
+        let plain = self.excerpt.replace(is_mark, "");
+        let is_number = |word: &&str| word.contains(char::is_alphabetic);
+        let words = plain.split_whitespace().skip_while(|word| !is_number(word));
+        words.take(WORDS).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns what a text says from its line on.
+    pub fn from_line<'t>(&self, text: &'t str) -> &'t str {
+        from_line(text, self.text_line)
     }
 
     /// Returns the citation of its lines.
@@ -204,11 +252,17 @@ pub fn cite(agent: Agent, log: &str, first: u64, last: u64) -> String {
     citation.to_string()
 }
 
-/// Returns the text from a clause on, or from its beginning if the clause is not in it as it is.
-fn excerpt(text: &str, clause: &str) -> String {
-    let at = text.find(clause.trim_end_matches('…')).unwrap_or(0);
+/// Returns a text from a line on, which is numbered from 1.
+pub fn from_line(text: &str, line: usize) -> &str {
+    let mut ends = text.match_indices('\n');
+    let end = line.checked_sub(2).and_then(|before| ends.nth(before));
+    end.map_or(text, |(end, _)| &text[end + 1..])
+}
+
+/// Returns the beginning of a text from a line on.
+fn excerpt(text: &str, line: usize) -> String {
     // Only the beginning is shown: secrets in the rest need not be looked for.
-    let shown = super::event::begin(&text[at..], 8 * EXCERPT);
+    let shown = super::event::begin(from_line(text, line), 8 * EXCERPT);
     let line = safe_line(shown);
     match line.char_indices().nth(EXCERPT) {
         Some(_) => {
@@ -226,21 +280,22 @@ mod tests {
 
     #[test]
     fn a_grip_has_its_own_words_and_the_same_id_each_time() {
-        let event = Event::test(7, Role::User, "First. Keep the lock. Then more.");
-        let grip = Grip::new(Agent::Codex, "abc", &event, "Keep the lock.");
+        let event = Event::test(7, Role::User, "First.\n- **Keep** the `lock`.\nThen more.");
+        let grip = |line| Grip::new(Agent::Codex, "abc", &event, line);
+        let second = grip(2);
+        assert_eq!(second, grip(2));
+        assert_eq!(second.excerpt, "- **Keep** the `lock`. Then more.");
+        assert_eq!(second.opening(), "Keep the lock.");
         assert_eq!(
-            grip,
-            Grip::new(Agent::Codex, "abc", &event, "Keep the lock.")
+            second.from_line(&event.text),
+            "- **Keep** the `lock`.\nThen more."
         );
-        assert_eq!(grip.excerpt, "Keep the lock. Then more.");
-        assert_eq!(grip.citation(), "codex:abc#L7");
-        assert!(grip.id.starts_with("grip:420000:"), "{}", grip.id);
-        let other = Grip::new(Agent::Codex, "abc", &event, "First.");
-        assert_eq!(grip.id, other.id, "the id is that of the event");
-        assert_ne!(grip.excerpt, other.excerpt);
-        let long = "é".repeat(500);
-        let event = Event::test(7, Role::User, &long);
-        let grip = Grip::new(Agent::Codex, "abc", &event, "x");
+        assert_eq!(second.citation(), "codex:abc#L7");
+        assert!(second.id.starts_with("grip:420000:"), "{}", second.id);
+        assert_ne!(second.id, grip(1).id, "each line has its own");
+        assert_eq!(grip(9).from_line(&event.text), &*event.text);
+        let event = Event::test(7, Role::User, &"é".repeat(500));
+        let grip = Grip::new(Agent::Codex, "abc", &event, 1);
         assert_eq!(grip.excerpt.chars().count(), EXCERPT);
     }
 
@@ -252,7 +307,7 @@ mod tests {
             .zip(1..)
             .map(|(text, line)| Event::test(line, Role::User, text))
             .collect();
-        let grip = Grip::new(Agent::Codex, "abc", &events[1], "b");
+        let grip = Grip::new(Agent::Codex, "abc", &events[1], 1);
         let found = grip.expand(&events[..], 3, 2);
         let lines = |events: &[Event]| events.iter().map(|e| e.line).collect::<Vec<_>>();
         assert_eq!(found.state, GripState::Current);

@@ -231,9 +231,12 @@ impl GripRows {
         }
     }
 
-    /// Shortens the texts of the events.
-    pub fn shortened(self) -> Self {
+    /// Shortens the texts of the events; that of the grip begins with its line.
+    pub fn shortened(mut self) -> Self {
         let short = |rows: Vec<EventRow>| rows.into_iter().map(EventRow::shortened).collect();
+        for row in &mut self.excerpt {
+            row.text = self.grip.from_line(&row.text).to_owned();
+        }
         Self {
             before: short(self.before),
             excerpt: short(self.excerpt),
@@ -246,6 +249,7 @@ impl GripRows {
     pub fn json(&self) -> Value {
         let mut shown = json!(self.grip);
         shown["citation"] = json!(self.grip.citation());
+        shown["text_line"] = json!(self.grip.text_line);
         shown["source"] = json!(self.grip.agent.name());
         json!({
             "grip": shown,

@@ -34,16 +34,20 @@ impl Outline {
     pub fn of(timeline: &Timeline) -> Self {
         let records: Vec<&Arc<LogRecord>> = timeline.records().collect();
         let tree = Tree::of(records.iter().map(|log| log.as_ref()), &timeline.rollups);
+        let is_told = |id: &NodeId| tree.has(id);
         let upper = tree.parents();
         let upper = upper.filter_map(|id| Some((id.clone(), tree.node(id)?)));
         let mut outline = Self {
             upper: upper.collect(),
             ..Self::default()
         };
-        for log in records {
+        for log in &records {
             let mut seen = HashSet::new();
             for (at, segment) in log.segments.iter().enumerate() {
                 let id = segment.node();
+                if !is_told(&id) {
+                    continue;
+                }
                 for (node, _) in id.above() {
                     let is_new = seen.insert((node.clone(), log.session_of(segment)));
                     let activity = outline.activity.entry(node).or_default();
@@ -152,7 +156,11 @@ mod tests {
                 .zip(1..)
                 .map(|(day, line)| Event {
                     time: day * DAY,
-                    ..Event::test(line, Role::User, "please fix the stale lock of the client")
+                    ..Event::test(
+                        line,
+                        Role::User,
+                        &format!("please fix the lock of client {id}"),
+                    )
                 })
                 .collect();
             let source = Source {
@@ -212,5 +220,61 @@ mod tests {
             assert_eq!(outline.grip(id).map(|grip| grip.id), Some(id.clone()));
         }
         assert_eq!(outline.grip("grip:1:none"), None);
+    }
+
+    /// A log in which a commit is made every minute.
+    fn commits(id: &str, subjects: &[&str]) -> LogRecord {
+        let call = |(subject, line): (&&str, u64)| {
+            Event::call(line, "Bash", &format!("command: git commit -m '{subject}'"))
+        };
+        let events: Vec<Event> = subjects.iter().zip(1..).map(call).collect();
+        let source = Source {
+            agent: Agent::Codex,
+            id,
+            cwd: Some("/w/tome"),
+            stamp: (1, None, 1, 0),
+            summarizer: &Offline,
+        };
+        LogRecord::make(source, &events[..], None)
+    }
+
+    #[test]
+    fn a_session_that_goes_on_in_a_copy_of_its_log_is_told_once() {
+        let first = ["Add a cache", "Keep the lock"];
+        let more = ["Add a cache", "Keep the lock", "Move the parser"];
+        let other = ["Trim all names"];
+        let logs = [
+            commits("a", &first),
+            commits("b", &more),
+            commits("c", &other),
+        ];
+        let timeline = Timeline::of_records(logs);
+        let year = timeline.node(&NodeId::Year(1970)).expect("a year");
+        assert_eq!(
+            year.bullets[0].text,
+            "tome (2 sessions, 4 commits): Add a cache; Keep the lock; Move the parser; Trim all names"
+        );
+        let outline = Outline::of(&timeline);
+        assert_eq!(outline.activity(&NodeId::Year(1970)).sessions, 2);
+    }
+
+    #[test]
+    fn what_is_not_told_is_counted() {
+        let subjects: Vec<String> = (0..40)
+            .map(|at| format!("Move part{at} of reader{at} to writer{at}"))
+            .collect();
+        let subjects: Vec<&str> = subjects.iter().map(String::as_str).collect();
+        let timeline = Timeline::of_records([commits("a", &subjects)]);
+        let year = timeline.node(&NodeId::Year(1970)).expect("a year");
+        let text = &year.bullets[0].text;
+        let told = text.matches("Move part").count();
+        assert!(text.starts_with("tome (1 session, 40 commits): "), "{text}");
+        assert!(
+            text.ends_with(&format!("; and {} more commits", 40 - told)),
+            "{text}"
+        );
+        let session = timeline.session(Agent::Codex, "a").expect("a session");
+        let text = &session.bullets[0].text;
+        assert!(text.starts_with("40 commits, "), "{text}");
     }
 }

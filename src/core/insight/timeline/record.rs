@@ -16,11 +16,11 @@ use super::segment::{Divider, overlap};
 use super::summarize::{Point, SegmentWords, Summarizer, Summary, SummaryInput};
 use crate::core::disk::foreign::read_text;
 use crate::core::disk::private;
-use crate::core::log::Agent;
+use crate::core::log::{Agent, MessageKind};
 use crate::core::text::display::safe_line;
 
 /// The form of the records and the rules by which they are made; others are not read.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// The largest record that is read, in bytes.
 const LARGEST: u64 = 256 << 20;
@@ -59,6 +59,8 @@ pub struct Record {
     pub id: String,
     /// The hash of its events.
     digest: String,
+    /// The hash of the text of its first event, which copies of it in other logs share.
+    pub start: String,
     /// The time of the first event, in milliseconds since 1970 UTC.
     pub from: i64,
     /// The time of the last event.
@@ -419,13 +421,21 @@ impl Record {
         summary: Summary,
     ) -> Self {
         let points = summary.points.into_iter().filter_map(|(point, at)| {
-            let grip = Grip::new(source.agent, source.id, events.get(at)?, &point.text);
+            let grip = Grip::new(source.agent, source.id, events.get(at)?, point.line);
             Some((point, grip))
         });
         let ((from, to), (first_line, last_line)) = (bounds.times, bounds.lines);
+        let first = events.iter().find(|event| event.line == bounds.start.0);
+        // The texts of results are mostly not read.
+        let first = first.map_or_else(String::new, |event| match event.kind {
+            MessageKind::ToolResult => event.length().to_string(),
+            _ => event.text.to_string(),
+        });
+        let start = blake3::hash(first.as_bytes()).to_hex()[..16].to_owned();
         Self {
             id: bounds.id(source),
             digest,
+            start,
             from,
             to,
             first_line,
@@ -456,7 +466,7 @@ impl Record {
 mod tests {
     use super::*;
     use crate::core::insight::timeline::summarize::Offline;
-    use crate::core::log::{MessageKind, Role};
+    use crate::core::log::Role;
 
     const SOURCE: Source<'_> = Source {
         agent: Agent::Codex,

@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use super::grip::{Grip, cite};
 use super::node::{Level, NodeId};
+use super::project::{self, ProjectActivity, Projects, Told, project};
 use super::record::{LogRecord, Record};
-use super::rollup::{Question, RollUps};
-use super::summarize::{Point, bullets, choose_keywords, choose_points};
+use super::rollup::{Question, RollUp, RollUps};
+use super::summarize::{BulletText, Point, PointKind, bullets, choose_keywords, choose_points};
+use crate::core::log::Agent;
 use crate::core::text::display::safe_line;
 
 /// The most files of a day, week, month or year.
@@ -50,17 +52,6 @@ pub struct Node {
     pub note: Option<String>,
 }
 
-/// How much happened in a project.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProjectActivity {
-    /// The working directory of its sessions.
-    pub project: String,
-    /// The number of sessions.
-    pub sessions: usize,
-    /// The number of commits that they made.
-    pub commits: usize,
-}
-
 /// A bullet of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bullet {
@@ -83,29 +74,24 @@ pub(super) struct Tree<'a> {
 
 /// What a node says.
 struct Content<'a> {
-    points: Vec<(&'a Point, &'a Grip)>,
+    told: Vec<Told<'a>>,
     keywords: Vec<String>,
     files: Vec<String>,
-    note: Option<&'a str>,
-    /// The sessions and the number of commits of each project.
-    projects: BTreeMap<&'a str, (BTreeSet<&'a str>, usize)>,
+    projects: Projects<'a>,
+    /// What a program said of it.
+    answer: Option<&'a RollUp>,
 }
 
-impl Content<'_> {
-    fn commits(&self) -> usize {
-        self.projects.values().map(|(_, commits)| commits).sum()
-    }
-
-    fn activity(&self) -> Vec<ProjectActivity> {
-        let projects = self.projects.iter();
-        let activity = projects.map(|(project, (sessions, commits))| ProjectActivity {
-            project: safe_line(project),
-            sessions: sessions.len(),
-            commits: *commits,
-        });
-        let mut activity: Vec<ProjectActivity> = activity.collect();
-        activity.sort_by_key(|one| std::cmp::Reverse((one.sessions, one.commits)));
-        activity
+impl<'a> Content<'a> {
+    /// What the program said, or else what its sessions say.
+    fn said(&self) -> Vec<(&'a Point, &'a Grip)> {
+        match self.answer {
+            Some(answer) if !answer.points.is_empty() => {
+                let points = answer.points.iter();
+                points.map(|(point, grip)| (point, grip)).collect()
+            }
+            _ => self.told.iter().map(|one| (one.point, one.grip)).collect(),
+        }
     }
 }
 
@@ -117,8 +103,13 @@ impl<'a> Tree<'a> {
             rollups,
             made: RefCell::default(),
         };
+        let logs: Vec<&LogRecord> = logs.into_iter().collect();
+        let copied = copied(&logs);
         for log in logs {
             for segment in &log.segments {
+                if copied.contains(segment.id.as_str()) {
+                    continue;
+                }
                 let id = segment.node();
                 tree.segments.insert(id.clone(), (log, segment));
                 let above = id.above();
@@ -143,6 +134,11 @@ impl<'a> Tree<'a> {
         found
     }
 
+    /// Whether a segment is one of its nodes, and no copy of another one.
+    pub(super) fn has(&self, segment: &NodeId) -> bool {
+        self.segments.contains_key(segment)
+    }
+
     /// Returns the ids of the nodes that have children.
     pub(super) fn parents(&self) -> impl Iterator<Item = &NodeId> {
         self.children.keys()
@@ -155,6 +151,17 @@ impl<'a> Tree<'a> {
         let children = self.children.get(id)?;
         let content = self.content(id);
         let (from, to) = id.bounds()?;
+        let mut projects = content.projects.activity();
+        let answer = content.answer.filter(|answer| !answer.points.is_empty());
+        let bullets = match answer {
+            Some(_) => cited_bullets(&content.said(), 0),
+            None => upper_bullets(&content.told, &projects, id.level()),
+        };
+        let keywords = answer.map(|answer| &answer.keywords);
+        let keywords = keywords.filter(|keywords| !keywords.is_empty());
+        for one in &mut projects {
+            one.project = safe_line(&one.project);
+        }
         let children = children.iter().map(|child| {
             let title = child.title();
             let of_segment = || {
@@ -176,12 +183,12 @@ impl<'a> Tree<'a> {
             to,
             log: None,
             lines: None,
-            bullets: cited_bullets(&content.points, content.commits()),
-            keywords: content.keywords.clone(),
+            bullets,
+            keywords: keywords.unwrap_or(&content.keywords).clone(),
             files: content.files.clone(),
-            projects: content.activity(),
+            projects,
             children: children.collect(),
-            note: content.note.map(str::to_owned),
+            note: content.answer.and_then(|answer| answer.note.clone()),
         }))
     }
 
@@ -189,20 +196,35 @@ impl<'a> Tree<'a> {
     pub(super) fn questions(&self, level: Level) -> Vec<Question> {
         let ids = self.ids(level).into_iter();
         let questions = ids.filter_map(|id| {
-            let said = said(&self.parts(&id));
+            let said = self.asked(&id, &self.own_content(&id));
             let key = self.rollups.key(&id, &said);
-            let points = || {
-                said.iter()
-                    .map(|(point, grip)| ((*point).clone(), (*grip).clone()))
-            };
             let is_new = !said.is_empty() && self.rollups.get(&key).is_none();
+            let points = said.into_iter();
             is_new.then(|| Question {
-                points: points().collect(),
+                points: points
+                    .map(|(point, grip)| (point.clone(), grip.clone()))
+                    .collect(),
                 id,
                 key,
             })
         });
         questions.collect()
+    }
+
+    /// Returns what a program is asked to sum up: what the parts of a node say, chosen where it is
+    /// much.
+    fn asked(&self, id: &NodeId, own: &Content<'a>) -> Vec<(&'a Point, &'a Grip)> {
+        const MOST: usize = 100;
+        let said: Vec<(&Point, &Grip)> = match id.level() {
+            Level::Day => own.said(),
+            _ => self.parts(id).iter().flat_map(|part| part.said()).collect(),
+        };
+        if said.len() <= MOST {
+            return said;
+        }
+        let points: Vec<&Point> = said.iter().map(|(point, _)| *point).collect();
+        let chosen = choose_points(&points).into_iter();
+        chosen.map(|at| said[at]).collect()
     }
 
     /// Returns what the parts of a node say.
@@ -228,28 +250,16 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Returns what a node says: of a segment its record, else a choice of what its children say.
+    /// Returns what a node says, with what the program said of it.
     fn content(&self, id: &NodeId) -> Rc<Content<'a>> {
         if let Some(known) = self.made.borrow().get(id) {
             return Rc::clone(known);
         }
-        let content = match self.segments.get(id) {
-            Some((log, record)) => Content {
-                projects: BTreeMap::from([(
-                    log.cwd.as_deref().unwrap_or_default(),
-                    (BTreeSet::from([log.session_of(record)]), record.commits),
-                )]),
-                points: record
-                    .points
-                    .iter()
-                    .map(|(point, grip)| (point, grip))
-                    .collect(),
-                keywords: record.keywords.clone(),
-                files: record.files.clone(),
-                note: None,
-            },
-            None => self.together(id),
-        };
+        let mut content = self.own_content(id);
+        if !self.rollups.summarizer.is_empty() {
+            let asked = self.asked(id, &content);
+            content.answer = self.rollups.get(&self.rollups.key(id, &asked));
+        }
         let content = Rc::new(content);
         self.made
             .borrow_mut()
@@ -257,70 +267,142 @@ impl<'a> Tree<'a> {
         content
     }
 
-    /// What a program said about the parts of a node, or else a choice of what they say.
-    fn together(&self, id: &NodeId) -> Content<'a> {
-        let parts = self.parts(id);
-        if self.rollups.summarizer.is_empty() {
-            return together(&parts);
-        }
-        let answer = self.rollups.get(&self.rollups.key(id, &said(&parts)));
-        let content = together(&parts);
-        match answer {
-            Some(answer) if !answer.points.is_empty() => Content {
-                points: answer
-                    .points
-                    .iter()
-                    .map(|(point, grip)| (point, grip))
-                    .collect(),
-                keywords: match &answer.keywords[..] {
-                    [] => content.keywords,
-                    keywords => keywords.to_vec(),
-                },
-                ..content
-            },
-            answer => Content {
-                note: answer.and_then(|answer| answer.note.as_deref()),
-                ..content
-            },
+    /// Returns what the sessions of a node say: of a day what they say about it, else all that its
+    /// parts say.
+    fn own_content(&self, id: &NodeId) -> Content<'a> {
+        if id.level() == Level::Day {
+            let children = self.children.get(id).into_iter().flatten();
+            let segments = children.filter_map(|child| self.segments.get(child));
+            of_day(segments.copied())
+        } else {
+            together(&self.parts(id))
         }
     }
 }
 
-/// The points of the parts of a node.
-fn said<'a>(parts: &[Rc<Content<'a>>]) -> Vec<(&'a Point, &'a Grip)> {
-    let points = parts.iter().flat_map(|part| part.points.iter().copied());
-    points.collect()
+/// Returns the ids of segments that another log has as well: a session that was continued in a copy
+/// of its log. Of segments that begin with the same event, the longest one counts.
+fn copied<'a>(logs: &[&'a LogRecord]) -> HashSet<&'a str> {
+    let mut longest: HashMap<_, (&LogRecord, &Record)> = HashMap::new();
+    let mut found = HashSet::new();
+    for log in logs {
+        for segment in &log.segments {
+            let key = (log.agent, segment.from, segment.start.as_str());
+            let Some((other, known)) = longest.get(&key).copied() else {
+                longest.insert(key, (log, segment));
+                continue;
+            };
+            // A log without times may begin several segments alike.
+            if other.id == log.id {
+                continue;
+            }
+            let lines = |one: &Record| one.last_line.saturating_sub(one.first_line);
+            if lines(known) < lines(segment) {
+                longest.insert(key, (log, segment));
+                found.insert(known.id.as_str());
+            } else {
+                found.insert(segment.id.as_str());
+            }
+        }
+    }
+    found
+}
+
+/// Returns what the segments of a day say. The summary of a session as a whole knows what was undone
+/// later; where it tells nothing of a day, the segments do.
+fn of_day<'a>(segments: impl Iterator<Item = (&'a LogRecord, &'a Record)>) -> Content<'a> {
+    let mut logs: BTreeMap<(Agent, &str), (&LogRecord, Vec<&'a Record>)> = BTreeMap::new();
+    for (log, segment) in segments {
+        let own = logs
+            .entry((log.agent, &log.id))
+            .or_insert((log, Vec::new()));
+        own.1.push(segment);
+    }
+    let mut content = Content {
+        told: Vec::new(),
+        keywords: Vec::new(),
+        files: Vec::new(),
+        projects: Projects::default(),
+        answer: None,
+    };
+    let mut keywords = Vec::new();
+    let mut files = Vec::new();
+    for (log, segments) in logs.values() {
+        let project = project(log.cwd.as_deref());
+        let is_here = |(_, grip): &&(Point, Grip)| {
+            let holds = |one: &&Record| (one.first_line..=one.last_line).contains(&grip.first_line);
+            segments.iter().any(holds)
+        };
+        let whole = log.whole.iter().flat_map(|whole| &whole.points);
+        let mut points: Vec<&(Point, Grip)> = whole.filter(is_here).collect();
+        let has_none = points.is_empty();
+        let mut told: HashSet<&str> = points.iter().map(|(one, _)| one.text.as_str()).collect();
+        // A session tells some of its commits.
+        let rest = segments.iter().flat_map(|segment| &segment.points);
+        points.extend(rest.filter(|(point, _)| {
+            let is_wanted = has_none && point.kind != PointKind::Open || is_made(point.kind);
+            is_wanted && told.insert(&point.text)
+        }));
+        let told = points.into_iter();
+        content.told.extend(told.map(|(point, grip)| Told {
+            project,
+            point,
+            grip,
+        }));
+        files.extend(segments.iter().map(|segment| &segment.files[..]));
+        let is_all = segments.len() == log.segments.len();
+        let commits = match log.whole.as_ref().filter(|_| is_all) {
+            Some(whole) => {
+                keywords.push(&whole.keywords[..]);
+                whole.commits
+            }
+            None => {
+                keywords.extend(segments.iter().map(|segment| &segment.keywords[..]));
+                segments.iter().map(|segment| segment.commits).sum()
+            }
+        };
+        // A store of captured events has many sessions.
+        for (at, segment) in segments.iter().enumerate() {
+            let commits = if at == 0 { commits } else { 0 };
+            let session = log.session_of(segment);
+            content.projects.add(project, session, commits);
+        }
+    }
+    content.keywords = choose_keywords(keywords);
+    content.files = most_frequent(files);
+    content
 }
 
 fn together<'a>(parts: &[Rc<Content<'a>>]) -> Content<'a> {
-    let all = said(parts);
-    let points: Vec<&Point> = all.iter().map(|(point, _)| *point).collect();
-    let chosen: Vec<(&Point, &Grip)> = choose_points(&points)
-        .into_iter()
-        .map(|at| all[at])
-        .collect();
-    let said: Vec<&Point> = chosen.iter().map(|(point, _)| *point).collect();
-    let keywords = choose_keywords(parts.iter().map(|part| &part.keywords[..]), &said);
+    let mut projects = Projects::default();
+    for part in parts {
+        projects.extend(&part.projects);
+    }
+    let told = parts.iter().flat_map(|part| &part.told).copied();
+    // What was open at the end of a day is told by the day.
+    let told = told.filter(|one| one.point.kind != PointKind::Open);
+    Content {
+        projects,
+        told: told.collect(),
+        keywords: choose_keywords(parts.iter().map(|part| &part.keywords[..])),
+        files: most_frequent(parts.iter().map(|part| &part.files[..])),
+        answer: None,
+    }
+}
+
+fn is_made(kind: PointKind) -> bool {
+    matches!(kind, PointKind::Committed | PointKind::Requested)
+}
+
+fn most_frequent<'a>(parts: impl IntoIterator<Item = &'a [String]>) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for file in parts.iter().flat_map(|part| &part.files) {
+    for file in parts.into_iter().flatten() {
         *counts.entry(file).or_default() += 1;
     }
     let mut files: Vec<(&str, usize)> = counts.into_iter().collect();
     files.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let files = files.into_iter().take(MOST_FILES);
-    let mut projects: BTreeMap<&str, (BTreeSet<&str>, usize)> = BTreeMap::new();
-    for (project, (sessions, commits)) in parts.iter().flat_map(|part| &part.projects) {
-        let known = projects.entry(project).or_default();
-        known.0.extend(sessions);
-        known.1 += commits;
-    }
-    Content {
-        projects,
-        points: chosen,
-        keywords,
-        files: files.map(|(file, _)| file.to_owned()).collect(),
-        note: None,
-    }
+    files.map(|(file, _)| file.to_owned()).collect()
 }
 
 /// Returns the node of a session as a whole, with its segments as children.
@@ -387,17 +469,48 @@ fn versioned(mut node: Node) -> Node {
 
 fn cited_bullets(points: &[(&Point, &Grip)], commits: usize) -> Vec<Bullet> {
     let texts: Vec<Point> = points.iter().map(|(point, _)| (*point).clone()).collect();
-    let bullet = |grouped: super::summarize::BulletText| {
-        let mut grips: Vec<&Grip> = grouped.points.iter().map(|at| points[*at].1).collect();
-        let mut seen = HashSet::new();
-        grips.retain(|grip| seen.insert(&grip.id));
-        Bullet {
-            text: grouped.text,
-            grips: grips.iter().map(|grip| grip.id.clone()).collect(),
-            citations: citations(&grips),
-        }
+    let grips: Vec<&Grip> = points.iter().map(|(_, grip)| *grip).collect();
+    let bullets = bullets(&texts, commits).into_iter();
+    bullets.map(|bullet| cited(bullet, &grips)).collect()
+}
+
+/// Returns the bullets of a day or above: by project, and with few projects what
+/// was asked, found, decided and done in them.
+fn upper_bullets(told: &[Told<'_>], projects: &[ProjectActivity], level: Level) -> Vec<Bullet> {
+    let grips: Vec<&Grip> = told.iter().map(|one| one.grip).collect();
+    let by_project = project::bullets(told, projects).into_iter();
+    let mut found: Vec<Bullet> = by_project.map(|bullet| cited(bullet, &grips)).collect();
+    let most = if matches!(level, Level::Day | Level::Week) {
+        2
+    } else {
+        1
     };
-    bullets(&texts, commits).into_iter().map(bullet).collect()
+    if projects.len() <= most {
+        let is_wanted = |one: &&Told<'_>| match one.point.kind {
+            PointKind::Found => projects.len() == 1,
+            kind => !is_made(kind),
+        };
+        let rest: Vec<&Told<'_>> = told.iter().filter(is_wanted).collect();
+        let points: Vec<&Point> = rest.iter().map(|one| one.point).collect();
+        let chosen = choose_points(&points).into_iter();
+        let chosen: Vec<(&Point, &Grip)> = chosen.map(|at| (points[at], rest[at].grip)).collect();
+        let is_told = |bullet: &Bullet| found.iter().any(|known| known.grips == bullet.grips);
+        let mut rest = cited_bullets(&chosen, 0);
+        rest.retain(|bullet| !is_told(bullet));
+        found.extend(rest);
+    }
+    found
+}
+
+fn cited(bullet: BulletText, grips: &[&Grip]) -> Bullet {
+    let mut grips: Vec<&Grip> = bullet.points.iter().map(|at| grips[*at]).collect();
+    let mut seen = HashSet::new();
+    grips.retain(|grip| seen.insert(&grip.id));
+    Bullet {
+        text: bullet.text,
+        grips: grips.iter().map(|grip| grip.id.clone()).collect(),
+        citations: citations(&grips),
+    }
 }
 
 /// Returns the citations of grips, each once; neighbouring lines of a log are one.

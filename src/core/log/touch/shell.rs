@@ -1,7 +1,7 @@
 //! The files that a plain shell script touches: redirections, `tee`, `rm`, `mv`, `cp`, `sed -i`,
 //! and what `git` stages. Words with variables or patterns name no file that is known here.
 
-use super::{FileTouch, FileUse};
+use super::{CommitAct, FileTouch, FileUse};
 
 /// One command of a script, without its redirections.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -194,15 +194,15 @@ impl Scanner<'_> {
                 }
                 '$' if quote == '"' && self.rest.starts_with('(') => {
                     word.push('$');
-                    self.skip_inner_document();
+                    self.inner_document(word);
                 }
                 _ => word.push(first),
             }
         }
     }
 
-    /// Passes over the here document of a command in quotes, as in `"$(cat <<EOF`.
-    fn skip_inner_document(&mut self) {
+    /// Takes the here document of a command in quotes, as in `"$(cat <<EOF`.
+    fn inner_document(&mut self, word: &mut String) {
         let line = self.rest.lines().next().unwrap_or_default();
         let after = line.split_once("<<").filter(|_| !self.has_open_document);
         let Some((_, after)) = after else {
@@ -213,6 +213,7 @@ impl Scanner<'_> {
         for line in self.rest.split_inclusive('\n') {
             at += line.len();
             if at > line.len() && line.trim() == mark {
+                word.push_str(&self.rest[..at]);
                 return self.skip(at);
             }
         }
@@ -350,31 +351,24 @@ pub(super) fn joined(folder: &str, path: &str) -> String {
     }
 }
 
-/// The subcommands of `git` that a script runs, each with its arguments.
-fn git_commands(script: &str) -> Vec<Vec<String>> {
-    let mut found = Vec::new();
-    for command in commands(script) {
-        let words = program(&command.words);
-        if words.first().is_none_or(|name| name != "git") {
-            continue;
-        }
-        // Options before the subcommand may have a value.
-        let mut rest = &words[1..];
-        while let [first, _, ..] = rest
-            && matches!(first.as_str(), "-C" | "-c")
-        {
-            rest = &rest[2..];
-        }
-        found.push(rest.to_vec());
+/// The words of `git` from its subcommand on. Options before it may have a value.
+fn subcommand(mut rest: &[String]) -> &[String] {
+    while let [first, others @ ..] = rest
+        && first.starts_with('-')
+    {
+        let has_value = matches!(first.as_str(), "-C" | "-c") && !others.is_empty();
+        rest = &others[usize::from(has_value)..];
     }
-    found
+    rest
 }
 
 /// The paths that a script adds to the next commit.
 pub(super) fn staged(script: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for command in git_commands(script) {
-        if let [verb, paths @ ..] = &command[..]
+    for command in commands(script) {
+        if let [name, rest @ ..] = program(&command.words)
+            && name == "git"
+            && let [verb, paths @ ..] = subcommand(rest)
             && verb == "add"
         {
             let paths = operands(paths, &[]).filter(|path| is_path(path));
@@ -384,14 +378,90 @@ pub(super) fn staged(script: &str) -> Vec<String> {
     found
 }
 
-/// Whether a script makes a commit, and not in a repository that it made itself to try something.
-pub(super) fn commits(script: &str) -> bool {
-    let all = git_commands(script);
-    let runs = |wanted: &str| {
-        all.iter()
-            .any(|words| words.iter().any(|word| word == wanted))
+/// What a script does to the commits of a repository, in order. A repository that it made itself to
+/// try something does not count.
+pub(super) fn commit_acts(script: &str) -> Vec<CommitAct> {
+    let mut found = Vec::new();
+    for command in commands(script) {
+        let document = command.document.as_deref();
+        match program(&command.words) {
+            [name, rest @ ..] if name == "git" => match subcommand(rest) {
+                [verb, ..] if verb == "init" => return Vec::new(),
+                [verb, rest @ ..] if verb == "commit" => {
+                    let subject = message(rest, document);
+                    found.push(if rest.iter().any(|word| word == "--amend") {
+                        CommitAct::Amend(subject)
+                    } else {
+                        CommitAct::Commit(subject)
+                    });
+                }
+                [verb, rest @ ..] if verb == "reset" => {
+                    let back = operands(rest, &[]).next().and_then(steps_back);
+                    found.extend(back.map(CommitAct::Drop));
+                }
+                [verb, ..] if matches!(verb.as_str(), "revert" | "merge" | "cherry-pick") => {
+                    found.push(CommitAct::Commit(None));
+                }
+                _ => {}
+            },
+            [name, pr, verb, rest @ ..] if name == "gh" && pr == "pr" && verb == "create" => {
+                let title = value(rest, &["--title", "-t"]);
+                found.extend(title.and_then(subject).map(CommitAct::Request));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The subject of the message that `git commit` is given.
+fn message(rest: &[String], document: Option<&str>) -> Option<String> {
+    let is_short = |word: &&String| {
+        let letters = word.strip_prefix('-').unwrap_or_default();
+        !letters.starts_with('-') && letters.ends_with('m')
     };
-    runs("commit") && !runs("init")
+    let at = rest.iter().position(|word| is_short(&word));
+    let given = at.and_then(|at| rest.get(at + 1)).map(String::as_str);
+    let given = given.or_else(|| value(rest, &["--message"]));
+    match (given, value(rest, &["-F", "--file"])) {
+        (Some(given), _) => subject(given),
+        (None, Some("-" | "/dev/stdin")) => subject(document?),
+        (None, _) => None,
+    }
+}
+
+/// The value of an option: in the next word, or behind `=`.
+fn value<'a>(rest: &'a [String], names: &[&str]) -> Option<&'a str> {
+    rest.iter()
+        .zip(1..)
+        .find_map(|(word, next)| match word.split_once('=') {
+            _ if names.contains(&word.as_str()) => rest.get(next).map(String::as_str),
+            Some((name, value)) if names.contains(&name) => Some(value),
+            _ => None,
+        })
+}
+
+/// The first line of a message, which may be in a here document or in a block of PowerShell.
+/// `None` if a variable has it.
+fn subject(message: &str) -> Option<String> {
+    let mut lines = message.trim_start_matches('@').lines().map(str::trim);
+    let mut first = lines.find(|line| !line.is_empty())?;
+    if first.starts_with("$(cat") {
+        first = lines.find(|line| !line.is_empty())?;
+    }
+    (!first.starts_with('$')).then(|| first.to_owned())
+}
+
+/// How many commits `git reset` goes back from the last one.
+fn steps_back(target: &str) -> Option<usize> {
+    let rest = target.strip_prefix("HEAD")?;
+    match rest.strip_prefix('~') {
+        Some("") => Some(1),
+        Some(number) => number.parse().ok(),
+        None if rest.bytes().all(|byte| byte == b'^') => Some(rest.len()),
+        None => None,
+    }
+    .filter(|steps| *steps > 0)
 }
 
 /// Whether a word of a command is the path of a file, as far as it can be known here.

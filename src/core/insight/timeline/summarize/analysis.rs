@@ -1,15 +1,14 @@
 //! What the summarizer knows about the text of an event. It is computed once, although an event is
 //! part of its segment and of its session, and each is summarized.
 
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::PointKind;
 use super::choose::{length, terms};
-use super::clause::{self, Clause, clauses};
-use super::word::for_each_word;
+use super::clause::{Clause, clauses};
+use super::heading::names;
+use super::{PointKind, report, request};
 use crate::core::insight::timeline::event::{Event, begin};
-use crate::core::log::touch::{FileUse, file_touches, staged_files};
+use crate::core::log::touch::{CommitAct, FileUse, commit_acts, file_touches, staged_files};
 use crate::core::log::{MessageKind, Role};
 use crate::core::text::Term;
 
@@ -23,9 +22,10 @@ pub struct TextAnalysis(Arc<Parts>);
 #[derive(Debug, Default)]
 struct Parts {
     terms: OnceLock<Vec<Term>>,
-    words: OnceLock<Vec<(Term, Range<usize>)>>,
+    names: OnceLock<Vec<(String, usize)>>,
     clauses: OnceLock<Vec<KnownClause>>,
     changes: OnceLock<Vec<(String, bool)>>,
+    commit_acts: OnceLock<Vec<CommitAct>>,
 }
 
 /// It follows from the text, which is compared itself.
@@ -44,10 +44,8 @@ pub(super) struct KnownClause {
     pub(super) terms: Vec<Term>,
     /// The number of its words, as they are read.
     pub(super) length: usize,
-    /// What it is about, by who says it, and how much it says.
-    pub(super) answer: (PointKind, f64),
-    /// How much it reads like a sentence.
-    pub(super) prose: f64,
+    /// What it says, by who says it; `None` if it is no fact.
+    pub(super) kind: Option<PointKind>,
 }
 
 /// Returns the distinct terms of the beginning of an event's text.
@@ -56,19 +54,10 @@ pub(super) fn terms_of(event: &Event) -> &[Term] {
     parts.terms.get_or_init(|| terms(begin(&event.text, READ)))
 }
 
-/// Returns the words of the beginning of an event's text that may be keywords: their terms and
-/// their places in the text.
-pub(super) fn words_of(event: &Event) -> &[(Term, Range<usize>)] {
+/// Returns the names in the beginning of an event's text, each with how often it stands there.
+pub(super) fn names_of(event: &Event) -> &[(String, usize)] {
     let parts = &event.analysis.0;
-    parts.words.get_or_init(|| {
-        let mut found = Vec::new();
-        for_each_word(begin(&event.text, READ), |word, facts| {
-            if facts.may_be_keyword {
-                found.push((facts.stem, word.at..word.at + word.text.len()));
-            }
-        });
-        found
-    })
+    parts.names.get_or_init(|| names(begin(&event.text, READ)))
 }
 
 /// Returns the clauses of an event's text.
@@ -76,17 +65,27 @@ pub(super) fn clauses_of(event: &Event) -> &[KnownClause] {
     let known = |found: Clause| KnownClause {
         terms: terms(&found.text),
         length: length(&found.text).max(1),
-        answer: match event.role {
-            Role::User => (PointKind::Asked, clause::request_weight(&found.text)),
-            _ => clause::answer_kind(&found.text),
+        kind: match event.role {
+            Role::User => Some(request::request_kind(&found)),
+            _ => report::report_kind(&found),
         },
-        prose: clause::prose_weight(&found.text),
         clause: found,
     };
     let parts = &event.analysis.0;
     parts
         .clauses
         .get_or_init(|| clauses(&event.text).into_iter().map(known).collect())
+}
+
+/// Returns what a call does to the commits of a repository.
+pub(in crate::core::insight::timeline) fn commit_acts_of(event: &Event) -> &[CommitAct] {
+    let parts = &event.analysis.0;
+    parts.commit_acts.get_or_init(|| match event.kind {
+        MessageKind::ToolCall => {
+            commit_acts(event.tool.as_deref().unwrap_or_default(), &event.text)
+        }
+        _ => Vec::new(),
+    })
 }
 
 /// Returns the files that a call writes, deletes or adds to a commit, as it names them; and whether

@@ -26,14 +26,16 @@ pub fn bullets(points: &[Point], commits: usize) -> Vec<BulletText> {
         let key = (point.kind, point.speaker.as_deref());
         by_kind.entry(key).or_default().push(at);
     }
-    if by_kind.len() > MOST {
-        // Both tell what was learned.
-        let key = |kind| (kind, None);
-        if let Some(decided) = by_kind.remove(&key(PointKind::Decided)) {
-            by_kind
-                .entry(key(PointKind::Problem))
-                .or_default()
-                .extend(decided);
+    // Both tell what was made; both tell what was learned.
+    let pairs = [
+        (PointKind::Requested, PointKind::Committed),
+        (PointKind::Found, PointKind::Decided),
+    ];
+    for (one, other) in pairs {
+        if by_kind.len() > MOST
+            && let Some(points) = by_kind.remove(&(one, None))
+        {
+            by_kind.entry((other, None)).or_default().extend(points);
         }
     }
     let mut groups: Vec<Vec<usize>> = by_kind.into_values().collect();
@@ -70,7 +72,7 @@ pub fn bullets(points: &[Point], commits: usize) -> Vec<BulletText> {
         groups.insert(at + 1, rest);
     }
     for group in &mut groups {
-        group.sort_unstable();
+        group.sort_by_key(|at| (points[*at].kind, *at));
     }
     groups.sort_by_key(|group| {
         let first = group.first().copied().unwrap_or(0);
@@ -104,16 +106,17 @@ fn text(points: &[Point], group: &[usize], committed: &str) -> String {
         let own = match (&point.speaker, point.kind) {
             (Some(speaker), _) => speaker.clone(),
             (None, PointKind::Asked) => "Asked".to_owned(),
-            (None, PointKind::Problem) => "Found".to_owned(),
+            (None, PointKind::Found) => "Found".to_owned(),
             (None, PointKind::Decided) => "Decided".to_owned(),
             (None, PointKind::Done) => "Done".to_owned(),
             (None, PointKind::Committed) => committed.to_owned(),
+            (None, PointKind::Requested) => "Pull request".to_owned(),
             (None, PointKind::Open) => "Open".to_owned(),
             (None, PointKind::Said) => String::new(),
         };
         if number > 0 {
             text.push_str(match point.kind {
-                PointKind::Committed => "; ",
+                PointKind::Committed | PointKind::Requested => "; ",
                 _ if text.ends_with(['.', '!', '?', '…', ';', ',']) => " ",
                 _ => ". ",
             });
@@ -175,7 +178,7 @@ mod tests {
     fn points_are_grouped_by_what_they_say() {
         let points = [
             point(PointKind::Asked, "fix the lock"),
-            point(PointKind::Problem, "The lock was stale"),
+            point(PointKind::Found, "The lock was stale"),
             point(PointKind::Committed, "fix: remove stale locks"),
             point(PointKind::Committed, "test: a stale lock"),
             point(PointKind::Open, "Not pushed."),
@@ -197,7 +200,7 @@ mod tests {
     fn six_kinds_are_told_in_five_bullets() {
         let kinds = [
             PointKind::Asked,
-            PointKind::Problem,
+            PointKind::Found,
             PointKind::Decided,
             PointKind::Done,
             PointKind::Committed,

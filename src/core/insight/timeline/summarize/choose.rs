@@ -98,6 +98,8 @@ pub(super) struct Candidate<'a> {
     pub(super) kind: PointKind,
     pub(super) text: Cow<'a, str>,
     speaker: Option<&'a str>,
+    /// The line of its message, from 1.
+    line: usize,
     /// The index of its event.
     pub(super) event: usize,
     /// Its distinct terms, in a fixed order.
@@ -121,6 +123,7 @@ impl<'a> Candidate<'a> {
             words: length(&text).max(1),
             text,
             speaker: None,
+            line: 1,
             event,
             weight,
         }
@@ -137,11 +140,17 @@ impl<'a> Candidate<'a> {
             kind,
             text: Cow::Borrowed(&found.clause.text),
             speaker: None,
+            line: found.clause.line,
             event,
             terms: Cow::Borrowed(&found.terms),
             words: found.length,
             weight,
         }
+    }
+
+    /// Names the line of its message.
+    pub(super) fn on_line(self, line: usize) -> Self {
+        Self { line, ..self }
     }
 
     /// Names who said it.
@@ -154,6 +163,7 @@ impl<'a> Candidate<'a> {
             kind: self.kind,
             speaker: self.speaker.map(str::to_owned),
             text: self.text.clone().into_owned(),
+            line: self.line,
         }
     }
 

@@ -1,32 +1,28 @@
-//! The subjects of the commits and pull requests that a session's own calls make.
+//! The commits and pull requests that a session's own calls made.
+//!
+//! A commit counts if its command ran and did not fail. Where git printed what it made, the subject
+//! is taken from there.
 
+use std::collections::VecDeque;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// `git … commit`, up to the end of a plain command.
-static COMMIT: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bgit\b[^\n|;&]*?\bcommit\b"));
+use super::analysis::commit_acts_of;
+use crate::core::insight::timeline::event::Event;
+use crate::core::log::touch::CommitAct;
+use crate::core::log::{MessageKind, Role};
+use crate::core::text::display::safe_line;
 
-/// The first line of the message that follows: in a here document, in quotes or bare.
-static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
+/// What git prints of a commit that it made.
+static MADE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^\[[^\]\n]+ [0-9a-f]{7,40}\] (.+?)\r?$"));
+
+/// What says that a call failed, or that there was nothing to commit.
+static FAILED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(?x)^[^\n|;&]*?\ (?:-[a-zA-Z]*m|--message)[=\ ]?\s*
-        (?:"\$\(cat\ <<-?\s*\\?['"]?\w+['"]?\s*\n\s*(?P<document>[^\n]+)
-          |@['"]\s*\n(?P<block>[^\n]+)
-          |\$?"(?P<double>[^"\n]+)
-          |\$?'(?P<single>[^'\n]+)
-          |(?P<bare>[^\s"']+))"#,
-    )
-});
-
-/// A message from standard input, in a here document.
-static FROM_INPUT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"^[^\n]*?-F\s*-\s*<<-?\s*['"]?\w+['"]?\s*\n\s*([^\n]+)"#));
-
-/// A pull request with its title.
-static PULL_REQUEST: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"\bgh pr (?:create|edit|merge)\b[^\n]*?(?:--title|-t|--subject)[= ]\s*(?:"([^"\n]+)|'([^'\n]+))"#,
+        r"(?x)\A(?:Exit\ code|Exit\ code:)\ [1-9] | (?:exited\ with\ code|Exit\ code:)\ [1-9] | exit_code\W+[1-9]
+        | nothing\ (?:added\ )?to\ commit | no\ changes\ added\ to\ commit",
     )
 });
 
@@ -38,41 +34,142 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a valid pattern")
 }
 
-/// Returns the subjects in the input of a call, in order.
-pub(super) fn subjects(input: &str) -> Vec<&str> {
-    if !input.contains("commit") && !input.contains("gh pr") {
-        return Vec::new();
+/// A commit or a pull request, and the index of the call that made it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Made {
+    pub(super) subject: String,
+    pub(super) is_request: bool,
+    pub(super) event: usize,
+}
+
+/// Returns what the calls made and did not undo, in order and each subject once.
+pub(super) fn made(events: &[Event]) -> Vec<Made> {
+    let mut found: Vec<Made> = Vec::new();
+    for (event, result) in calls_with_results(events) {
+        let acts = commit_acts_of(&events[event]);
+        let result = result.map_or("", |at| &events[at].text);
+        let mut printed: VecDeque<String> = MADE
+            .captures_iter(result)
+            .map(|made| safe_line(&made[1]))
+            .collect();
+        let has_failed = printed.is_empty() && FAILED.is_match(result);
+        if has_failed {
+            continue;
+        }
+        for act in acts {
+            let (given, is_request) = match act {
+                CommitAct::Drop(count) => {
+                    let is_commit = |one: &Made| !one.is_request;
+                    for _ in 0..*count {
+                        let last = found.iter().rposition(is_commit);
+                        last.map(|at| found.remove(at));
+                    }
+                    continue;
+                }
+                CommitAct::Request(title) => (Some(title), true),
+                CommitAct::Commit(subject) => (subject.as_ref(), false),
+                CommitAct::Amend(subject) => {
+                    let is_last = |one: &Made| !one.is_request;
+                    let last = found.iter().rposition(is_last);
+                    if subject.is_some() || !printed.is_empty() {
+                        last.map(|at| found.remove(at));
+                    }
+                    (subject.as_ref(), false)
+                }
+            };
+            let subject = match printed.pop_front() {
+                Some(subject) if !is_request => Some(subject),
+                _ => given.map(|subject| safe_line(subject)),
+            };
+            if let Some(subject) = subject {
+                add(
+                    &mut found,
+                    Made {
+                        subject,
+                        is_request,
+                        event,
+                    },
+                );
+            }
+        }
+        for subject in printed {
+            let is_request = false;
+            add(
+                &mut found,
+                Made {
+                    subject,
+                    is_request,
+                    event,
+                },
+            );
+        }
     }
-    let mut found = Vec::new();
-    for commit in COMMIT.find_iter(input) {
-        let rest = &input[commit.end()..];
-        let message = MESSAGE.captures(rest).and_then(|message| {
-            let forms = ["document", "block", "double", "single", "bare"];
-            forms.iter().find_map(|form| message.name(form))
-        });
-        let message =
-            message.or_else(|| FROM_INPUT.captures(rest).and_then(|message| message.get(1)));
-        found.extend(message.map(|message| message.as_str().trim()));
-    }
-    for request in PULL_REQUEST.captures_iter(input) {
-        let title = request.get(1).or_else(|| request.get(2));
-        found.extend(title.map(|title| title.as_str().trim()));
-    }
-    found.retain(|subject| is_subject(subject));
     found
 }
 
-/// Whether it tells what was changed. Sessions also make commits in repositories of tests.
-fn is_subject(subject: &str) -> bool {
-    const EMPTY: [&str; 7] = [
-        "initial", "init", "first", "second", "commit", "wip", "test",
-    ];
-    let words = subject.split_whitespace();
-    let telling = words.filter(|word| !EMPTY.contains(&word.to_lowercase().as_str()));
-    let is_draft = subject
-        .get(..3)
-        .is_some_and(|start| start.eq_ignore_ascii_case("wip"));
-    telling.count() >= 2 && !is_draft && !subject.starts_with('$')
+/// Adds a commit: one that is made again moves here, and one that is reverted goes.
+fn add(found: &mut Vec<Made>, made: Made) {
+    let reverted = made.subject.strip_prefix("Revert \"");
+    let reverted = reverted.map(|rest| rest.trim_end_matches(['"', '.', '…']));
+    found.retain(|one| {
+        one.is_request != made.is_request
+            || one.subject != made.subject && reverted.is_none_or(|it| one.subject != it)
+    });
+    if made.subject.split_whitespace().count() > 1 {
+        found.push(made);
+    }
+}
+
+/// Returns the calls that do something to commits, each with its result. Results come in the order
+/// of their calls.
+fn calls_with_results(events: &[Event]) -> Vec<(usize, Option<usize>)> {
+    let mut open: VecDeque<usize> = VecDeque::new();
+    let mut found: Vec<(usize, Option<usize>)> = Vec::new();
+    for (at, event) in events.iter().enumerate() {
+        match event.kind {
+            MessageKind::ToolCall => {
+                open.push_back(at);
+                if !commit_acts_of(event).is_empty() {
+                    found.push((at, None));
+                }
+            }
+            MessageKind::ToolResult => {
+                let call = open.pop_front();
+                let call = found.iter_mut().rev().find(|(of, _)| Some(*of) == call);
+                if let Some((_, result)) = call {
+                    *result = Some(at);
+                }
+            }
+            _ if event.role == Role::User => open.clear(),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether a commit was made to be joined with another one.
+pub(super) fn is_draft(subject: &str) -> bool {
+    let start = subject.get(..3).unwrap_or_default();
+    start.eq_ignore_ascii_case("wip")
+        || subject.starts_with("fixup!")
+        || subject.starts_with("squash!")
+}
+
+/// Returns how much a commit matters beside those of other sessions, by the first word of its
+/// subject: something new more, and what only keeps order less.
+pub(super) fn weight(subject: &str) -> f64 {
+    let end = subject.find(|c: char| !c.is_alphabetic());
+    let first = subject[..end.unwrap_or(subject.len())].to_lowercase();
+    let is_check = ["test", "coverage", "benchmark"]
+        .iter()
+        .any(|word| subject.contains(word));
+    match first.as_str() {
+        _ if is_check => 0.4,
+        "feat" | "add" | "support" | "implement" | "introduce" | "enable" | "allow" => 1.5,
+        "docs" | "doc" | "chore" | "style" | "ci" | "build" | "bump" | "update" | "simplify"
+        | "gofmt" | "lint" | "clean" | "cleanup" | "document" | "clarify" | "merge" => 0.4,
+        _ => 1.0,
+    }
 }
 
 /// Returns a subject without the kind of the change before it.
@@ -87,51 +184,68 @@ pub(super) fn without_kind(subject: &str) -> &str {
 mod tests {
     use super::*;
 
+    fn ran(line: u64, command: &str, result: &str) -> [Event; 2] {
+        let call = Event::call(line, "Bash", &format!("command: {command}"));
+        let result = Event {
+            kind: MessageKind::ToolResult,
+            ..Event::test(line + 1, Role::Tool, result)
+        };
+        [call, result]
+    }
+
+    fn subjects(calls: &[(&str, &str)]) -> Vec<String> {
+        let events = calls.iter().zip(1..);
+        let events: Vec<Event> = events
+            .flat_map(|((command, result), line)| ran(2 * line, command, result))
+            .collect();
+        made(&events).into_iter().map(|one| one.subject).collect()
+    }
+
     #[test]
-    fn the_subjects_of_commits_and_pull_requests_are_found() {
-        let table: &[(&str, &[&str])] = &[
-            (
-                "command: git commit -m \"fix: keep the lock\"",
-                &["fix: keep the lock"],
-            ),
-            (
-                "cmd: git add -A && git commit -am 'Add a retry'\nworkdir: /w",
-                &["Add a retry"],
-            ),
-            (
-                "command: git commit -m \"$(cat <<'EOF'\nAdd a cache\n\nIt is small.\nEOF\n)\"",
-                &["Add a cache"],
-            ),
-            (
-                "command: git -C a/b commit --message=\"Move the parser\"",
-                &["Move the parser"],
-            ),
-            (
-                "command: git commit -F - <<EOF\nMove the parser\nEOF",
-                &["Move the parser"],
-            ),
-            (
-                "command: git commit -m @'\nMove the parser\n'@",
-                &["Move the parser"],
-            ),
-            (
-                "command: git commit -m \"Add one thing\"; git commit -m \"Add another\"",
-                &["Add one thing", "Add another"],
-            ),
-            (
-                "command: gh pr create --title \"feat: a cache\" --body x",
-                &["feat: a cache"],
-            ),
-            ("command: git commit --amend --no-edit", &[]),
-            ("command: git commit -m \"initial commit\"", &[]),
-            ("command: git commit -m \"$MESSAGE and more\"", &[]),
-            ("command: git commit -m \"wip: half of the parser\"", &[]),
-            ("command: git log | grep commit", &[]),
-            ("command: ls", &[]),
-        ];
-        for (input, wanted) in table {
-            assert_eq!(subjects(input), *wanted, "{input}");
+    fn a_commit_counts_if_its_command_did_not_fail() {
+        let one = "git commit -m 'Add a cache'";
+        assert_eq!(subjects(&[(one, "")]), ["Add a cache"]);
+        let printed = "[main 1a2b3c4] Add a small cache\n 1 file changed";
+        assert_eq!(subjects(&[(one, printed)]), ["Add a small cache"]);
+        let then_failed = format!("Exit code 1\n{printed}\nerror: push failed");
+        assert_eq!(subjects(&[(one, &then_failed)]), ["Add a small cache"]);
+        for failed in [
+            "Exit code 1\nhook failed",
+            "Process exited with code 128\nfatal: no",
+            "On branch main\nnothing to commit, working tree clean",
+        ] {
+            assert!(subjects(&[(one, failed)]).is_empty(), "{failed}");
         }
+    }
+
+    #[test]
+    fn what_is_undone_or_made_again_is_told_as_it_is_in_the_end() {
+        let add = ("git commit -m 'Add a cache'", "");
+        let keep = ("git commit -m 'Keep the lock'", "");
+        assert_eq!(
+            subjects(&[add, keep, add]),
+            ["Keep the lock", "Add a cache"]
+        );
+        assert_eq!(
+            subjects(&[add, keep, ("git reset --hard HEAD~1", "")]),
+            ["Add a cache"]
+        );
+        let amend = ("git commit --amend -m 'Add a large cache'", "");
+        assert_eq!(subjects(&[add, amend]), ["Add a large cache"]);
+        let same = ("git commit --amend --no-edit", "");
+        assert_eq!(subjects(&[add, same]), ["Add a cache"]);
+        let revert = ("git revert HEAD", "[main 1a2b3c4] Revert \"Add a cache\"");
+        assert_eq!(subjects(&[add, revert]), ["Revert \"Add a cache\""]);
+        let request = ("gh pr create --title 'Add a cache' --body x", "");
+        assert_eq!(subjects(&[add, request]).len(), 2);
+    }
+
+    #[test]
+    fn something_new_matters_more_than_what_keeps_order() {
+        let order = ["feat: a cache", "fix: a lock", "docs: a cache"].map(weight);
+        assert!(order[0] > order[1] && order[1] > order[2], "{order:?}");
+        assert!(weight("Add tests for the cache") < weight("Add a cache"));
+        assert!(is_draft("WIP: half") && is_draft("fixup! x") && !is_draft("é"));
     }
 
     #[test]

@@ -1,30 +1,46 @@
 //! Titles and keywords.
 
-use std::borrow::Cow;
-use std::collections::HashSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::LazyLock;
 
-use super::analysis::words_of;
+use regex::Regex;
+
+use super::analysis::names_of;
 use super::choose::terms;
-use super::word::says_nothing;
-use super::{Point, clause, commit};
+use super::clause::pattern;
+use super::{commit, request};
 use crate::core::insight::timeline::event::Event;
 use crate::core::log::MessageKind;
-use crate::core::text::{Term, TermMap, TermSet, fold, words};
+use crate::core::text::display::safe_line;
+use crate::core::text::{fold, is_common};
+
+/// Addresses, blocks of code, and the tags of programs.
+static LEFT_OUT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?s)```.*?(?:```|$)|\w+://\S+|<[^>\n]*>"));
+
+/// What may be a name.
+static NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?:--)?\p{L}[\w.-]*"));
 
 /// The most words of a title.
 const MOST_WORDS: usize = 10;
 
 /// The most keywords.
-const MOST_KEYWORDS: usize = 7;
+pub(super) const MOST_KEYWORDS: usize = 7;
 
 /// Returns the title of work: what was asked and what came of it, as far as it fits.
 pub(super) fn of_work(asked: Option<&str>, committed: Option<&str>, done: Option<&str>) -> String {
     let plain = |text: &str| {
-        let text = clause::without_request(text);
+        let text = request::without_request(text);
         text.trim_end_matches(['.', '!', ',', ':', ';', ' '])
             .to_owned()
     };
-    let request = asked.and_then(|text| shortened(&plain(text)));
+    let request = asked.map(plain);
+    // Without a commit, what was asked tells more than what was reported last.
+    let request = request.and_then(|text| match committed {
+        Some(_) => shortened(&text),
+        None => Some(shortened(&text).unwrap_or_else(|| cut(&text))),
+    });
     let outcome = committed.map(|subject| commit::without_kind(subject).to_owned());
     let outcome = outcome.or_else(|| done.map(plain));
     let title = match (request, outcome) {
@@ -43,13 +59,13 @@ pub(super) fn of_work(asked: Option<&str>, committed: Option<&str>, done: Option
         }
         (Some(request), None) => request,
         (None, Some(outcome)) => shortened(&outcome).unwrap_or_else(|| cut(&outcome)),
-        (None, None) => asked.map(|text| cut(&plain(text))).unwrap_or_default(),
+        (None, None) => String::new(),
     };
     capitalized(&title)
 }
 
 /// Returns the title of events without words: the files that they changed, or the tools.
-pub(super) fn of_calls(events: &[Event], files: &[String]) -> String {
+pub(super) fn of_calls(events: &[Event], files: &[String]) -> Option<String> {
     const SHOWN: usize = 3;
     let (verb, mut names): (&str, Vec<&str>) = match files {
         [] => {
@@ -65,14 +81,21 @@ pub(super) fn of_calls(events: &[Event], files: &[String]) -> String {
     let mut seen = HashSet::new();
     names.retain(|name| seen.insert(*name));
     if names.is_empty() {
-        return String::new();
+        return None;
     }
     let more = match names.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     names.truncate(SHOWN);
-    format!("{verb} {}{more}", names.join(", "))
+    Some(format!("{verb} {}{more}", names.join(", ")))
+}
+
+/// Returns the first words of the first message that has any.
+pub(super) fn of_words(events: &[Event]) -> String {
+    let said = events.iter().map(|event| cut(&safe_line(&event.text)));
+    let mut said = said.filter(|words| words.contains(char::is_alphanumeric));
+    capitalized(&said.next().unwrap_or_default())
 }
 
 /// Returns a clause in at most so many words: the whole, or its first part up to a comma or a
@@ -112,11 +135,11 @@ fn cut(text: &str) -> String {
     }
 }
 
-fn count(text: &str) -> usize {
+pub(super) fn count(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-fn capitalized(text: &str) -> String {
+pub(super) fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
         Some(first) => first.to_uppercase().chain(chars).collect(),
@@ -124,89 +147,114 @@ fn capitalized(text: &str) -> String {
     }
 }
 
-/// Returns the title of a talk: the phrases of its points with the rarest words.
-pub(super) fn of_talk(points: &[(Point, usize)], rarity: &dyn Fn(Term) -> f64) -> String {
-    const PHRASES: usize = 4;
-    let mut phrases: Vec<(f64, usize, String, Vec<Term>)> = Vec::new();
-    for (point, _) in points {
-        for phrase in telling_runs(&point.text) {
-            let found = terms(&phrase);
-            let worth: f64 = found.iter().map(|term| rarity(*term)).sum();
-            phrases.push((worth, phrases.len(), phrase, found));
-        }
-    }
-    phrases.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let mut told = TermSet::default();
-    let mut chosen: Vec<(usize, String)> = Vec::new();
-    let mut length = 0;
-    for (_, at, phrase, found) in phrases {
-        let is_new = found.iter().all(|term| !told.contains(term));
-        if is_new && length + count(&phrase) <= MOST_WORDS && chosen.len() < PHRASES {
-            length += count(&phrase);
-            told.extend(found);
-            chosen.push((at, phrase));
-        }
-    }
-    chosen.sort_unstable();
-    let chosen: Vec<String> = chosen.into_iter().map(|(_, phrase)| phrase).collect();
-    capitalized(&chosen.join(", "))
-}
-
-/// Returns the runs of up to three words without a stop word between them.
-fn telling_runs(text: &str) -> Vec<String> {
-    const LONGEST: usize = 3;
-    let mut runs: Vec<String> = Vec::new();
-    let mut run: Vec<&str> = Vec::new();
-    let mut end = 0;
-    for word in words(text) {
-        let is_next = text.get(end..word.at) == Some(" ");
-        let folded = fold(word.text);
-        let says = folded.chars().count() > 2 && !says_nothing(&folded);
-        if !is_next || !says || run.len() == LONGEST {
-            runs.extend((run.len() > 1).then(|| run.join(" ")));
-            run.clear();
-        }
-        if says {
-            run.push(word.text);
-        }
-        end = word.at + word.text.len();
-    }
-    runs.extend((run.len() > 1).then(|| run.join(" ")));
-    runs
-}
-
-/// Returns the words that say most about the events and are not in its points; `worth` rates a term
-/// by the number of times that it was said.
-pub(super) fn keywords(
-    events: &[Event],
-    covered: &TermSet,
-    worth: &dyn Fn(Term, usize) -> f64,
-) -> Vec<String> {
-    // How often each term was said, and its first form.
-    let mut counts: TermMap<(usize, &str)> = TermMap::default();
-    for event in events
+/// Returns the names of the project in what was said and in the files that were changed, the most
+/// frequent first; none if there are too few.
+pub(super) fn keywords(events: &[Event], files: &[String]) -> Vec<String> {
+    const FEWEST: usize = 3;
+    const MOST_RANKED: usize = 60;
+    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let said = events
         .iter()
-        .filter(|event| event.kind == MessageKind::Text)
-    {
-        for (term, form) in words_of(event) {
-            let form = event.text.get(form.clone()).unwrap_or_default();
-            counts.entry(*term).or_insert((0, form)).0 += 1;
+        .filter(|event| event.kind == MessageKind::Text);
+    for (name, count) in said.flat_map(names_of) {
+        let known = counts.entry(name).or_default();
+        *known = (known.0 + 1, known.1 + count);
+    }
+    for file in files {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        counts.entry(name).or_default().0 += 1;
+    }
+    let mut ranked: Vec<(&str, (usize, usize))> = counts.into_iter().collect();
+    ranked.retain(|(_, (messages, count))| messages + count > 2);
+    ranked.sort_by_key(|(_, counts)| Reverse(*counts));
+    ranked.truncate(MOST_RANKED);
+    // A word that is also written small is no name.
+    ranked.retain(|(name, _)| {
+        let small = name.to_lowercase();
+        let mut said = events
+            .iter()
+            .filter(|event| event.kind == MessageKind::Text);
+        small == *name || is_identifier(name) || !said.any(|event| event.text.contains(&small))
+    });
+    // Of names that differ in their ends only, the most frequent one.
+    let mut found: Vec<String> = Vec::new();
+    for (name, _) in ranked {
+        let key = fold(name);
+        let is_new = |known: &String| {
+            let known = fold(known);
+            !known.contains(key.as_ref()) && !key.contains(known.as_ref())
+        };
+        if found.len() < MOST_KEYWORDS && found.iter().all(is_new) {
+            found.push(name.to_owned());
         }
     }
-    let mut ranked: Vec<(f64, Cow<'_, str>)> = counts
-        .into_iter()
-        .filter(|(term, _)| !covered.contains(term))
-        .map(|(term, (count, form))| (worth(term, count), fold(form)))
-        .filter(|(worth, _)| *worth > 0.0)
-        .collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    let ranked = ranked.into_iter().take(MOST_KEYWORDS);
-    ranked.map(|(_, form)| form.into_owned()).collect()
+    if found.len() < FEWEST {
+        Vec::new()
+    } else {
+        found
+    }
+}
+
+/// Returns the words of a text that are names by how they are written, each with its count:
+/// identifiers, files, options, and words in capitals where none is due.
+pub(super) fn names(text: &str) -> Vec<(String, usize)> {
+    let text = LEFT_OUT.replace_all(text, " ");
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for found in NAME.find_iter(&text) {
+        let name = found.as_str().trim_end_matches(['.', '-', '_']);
+        let (before, behind) = (&text[..found.start()], &text[found.end()..]);
+        // A folder of a path.
+        let is_folder = behind.starts_with(['/', '\\']);
+        let is_code = before.ends_with('`') && behind.starts_with('`') && name.contains('-');
+        if !is_folder
+            && is_plain(name)
+            && (is_code || is_identifier(name) || is_proper(before, name))
+        {
+            *counts.entry(name).or_default() += 1;
+        }
+    }
+    let named = counts.into_iter();
+    named
+        .map(|(name, count)| (safe_line(name), count))
+        .collect()
+}
+
+/// Whether a name is neither a number nor a hash.
+fn is_plain(name: &str) -> bool {
+    let is_hash = name.len() > 6 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    !is_hash && name.len() <= 40 && name.chars().filter(|c| c.is_alphabetic()).count() > 2
+}
+
+/// Whether a name is written as names in programs are.
+fn is_identifier(name: &str) -> bool {
+    let next = name.chars().skip(1);
+    let is_camel = name
+        .chars()
+        .zip(next)
+        .any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+    let is_file = name.rsplit_once('.').is_some_and(|(stem, end)| {
+        let is_end = (1..5).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_lowercase());
+        stem.len() > 1 && is_end
+    });
+    let is_option = name.starts_with("--") && name.len() > 4;
+    is_camel || is_file || is_option || name.contains('_')
+}
+
+/// Whether a word begins with a capital letter in the middle of a sentence.
+fn is_proper(before: &str, name: &str) -> bool {
+    let before = before.strip_suffix(' ');
+    let is_inside = |before: &str| before.ends_with(|c: char| c.is_lowercase() || c == ',');
+    let mut chars = name.chars();
+    before.is_some_and(is_inside)
+        && chars.next().is_some_and(char::is_uppercase)
+        && chars.next().is_some_and(char::is_lowercase)
+        && name.chars().count() > 3
+        && name.chars().all(char::is_alphabetic)
+        && !is_common(&fold(name))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::PointKind;
     use super::*;
     use crate::core::log::Role;
 
@@ -250,34 +298,41 @@ mod tests {
             Event::call(1, "Bash", "command: ls"),
             Event::call(2, "Read", ""),
         ];
-        assert_eq!(of_calls(&events, &[]), "Calls of Bash, Read");
+        let title =
+            |events: &[Event], files: &[String]| of_calls(events, files).unwrap_or_default();
+        assert_eq!(title(&events, &[]), "Calls of Bash, Read");
         let files = ["a/x.rs", "b/y.rs", "z.rs", "w.rs"].map(str::to_owned);
         assert_eq!(
-            of_calls(&events, &files),
+            title(&events, &files),
             "Changes of x.rs, y.rs, z.rs and 1 more"
         );
-        assert_eq!(of_calls(&[], &[]), "");
-    }
-
-    #[test]
-    fn the_title_of_a_talk_names_its_subjects() {
-        let said = |text: &str| Point::new(PointKind::Said, text.to_owned());
-        let points = [
-            (said("I just started aerial yoga with them."), 0),
-            (said("My local politics are aerial yoga."), 1),
+        assert_eq!(of_calls(&[], &[]), None);
+        let short = [
+            Event::test(1, Role::User, "…"),
+            Event::test(2, Role::User, "ok go"),
         ];
-        let title = of_talk(&points, &|_| 1.0);
-        assert_eq!(title, "Started aerial yoga, local politics");
+        assert_eq!(of_words(&short), "Ok go");
     }
 
     #[test]
-    fn keywords_are_those_that_the_points_do_not_say() {
+    fn keywords_are_names() {
+        let said = "The `what-not` waits for readAll in a_b.rs, since `--all-refs` of Codex is set. See 1a2b3c4d5e and https://a.example/b_c.";
+        let found: Vec<String> = names(said).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(
+            found,
+            ["--all-refs", "Codex", "a_b.rs", "readAll", "what-not"]
+        );
         let events = [
-            Event::test(1, Role::User, "The parser and the lexer need a cache"),
-            Event::test(2, Role::Assistant, "The lexer has a cache"),
+            Event::test(1, Role::User, said),
+            Event::test(
+                2,
+                Role::Assistant,
+                "The waiting Build: readAll, `what-not`, Codex",
+            ),
+            Event::test(3, Role::Assistant, "It is Codex"),
         ];
-        let covered: TermSet = terms("cache").into_iter().collect();
-        let found = keywords(&events, &covered, &|_, count| count as f64);
-        assert_eq!(found, ["lexer", "parser"]);
+        let files = ["src/lock.rs".to_owned()];
+        assert_eq!(keywords(&events, &files), ["Codex", "readAll", "what-not"]);
+        assert!(keywords(&events[1..2], &[]).is_empty());
     }
 }
