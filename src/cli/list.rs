@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::print::{Cell, Json, Printer, Report, Reported, TextStyle, print_error};
 use super::world::World;
 use super::{Failure, Outcome};
-use crate::core::memory::Memory;
-use crate::core::memory::layout::format_size;
+use crate::core::memory::layout::{Layout, format_size};
 use crate::core::memory::store::Store;
+use crate::core::memory::{FileKind, Memory};
 
 pub(super) fn run(world: &World) -> Reported<'static> {
     let mut listed: Vec<(Store, Vec<Memory>)> = Vec::new();
@@ -42,7 +42,10 @@ impl Report for ListReport {
                 let layout = printer.paint(TextStyle::Quiet, store.layout().name());
                 printer.styled_line(&format!("{heading}  {layout}"))?;
             }
-            let rows: Vec<Vec<Cell>> = memories.iter().map(row).collect();
+            let rows: Vec<Vec<Cell>> = memories
+                .iter()
+                .flat_map(|memory| std::iter::once(row(memory)).chain(entry_rows(store, memory)))
+                .collect();
             printer.table(&rows)?;
             for memory in memories {
                 if let Some(problem) = &memory.problem {
@@ -75,6 +78,18 @@ fn row(memory: &Memory) -> Vec<Cell> {
         Cell::new(TextStyle::Quiet, day.split('T').next().unwrap_or_default()),
         Cell::plain(shortened(summary)),
     ]
+}
+
+/// The entries of a file that is memory as a whole only by them.
+fn entry_rows(store: &Store, memory: &Memory) -> Vec<Vec<Cell>> {
+    let is_shown = memory.kind == FileKind::Index
+        || (store.layout() == Layout::Entries && memory.kind == FileKind::Memory);
+    let entries = memory.entries.iter().filter(|_| is_shown);
+    let rows = entries.map(|entry| {
+        let indent = "  ".repeat(entry.depth + 1);
+        vec![Cell::plain(format!("{indent}#{}", entry.slug))]
+    });
+    rows.collect()
 }
 
 /// Shortens a summary to 100 characters on one line.
@@ -127,7 +142,7 @@ fn entries(memory: &Memory) -> Value {
                 "title": entry.title,
                 "summary": entry.summary,
                 "line": entry.line,
-                "citation": format!("{}#{}", memory.path, entry.slug.clone()),
+                "citation": format!("{}#{}", memory.path, entry.slug),
             })
         })
         .collect()
