@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::args::{EventsArgs, GripArgs, TeleportArgs, TocArgs};
 use super::corpus::LogCorpus;
 use super::print::{Answer, Json, Printer, Report, Reported, Text, TextStyle, print_error};
+use super::topics::told;
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
@@ -33,7 +34,7 @@ impl World {
     }
 
     /// Returns the timeline of the sessions in scope.
-    fn timeline(&self, logs: &LogCorpus<'_>, records: Records) -> Timeline {
+    pub(super) fn timeline(&self, logs: &LogCorpus<'_>, records: Records) -> Timeline {
         let wanted = in_scope(logs);
         self.empty_timeline()
             .refresh(&logs.corpus, |log| wanted[log], records)
@@ -338,9 +339,10 @@ pub(super) fn teleport(args: &TeleportArgs, world: &World) -> Reported<'static> 
     if query.trim().is_empty() {
         return Err(Failure::Usage("query parameter is required".to_owned()));
     }
+    let semantic = told(world.semantic());
     let found = world.read_corpus(|logs| {
         let timeline = world.timeline(logs, Records::Use);
-        timeline.teleport(&query, args.limit)
+        timeline.teleport(&query, args.limit, semantic.as_ref())
     })?;
     Ok(Box::new(TeleportReport { query, found }))
 }

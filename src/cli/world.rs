@@ -16,7 +16,7 @@ use crate::core::change::Author;
 use crate::core::change::history::{History, Wait};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::log::LogLocations;
-use crate::core::memory::config::{Settings, Warning, allowed_by};
+use crate::core::memory::config::{Settings, Warning, allowed_by, expand};
 use crate::core::memory::demo::{Demo, unpack};
 use crate::core::memory::discover::{DiscoveryScope, Environment, project_folders};
 use crate::core::text::time::Moment;
@@ -79,7 +79,11 @@ impl World {
             cwd,
             home,
         };
-        let (settings, warnings) = settings(common, &dirs)?;
+        let (mut settings, warnings) = settings(common, &dirs)?;
+        let model = &mut settings.timeline.model;
+        if let Some(named) = model.to_str().filter(|named| !named.is_empty()) {
+            *model = expand(named, &environment.home, &environment.cwd);
+        }
         let mut locations = locations(&base, &environment);
         locations.trusted = allowed_by(&settings, &environment.home);
         let now = jiff::Zoned::now();

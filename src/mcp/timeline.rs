@@ -23,6 +23,7 @@ use crate::core::memory::layout::events::TimeSpan;
 use crate::core::search::MemoryTexts;
 use crate::core::search::catalog::{ScopedCorpus, read_corpus};
 use crate::core::search::index::{Corpus, Progress as _, ReadResults};
+use crate::core::search::semantic::Semantic;
 
 /// The layout that has these tools where one store is served.
 const LAYOUTS: &[Layout] = &[Layout::Events];
@@ -258,7 +259,19 @@ fn teleport(call: &Call<'_>) -> ToolResult {
     if query.is_empty() {
         return Err(Failure::Message("query parameter is required".to_owned()));
     }
-    let (found, left) = read(call, |_, timeline| timeline.teleport(query, MOST))?;
+    let catalog = call.setup.logs.log_catalog()?;
+    let semantic = Semantic::open(&catalog.timeline.model, &catalog.cache);
+    let (found, left) = read(call, |_, timeline| {
+        timeline.teleport(query, MOST, semantic.as_ref().ok())
+    })?;
     let results: Vec<Value> = found.iter().map(teleport_json).collect();
-    Ok(answer(&json!({ "results": results }), left))
+    let answer = answer(&json!({ "results": results }), left);
+    let note = match &semantic {
+        Ok(semantic) => semantic.note(),
+        Err(none) => none.note(),
+    };
+    Ok(match note {
+        Some(note) => answer.with(note),
+        None => answer,
+    })
 }

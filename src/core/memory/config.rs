@@ -77,6 +77,8 @@ pub struct TimelineSettings {
     pub command: Vec<String>,
     /// How long it may take, in seconds.
     pub timeout: u64,
+    /// The directory of an embedding model; empty to search by words only.
+    pub model: PathBuf,
 }
 
 impl Default for TimelineSettings {
@@ -84,6 +86,7 @@ impl Default for TimelineSettings {
         Self {
             command: Vec::new(),
             timeout: 60,
+            model: PathBuf::new(),
         }
     }
 }
@@ -153,7 +156,7 @@ impl Default for Settings {
 }
 
 /// Every key with a single value.
-pub const KEYS: [&str; 14] = [
+pub const KEYS: [&str; 15] = [
     "color",
     "author",
     "discover.project",
@@ -167,6 +170,7 @@ pub const KEYS: [&str; 14] = [
     "curate.unused_days",
     "curate.logs_mb",
     "timeline.timeout",
+    "timeline.model",
     "coder.path",
 ];
 
@@ -242,6 +246,7 @@ impl Settings {
             "curate.unused_days" => self.curate.unused_days = number(value)?,
             "curate.logs_mb" => self.curate.logs_mb = number(value)?,
             "timeline.timeout" => self.timeline.timeout = number(value)?,
+            "timeline.model" => self.timeline.model = PathBuf::from(value),
             "coder.path" => value.clone_into(&mut self.coder_path),
             other => return Err(unknown(other)),
         }
