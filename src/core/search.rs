@@ -11,7 +11,7 @@ pub mod catalog;
 mod current;
 pub mod find;
 #[cfg(test)]
-pub(in crate::core) mod fixture;
+pub(crate) mod fixture;
 pub mod format;
 pub mod index;
 pub mod lesson;

@@ -12,7 +12,7 @@ mod vectors;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::ops::RangeInclusive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::recall::RecallResult;
@@ -23,7 +23,7 @@ use crate::core::search::query::{MatchMode, Polarity, Query};
 use crate::core::text::display::safe;
 
 pub use model::Model;
-pub use vectors::Direction;
+pub use vectors::{Centre, Direction, add, dot, shorten};
 use vectors::{Lost, Vectors};
 
 /// The smallest cosine of what is near.
@@ -94,22 +94,20 @@ impl Semantic {
         Some(format!("{why}: all texts are embedded again"))
     }
 
-    /// Passes the directions of texts to `read`, and how many of them were not known.
-    pub fn directions<T>(&self, texts: &[&str], read: impl FnOnce(&[&Direction], usize) -> T) -> T {
+    /// Passes the directions of texts to `read`.
+    pub fn directions<T>(&self, texts: &[&str], read: impl FnOnce(&[&Direction]) -> T) -> T {
         let mut vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
-        let (directions, new) = vectors.of(texts, self.model.as_ref());
-        read(&directions, new)
+        read(&vectors.of(texts, self.model.as_ref()))
     }
 
     /// Returns the texts that are near a question, the nearest first, with their cosines.
     pub fn near(&self, question: &str, texts: &[&str]) -> Vec<(usize, f32)> {
         let question = Direction::of(&self.model.embed(question));
-        if question.is_none() {
-            return Vec::new();
-        }
-        let mut near: Vec<(usize, f32)> = self.directions(texts, |directions, _| {
-            let cosines = directions.iter().map(|one| question.cosine(one));
-            let cosines = (0..).zip(cosines);
+        let mut near: Vec<(usize, f32)> = self.directions(texts, |directions| {
+            let centre = Centre::of(directions);
+            let question = centre.without(&question);
+            let cosine = |one: &&Direction| dot(&question, &centre.without(one));
+            let cosines = directions.iter().map(cosine).enumerate();
             cosines.filter(|(_, cosine)| *cosine >= NEAR).collect()
         });
         near.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -130,19 +128,20 @@ pub struct Fused {
 }
 
 /// Merges two ranks by reciprocal rank fusion. An entry has a key, such as the session that it is in,
-/// and gains from the best entry of the other rank with the same key.
+/// and gains from the best entry of the other rank with the same key. The first rank, by words, counts
+/// twice as much.
 pub fn fuse<'a, K: Eq + Hash>(first: &'a [K], second: &'a [K]) -> Vec<Fused> {
-    let worth = |at: usize| 1.0 / (60.0 + at as f64);
-    let best_places = |keys: &'a [K]| -> HashMap<&'a K, usize> {
-        let places = keys.iter().enumerate().rev();
-        places.map(|(at, key)| (key, at)).collect()
+    let worth = |at: usize, is_second: bool| {
+        let weight = if is_second { 0.5 } else { 1.0 };
+        weight / (20.0 + at as f64)
     };
     let entries = |keys: &'a [K], others: &'a [K], is_second: bool| {
-        let others = best_places(others);
+        let others = others.iter().enumerate().rev();
+        let best: HashMap<&K, usize> = others.map(|(at, key)| (key, at)).collect();
         let entry = |(at, key): (usize, &K)| Fused {
             is_second,
             at,
-            score: worth(at) + others.get(key).map_or(0.0, |at| worth(*at)),
+            score: worth(at, is_second) + best.get(key).map_or(0.0, |at| worth(*at, !is_second)),
         };
         keys.iter().enumerate().map(entry).collect::<Vec<Fused>>()
     };
@@ -161,9 +160,13 @@ pub struct NearHit {
     pub lines: RangeInclusive<u64>,
 }
 
+/// Returns what tells the memory or the log of a hit from others.
+pub fn home(hit: &Hit) -> (Option<(PathBuf, String)>, String, String) {
+    (hit.log.clone(), hit.store.clone(), hit.path.clone())
+}
+
 /// Merges the hits of a recall with those that are near the question, which are sorted.
 pub fn merge(by_words: RecallResult, near: Vec<NearHit>, limit: usize) -> RecallResult {
-    let home = |hit: &Hit| (hit.log.clone(), hit.store.clone(), hit.path.clone());
     let first: Vec<_> = by_words.hits.iter().map(home).collect();
     let second: Vec<_> = near.iter().map(|near| home(&near.hit)).collect();
     let is_found = |at: usize| {
@@ -263,4 +266,120 @@ pub fn passages(memory_text: &MemoryText) -> Vec<Passage> {
         passage.shown = snippet::around(&passage.shown, 0);
     }
     passages
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::atomic::Ordering;
+
+    use super::super::fixture::{TestHome, TestModel};
+    use super::*;
+    use crate::core::search::query::noon;
+
+    const GROUPS: [&str; 3] = ["lock mutex", "fast quick speed", "cat feline"];
+    const TEXTS: [&str; 3] = ["the mutex is held", "a feline", "nothing known"];
+
+    #[test]
+    fn words_that_mean_the_same_are_near_and_unknown_ones_are_not() {
+        let home = TestHome::new(&[], &[]);
+        let semantic = Semantic::new(Box::new(TestModel::new(&GROUPS)), &home.path("cache"));
+        let near = |question: &str| -> Vec<usize> {
+            let near = semantic.near(question, &TEXTS);
+            near.iter().map(|(at, _)| *at).collect()
+        };
+        assert_eq!(near("who has the lock"), [0]);
+        assert_eq!(near("quick cat"), [1]);
+        assert!(near("nothing known").is_empty());
+        assert!(near("").is_empty());
+    }
+
+    #[test]
+    fn only_new_texts_are_embedded_and_lost_vectors_are_made_again() {
+        let home = TestHome::new(&[], &[]);
+        let cache = home.path("cache");
+        let model = TestModel::new(&GROUPS);
+        let asked = |model: &TestModel, texts: &[&str]| {
+            model.embedded.store(0, Ordering::Relaxed);
+            let semantic = Semantic::new(Box::new(model.clone()), &cache);
+            assert_eq!(semantic.near("lock", texts).len(), 1);
+            // The question is embedded each time.
+            (model.embedded.load(Ordering::Relaxed) - 1, semantic.note())
+        };
+        assert_eq!(asked(&model, &TEXTS), (3, None));
+        assert_eq!(asked(&model, &TEXTS), (0, None));
+        assert_eq!(
+            asked(&model, &[&TEXTS[..], &["one more", TEXTS[1]]].concat()),
+            (1, None)
+        );
+        assert_eq!(asked(&model, &TEXTS), (0, None));
+
+        let file = home.path("semantic/vectors");
+        let whole = fs::read(&file).expect("vectors");
+        for spoilt in [0, 1, 40, whole.len() / 2, whole.len() - 1] {
+            fs::write(&file, &whole[..spoilt]).expect("cut");
+            let (made, note) = asked(&model, &TEXTS);
+            assert_eq!(made, 3, "cut to {spoilt}");
+            assert!(note.expect("told").contains("damaged"), "cut to {spoilt}");
+            let mut changed = whole.clone();
+            changed[spoilt] ^= 1;
+            fs::write(&file, changed).expect("changed");
+            assert_eq!(asked(&model, &TEXTS).0, 3, "byte {spoilt}");
+            assert_eq!(asked(&model, &TEXTS), (0, None));
+        }
+        let other = TestModel::new(&["lock mutex", "owl"]);
+        let (made, note) = asked(&other, &TEXTS);
+        assert_eq!(made, 3);
+        assert!(note.expect("told").contains("another"));
+        assert_eq!(asked(&other, &TEXTS), (0, None));
+
+        fs::remove_dir_all(home.path("semantic")).expect("deleted");
+        fs::write(home.path("semantic"), "in the way").expect("written");
+        assert_eq!(asked(&model, &TEXTS).0, 3, "nothing can be kept");
+    }
+
+    #[test]
+    fn what_both_ranks_have_is_first_and_the_first_ones_of_each_follow() {
+        let fused = fuse(&["a", "b", "c"], &["d", "c"]);
+        let order: Vec<(bool, usize)> = fused.iter().map(|one| (one.is_second, one.at)).collect();
+        assert_eq!(
+            order,
+            [(false, 2), (true, 1), (false, 0), (false, 1), (true, 0)]
+        );
+        // An entry gains from the best of the other rank with its key.
+        let fused = fuse(&["a", "b", "b"], &["b", "c", "b"]);
+        assert_eq!((fused[0].is_second, fused[0].at), (false, 1));
+        assert!(fuse::<&str>(&[], &[]).is_empty());
+    }
+
+    #[test]
+    fn a_question_with_a_phrase_is_about_its_letters() {
+        let asked = |text: &str| question(&Query::of_prose(text, &noon()));
+        assert_eq!(
+            asked("why is it slow agent:codex").as_deref(),
+            Some("why is it slow")
+        );
+        assert_eq!(asked("the \"stale lock\""), None);
+        assert_eq!(asked("agent:codex"), None);
+    }
+
+    #[test]
+    fn a_memory_is_cut_into_paragraphs_and_entries_below_their_headings() {
+        let note =
+            "# Deploy\n\nBy hand.\nOn Fridays.\n\n## Where\n\n- staging\n- live\n  on two hosts\n";
+        let home = TestHome::new(&[("a.md", note)], &[]);
+        let memories = home.memories();
+        let found: Vec<_> = passages(&memories.texts[0])
+            .into_iter()
+            .map(|passage| (passage.lines, passage.text))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (1..=4, "Deploy. # Deploy By hand. On Fridays.".to_owned()),
+                (6..=8, "Deploy. ## Where - staging".to_owned()),
+                (9..=10, "Deploy. - live on two hosts".to_owned()),
+            ]
+        );
+    }
 }

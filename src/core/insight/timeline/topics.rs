@@ -1,8 +1,8 @@
 //! Topics: bullets of the timeline that are about the same, over all sessions.
 //!
-//! What all bullets share is subtracted, since it says nothing. In the order of time, a bullet joins
-//! the group whose middle is nearest, or begins one; groups with near middles are joined, and then
-//! every bullet goes to the nearest middle. The result is the same whenever it is made.
+//! In the order of time, a bullet joins the group whose middle is nearest, or begins one; groups with
+//! near middles are joined, and then every bullet goes to the nearest middle. The result is the same
+//! whenever it is made.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ use super::node::NodeId;
 use super::record::{LogRecord, Record};
 use super::summarize::{Point, terms};
 use crate::core::disk::parallel::on_all_cores;
-use crate::core::search::semantic::Semantic;
+use crate::core::search::semantic::{Centre, Semantic, add, dot, shorten};
 use crate::core::text::{Term, words};
 
 /// The smallest cosine of a bullet with the middle of its topic.
@@ -56,10 +56,10 @@ pub(super) fn topics<'a>(
     bullets.sort_by(|a, b| (a.1.1.timestamp, &a.1.1.id).cmp(&(b.1.1.timestamp, &b.1.1.id)));
     bullets.drain(..bullets.len().saturating_sub(MOST));
     let texts: Vec<&str> = bullets.iter().map(|(_, (point, _))| &*point.text).collect();
-    let vectors = semantic.directions(&texts, |directions, _| {
-        directions.iter().map(|one| one.unit()).collect()
+    let vectors: Vec<Vec<f32>> = semantic.directions(&texts, |directions| {
+        let centre = Centre::of(directions);
+        directions.iter().map(|one| centre.without(one)).collect()
     });
-    let vectors = centred(vectors);
     let counts = counts(&texts);
     let mut topics: Vec<Topic> = groups(&vectors)
         .iter()
@@ -67,48 +67,6 @@ pub(super) fn topics<'a>(
         .collect();
     topics.sort_by(|a, b| (b.count, a.first, &a.name).cmp(&(a.count, b.first, &b.name)));
     topics
-}
-
-/// Subtracts the middle of all vectors from each.
-fn centred(mut vectors: Vec<Vec<f32>>) -> Vec<Vec<f32>> {
-    let mut middle = vec![0.0; vectors.first().map_or(0, Vec::len)];
-    vectors.iter().for_each(|vector| add(&mut middle, vector));
-    let count = vectors.len() as f32;
-    for vector in &mut vectors {
-        // A bullet of which nothing is known is near none.
-        if vector.iter().any(|one| *one != 0.0) {
-            let both = vector.iter_mut().zip(&middle);
-            both.for_each(|(one, sum)| *one -= sum / count);
-        }
-        shorten(vector);
-    }
-    vectors
-}
-
-fn add(sum: &mut [f32], vector: &[f32]) {
-    for (sum, one) in sum.iter_mut().zip(vector) {
-        *sum += one;
-    }
-}
-
-fn shorten(vector: &mut [f32]) {
-    let length = dot(vector, vector).sqrt();
-    if length > 0.0 {
-        vector.iter_mut().for_each(|one| *one /= length);
-    }
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    // In eight sums, so that the compiler can use wide registers.
-    let mut sums = [0.0; 8];
-    let (wide, narrow) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    for (a, b) in wide.0.iter().zip(narrow.0) {
-        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum += a * b;
-        }
-    }
-    let rest = wide.1.iter().zip(narrow.1).map(|(a, b)| a * b);
-    sums.iter().sum::<f32>() + rest.sum::<f32>()
 }
 
 /// Returns the nearest of some middles, if one is near.
