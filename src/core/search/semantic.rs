@@ -127,26 +127,36 @@ pub struct Fused {
     pub score: f64,
 }
 
-/// Merges two ranks by reciprocal rank fusion. An entry has a key, such as the session that it is in,
-/// and gains from the best entry of the other rank with the same key. The first rank, by words, counts
+/// Merges two ranks by reciprocal rank fusion. An entry has a key, such as the session that it is in;
+/// the best entry of a key gains from the best one of the other rank. The first rank, by words, counts
 /// twice as much.
 pub fn fuse<'a, K: Eq + Hash>(first: &'a [K], second: &'a [K]) -> Vec<Fused> {
     let worth = |at: usize, is_second: bool| {
         let weight = if is_second { 0.5 } else { 1.0 };
         weight / (20.0 + at as f64)
     };
-    let entries = |keys: &'a [K], others: &'a [K], is_second: bool| {
-        let others = others.iter().enumerate().rev();
-        let best: HashMap<&K, usize> = others.map(|(at, key)| (key, at)).collect();
-        let entry = |(at, key): (usize, &K)| Fused {
-            is_second,
-            at,
-            score: worth(at, is_second) + best.get(key).map_or(0.0, |at| worth(*at, !is_second)),
+    let best = |keys: &'a [K]| -> HashMap<&'a K, usize> {
+        let places = keys.iter().enumerate().rev();
+        places.map(|(at, key)| (key, at)).collect()
+    };
+    let (first_best, second_best) = (best(first), best(second));
+    let entries = |keys: &'a [K], is_second: bool| {
+        let (own, other) = match is_second {
+            false => (&first_best, &second_best),
+            true => (&second_best, &first_best),
+        };
+        let entry = |(at, key): (usize, &K)| {
+            let gain = other.get(key).filter(|_| own.get(key) == Some(&at));
+            Fused {
+                is_second,
+                at,
+                score: worth(at, is_second) + gain.map_or(0.0, |at| worth(*at, !is_second)),
+            }
         };
         keys.iter().enumerate().map(entry).collect::<Vec<Fused>>()
     };
-    let mut fused = entries(first, second, false);
-    fused.extend(entries(second, first, true));
+    let mut fused = entries(first, false);
+    fused.extend(entries(second, true));
     fused.sort_by(|a, b| b.score.total_cmp(&a.score));
     fused
 }
@@ -340,15 +350,26 @@ mod tests {
 
     #[test]
     fn what_both_ranks_have_is_first_and_the_first_ones_of_each_follow() {
-        let fused = fuse(&["a", "b", "c"], &["d", "c"]);
-        let order: Vec<(bool, usize)> = fused.iter().map(|one| (one.is_second, one.at)).collect();
+        let order = |first: &[&str], second: &[&str]| -> Vec<(bool, usize)> {
+            let fused = fuse(first, second);
+            fused.iter().map(|one| (one.is_second, one.at)).collect()
+        };
         assert_eq!(
-            order,
+            order(&["a", "b", "c"], &["d", "c"]),
             [(false, 2), (true, 1), (false, 0), (false, 1), (true, 0)]
         );
-        // An entry gains from the best of the other rank with its key.
-        let fused = fuse(&["a", "b", "b"], &["b", "c", "b"]);
-        assert_eq!((fused[0].is_second, fused[0].at), (false, 1));
+        // Only the best entries of a key gain.
+        assert_eq!(
+            order(&["a", "b", "b"], &["b", "c", "b"]),
+            [
+                (false, 1),
+                (true, 0),
+                (false, 0),
+                (false, 2),
+                (true, 1),
+                (true, 2)
+            ]
+        );
         assert!(fuse::<&str>(&[], &[]).is_empty());
     }
 
