@@ -140,14 +140,46 @@ mod with_models {
         assert!(cited.contains(&"messages.jsonl#L2".to_owned()), "{cited:?}");
         let found = home.ok(&["--store", &store, "teleport", "lock"]);
         assert!(found.contains("mutex"), "{found}");
-        let mut client = Client::start(&home, &["--store", &store]);
-        let found = client.ok("teleport_query", json!({ "query": "lock" }));
-        assert!(found.contains("mutex"), "{found}");
         let few = home.run(&["--store", &store, "topics"]);
         assert_eq!(
             (few.code, few.out.as_str()),
             (1, ""),
             "one bullet is no topic"
+        );
+    }
+
+    #[test]
+    fn a_question_of_an_agent_leads_there_too() {
+        let home = Home::new();
+        model(&home, &GROUPS);
+        let folder = home.project().display().to_string();
+        let folder = folder.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        let said = [
+            ("user", "please find out why the history hangs"),
+            (
+                "assistant",
+                "The root cause is a mutex that nobody releases.",
+            ),
+        ];
+        let lines = said.iter().enumerate().map(|(at, (role, words))| {
+            let record = json!({
+                "type": role, "uuid": format!("u{at}"), "sessionId": "s",
+                "timestamp": format!("2026-02-03T10:0{at}:00Z"), "cwd": home.project(),
+                "message": { "role": role, "content": words },
+            });
+            format!("{record}\n")
+        });
+        let log = format!(".claude/projects/{folder}/s.jsonl");
+        home.file(&log, lines.collect::<String>());
+        let mut client = Client::start(&home, &[]);
+        let found = client.ok("teleport_query", json!({ "query": "lock" }));
+        assert!(found.contains("mutex"), "{found}");
+        assert!(!found.contains("by words only"), "{found}");
+        fs::remove_dir_all(home.path().join("model")).expect("removed");
+        let found = client.ok("teleport_query", json!({ "query": "mutex" }));
+        assert!(
+            found.contains("mutex") && found.contains("by words only"),
+            "{found}"
         );
     }
 

@@ -105,8 +105,7 @@ impl Semantic {
         let question = Direction::of(&self.model.embed(question));
         let mut near: Vec<(usize, f32)> = self.directions(texts, |directions| {
             let centre = Centre::of(directions);
-            let question = centre.without(&question);
-            let cosine = |one: &&Direction| dot(&question, &centre.without(one));
+            let cosine = |one: &&Direction| centre.cosine(&question, one);
             let cosines = directions.iter().map(cosine).enumerate();
             cosines.filter(|(_, cosine)| *cosine >= NEAR).collect()
         });

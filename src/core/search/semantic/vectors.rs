@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 
 use super::model::Model;
+use crate::core::Error;
 use crate::core::disk::foreign::read_capped;
 use crate::core::disk::parallel::on_all_cores;
 use crate::core::disk::private;
@@ -28,34 +29,62 @@ const HASH: usize = blake3::OUT_LEN;
 type Key = [u8; 16];
 
 /// The direction of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Direction(Vec<i8>);
+#[derive(Debug, Clone, PartialEq)]
+pub struct Direction {
+    bytes: Vec<i8>,
+    /// 0 if nothing is known of the text.
+    length: f32,
+}
 
 impl Direction {
     /// Returns the direction of a vector.
     pub fn of(vector: &[f32]) -> Self {
         let largest = vector.iter().fold(0.0_f32, |most, one| most.max(one.abs()));
-        if !largest.is_finite() || largest == 0.0 {
-            return Self(vec![0; vector.len()]);
-        }
-        let bytes = vector
-            .iter()
-            .map(|one| (one / largest * 127.0).round() as i8);
-        Self(bytes.collect())
+        let byte = |one: &f32| (one / largest * 127.0).round() as i8;
+        let is_known = largest.is_finite() && largest > 0.0;
+        Self::from_bytes(match is_known {
+            true => vector.iter().map(byte).collect(),
+            false => vec![0; vector.len()],
+        })
     }
 
-    /// Returns it as a vector of length 1, or of length 0 if nothing is known of the text.
-    fn unit(&self) -> Vec<f32> {
-        let mut vector: Vec<f32> = self.0.iter().map(|byte| f32::from(*byte)).collect();
-        shorten(&mut vector);
-        vector
+    fn from_bytes(bytes: Vec<i8>) -> Self {
+        let length = (dot_bytes(&bytes, &bytes) as f32).sqrt();
+        Self { bytes, length }
     }
+
+    /// Returns the cosine of the angle between two directions; 0 if one of them is none.
+    fn cosine(&self, other: &Self) -> f32 {
+        match self.length * other.length {
+            0.0 => 0.0,
+            lengths => dot_bytes(&self.bytes, &other.bytes) as f32 / lengths,
+        }
+    }
+
+    /// Returns the numbers of a vector of length 1, or of length 0 if it is none.
+    fn unit(&self) -> impl Iterator<Item = f32> {
+        let factor = if self.length > 0.0 {
+            1.0 / self.length
+        } else {
+            0.0
+        };
+        self.bytes.iter().map(move |byte| f32::from(*byte) * factor)
+    }
+}
+
+fn dot_bytes(a: &[i8], b: &[i8]) -> i32 {
+    let products = a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b));
+    products.sum()
 }
 
 /// What many texts share, which tells none of them from the others. How much that is depends on the
 /// model; without it, the same cosine means about the same in all models.
 #[derive(Debug)]
-pub struct Centre(Vec<f32>);
+pub struct Centre {
+    vector: Vec<f32>,
+    direction: Direction,
+    length: f32,
+}
 
 impl Centre {
     /// Few texts say little about what all share.
@@ -63,24 +92,41 @@ impl Centre {
 
     /// Returns what these texts share.
     pub fn of(directions: &[&Direction]) -> Self {
-        let mut sum = vec![0.0; directions.first().map_or(0, |one| one.0.len())];
+        let mut vector = vec![0.0; directions.first().map_or(0, |one| one.bytes.len())];
         for direction in directions {
-            add(&mut sum, &direction.unit());
+            let both = vector.iter_mut().zip(direction.unit());
+            both.for_each(|(sum, one)| *sum += one);
         }
         let count = directions.len() as f32 + Self::FEW;
-        sum.iter_mut().for_each(|one| *one /= count);
-        Self(sum)
+        vector.iter_mut().for_each(|one| *one /= count);
+        Self {
+            direction: Direction::of(&vector),
+            length: dot(&vector, &vector).sqrt(),
+            vector,
+        }
     }
 
-    /// Returns a direction without what all share, as a vector of length 1, or of length 0 if nothing
-    /// is known of the text.
-    pub fn without(&self, direction: &Direction) -> Vec<f32> {
-        let mut vector = direction.unit();
-        if dot(&vector, &vector) > 0.0 {
-            let both = vector.iter_mut().zip(&self.0);
-            both.for_each(|(one, shared)| *one -= shared);
-            shorten(&mut vector);
+    /// Returns the cosine of two directions without what all share; 0 if one of them is none.
+    pub fn cosine(&self, a: &Direction, b: &Direction) -> f32 {
+        let square = self.length * self.length;
+        let shared = |one| self.length * self.direction.cosine(one);
+        let (shared_a, shared_b) = (shared(a), shared(b));
+        let squares = (1.0 - 2.0 * shared_a + square) * (1.0 - 2.0 * shared_b + square);
+        if a.length * b.length == 0.0 || squares <= 0.0 {
+            return 0.0;
         }
+        (a.cosine(b) - shared_a - shared_b + square) / squares.sqrt()
+    }
+
+    /// Returns a direction without what all share, as a vector of length 1, or of length 0 if it is
+    /// none.
+    pub fn without(&self, direction: &Direction) -> Vec<f32> {
+        let both = direction.unit().zip(&self.vector);
+        let mut vector: Vec<f32> = match direction.length {
+            0.0 => vec![0.0; self.vector.len()],
+            _ => both.map(|(one, shared)| one - shared).collect(),
+        };
+        shorten(&mut vector);
         vector
     }
 }
@@ -146,7 +192,7 @@ impl Vectors {
         };
         let lost = match read_capped(path, LARGEST) {
             Ok(bytes) => vectors.take(&bytes).err(),
-            Err(crate::core::Error::NotFound { .. }) => None,
+            Err(Error::NotFound { .. }) => None,
             Err(_) => Some(Lost::Damaged),
         };
         (vectors, lost)
@@ -163,7 +209,7 @@ impl Vectors {
             .filter_map(|row| {
                 let (key, values) = row.split_first_chunk()?;
                 let values = values.iter().map(|byte| byte.cast_signed()).collect();
-                Some((*key, Direction(values)))
+                Some((*key, Direction::from_bytes(values)))
             })
             .collect();
         Ok(())
@@ -205,7 +251,7 @@ impl Vectors {
         bytes.extend_from_slice(&self.head);
         for (key, direction) in &self.known {
             bytes.extend_from_slice(key);
-            bytes.extend(direction.0.iter().map(|value| value.cast_unsigned()));
+            bytes.extend(direction.bytes.iter().map(|value| value.cast_unsigned()));
         }
         let sum = blake3::hash(&bytes);
         bytes.extend_from_slice(sum.as_bytes());
