@@ -19,7 +19,7 @@ const NEAR: f32 = 0.5;
 /// The fewest bullets and segments of a topic.
 const FEWEST: (usize, usize) = (3, 2);
 /// The most bullets that are compared, of which the newest count.
-const MOST: usize = 20_000;
+const MOST: usize = 10_000;
 /// The most words of a name.
 const NAME_WORDS: usize = 3;
 
@@ -77,31 +77,39 @@ fn nearest<'a>(vector: &[f32], middles: impl Iterator<Item = &'a Vec<f32>>) -> O
     best.map(|(_, at)| at)
 }
 
-/// Lets each vector join the nearest group, or begin one. Returns the sums of the groups.
-fn joined<'a>(vectors: impl Iterator<Item = &'a Vec<f32>>) -> Vec<Vec<f32>> {
-    let mut groups: Vec<(Vec<f32>, Vec<f32>)> = Vec::new();
+/// Lets each vector join the nearest group, or begin one. Returns the sums of the groups of at least so
+/// many.
+fn joined<'a>(vectors: impl Iterator<Item = &'a Vec<f32>>, fewest: usize) -> Vec<Vec<f32>> {
+    let mut middles: Vec<Vec<f32>> = Vec::new();
+    let mut sums: Vec<(Vec<f32>, usize)> = Vec::new();
     for vector in vectors {
         let mut unit = vector.clone();
         shorten(&mut unit);
-        match nearest(&unit, groups.iter().map(|(_, middle)| middle)) {
+        match nearest(&unit, middles.iter()) {
             Some(at) => {
-                let (sum, middle) = &mut groups[at];
+                let (sum, count) = &mut sums[at];
                 add(sum, vector);
-                middle.clone_from(sum);
-                shorten(middle);
+                *count += 1;
+                middles[at].clone_from(sum);
+                shorten(&mut middles[at]);
             }
-            None => groups.push((vector.clone(), unit)),
+            None => {
+                middles.push(unit);
+                sums.push((vector.clone(), 1));
+            }
         }
     }
-    groups.into_iter().map(|(sum, _)| sum).collect()
+    let large = sums.into_iter().filter(|(_, count)| *count >= fewest);
+    large.map(|(sum, _)| sum).collect()
 }
 
 /// Returns the middles of the groups with the vectors in each.
 fn groups(vectors: &[Vec<f32>]) -> Vec<(Vec<f32>, Vec<usize>)> {
     let known = vectors.iter().filter(|vector| dot(vector, vector) > 0.0);
-    let mut sums = joined(known);
+    // Most bullets are alone.
+    let mut sums = joined(known, 2);
     sums.sort_by(|a, b| dot(b, b).total_cmp(&dot(a, a)));
-    let mut middles = joined(sums.iter());
+    let mut middles = joined(sums.iter(), 1);
     middles.iter_mut().for_each(|middle| shorten(middle));
     let nearest = on_all_cores(vectors.len(), |at| nearest(&vectors[at], middles.iter()));
     let mut groups: Vec<(Vec<f32>, Vec<usize>)> = middles
