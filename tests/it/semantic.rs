@@ -172,15 +172,18 @@ mod with_models {
         let log = format!(".claude/projects/{folder}/s.jsonl");
         home.file(&log, lines.collect::<String>());
         let mut client = Client::start(&home, &[]);
-        let found = client.ok("teleport_query", json!({ "query": "lock" }));
-        assert!(found.contains("mutex"), "{found}");
+        let mut led = |query: &str| {
+            let arguments = json!({ "query": query });
+            let params = json!({ "name": "teleport_query", "arguments": arguments });
+            client.ask("tools/call", params).to_string()
+        };
+        let found = led("lock");
+        assert!(found.contains("nobody releases"), "{found}");
         assert!(!found.contains("by words only"), "{found}");
         fs::remove_dir_all(home.path().join("model")).expect("removed");
-        let found = client.ok("teleport_query", json!({ "query": "mutex" }));
-        assert!(
-            found.contains("mutex") && found.contains("by words only"),
-            "{found}"
-        );
+        let found = led("mutex");
+        assert!(found.contains("nobody releases"), "{found}");
+        assert!(found.contains("by words only"), "{found}");
     }
 
     #[test]
