@@ -35,6 +35,7 @@ mod setup;
 mod stats;
 mod stores;
 mod timeline;
+mod topics;
 mod trust;
 mod ui;
 mod undo;
@@ -212,6 +213,7 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> CommandResult 
         Verb::Events(args) => timeline::events(args, world),
         Verb::Grip(args) => timeline::grip(args, world),
         Verb::Teleport(args) => timeline::teleport(args, world),
+        Verb::Topics(args) => topics::run(args, world),
         Verb::Promote(args) => promote::run(args, world),
         Verb::Setup(args) => return setup::run(args, world, printer),
         Verb::Trust(args) => trust::run(args, world),

@@ -17,7 +17,7 @@ use crate::core::memory::layout::Layout;
 
 pub use logs::{
     EventsArgs, GripArgs, KeepArgs, LevelArg, LogArgs, LogFilter, LogsArgs, ResumeArgs, RoleArg,
-    StatsArgs, TeleportArgs, TocArgs,
+    StatsArgs, TeleportArgs, TocArgs, TopicsArgs,
 };
 pub use memory::{
     ContextArgs, CurateArgs, CurateFormat, GeneralizeArgs, MergeArgs, PromoteArgs, RehomeArgs,
@@ -154,6 +154,8 @@ pub enum Verb {
     Grip(GripArgs),
     /// Find the parts of sessions that a question is about: ids of nodes and grips
     Teleport(TeleportArgs),
+    /// Show what the sessions were about, and when: bullets of the timeline that an embedding model groups
+    Topics(TopicsArgs),
     /// Turn lines of a log, or bullets of the timeline, into a memory that points back at them
     Promote(PromoteArgs),
     /// Search memories and logs for a question or some words, the best hits first
@@ -397,6 +399,9 @@ pub struct RecallArgs {
     /// Show at most this many [default: the setting recall.limit, 5]
     #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub limit: u32,
+    /// Also find what says it in other words, with the embedding model of the settings
+    #[arg(long)]
+    pub semantic: bool,
 }
 
 /// What `recall` searches.

@@ -6,13 +6,18 @@ use super::args::{RecallArgs, ScopeName};
 use super::corpus::IncludeLogs;
 use super::print::{Answer, Reported, Text};
 use super::select::say_no_store;
+use super::topics::told;
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::memory::layout::Layout;
 use crate::core::search::lesson::{self, Lesson};
 use crate::core::search::query::Query;
-use crate::core::search::recall::{RecallRequest, Scope, recall};
+use crate::core::search::recall::{DEFAULT_LIMIT, RecallRequest, Scope, recall};
+use crate::core::search::semantic::{NoSemantic, merge};
 use crate::core::search::{Hit, HitSource, MemoryTexts, format};
+
+/// How many hits by words are merged with those by meaning.
+const RANKED: usize = 100;
 
 pub(super) fn run(args: &RecallArgs, world: &World) -> Reported<'static> {
     let text = args.query.join(" ");
@@ -43,9 +48,34 @@ pub(super) fn run(args: &RecallArgs, world: &World) -> Reported<'static> {
         Scope::Detail => IncludeLogs::No,
         Scope::All | Scope::Messages => IncludeLogs::Yes,
     };
-    let (answer, has_logs) = world.search(&stores, logs, |sources| {
-        (recall(sources, request), sources.has_logs())
+    let semantic = match args.semantic.then(|| world.semantic()) {
+        Some(Err(none @ (NoSemantic::Unset | NoSemantic::NotBuilt))) => {
+            return Err(Failure::Usage(none.to_string()));
+        }
+        Some(found) => told(found),
+        None => None,
+    };
+    let by_words = RecallRequest {
+        // What is ranked behind what is shown can be near the question, too.
+        limit: if semantic.is_some() {
+            request.limit.max(RANKED)
+        } else {
+            request.limit
+        },
+        ..request
+    };
+    let (mut answer, has_logs) = world.search(&stores, logs, |sources| {
+        (recall(sources, by_words), sources.has_logs())
     })?;
+    if let Some(semantic) = &semantic {
+        let near = world.near(&stores, request, semantic)?;
+        let limit = if request.limit == 0 {
+            DEFAULT_LIMIT
+        } else {
+            request.limit
+        };
+        answer = merge(answer, near, limit);
+    }
     if answer.hits.is_empty() && stores.is_empty() && !has_logs {
         say_no_store();
     }

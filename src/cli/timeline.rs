@@ -9,6 +9,7 @@ use super::args::{EventsArgs, GripArgs, TeleportArgs, TocArgs};
 use super::corpus::LogCorpus;
 use super::log::exact_time;
 use super::print::{Answer, Cell, Json, Printer, Report, Reported, Text, TextStyle, print_error};
+use super::topics::told;
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::insight::promote::grip_in_memories;
@@ -36,7 +37,7 @@ impl World {
     }
 
     /// Returns the timeline of the sessions in scope.
-    fn timeline(&self, logs: &LogCorpus<'_>, records: Records) -> Timeline {
+    pub(super) fn timeline(&self, logs: &LogCorpus<'_>, records: Records) -> Timeline {
         let wanted = in_scope(logs);
         self.empty_timeline(logs)
             .refresh(&logs.corpus, |log| wanted[log], records)
@@ -477,9 +478,10 @@ pub(super) fn teleport(args: &TeleportArgs, world: &World) -> Reported<'static> 
     if query.trim().is_empty() {
         return Err(Failure::Usage("query parameter is required".to_owned()));
     }
+    let semantic = told(world.semantic());
     let (found, is_empty) = world.read_corpus(|logs| {
         let timeline = world.timeline(logs, Records::Use);
-        let found = timeline.teleport(&query, args.limit);
+        let found = timeline.teleport(&query, args.limit, semantic.as_ref());
         (found, timeline.sessions().is_empty())
     })?;
     let nothing = if is_empty {

@@ -16,7 +16,7 @@ use crate::core::change::Author;
 use crate::core::change::history::{History, Wait};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::log::LogLocations;
-use crate::core::memory::config::{KEYS, Settings, Warning, allowed_by, variable};
+use crate::core::memory::config::{KEYS, Settings, Warning, allowed_by, expand, variable};
 use crate::core::memory::demo::{Demo, unpack};
 use crate::core::memory::discover::{DiscoveryScope, Environment, project_folders};
 use crate::core::text::time::Moment;
@@ -82,7 +82,11 @@ impl World {
             gemini: from("GEMINI_CLI_HOME", ".gemini"),
             ..Environment::of_home(&home, cwd, dirs.data_dir().to_owned())
         };
-        let (settings, setting_sources, warnings) = settings(common, &dirs)?;
+        let (mut settings, setting_sources, warnings) = settings(common, &dirs)?;
+        let model = &mut settings.timeline.model;
+        if let Some(named) = model.to_str().filter(|named| !named.is_empty()) {
+            *model = expand(named, &environment.home, &environment.cwd);
+        }
         let mut locations = locations(&base, &environment);
         environment.qwen.clone_from(&locations.qwen);
         environment.hermes.clone_from(&locations.hermes);

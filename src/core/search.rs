@@ -1,5 +1,6 @@
 //! Search over memories and logs: [`query`] parses what is asked, [`recall`] ranks hits for a
 //! question, [`find`] matches while the user types, [`lesson`] recalls the coder's lessons,
+//! [`semantic`] finds by meaning,
 //! [`catalog`] selects the logs and [`mod@format`] writes hits for agents.
 //!
 //! Memories are read at the time of the search, so the result is never stale; logs are
@@ -10,7 +11,7 @@ pub mod catalog;
 mod current;
 pub mod find;
 #[cfg(test)]
-pub(in crate::core) mod fixture;
+pub(crate) mod fixture;
 pub mod format;
 pub mod index;
 pub mod lesson;
@@ -20,6 +21,7 @@ pub mod query;
 pub mod recall;
 mod recent;
 mod score;
+pub mod semantic;
 mod snippet;
 mod texts;
 
@@ -202,7 +204,7 @@ impl Sources<'_> {
 }
 
 /// Returns whether the filters admit a memory.
-fn allows_memory(filters: &Filters, memory_text: &MemoryText) -> bool {
+pub fn allows_memory(filters: &Filters, memory_text: &MemoryText) -> bool {
     let any = |wanted: &[String], is: &dyn Fn(&String) -> bool| {
         wanted.is_empty() || wanted.iter().any(is)
     };
@@ -218,7 +220,7 @@ fn allows_memory(filters: &Filters, memory_text: &MemoryText) -> bool {
 }
 
 /// Returns for each log whether the filters admit it, in the corpus's order.
-fn allowed_logs(filters: &Filters, sources: Sources<'_>) -> Vec<bool> {
+pub fn allowed_logs(filters: &Filters, sources: Sources<'_>) -> Vec<bool> {
     let Some(corpus) = sources.corpus else {
         return Vec::new();
     };

@@ -291,7 +291,7 @@ impl timeline_server::Timeline for TimelineService {
         }
         let limit = limited(PLACES, request.limit);
         let found = self.ask(move |_, timeline| timeline.teleport(&query, limit));
-        let (results, logs_left) = found.await?;
+        let ((results, _), logs_left) = found.await?;
         Ok(Response::new(m::TeleportQueryResponse {
             results: results.into_iter().map(m::Destination::from).collect(),
             logs_left,

@@ -207,6 +207,11 @@ fn teleport(call: &Call<'_>) -> ToolResult {
         return Err(Failure::Message("query parameter is required".to_owned()));
     }
     let found = ask(call, |timeline| timeline.teleport(query, PLACES.of(None)))?;
-    let results: Vec<Value> = found.value.iter().map(teleport_json).collect();
-    Ok(answer(&json!({ "results": results }), found.left))
+    let (places, note) = found.value;
+    let results: Vec<Value> = places.iter().map(teleport_json).collect();
+    let answer = answer(&json!({ "results": results }), found.left);
+    Ok(match note {
+        Some(note) => answer.with(note),
+        None => answer,
+    })
 }

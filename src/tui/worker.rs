@@ -12,6 +12,7 @@ pub(crate) mod context;
 pub(crate) mod corpus;
 mod curate;
 mod library;
+pub(crate) mod meaning;
 mod plan;
 mod review;
 pub(crate) mod search;
@@ -32,6 +33,7 @@ use std::time::{Duration, Instant};
 use corpus::CorpusWorker;
 use curate::CurateWorker;
 use library::LibraryWorker;
+use meaning::Meaning;
 use search::SearchWorker;
 use thread::{Queue, Worker, WorkerThread};
 use timeline::TimelineWorker;
@@ -110,6 +112,8 @@ impl Workers {
         let summarizer = summarizer(&outside.catalog.timeline);
         let empty_timeline = Timeline::empty(&directory(&outside.catalog.cache), summarizer)
             .of_scope(outside.catalog.scope_name());
+        let model = (&*outside.catalog.timeline.model, &*outside.catalog.cache);
+        let meaning = Meaning::new(model, empty_timeline.clone());
         let watch = watch(events, Event::Changed);
         let curated_logs = outside.catalog.clone();
         let corpus_worker = CorpusWorker {
@@ -184,7 +188,8 @@ impl Workers {
             events: events.clone(),
         };
         let time = (outside.clock, outside.zone);
-        let search_worker = SearchWorker::new(events.clone(), time, Arc::clone(&newest));
+        let mut search_worker = SearchWorker::new(events.clone(), time, Arc::clone(&newest));
+        search_worker.meaning = Some(meaning);
         let transcript_worker = TranscriptWorker {
             events: events.clone(),
         };

@@ -114,6 +114,7 @@ const VERBS: &[&[&str]] = &[
     &["toc"],
     &["events", "--from", "3000d"],
     &["teleport", "secret"],
+    &["topics"],
     &["grip", "grip:1:1"],
     &["log", "1"],
     &["resume", "1"],

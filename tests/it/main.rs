@@ -29,6 +29,7 @@ mod replay;
 mod review;
 mod rules;
 mod sandbox;
+mod semantic;
 mod sessions;
 mod setup;
 mod support;

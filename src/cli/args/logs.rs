@@ -182,3 +182,10 @@ pub struct TeleportArgs {
     #[arg(long, default_value_t = 5, value_name = "N")]
     pub limit: usize,
 }
+
+#[derive(Debug, ClapArgs)]
+pub struct TopicsArgs {
+    /// Show at most this many
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub limit: usize,
+}

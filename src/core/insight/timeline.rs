@@ -14,6 +14,7 @@ pub mod event;
 pub mod files;
 pub mod grip;
 pub mod json;
+mod near;
 pub mod node;
 pub mod outline;
 mod project;
@@ -25,6 +26,7 @@ mod session;
 mod status;
 pub mod summarize;
 mod teleport;
+mod topics;
 mod tree;
 mod version;
 
@@ -42,6 +44,7 @@ use crate::core::memory::config::TimelineSettings;
 use crate::core::memory::layout::events::TimeSpan;
 use crate::core::search::catalog::{last_activity, listings};
 use crate::core::search::index::{Corpus, Log, Part};
+use crate::core::search::semantic::Semantic;
 use crate::core::{Error, Result};
 
 use event::{Event, LogEvents, Place, Texts};
@@ -52,8 +55,10 @@ use rollup::RollUps;
 use summarize::command::CommandSummarizer;
 use summarize::{Offline, Summarizer};
 
+pub use near::near;
 pub use status::Status;
 pub use teleport::Teleport;
+pub use topics::Topic;
 pub use tree::{Bullet, Node};
 
 /// The timeline of some logs.
@@ -295,8 +300,19 @@ impl Timeline {
     }
 
     /// Returns the nodes that a query is about, the best first: their ids and those of their grips.
-    pub fn teleport(&self, query: &str, limit: usize) -> Vec<Teleport> {
-        teleport::teleport(self.records().map(Arc::as_ref), query, limit)
+    /// With a model, also those that say it in other words.
+    pub fn teleport(
+        &self,
+        query: &str,
+        limit: usize,
+        semantic: Option<&Semantic>,
+    ) -> Vec<Teleport> {
+        teleport::teleport(self.records().map(Arc::as_ref), query, limit, semantic)
+    }
+
+    /// Returns what the sessions were about, the most frequent first.
+    pub fn topics(&self, semantic: &Semantic) -> Vec<Topic> {
+        topics::topics(self.records().map(Arc::as_ref), semantic)
     }
 
     /// Returns a grip: one of the timeline, one that was replaced when its log grew, or one of a log

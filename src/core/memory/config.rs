@@ -79,6 +79,8 @@ pub struct TimelineSettings {
     pub command: Vec<String>,
     /// How long it may take, in seconds.
     pub timeout: u64,
+    /// The directory of an embedding model; empty to search by words only.
+    pub model: PathBuf,
 }
 
 impl Default for TimelineSettings {
@@ -86,6 +88,7 @@ impl Default for TimelineSettings {
         Self {
             command: Vec::new(),
             timeout: 60,
+            model: PathBuf::new(),
         }
     }
 }
@@ -159,7 +162,7 @@ impl Default for Settings {
 const MOST_RECALLED: usize = 50;
 
 /// Every key with a single value.
-pub const KEYS: [&str; 15] = [
+pub const KEYS: [&str; 16] = [
     "color",
     "author",
     "discover.project",
@@ -173,6 +176,7 @@ pub const KEYS: [&str; 15] = [
     "curate.unused_days",
     "curate.logs_mb",
     "timeline.timeout",
+    "timeline.model",
     "recall.limit",
     "coder.path",
 ];
@@ -249,6 +253,7 @@ impl Settings {
             "curate.unused_days" => self.curate.unused_days = number(value)?,
             "curate.logs_mb" => self.curate.logs_mb = number(value)?,
             "timeline.timeout" => self.timeline.timeout = number(value)?,
+            "timeline.model" => self.timeline.model = PathBuf::from(value),
             "recall.limit" => {
                 let limit = number(value)?;
                 if !(1..=MOST_RECALLED).contains(&limit) {
@@ -287,6 +292,7 @@ impl Settings {
             "curate.unused_days" => self.curate.unused_days.to_string(),
             "curate.logs_mb" => self.curate.logs_mb.to_string(),
             "timeline.timeout" => self.timeline.timeout.to_string(),
+            "timeline.model" => self.timeline.model.display().to_string(),
             "recall.limit" => self.recall_limit.to_string(),
             "coder.path" => self.coder_path.clone(),
             _ => String::new(),

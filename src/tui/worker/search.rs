@@ -1,9 +1,10 @@
-//! The search worker: searches memories and logs while the user types.
+//! The search worker: searches memories and logs while the user types. If there is an embedding model,
+//! what is near the query by its meaning is merged into the results when the search is over.
 //!
 //! It keeps the texts of the memories and the corpus as last sent to it. A newer request
 //! cancels the running one, so that typing never waits for an old search.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
+use super::meaning::Meaning;
 use super::thread::Worker;
 use crate::core::disk::parallel::with_on_all_cores;
 use crate::core::log::Role;
@@ -21,6 +23,7 @@ use crate::core::search::find::{
 };
 use crate::core::search::index::Corpus;
 use crate::core::search::query::Query;
+use crate::core::search::semantic::{NearHit, fuse, home};
 use crate::core::search::{Hit, HitSource, MemoryTexts, Recent, Sources, recent};
 use crate::tui::Clock;
 use crate::tui::effect::SearchJob;
@@ -62,6 +65,8 @@ pub(crate) struct SearchWorker {
     pub(crate) corpus: Option<Arc<Corpus>>,
     /// What the last search keeps for the next one.
     pub(crate) cache: SearchCache,
+    /// The embedding model, if there is one.
+    pub(crate) meaning: Option<Meaning>,
     /// The last results that were sent. They are freed here: that takes as long as drawing, and
     /// the thread that draws is waited for.
     pub(crate) sent: Mutex<VecDeque<Arc<FindResults>>>,
@@ -83,6 +88,7 @@ impl SearchWorker {
             memories: MemoryTexts::default(),
             corpus: None,
             cache: SearchCache::default(),
+            meaning: None,
             sent: Mutex::default(),
         }
     }
@@ -117,6 +123,7 @@ impl SearchWorker {
             newest: &self.newest,
             events: &self.events,
             sent: &self.sent,
+            near: Vec::new(),
         };
         let query = match Query::parse_unfinished(
             &job.text,
@@ -152,7 +159,12 @@ impl SearchWorker {
         };
         let found = find(sources, request, &mut self.cache, &reporter);
         if found.progress != SearchState::Stale {
-            reporter.send(&found);
+            let near = self.meaning.as_mut().map(|own| own.near(sources, &query));
+            let (near, note) = near.unwrap_or_default();
+            if let Some(note) = note {
+                drop(self.events.send(Event::Failed(note)));
+            }
+            ResultReporter { near, ..reporter }.send(&found);
         }
         let is_damaged = self.corpus.as_ref().is_some_and(|c| c.is_damaged());
         if is_damaged {
@@ -177,6 +189,9 @@ impl Worker for SearchWorker {
             Job::Logs(corpus) => {
                 self.corpus = Some(corpus);
                 self.cache.forget();
+                if let Some(meaning) = &mut self.meaning {
+                    meaning.forget();
+                }
                 self.send(Event::SearchSourcesChanged);
             }
             Job::Find(job) => self.find(&job),
@@ -203,6 +218,8 @@ struct ResultReporter<'a> {
     newest: &'a AtomicU64,
     events: &'a Sender<Event>,
     sent: &'a Mutex<VecDeque<Arc<FindResults>>>,
+    /// What is near the query by its meaning.
+    near: Vec<NearHit>,
 }
 
 /// The matches, and for one thread what reads them and the markers of each closeness in the order
@@ -327,14 +344,36 @@ impl ResultReporter<'_> {
         if self.is_stale() {
             return;
         }
+        let rows: Vec<HitRow> = rows.into_iter().flatten().collect();
+        let found_rows = rows.len();
+        let rows = match progress {
+            SearchState::Complete => self.with_near(rows),
+            _ => rows,
+        };
         self.deliver(FindResults {
-            rows: rows.into_iter().flatten().collect(),
-            total: found.total,
+            total: found.total + (rows.len() - found_rows),
+            rows,
             is_newest_first: false,
             progress,
             wrong: None,
             terms: KINDS.map(|kind| (kind, found.terms(kind).to_vec())).into(),
         });
+    }
+
+    /// Merges the rows with those of what is near the query: of each memory or session one row.
+    fn with_near(&self, rows: Vec<HitRow>) -> Vec<HitRow> {
+        let first: Vec<_> = rows.iter().map(|row| home(&row.hit)).collect();
+        let second: Vec<_> = self.near.iter().map(|near| home(&near.hit)).collect();
+        let mut rows: Vec<Option<HitRow>> = rows.into_iter().map(Some).collect();
+        let mut seen: HashSet<_> = first.iter().collect();
+        let fused = fuse(&first, &second).into_iter();
+        let merged = fused.filter_map(|one| match one.is_second {
+            false => rows[one.at].take(),
+            true => seen
+                .insert(&second[one.at])
+                .then(|| self.plain_row(self.near[one.at].hit.clone())),
+        });
+        merged.take(MOST).collect()
     }
 
     /// Sends results, and keeps them until they have been replaced.

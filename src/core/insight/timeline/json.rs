@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::event::Event;
 use super::grip::{Expanded, Grip, GripState, event_id};
-use super::{Node, Teleport, log_named_by};
+use super::{Node, Teleport, Topic, log_named_by};
 use crate::core::log::{Agent, MessageKind, Role};
 use crate::core::memory::layout::events::CapturedEvent;
 use crate::core::search::catalog::captured_events;
@@ -68,6 +68,24 @@ pub fn teleport_json(found: &Teleport) -> Value {
         "line": found.line,
         "grips": found.grips,
         "score": found.score,
+    })
+}
+
+/// Formats a topic.
+pub fn topic_json(topic: &Topic) -> Value {
+    let months: serde_json::Map<String, Value> = topic
+        .months
+        .iter()
+        .map(|(month, count)| (month.clone(), json!(count)))
+        .collect();
+    json!({
+        "name": topic.name,
+        "line": topic.line,
+        "first": stamp(topic.first),
+        "last": stamp(topic.last),
+        "count": topic.count,
+        "months": months,
+        "nodes": topic.nodes,
     })
 }
 

@@ -11,6 +11,7 @@ use crate::core::Result;
 use crate::core::memory::layout::events::TimeSpan;
 use crate::core::search::catalog::{LogCatalog, ScopedCorpus, read_corpus};
 use crate::core::search::index::{Corpus, Deadline, Progress as _, ReadResults};
+use crate::core::search::semantic::Semantic;
 
 /// How many things a query returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,9 +144,22 @@ impl TimelineQueries<'_> {
         })
     }
 
-    /// Returns the nodes that a question is about, the best first.
-    pub fn teleport(&self, query: &str, limit: usize) -> Result<Found<Vec<Teleport>>> {
-        self.read(|_, timeline| timeline.teleport(query, limit))
+    /// Returns the nodes that a question is about, the best first, and what is wrong with the model
+    /// that finds by meaning.
+    pub fn teleport(
+        &self,
+        query: &str,
+        limit: usize,
+    ) -> Result<Found<(Vec<Teleport>, Option<String>)>> {
+        let semantic = Semantic::open(&self.catalog.timeline.model, &self.catalog.cache);
+        self.read(|_, timeline| {
+            let places = timeline.teleport(query, limit, semantic.as_ref().ok());
+            let note = match &semantic {
+                Ok(semantic) => semantic.note(),
+                Err(none) => none.note(),
+            };
+            (places, note)
+        })
     }
 
     /// Reads something of the timeline. What cannot be summarized in time is left for the next query.

@@ -1,10 +1,12 @@
-//! Finds the segments that a query is about, each with its best line.
+//! Finds the segments that a query is about, each with its best line: by its words, and by its meaning
+//! if there is a model.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::grip::Grip;
 use super::record::{LogRecord, Record};
 use super::summarize::{Point, terms};
+use crate::core::search::semantic::{Semantic, fuse};
 use crate::core::text::Term;
 
 /// The most grips of a result.
@@ -21,19 +23,21 @@ pub struct Teleport {
     pub from: i64,
     /// The working directory of its session.
     pub project: Option<String>,
-    /// Its point that fits best, if one has words of the query.
+    /// Its point that fits best, if one has words of the query or is near it.
     pub line: Option<String>,
-    /// The grips of its points that have words of the query, the best first.
+    /// The grips of its points that have words of the query or are near it, the best first.
     pub grips: Vec<String>,
     /// How well it fits; larger is better.
     pub score: f64,
 }
 
-/// Ranks the segments by BM25 over their titles, points and keywords.
+/// Ranks the segments by BM25 over their titles, points and keywords, and with a model by their nearest
+/// point, too.
 pub(super) fn teleport<'a>(
     logs: impl IntoIterator<Item = &'a LogRecord>,
     query: &str,
     limit: usize,
+    semantic: Option<&Semantic>,
 ) -> Vec<Teleport> {
     let wanted = terms(query);
     let logs = logs.into_iter();
@@ -63,12 +67,33 @@ pub(super) fn teleport<'a>(
         .filter(|(score, _)| *score > 0.0)
         .collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let near = semantic.map(|semantic| near(&segments, query, semantic));
+    if let Some(near) = &near {
+        let by_words: Vec<usize> = found.iter().map(|(_, at)| *at).collect();
+        let by_meaning: Vec<usize> = near.iter().map(|(at, _)| *at).collect();
+        let fused = fuse(&by_words, &by_meaning).into_iter().map(|one| {
+            let rank = if one.is_second {
+                &by_meaning
+            } else {
+                &by_words
+            };
+            (one.score, rank[one.at])
+        });
+        let mut seen = HashSet::new();
+        found = fused.filter(|(_, at)| seen.insert(*at)).collect();
+    }
     found.truncate(limit);
+    let near: HashMap<usize, &(Point, Grip)> = near.into_iter().flatten().collect();
     found
         .into_iter()
         .map(|(score, at)| {
             let (log, segment) = segments[at];
-            let points = best_points(segment, &wanted);
+            let mut points = best_points(segment, &wanted);
+            if let Some(nearest) = near.get(&at) {
+                points.retain(|point| point.1.id != nearest.1.id);
+                points.insert(points.len().min(1), nearest);
+                points.truncate(MOST_GRIPS);
+            }
             Teleport {
                 node: segment.node().to_string(),
                 title: segment.title.clone(),
@@ -79,6 +104,24 @@ pub(super) fn teleport<'a>(
                 score,
             }
         })
+        .collect()
+}
+
+/// The segments with a point that is near the query, the nearest first, each with that point.
+fn near<'a>(
+    segments: &[(&'a LogRecord, &'a Record)],
+    query: &str,
+    semantic: &Semantic,
+) -> Vec<(usize, &'a (Point, Grip))> {
+    let points = segments.iter().enumerate();
+    let points =
+        points.flat_map(|(at, (_, segment))| segment.points.iter().map(move |one| (at, one)));
+    let points: Vec<(usize, &(Point, Grip))> = points.collect();
+    let texts: Vec<&str> = points.iter().map(|(_, (point, _))| &*point.text).collect();
+    let near = semantic.near(query, &texts).into_iter();
+    let mut seen = HashSet::new();
+    near.map(|(at, _)| points[at])
+        .filter(|(segment, _)| seen.insert(*segment))
         .collect()
 }
 

@@ -9,15 +9,20 @@ use jiff::tz::TimeZone;
 use ratatui::crossterm::event::Event as Input;
 
 use super::{TestApp, moment};
+use crate::core::insight::timeline::Timeline;
+use crate::core::insight::timeline::summarize::Offline;
 use crate::core::log::{LogLocations, Resume, read};
 use crate::core::memory::library::Library;
 use crate::core::search::catalog::{LogCatalog, LogScope, log_summaries};
+use crate::core::search::fixture::TestModel;
+use crate::core::search::semantic::Semantic;
 use crate::tui::effect::{
     Effect, LibraryJob, Request, SearchJob, TerminalJob, TranscriptJob, UnsavedJob,
 };
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Background;
+use crate::tui::worker::meaning::Meaning;
 use crate::tui::worker::search::{Job, SearchWorker};
 use crate::tui::worker::thread::Worker as _;
 
@@ -482,4 +487,34 @@ fn small_screens_show_find_and_logs_too() {
             ui.text();
         }
     }
+}
+
+#[test]
+fn what_says_it_in_other_words_is_listed_where_there_is_a_model() {
+    let mut ui = TestUi::new();
+    let rows = |ui: &mut TestUi, generation| -> Vec<String> {
+        let events = ui.search(SearchJob {
+            generation,
+            text: "qwertz".to_owned(),
+            rows: 10,
+        });
+        let last = events.iter().rev().find_map(|event| match event {
+            Event::Found { found, .. } => Some(found),
+            _ => None,
+        });
+        let found = last.expect("found");
+        assert_eq!(found.total, found.rows.len());
+        found.rows.iter().map(|row| row.hit.text.clone()).collect()
+    };
+    assert!(rows(&mut ui, 1).is_empty());
+    let cache = ui.ui.home.path().join("cache");
+    let model = Box::new(TestModel::new(&["qwertz refresh"]));
+    let empty = Timeline::empty(&cache.join("timeline"), Arc::new(Offline));
+    ui.search_worker.meaning = Some(Meaning::of(Semantic::new(model, &cache), empty));
+    let found = rows(&mut ui, 2);
+    assert!(!found.is_empty());
+    assert!(
+        found.iter().all(|text| text.contains("refresh")),
+        "{found:?}"
+    );
 }

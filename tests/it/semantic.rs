@@ -1,0 +1,232 @@
+//! Finding by meaning, with a model of few words that is made here.
+
+use crate::support::Home;
+
+const STORE: &str = "s/1";
+
+fn settings(home: &Home) {
+    home.file(
+        ".config/tome/config.toml",
+        "[timeline]\nmodel = \"~/model\"\n",
+    );
+}
+
+/// A session store with a memory and a conversation, none of which has the word "lock".
+fn session(home: &Home) -> String {
+    home.file(
+        &format!("{STORE}/working-memory/detail/held.md"),
+        "# Held\n\nA mutex must not be held during a write.\n",
+    );
+    let said = [
+        ("user", "please find out why the history hangs"),
+        (
+            "assistant",
+            "The root cause is a mutex that nobody releases after a crash.",
+        ),
+    ];
+    let lines = said.iter().enumerate().map(|(at, (role, text))| {
+        let message = serde_json::json!({"role": role, "content": [{"type": "text", "text": text}]});
+        let time = format!("2026-01-01T00:0{at}:00Z");
+        let line = serde_json::json!({"type": "message", "id": at.to_string(), "timestamp": time, "message": message});
+        format!("{line}\n")
+    });
+    home.file(
+        &format!("{STORE}/messages.jsonl"),
+        lines.collect::<String>(),
+    );
+    home.path().join(STORE).display().to_string()
+}
+
+#[test]
+fn without_a_model_it_is_said_how_to_have_one_and_teleport_answers_by_words() {
+    let home = Home::new();
+    let store = session(&home);
+    for args in [
+        &["--store", &store, "recall", "--semantic", "mutex"][..],
+        &["--store", &store, "topics"],
+    ] {
+        let told = home.run(args);
+        assert_eq!((told.code, told.out.as_str()), (2, ""), "{args:?}");
+        assert_eq!(told.err.lines().count(), 1, "{}", told.err);
+        assert!(told.err.contains("[timeline]"), "{}", told.err);
+    }
+    let found = home.run(&["--store", &store, "teleport", "mutex"]);
+    assert!(found.out.contains("mutex"), "{found:?}");
+    assert_eq!((found.code, found.err.as_str()), (0, ""));
+}
+
+#[cfg(not(feature = "semantic"))]
+#[test]
+fn a_build_without_it_says_how_to_have_it() {
+    let home = Home::new();
+    let store = session(&home);
+    settings(&home);
+    for args in [
+        &["--store", &store, "recall", "--semantic", "mutex"][..],
+        &["--store", &store, "topics"],
+    ] {
+        let told = home.run(args);
+        assert_eq!(told.code, 2, "{args:?}");
+        assert!(told.err.contains("--features semantic"), "{}", told.err);
+    }
+    let found = home.run(&["--store", &store, "teleport", "mutex"]);
+    assert_eq!(found.code, 0);
+    assert!(found.out.contains("mutex"), "{found:?}");
+    assert!(found.err.contains("by words only"), "{}", found.err);
+}
+
+#[cfg(feature = "semantic")]
+mod with_models {
+    use std::fs;
+
+    use serde_json::{Value, json};
+
+    use super::{session, settings};
+    use crate::mcp::Client;
+    use crate::support::{Home, RunOutput};
+
+    /// Writes a model to which the words of a group mean the same.
+    fn model(home: &Home, groups: &[&str]) {
+        settings(home);
+        let words: Vec<(usize, &str)> = groups
+            .iter()
+            .enumerate()
+            .flat_map(|(group, words)| words.split(' ').map(move |word| (group, word)))
+            .collect();
+        let mut vocabulary = json!({ "[UNK]": 0 });
+        let mut table = vec![0.0_f32; groups.len()];
+        for (at, (group, word)) in words.iter().enumerate() {
+            vocabulary[*word] = json!(at + 1);
+            table.extend((0..groups.len()).map(|one| f32::from(one == *group)));
+        }
+        let tokenizer = json!({
+            "version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+            "normalizer": { "type": "Lowercase" }, "pre_tokenizer": { "type": "Whitespace" },
+            "post_processor": null, "decoder": null,
+            "model": { "type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]" },
+        });
+        home.file("model/tokenizer.json", tokenizer.to_string());
+        let shape = [words.len() + 1, groups.len()];
+        let head = json!({ "embeddings": {
+            "dtype": "F32", "shape": shape, "data_offsets": [0, table.len() * 4],
+        }});
+        let mut bytes = (head.to_string().len() as u64).to_le_bytes().to_vec();
+        bytes.extend_from_slice(head.to_string().as_bytes());
+        bytes.extend(table.iter().flat_map(|one| one.to_le_bytes()));
+        home.file("model/model.safetensors", bytes);
+        home.file("model/config.json", "{\"normalize\": true}");
+    }
+
+    const GROUPS: [&str; 3] = ["lock mutex", "quick fast", "cat feline"];
+
+    fn recall(home: &Home, store: &str, query: &str) -> (RunOutput, Vec<String>) {
+        let ran = home.run(&["--store", store, "recall", "--semantic", "--json", query]);
+        let found: Value = serde_json::from_str(&ran.out).expect("JSON");
+        let results = found["results"].as_array().expect("results").iter();
+        let cited = results.map(|one| one["citation"].as_str().expect("cited").to_owned());
+        let cited = cited.collect();
+        (ran, cited)
+    }
+
+    #[test]
+    fn another_word_finds_the_memory_and_the_session() {
+        let home = Home::new();
+        let store = session(&home);
+        model(&home, &GROUPS);
+        assert_eq!(home.run(&["--store", &store, "recall", "lock"]).code, 1);
+        let (ran, cited) = recall(&home, &store, "lock");
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        assert!(cited.contains(&"detail/held.md#L1".to_owned()), "{cited:?}");
+        assert!(cited.contains(&"messages.jsonl#L2".to_owned()), "{cited:?}");
+        let found = home.ok(&["--store", &store, "teleport", "lock"]);
+        assert!(found.contains("mutex"), "{found}");
+        let few = home.run(&["--store", &store, "topics"]);
+        assert_eq!(
+            (few.code, few.out.as_str()),
+            (1, ""),
+            "one bullet is no topic"
+        );
+    }
+
+    #[test]
+    fn a_question_of_an_agent_leads_there_too() {
+        let home = Home::new();
+        model(&home, &GROUPS);
+        let folder = home.project().display().to_string();
+        let folder = folder.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        let said = [
+            ("user", "please find out why the history hangs"),
+            (
+                "assistant",
+                "The root cause is a mutex that nobody releases.",
+            ),
+        ];
+        let lines = said.iter().enumerate().map(|(at, (role, words))| {
+            let record = json!({
+                "type": role, "uuid": format!("u{at}"), "sessionId": "s",
+                "timestamp": format!("2026-02-03T10:0{at}:00Z"), "cwd": home.project(),
+                "message": { "role": role, "content": words },
+            });
+            format!("{record}\n")
+        });
+        let log = format!(".claude/projects/{folder}/s.jsonl");
+        home.file(&log, lines.collect::<String>());
+        let mut client = Client::start(&home, &[]);
+        let mut led = |query: &str| {
+            let arguments = json!({ "query": query });
+            let params = json!({ "name": "teleport_query", "arguments": arguments });
+            client.ask("tools/call", params).to_string()
+        };
+        let found = led("lock");
+        assert!(found.contains("nobody releases"), "{found}");
+        assert!(!found.contains("by words only"), "{found}");
+        fs::remove_dir_all(home.path().join("model")).expect("removed");
+        let found = led("mutex");
+        assert!(found.contains("nobody releases"), "{found}");
+        assert!(found.contains("by words only"), "{found}");
+    }
+
+    #[test]
+    fn a_lost_or_broken_model_and_lost_vectors_lose_no_answer() {
+        let home = Home::new();
+        let store = session(&home);
+        model(&home, &GROUPS);
+        let (_, whole) = recall(&home, &store, "lock");
+        let vectors = home.path().join(".cache/tome/semantic/vectors");
+        let bytes = fs::read(&vectors).expect("vectors are kept");
+        fs::write(&vectors, &bytes[..bytes.len() / 2]).expect("cut");
+        let (ran, cited) = recall(&home, &store, "lock");
+        assert_eq!(cited, whole);
+        assert!(ran.err.contains("was damaged"), "{}", ran.err);
+        assert_eq!(recall(&home, &store, "lock").0.err, "");
+
+        model(&home, &["lock mutex cat", "quick fast", "owl"]);
+        let (ran, cited) = recall(&home, &store, "lock");
+        assert_eq!(cited, whole);
+        assert!(ran.err.contains("another one"), "{}", ran.err);
+        assert_eq!(recall(&home, &store, "lock").0.err, "");
+
+        // A table with fewer rows than the tokenizer has words.
+        let table = home.path().join("model/model.safetensors");
+        let head = "{\"embeddings\":{\"dtype\":\"F32\",\"shape\":[1,3],\"data_offsets\":[0,12]}}";
+        let mut small = (head.len() as u64).to_le_bytes().to_vec();
+        small.extend_from_slice(head.as_bytes());
+        small.extend([0; 12]);
+        for broken in [&small[..], &small[..20], b""] {
+            fs::write(&table, broken).expect("written");
+            let (ran, cited) = recall(&home, &store, "mutex");
+            assert_eq!(ran.code, 0, "{ran:?}");
+            assert_eq!(cited.len(), 2, "{cited:?}");
+            assert!(!ran.err.contains("panicked"), "{}", ran.err);
+        }
+        fs::remove_dir_all(home.path().join("model")).expect("removed");
+        let (ran, cited) = recall(&home, &store, "mutex");
+        assert_eq!((ran.code, cited.len()), (0, 2));
+        assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+        assert!(ran.err.contains("by words only"), "{}", ran.err);
+        let found = home.run(&["--store", &store, "teleport", "mutex"]);
+        assert_eq!(found.code, 0);
+        assert!(found.err.contains("by words only"), "{}", found.err);
+        assert_eq!(home.run(&["--store", &store, "topics"]).code, 2);
+    }
+}
