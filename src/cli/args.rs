@@ -56,7 +56,7 @@ pub struct Common {
     /// Every store that can be found, not only the current project's
     #[arg(long, global = true)]
     pub all: bool,
-    /// The layout of a store whose files do not determine it: session, facts, index, coder or events
+    /// The layout of a store whose files do not determine it: session, facts, index, coder, events or entries
     #[arg(long, global = true, value_name = "LAYOUT")]
     pub layout: Option<Layout>,
     /// Work on an embedded sample, in a temporary directory that is removed at the end
