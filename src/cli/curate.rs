@@ -200,7 +200,7 @@ fn fix_all(args: &CurateArgs, world: &World, stores: &[Store]) -> Reported<'stat
         failure: None,
     };
     for (number, store) in collection.stores.iter().enumerate() {
-        let open = |finding: &&Finding| finding.store == Some(number) && finding.waived.is_none();
+        let open = |finding: &&Finding| finding.store == number && finding.waived.is_none();
         let own: Vec<&Finding> = findings.iter().filter(open).collect();
         let left = own.iter().filter(|finding| finding.fix.is_none()).count();
         report.left += left;
@@ -288,8 +288,9 @@ impl Report for CurateReport {
                 "id": finding.id,
                 "rule": finding.rule,
                 "severity": finding.severity,
-                "store": finding.store.map(|store| self.stores[store].name()),
+                "store": self.stores[finding.store].name(),
                 "path": finding.path,
+                "entry": finding.entry,
                 "line": finding.line,
                 "subject": finding.subject,
                 "message": finding.message,
@@ -336,10 +337,15 @@ impl CurateReport {
     fn print_finding(&self, finding: &Finding, printer: &mut Printer) -> io::Result<()> {
         /// How many lines of evidence are printed.
         const SHOWN: usize = 6;
-        let store = finding.store.map(|store| self.stores[store].name());
-        let store = store.map(|name| format!("{name}:")).unwrap_or_default();
+        let store = self.stores[finding.store].name();
         let line = finding.line.map(|line| format!("#L{line}"));
-        let place = format!("{store}{}{}", finding.path, line.unwrap_or_default());
+        let entry = finding.entry.as_ref().map(|entry| format!(" #{entry}"));
+        let place = format!(
+            "{store}:{}{}{}",
+            finding.path,
+            line.unwrap_or_default(),
+            entry.unwrap_or_default()
+        );
         let role = match finding.severity {
             Severity::Error => TextStyle::Removed,
             Severity::Warning => TextStyle::Attention,

@@ -18,7 +18,7 @@ use crate::core::disk::foreign::{LARGEST_SETTINGS, open_regular, read_text};
 use crate::core::disk::private::open_below;
 use crate::core::insight::checkup::{CacheState, Folder, is_writable};
 use crate::core::log::{
-    Agent, LogFile, LogLocations, MEMORY_DATABASE, memory_jobs, not_understood,
+    Agent, LogFile, LogLocations, memory_database, memory_jobs, not_understood,
 };
 use crate::core::memory::discover::{Discovered, DiscoveryScope, discover};
 use crate::core::memory::layout::Layout;
@@ -315,9 +315,11 @@ impl<'a> Checkup<'a> {
 
     /// Reports what Codex has not yet made of sessions for its memory.
     fn check_codex_memory(&mut self, world: &World) {
-        let codex = &world.environment.codex;
-        let place = world.short_path(&codex.join(MEMORY_DATABASE));
-        let jobs = match memory_jobs(codex) {
+        let Some(database) = memory_database(&world.environment.codex) else {
+            return;
+        };
+        let place = world.short_path(&database);
+        let jobs = match memory_jobs(&database) {
             Ok(jobs) => jobs,
             Err(error) => {
                 let remedy = "Codex makes it again when it is moved away";

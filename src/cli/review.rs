@@ -218,6 +218,7 @@ fn item_json(store: &Store, item: &Item) -> Value {
                 "new_start": first_line(&hunk.new),
                 "new_lines": hunk.new.len(),
                 "text": hunk.text,
+                "entry": hunk.entry,
             })
         })
         .collect();
@@ -262,13 +263,15 @@ fn print_item(printer: &mut Printer, name: &str, item: &Item, now: i64) -> io::R
         printer.painted_line(TextStyle::Attention, &format!("note: {}", note.text))?;
     }
     for hunk in &item.hunks {
+        let entry = hunk.entry.as_ref().map(|entry| format!(" #{entry}"));
         printer.diff(&format!(
-            "@@ -{},{} +{},{} @@ {}\n{}",
+            "@@ -{},{} +{},{} @@ {}{}\n{}",
             first_line(&hunk.old),
             hunk.old.len(),
             first_line(&hunk.new),
             hunk.new.len(),
             hunk.id,
+            entry.unwrap_or_default(),
             hunk.text
         ))?;
     }

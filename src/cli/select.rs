@@ -248,7 +248,7 @@ impl World {
         };
         let found = self.discovered()?;
         let stores: Vec<&Store> = found.stores.iter().map(|found| &found.store).collect();
-        if !is_first(&self.environment, layout, &stores) {
+        if !is_first(layout, &stores) {
             return Ok(None);
         }
         let first = first_store(&self.environment, &self.settings, layout)?;

@@ -59,7 +59,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::Result;
 use crate::core::disk::parallel::on_all_cores;
 
-pub use codex_jobs::{MEMORY_DATABASE, MemoryJob, memory_jobs};
+pub use codex_jobs::{MemoryJob, memory_database, memory_jobs};
 pub use decode::{Decoder, read, read_each};
 pub use head::{Head, Skipped, TitleSource, is_placeholder};
 pub use location::LogLocations;

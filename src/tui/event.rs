@@ -224,7 +224,7 @@ pub(crate) enum Event {
 pub(crate) enum CurateStep {
     /// What one rule found, and how many of how many rules are done.
     Found {
-        findings: Vec<(Option<StoreId>, Finding)>,
+        findings: Vec<(StoreId, Finding)>,
         done: usize,
         of: usize,
     },

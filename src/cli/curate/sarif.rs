@@ -38,18 +38,15 @@ pub(super) fn log(stores: &[Store], findings: &[Finding], project: Option<&Path>
 }
 
 fn result(stores: &[Store], finding: &Finding, project: Option<&Path>) -> Value {
-    let store = finding.store.map(|store| &stores[store]);
-    let file_of = |store: &Store, path: &str| store.root().absolute(&store.rules().file_of(path));
-    let places: Vec<Value> = store
-        .map(|store| location(&file_of(store, &finding.path), finding.line, project))
-        .into_iter()
-        .collect();
+    let store = &stores[finding.store];
+    let file_of = |path: &str| store.root().absolute(&store.rules().file_of(path));
+    let place = location(&file_of(&finding.path), finding.line, project);
     let related: Vec<Value> = finding
         .evidence
         .iter()
         .filter(|piece| piece.commit.is_none())
         .filter_map(|piece| {
-            let file = file_of(store?, piece.path.as_deref()?);
+            let file = file_of(piece.path.as_deref()?);
             let mut place = location(&file, piece.line, project);
             place["message"] = json!({ "text": piece.text });
             Some(place)
@@ -59,7 +56,7 @@ fn result(stores: &[Store], finding: &Finding, project: Option<&Path>) -> Value 
         "ruleId": finding.rule,
         "level": finding.severity.name(),
         "message": { "text": finding.message },
-        "locations": places,
+        "locations": [place],
         "relatedLocations": related,
         "partialFingerprints": { "finding/v1": finding.id },
     });

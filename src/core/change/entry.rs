@@ -333,6 +333,13 @@ mod tests {
         let text = after(&change, note);
         assert!(text.contains("deleted this from MEMORY.md"), "{text}");
         assert!(text.contains("> ## Task 2: ship\n> - boxes"), "{text}");
+        // Another change of the same second has a note of its own.
+        let notes = temp.path().join("extensions/ad_hoc/notes");
+        std::fs::create_dir_all(&notes).expect("creates");
+        std::fs::write(notes.join("2026-09-21T14-13-20-memory.md"), "x").expect("writes");
+        let again = plan(&store, &request, &context()).expect("planned");
+        let second = "extensions/ad_hoc/notes/2026-09-21T14-13-20-change-2.md";
+        assert_eq!(after(&again, second), text);
         let elsewhere = ChangeRequest::Write {
             path: "new.md".to_owned(),
             content: "x".to_owned(),

@@ -7,16 +7,12 @@
 mod claim;
 pub mod collect;
 mod conflict_copy;
-mod contradiction;
 mod count;
 mod dead_name;
 mod dead_path;
-mod description;
-mod disk_use;
 mod document;
 mod duplicate;
 mod empty;
-mod empty_session;
 pub mod fix;
 pub mod git;
 mod header;
@@ -48,7 +44,7 @@ pub mod waiver;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::{ControlFlow, Range};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -166,10 +162,12 @@ pub struct Finding {
     pub rule: &'static str,
     /// How much it matters.
     pub severity: Severity,
-    /// The number of the store in the collection; `None` for a finding about logs.
-    pub store: Option<usize>,
-    /// The memory's reference; for a finding about logs, the name of their agent.
+    /// The number of the store in the collection.
+    pub store: usize,
+    /// The memory's reference.
     pub path: String,
+    /// The fragment of the entry that the line is in, in a file of several.
+    pub entry: Option<String>,
     /// The line that it is about, from 1.
     pub line: Option<usize>,
     /// The token, path or other memory that it is about.
@@ -343,7 +341,6 @@ pub static RULES: &[Rule] = &[
     dead_path::RULE,
     superseded::RULE,
     duplicate::RULE,
-    contradiction::RULE,
     returned::RULE,
     unused::RULE,
     origin::RULE,
@@ -356,10 +353,7 @@ pub static RULES: &[Rule] = &[
     link::RULE,
     name::RULE,
     empty::RULE,
-    description::RULE,
     soft_limit::RULE,
-    empty_session::RULE,
-    disk_use::RULE,
 ];
 
 /// Returns the rule with this id.
@@ -401,32 +395,29 @@ impl Report<'_> {
 
     /// Adds a finding that matters more or less than the others of its rule.
     fn add_as(&mut self, severity: Severity, store: usize, path: &str, found: Found) {
-        self.push(severity, Some(store), path, found);
-    }
-
-    /// Adds a finding about the logs of an agent.
-    fn add_logs(&mut self, agent: &str, found: Found) {
-        self.push(self.rule.severity, None, agent, found);
-    }
-
-    fn push(&mut self, severity: Severity, store: Option<usize>, path: &str, found: Found) {
-        let root = store.map(|store| self.stores[store].store.root().path());
+        let curated = &self.stores[store];
         let key = format!(
             "{}\0{}\0{path}\0{}",
             self.rule.id,
-            root.unwrap_or(Path::new("")).display(),
+            curated.store.root().path().display(),
             found.subject
         );
         let id = Revision::of(key.as_bytes()).to_string()[..10].to_owned();
         if !self.ids.insert(id.clone()) {
             return;
         }
+        let mut documents = curated.documents.iter();
+        let document = documents.find(|document| document.memory.path == path);
+        let entry = document
+            .zip(found.line)
+            .and_then(|(document, line)| Some(document.entry_at(line)?.slug.clone()));
         self.findings.push(Finding {
             id,
             rule: self.rule.id,
             severity,
             store,
             path: path.to_owned(),
+            entry,
             line: found.line,
             subject: found.subject,
             message: found.message,
@@ -503,11 +494,11 @@ struct TextRevisions<'a> {
 impl<'a> TextRevisions<'a> {
     /// Notes in the fix of a finding which text it was made for.
     fn note(&mut self, collection: &'a Collection<'_>, finding: &mut Finding) {
-        let (Some(fix), Some(store)) = (&mut finding.fix, finding.store) else {
+        let Some(fix) = &mut finding.fix else {
             return;
         };
-        let texts = self.texts.entry(store).or_insert_with(|| {
-            let documents = collection.stores[store].documents.iter();
+        let texts = self.texts.entry(finding.store).or_insert_with(|| {
+            let documents = collection.stores[finding.store].documents.iter();
             documents
                 .filter(|document| !document.is_replaced())
                 .map(|document| (document.memory.path.as_str(), document.text.as_str()))

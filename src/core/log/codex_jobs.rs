@@ -1,6 +1,6 @@
 //! What Codex has not yet made of sessions for its memory, from its database.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::database;
 use crate::core::Result;
@@ -18,20 +18,22 @@ pub struct MemoryJob {
     pub error: Option<String>,
 }
 
-/// The database of Codex's memory in its directory.
-pub const MEMORY_DATABASE: &str = "memories_1.sqlite";
+/// The databases of Codex's memory in its directory, the newer form first.
+const DATABASES: [&str; 2] = ["memories_v2_1.sqlite", "memories_1.sqlite"];
 
-/// Returns the jobs of Codex's memory that are not done; none if there is no database.
-pub fn memory_jobs(codex: &Path) -> Result<Vec<MemoryJob>> {
-    let path = codex.join(MEMORY_DATABASE);
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
-    let connection = database::connect(&path)?;
+/// The database of Codex's memory, if there is one.
+pub fn memory_database(codex: &Path) -> Option<PathBuf> {
+    let mut paths = DATABASES.iter().map(|name| codex.join(name));
+    paths.find(|path| path.exists())
+}
+
+/// Returns the jobs in a database of Codex's memory that are not done.
+pub fn memory_jobs(path: &Path) -> Result<Vec<MemoryJob>> {
+    let connection = database::connect(path)?;
     let query = "SELECT kind, job_key, status, last_error FROM jobs WHERE status <> 'done' \
                  ORDER BY kind, job_key";
     let mut jobs = Vec::new();
-    database::rows(&path, &connection, query, "", &mut |row| {
+    database::rows(path, &connection, query, "", &mut |row| {
         let text = |column: &str| database::text(row, column);
         jobs.push(MemoryJob {
             kind: text("kind").unwrap_or_default(),
@@ -50,8 +52,8 @@ mod tests {
     #[test]
     fn jobs_of_the_memory_that_are_not_done_are_known() {
         let temp = tempfile::tempdir().expect("a temporary directory");
-        assert_eq!(memory_jobs(temp.path()).expect("no database"), []);
-        let path = temp.path().join(MEMORY_DATABASE);
+        assert_eq!(memory_database(temp.path()), None);
+        let path = temp.path().join(DATABASES[1]);
         let connection = rusqlite::Connection::open(&path).expect("a database");
         connection
             .execute_batch(
@@ -61,7 +63,8 @@ mod tests {
                  INSERT INTO jobs VALUES ('memory_consolidate_global', 'global', 'pending', '');",
             )
             .expect("rows");
-        let jobs = memory_jobs(temp.path()).expect("readable");
+        assert_eq!(memory_database(temp.path()).as_ref(), Some(&path));
+        let jobs = memory_jobs(&path).expect("readable");
         let told: Vec<(&str, &str, Option<&str>)> = jobs
             .iter()
             .map(|job| (job.key.as_str(), job.status.as_str(), job.error.as_deref()))
@@ -74,6 +77,6 @@ mod tests {
             ]
         );
         std::fs::write(&path, "no database").expect("writes");
-        assert!(memory_jobs(temp.path()).is_err());
+        assert!(memory_jobs(&path).is_err());
     }
 }

@@ -68,8 +68,6 @@ pub struct CurateSettings {
     pub pending_days: i64,
     /// After how many days without being read a memory is unused.
     pub unused_days: i64,
-    /// How many megabytes the logs of an agent may take.
-    pub logs_mb: u64,
 }
 
 /// The settings of the [`timeline`](crate::core::insight::timeline).
@@ -99,7 +97,6 @@ impl Default for CurateSettings {
             off: Vec::new(),
             pending_days: 90,
             unused_days: 60,
-            logs_mb: 2000,
         }
     }
 }
@@ -162,7 +159,7 @@ impl Default for Settings {
 const MOST_RECALLED: usize = 50;
 
 /// Every key with a single value.
-pub const KEYS: [&str; 16] = [
+pub const KEYS: [&str; 15] = [
     "color",
     "author",
     "discover.project",
@@ -174,7 +171,6 @@ pub const KEYS: [&str; 16] = [
     "curate.off",
     "curate.pending_days",
     "curate.unused_days",
-    "curate.logs_mb",
     "timeline.timeout",
     "timeline.model",
     "recall.limit",
@@ -251,7 +247,6 @@ impl Settings {
             }
             "curate.pending_days" => self.curate.pending_days = number(value)?,
             "curate.unused_days" => self.curate.unused_days = number(value)?,
-            "curate.logs_mb" => self.curate.logs_mb = number(value)?,
             "timeline.timeout" => self.timeline.timeout = number(value)?,
             "timeline.model" => self.timeline.model = PathBuf::from(value),
             "recall.limit" => {
@@ -290,7 +285,6 @@ impl Settings {
             "curate.off" => self.curate.off.join(", "),
             "curate.pending_days" => self.curate.pending_days.to_string(),
             "curate.unused_days" => self.curate.unused_days.to_string(),
-            "curate.logs_mb" => self.curate.logs_mb.to_string(),
             "timeline.timeout" => self.timeline.timeout.to_string(),
             "timeline.model" => self.timeline.model.display().to_string(),
             "recall.limit" => self.recall_limit.to_string(),

@@ -66,6 +66,11 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// The directories of Codex's memories, the newer form first.
+    pub fn codex_memories(&self) -> [PathBuf; 2] {
+        ["memories_v2", "memories"].map(|name| self.codex.join(name))
+    }
+
     /// The environment of a home in which agents keep their files where they do by default.
     pub fn of_home(home: &Path, cwd: PathBuf, data: PathBuf) -> Self {
         let LogLocations {
@@ -211,7 +216,7 @@ pub fn discover(
     found.refusals.dedup();
     for layout in [Layout::Index, Layout::Coder] {
         let stores: Vec<&Store> = found.stores.iter().map(|found| &found.store).collect();
-        if is_first(environment, layout, &stores)
+        if is_first(layout, &stores)
             && let Ok(Some(first)) = first_store(environment, settings, layout)
         {
             let name = unique(first.store.name(), &mut names);
@@ -469,11 +474,19 @@ fn lessons(environment: &Environment, settings: &Settings, found: &mut Vec<Candi
 }
 
 fn codex_memories(environment: &Environment, found: &mut Vec<Candidate>) {
-    let root = environment.codex.join("memories");
-    // Codex itself refuses a linked directory here.
-    if !root.is_symlink() {
+    let [newer, older] = environment.codex_memories();
+    let before = if newer.is_dir() {
+        "codex-before"
+    } else {
+        "codex"
+    };
+    for (name, root) in [("codex", newer), (before, older)] {
+        // Codex itself refuses a linked directory here.
+        if root.is_symlink() {
+            continue;
+        }
         found.push(Candidate {
-            name: "codex".to_owned(),
+            name: name.to_owned(),
             root,
             layout: Some(Layout::Entries),
             why: "Codex's memories".to_owned(),
@@ -745,6 +758,18 @@ mod tests {
         assert_eq!(
             home.names("p", DiscoveryScope::Everything),
             ["gemini", "gemini@other"]
+        );
+    }
+
+    #[test]
+    fn both_forms_of_codex_memories_are_found() {
+        let home = Home::new();
+        home.file(".codex/memories_v2/MEMORY.md", "# Task Group: x\n");
+        assert_eq!(home.names("p", DiscoveryScope::Project), ["codex"]);
+        home.file(".codex/memories/MEMORY.md", "# Task Group: y\n");
+        assert_eq!(
+            home.names("p", DiscoveryScope::Project),
+            ["codex", "codex-before"]
         );
     }
 

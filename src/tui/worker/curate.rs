@@ -104,8 +104,8 @@ impl CurateWorker {
             waiver::apply(&mut findings, &waivers);
             done += 1;
             let located = findings.into_iter().map(|finding| {
-                let store = finding.store.map(|store| collection.stores[store].store);
-                (store.map(|store| store.id().clone()), finding)
+                let store = collection.stores[finding.store].store;
+                (store.id().clone(), finding)
             });
             let findings = located.collect();
             self.send(generation, CurateStep::Found { findings, done, of });

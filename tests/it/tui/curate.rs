@@ -56,19 +56,6 @@ fn findings_are_fixed_and_waived_and_every_byte_comes_back() {
 }
 
 #[test]
-fn what_the_logs_show_is_found_too() {
-    let home = shop();
-    home.file(".claude/projects/-elsewhere/empty.jsonl", "");
-    let tty = Tty::open(&home, &[]);
-    tty.press("c", "empty-session");
-    tty.see("hold no conversation");
-    tty.send(ESCAPE);
-    tty.see("4 memories");
-    tty.send("q");
-    assert!(tty.end().0.success());
-}
-
-#[test]
 fn marked_memories_are_merged_side_by_side_edited_and_taken_apart_again() {
     let home = shop();
     let path = home.project().join(".memory/build.md");

@@ -106,7 +106,9 @@ impl Options {
 
 /// Returns the pieces of the summary of memories: its start and, if it is long, its end.
 fn memory(start: &Start<'_>) -> Vec<Piece> {
-    let file = start.environment.codex.join("memories/memory_summary.md");
+    let [newer, older] = start.environment.codex_memories();
+    let folder = if newer.is_dir() { newer } else { older };
+    let file = folder.join("memory_summary.md");
     let bytes = match start.read(&file, Source::Own) {
         Found::Missing => return Vec::new(),
         Found::Unread(why) => return vec![Piece::unsent(&file, PieceKind::Memory, 0, why)],

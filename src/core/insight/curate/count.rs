@@ -1,4 +1,4 @@
-//! Numbers in memories that a file of the project, or another memory, gives otherwise.
+//! Numbers in memories that a file of the project gives otherwise.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use super::claim::is_record;
 use super::dead_path::tokens;
 use super::document::Document;
-use super::duplicate::reference;
-use super::supersession::{Counts, counts, declared_counts, written};
+use super::supersession::{counts, declared_counts};
 use super::{Collection, CuratedStore, Evidence, Found, Report};
 use crate::core::disk::foreign::read_text;
 use crate::core::memory::FileKind;
@@ -119,103 +118,9 @@ pub(super) fn by_file(
 const MOST_FILES: usize = 3;
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// Two memories about the same thing that count it differently.
-pub(super) struct Disagreement<'a> {
-    /// The stores and memories, with the offsets of the numbers.
-    pub(super) sides: [(usize, &'a Document, usize); 2],
-    pub(super) values: [u64; 2],
-    /// Which of the two is newer, if their dates say so.
-    pub(super) newer: Option<usize>,
-}
-
-/// The score from which two texts are about the same thing.
-const ABOUT_THE_SAME: f64 = 0.3;
-
-/// The pairs of memories that count the same thing differently.
-pub(super) fn disagreements<'a>(collection: &'a Collection<'_>) -> Vec<Disagreement<'a>> {
-    let pieces = collection.pieces();
-    let mut known: HashMap<(usize, usize), Counts> = HashMap::new();
-    let mut found = Vec::new();
-    for likeness in &pieces.alike {
-        if likeness.score < ABOUT_THE_SAME {
-            break;
-        }
-        let two = [likeness.a, likeness.b].map(|piece| &pieces.all[piece]);
-        if two.iter().any(|piece| piece.is_instruction) {
-            continue;
-        }
-        let [a, b] = two.map(|piece| (piece.store, piece.document));
-        if a == b {
-            continue;
-        }
-        for key in [a, b] {
-            let document = &collection.stores[key.0].documents[key.1];
-            known.entry(key).or_insert_with(|| counts(&document.text));
-        }
-        let shared = known[&a].iter().find_map(|(word, of_a)| {
-            let of_b = known[&b].get(word)?;
-            let is_disjoint = of_a.keys().all(|value| !of_b.contains_key(value));
-            // A memory with several counts of one thing describes how it changed.
-            let is_one = of_a.len() == 1 && of_b.len() == 1;
-            (is_disjoint && is_one).then_some((of_a, of_b))
-        });
-        let Some((of_a, of_b)) = shared else { continue };
-        let (Some(x), Some(y)) = (of_a.iter().next_back(), of_b.iter().next_back()) else {
-            continue;
-        };
-        let document = |key: (usize, usize)| &collection.stores[key.0].documents[key.1];
-        // A record says what was so on its day.
-        if is_record(document(a), *x.1) || is_record(document(b), *y.1) {
-            continue;
-        }
-        let dates = [a, b].map(|key| written(document(key), collection.today));
-        let newer = match dates {
-            [Some(a), Some(b)] if a > b => Some(0),
-            [Some(a), Some(b)] if b > a => Some(1),
-            _ => None,
-        };
-        found.push(Disagreement {
-            sides: [(a.0, document(a), *x.1), (b.0, document(b), *y.1)],
-            values: [*x.0, *y.0],
-            newer,
-        });
-    }
-    found
-}
-
 /// The line of a number in a memory, with the number and the word behind it marked.
 fn counted_words(store: &CuratedStore<'_>, document: &Document, at: usize) -> Evidence {
     let words = document.text[at..].split_inclusive(char::is_whitespace);
     let length: usize = words.take(2).map(str::len).sum();
     Evidence::words_of(store, document, &(at..at + length))
-}
-
-impl Disagreement<'_> {
-    /// The lines of both sides.
-    pub(super) fn evidence(&self, collection: &Collection<'_>) -> Vec<Evidence> {
-        let sides = self.sides.iter();
-        let words = |(store, document, at): &(usize, &Document, usize)| {
-            counted_words(&collection.stores[*store], document, *at)
-        };
-        sides.map(words).collect()
-    }
-
-    /// Reports the older of the two.
-    pub(super) fn add(&self, collection: &Collection<'_>, report: &mut Report<'_>, newer: usize) {
-        let (by, by_document, _) = self.sides[newer];
-        let (number, document, at) = self.sides[1 - newer];
-        let subject = reference(collection, by, by_document, number);
-        let found = Found {
-            line: Some(document.line_at(at)),
-            message: format!(
-                "says {} where {subject}, which is newer, says {}",
-                self.values[1 - newer],
-                self.values[newer]
-            ),
-            subject,
-            evidence: self.evidence(collection),
-            fix: None,
-        };
-        report.add(number, &document.memory.path, found);
-    }
 }

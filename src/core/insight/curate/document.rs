@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use crate::core::memory::{FileKind, Memory};
-use crate::core::text::header::prose;
+use crate::core::text::header::section::entry_at;
+use crate::core::text::header::{Entry, prose};
 
 /// A memory and its text.
 #[derive(Debug)]
@@ -53,6 +54,12 @@ impl Document {
         let start = start.unwrap_or(self.text.len());
         let end = self.starts.get(line).copied().unwrap_or(self.text.len());
         self.text[start..end].trim_end_matches(['\n', '\r'])
+    }
+
+    /// The innermost entry that a line, from 1, is in.
+    pub(super) fn entry_at(&self, line: usize) -> Option<&Entry> {
+        let at = self.starts.get(line.checked_sub(1)?)?;
+        entry_at(&self.memory.entries, *at)
     }
 
     /// Whether the byte is inside code.

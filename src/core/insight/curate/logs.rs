@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use aho_corasick::AhoCorasick;
 
-use super::{disk_use, empty_session, is_chosen, origin, swept, unused};
+use super::{is_chosen, origin, swept, unused};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::log::Agent;
 use crate::core::log::keep::kept;
@@ -37,12 +37,6 @@ pub struct SessionLog {
     pub modified: Option<i64>,
     /// Why it is not listed as a session, if so.
     pub unlisted: Option<Unlisted>,
-    /// Its size in bytes.
-    pub bytes: u64,
-    /// The size of what was said in it.
-    pub words: u64,
-    /// The size of the calls in it and of their results.
-    pub tools: u64,
 }
 
 impl SessionLog {
@@ -71,7 +65,7 @@ impl SessionLogs {
     pub fn read(corpus: &Corpus, stores: &[Store], claude: &Path, copies: &Path) -> Self {
         let listings = listings(corpus);
         let all = corpus.logs().zip(listings).filter_map(|(log, listing)| {
-            let (bytes, modified) = log.stamp();
+            let (_, modified) = log.stamp();
             Some(SessionLog {
                 agent: log.agent()?,
                 id: log.id().to_owned(),
@@ -80,9 +74,6 @@ impl SessionLogs {
                 last: last_activity(&log),
                 modified,
                 unlisted: listing.unlisted,
-                bytes,
-                words: log.text_bytes(Part::Words),
-                tools: log.text_bytes(Part::Calls) + log.text_bytes(Part::Results),
             })
         });
         Self {
@@ -164,13 +155,7 @@ fn claude_keeps(claude: &Path) -> Option<i64> {
 }
 
 /// The rules that read the logs of sessions.
-const OF_LOGS: [&str; 5] = [
-    unused::RULE.id,
-    origin::RULE.id,
-    swept::RULE.id,
-    empty_session::RULE.id,
-    disk_use::RULE.id,
-];
+const OF_LOGS: [&str; 3] = [unused::RULE.id, origin::RULE.id, swept::RULE.id];
 
 /// Whether a rule runs that reads the logs of sessions.
 pub fn reads_logs(settings: &CurateSettings, only: &[String]) -> bool {

@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::CuratedStore;
 use super::document::{Document, sentence};
 use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::entries::is_codex;
 use crate::core::text::{fold, stem};
 
 /// A text that is compared: a memory, one of several entries of a file, or a section of an
@@ -81,7 +82,9 @@ impl Pieces {
         let mut raw: Vec<RawPiece> = Vec::new();
         for (store, curated) in stores.iter().enumerate() {
             let layout = curated.store.layout();
-            if layout == Layout::Events {
+            // Codex merges what it wrote by itself, and its summary repeats it.
+            let is_merged = layout == Layout::Entries && is_codex(curated.store.root());
+            if layout == Layout::Events || is_merged {
                 continue;
             }
             for (number, document) in curated.documents.iter().enumerate() {

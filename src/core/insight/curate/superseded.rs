@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 use jiff::civil::Date;
 
 use super::claim::{is_past, is_record};
-use super::count::{CountedFiles, by_file, disagreements};
+use super::count::{CountedFiles, by_file};
 use super::document::Document;
 use super::duplicate::reference;
 use super::supersession::{
@@ -35,11 +35,6 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         }
     }
     by_renaming(collection, report);
-    for disagreement in disagreements(collection) {
-        if let Some(newer) = disagreement.newer {
-            disagreement.add(collection, report, newer);
-        }
-    }
 }
 
 /// Reports what a memory states about one that it links to.

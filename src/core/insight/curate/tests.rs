@@ -500,7 +500,6 @@ fn headers_names_and_bodies_are_checked() {
         ("d.md", "---\nname: d\n"),
         ("README.md", "no memory, but text"),
     ]);
-    assert_eq!(fixture.told("description"), ["b.md:1 b.md <--->"]);
     assert_eq!(
         fixture.told("doubled-name"),
         ["b.md:2 a.md <name: same|name: same>"]
@@ -511,7 +510,7 @@ fn headers_names_and_bodies_are_checked() {
         ("a.md", &memory("a", "text")),
         ("b.md", &memory("b", "text")),
     ]);
-    for rule in ["description", "doubled-name", "empty", "unreadable"] {
+    for rule in ["doubled-name", "empty", "unreadable"] {
         well.is_silent(rule);
     }
 }

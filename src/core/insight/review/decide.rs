@@ -454,6 +454,7 @@ mod tests {
             old: 0..0,
             new: 0..4,
             text: "+a\n+b\n+c\n+d\n".to_owned(),
+            entry: None,
             replacements: vec![Replacement {
                 old: 0..0,
                 new: 0..4,

@@ -149,6 +149,7 @@ fn item(
             old: range(hunk.old),
             new: range(hunk.new),
             text: hunk.text.clone(),
+            entry: None,
             replacements: Vec::new(),
         }
     });

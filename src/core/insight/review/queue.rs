@@ -14,6 +14,8 @@ use crate::core::change::history::{Author, DeletedMemory, History, Origin};
 use crate::core::disk::revision::Revision;
 use crate::core::memory::store::Store;
 use crate::core::text::diff::{self, Hunk, Replacement};
+use crate::core::text::header::Entry;
+use crate::core::text::header::section::entry_at;
 
 /// What one author did to one file since its version was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,6 +109,8 @@ pub struct ReviewHunk {
     pub new: Range<usize>,
     /// The hunk of a unified diff, without its header.
     pub text: String,
+    /// The fragment of the entry that it begins in, in a file of several.
+    pub entry: Option<String>,
     pub(super) replacements: Vec<Replacement>,
 }
 
@@ -157,6 +161,7 @@ impl ReviewHunk {
             old: begins.0..old,
             new: begins.1..new,
             text,
+            entry: self.entry.clone(),
             replacements,
         }
     }
@@ -275,6 +280,10 @@ fn items(
         });
     }
     let (old, new) = (diff::lines(accepted), diff::lines(current));
+    let entries = [accepted, current].map(|text| match std::str::from_utf8(text) {
+        Ok(text) => store.rules().read(&file.path, text).entries,
+        Err(_) => Vec::new(),
+    });
     let mut equal: HashMap<String, usize> = HashMap::new();
     for (hunk, owner) in hunks.into_iter().zip(owners) {
         let id = waiting
@@ -284,6 +293,7 @@ fn items(
         let item = items.iter_mut().find(|item| Some(&item.id) == id.as_ref());
         let Some(item) = item else { continue };
         let text = diff::hunk_text(&hunk, &old, &new);
+        let entry = entry_of(&hunk, &entries, [&old, &new]);
         let mut id = format!("{}.{}", item.id, changed_hash(&hunk, &old, &new));
         // Equal differences in one file are told apart by a number.
         let count = equal.entry(id.clone()).or_default();
@@ -296,11 +306,24 @@ fn items(
             old: hunk.old,
             new: hunk.new,
             text,
+            entry,
             replacements: hunk.replacements,
         });
     }
     items.sort_by_key(|item| std::cmp::Reverse(item.time));
     Ok(items)
+}
+
+/// The fragment of the innermost entry in which the first difference of a hunk is. Entries and lines
+/// are those of the file as accepted and as it is.
+fn entry_of(hunk: &Hunk, entries: &[Vec<Entry>; 2], lines: [&[&[u8]]; 2]) -> Option<String> {
+    let first = hunk.replacements.first()?;
+    let (side, line) = match first.new.is_empty() {
+        true => (0, first.old.start),
+        false => (1, first.new.start),
+    };
+    let at = lines[side][..line].iter().map(|line| line.len()).sum();
+    Some(entry_at(&entries[side], at)?.slug.clone())
 }
 
 /// The write that owns each hunk.

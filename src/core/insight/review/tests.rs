@@ -30,6 +30,10 @@ struct Fixture {
 
 impl Fixture {
     fn new(files: &[(&str, &str)]) -> Self {
+        Self::with_layout(Layout::Index, files)
+    }
+
+    fn with_layout(layout: Layout, files: &[(&str, &str)]) -> Self {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let root = temp.path().join("memory");
         fs::create_dir(&root).expect("creates");
@@ -38,7 +42,7 @@ impl Fixture {
         }
         let fixture = Self {
             history: History::open(&temp.path().join("history")),
-            store: Store::open("s", &root, Some(Layout::Index)).expect("opens"),
+            store: Store::open("s", &root, Some(layout)).expect("opens"),
             clock: std::cell::Cell::new(jiff::Timestamp::now().as_millisecond()),
             _temp: temp,
         };
@@ -309,6 +313,21 @@ fn a_reverted_hunk_waits_again_when_that_is_undone_with_the_notes_since() {
         fixture.replay(Direction::Forward);
         assert_eq!(hunks(&fixture), both[..1]);
     }
+}
+
+#[test]
+fn a_hunk_names_the_entry_that_it_is_in() {
+    let long = numbered(20);
+    let text = format!("# All\n\n## First\n\n{long}\n## Second\n\n{long}");
+    let fixture = Fixture::with_layout(Layout::Entries, &[("a.md", &text)]);
+    let first = text.replacen("line 3\n", "", 1);
+    fixture.write_outside("a.md", &format!("{first}line 21\n"));
+    fixture.observe();
+    let items = fixture.queue().into_iter();
+    let entries: Vec<Option<String>> = items
+        .flat_map(|item| item.hunks.into_iter().map(|hunk| hunk.entry))
+        .collect();
+    assert_eq!(entries, [Some("first".into()), Some("second".into())]);
 }
 
 #[test]

@@ -44,20 +44,19 @@ pub fn first_store(
 }
 
 /// Whether a memory of this layout would be the first of its kind beside `stores`. There are
-/// two kinds: lessons, and all other memories of a project. Stores of subagents, and Codex's
-/// memories of all projects, do not count, since new memories do not belong there.
-pub fn is_first(environment: &Environment, layout: Layout, stores: &[&Store]) -> bool {
+/// two kinds: lessons, and all other memories of a project. Stores of subagents do not count, since
+/// new memories do not belong there.
+pub fn is_first(layout: Layout, stores: &[&Store]) -> bool {
     let is_like = |store: &&&Store| match layout {
         Layout::Coder => store.layout() == Layout::Coder,
         _ => matches!(store.layout(), Layout::Index | Layout::Facts),
     };
-    let is_other = |store: &Store| {
-        let root = store.root().path();
-        let folder = root.parent().and_then(Path::file_name);
-        let is_subagents =
-            folder.is_some_and(|name| name == "agent-memory" || name == "agent-memory-local");
-        let codex = environment.codex.join("memories");
-        is_subagents || codex.canonicalize().is_ok_and(|codex| root == codex)
+    let is_subagents = |store: &Store| {
+        let folder = store.root().path().parent().and_then(Path::file_name);
+        folder.is_some_and(|name| name == "agent-memory" || name == "agent-memory-local")
     };
-    !stores.iter().filter(is_like).any(|store| !is_other(store))
+    !stores
+        .iter()
+        .filter(is_like)
+        .any(|store| !is_subagents(store))
 }

@@ -42,18 +42,15 @@ impl Project {
     /// project and paths in the user's settings are allowed.
     pub(super) fn border(&self, environment: &Environment, settings: &Settings) -> TrustBoundary {
         let slug = claude_slug(&self.shared_root);
+        let claude = &environment.claude;
         let well_known = [
-            environment
-                .claude
-                .join("projects")
-                .join(slug)
-                .join("memory"),
-            environment.claude.join("agent-memory"),
-            environment.codex.join("memories"),
+            claude.join("projects").join(slug).join("memory"),
+            claude.join("agent-memory"),
         ];
         let coder = expand(&settings.coder_path, &environment.home, Path::new(""));
         let allowed = well_known
             .into_iter()
+            .chain(environment.codex_memories())
             .chain(Some(coder).filter(|path| path.is_absolute()))
             .chain(allowed_by(settings, &environment.home));
         TrustBoundary::of_project(self.root(), allowed).with_own_folders([

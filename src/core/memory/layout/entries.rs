@@ -30,7 +30,7 @@ const OF_CODEX: [&str; 3] = ["memory_summary.md", "raw_memories.md", "rollout_su
 const CODEX_NOTES: &str = "extensions/ad_hoc/notes";
 
 /// Whether the directory is Codex's.
-pub(super) fn is_codex(root: &Root) -> bool {
+pub(in crate::core) fn is_codex(root: &Root) -> bool {
     let [summary, raw, rollouts] = OF_CODEX;
     root.has(summary) || root.has(raw) || root.is_dir(rollouts)
 }
@@ -222,9 +222,12 @@ impl Rules for Entries {
             return Ok(None);
         };
         let time = planned.moment().time.strftime("%Y-%m-%dT%H-%M-%S");
-        let name = slug(stem(touched_file(first)));
-        let path = format!("{CODEX_NOTES}/{time}-{name}.md");
-        Ok(Some((path, notes.join("\n"))))
+        let named = |number: usize| match number {
+            1 => format!("{CODEX_NOTES}/{time}-{}.md", note_name(touched_file(first))),
+            _ => format!("{CODEX_NOTES}/{time}-change-{number}.md"),
+        };
+        let path = (1..).map(named).find(|path| !planned.contains(path));
+        Ok(path.map(|path| (path, notes.join("\n"))))
     }
 
     fn rebuild_index(&self, _planned: &mut dyn FileView, _how: IndexUpdate) -> Result<()> {
@@ -247,6 +250,17 @@ impl Rules for Entries {
         } else {
             FileKind::Memory
         }
+    }
+}
+
+/// What the name of a note says of a file. Codex takes lower case letters and digits of ASCII and
+/// hyphens, 80 at most.
+fn note_name(file: &str) -> String {
+    let name: String = slug(stem(file)).chars().filter(char::is_ascii).collect();
+    let name: String = name.trim_matches('-').chars().take(60).collect();
+    match name.is_empty() {
+        true => "change".to_owned(),
+        false => name,
     }
 }
 
@@ -311,6 +325,14 @@ fn codex_note(planned: &dyn FileView, root: &Root, touch: &TouchedFile) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_a_note_is_one_that_codex_takes() {
+        assert_eq!(note_name("MEMORY.md"), "memory");
+        assert_eq!(note_name("notes/Ünder_the Sea.md"), "nder-the-sea");
+        assert_eq!(note_name("記憶.md"), "change");
+        assert_eq!(note_name(&format!("{}.md", "a".repeat(90))).len(), 60);
+    }
 
     #[test]
     fn entries_are_groups_and_tasks_or_marked_texts_or_sections() {

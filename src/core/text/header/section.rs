@@ -92,6 +92,12 @@ pub(super) fn with_slugs(mut entries: Vec<Entry>) -> Vec<Entry> {
     entries
 }
 
+/// The innermost entry that has this byte.
+pub fn entry_at(entries: &[Entry], at: usize) -> Option<&Entry> {
+    let mut entries = entries.iter().rev();
+    entries.find(|entry| entry.span.contains(&at))
+}
+
 /// The bytes of an entry without the blank lines and the separator after it.
 pub fn own_span(text: &str, entry: &Entry) -> Range<usize> {
     let mut end = entry.span.end;

@@ -87,7 +87,7 @@ impl Curating {
     }
 
     /// The findings, rule by rule.
-    fn findings(&self) -> Vec<Vec<(Option<StoreId>, Finding)>> {
+    fn findings(&self) -> Vec<Vec<(StoreId, Finding)>> {
         let stores = self.ui.library.stores.iter();
         let stores: Vec<Store> = stores.map(|snapshot| (*snapshot.store).clone()).collect();
         let sources = Sources {
@@ -105,8 +105,8 @@ impl Curating {
         check_each(&collection, &[], |mut findings| {
             waiver::apply(&mut findings, &waivers);
             let located = findings.into_iter().map(|finding| {
-                let store = finding.store.map(|store| collection.stores[store].store);
-                (store.map(|store| store.id().clone()), finding)
+                let store = collection.stores[finding.store].store;
+                (store.id().clone(), finding)
             });
             all.push(located.collect());
             ControlFlow::Continue(())

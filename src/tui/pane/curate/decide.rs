@@ -35,10 +35,8 @@ impl CuratePane {
         }
         let mut stores: BTreeMap<StoreId, Vec<Finding>> = BTreeMap::new();
         for located in &fixable {
-            if let Some(store) = &located.store {
-                let findings = stores.entry(store.clone()).or_default();
-                findings.push(located.finding.clone());
-            }
+            let findings = stores.entry(located.store.clone()).or_default();
+            findings.push(located.finding.clone());
         }
         let request = Request::Fix(stores.into_iter().collect());
         vec![Step::Plan(Box::new(request))]
@@ -56,9 +54,7 @@ impl CuratePane {
                 then: Some(Action::Edit),
             }))],
             None => {
-                let Some(store) = located.store.clone() else {
-                    return say("This is about no memory");
-                };
+                let store = located.store.clone();
                 let path = located.finding.path.clone();
                 let target = Target::File { store, path };
                 let line = line.map_or(0, |line| line.saturating_sub(1));
@@ -186,8 +182,7 @@ impl CuratePane {
             Request::Delete(stores) => {
                 let is_deleted = |located: &Located| {
                     stores.iter().any(|(store, paths)| {
-                        Some(store) == located.store.as_ref()
-                            && paths.contains(&located.finding.path)
+                        *store == located.store && paths.contains(&located.finding.path)
                     })
                 };
                 self.replace(|findings| findings.without(is_deleted), cx);
@@ -195,7 +190,7 @@ impl CuratePane {
             Request::Merge { others, .. } => {
                 let is_merged = |located: &Located| {
                     others.iter().any(|(store, path, _)| {
-                        Some(store) == located.store.as_ref() && *path == located.finding.path
+                        *store == located.store && *path == located.finding.path
                     })
                 };
                 self.replace(|findings| findings.without(is_merged), cx);
@@ -234,7 +229,7 @@ fn others_of(located: &Located, library: &Library) -> Vec<(StoreId, String)> {
             Some((snapshot.store.id().clone(), memory.path.clone()))
         });
         let is_own = |(store, path): &(StoreId, String)| {
-            Some(store) == located.store.as_ref() && *path == located.finding.path
+            *store == located.store && *path == located.finding.path
         };
         others.extend(memory.filter(|memory| !is_own(memory)));
     }
@@ -243,7 +238,7 @@ fn others_of(located: &Located, library: &Library) -> Vec<(StoreId, String)> {
 
 /// The memory of a finding; `None` if it is about an index, or if the memory is gone.
 fn memory_key(located: &Located, library: &Library) -> Option<Key> {
-    let store = located.store.as_ref()?;
+    let store = &located.store;
     let memory = library.store_by_id(store)?.memory(&located.finding.path)?;
     (memory.kind != FileKind::Index).then_some(())?;
     Some(Key::Memory(store.clone(), memory.path.clone()))

@@ -11,10 +11,10 @@ use crate::core::memory::store::StoreId;
 use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::list::Row;
 
-/// A finding and the store that it is about; `None` if it is about no store.
+/// A finding and the store that it is about.
 #[derive(Debug, Clone)]
 pub(super) struct Located {
-    pub(super) store: Option<StoreId>,
+    pub(super) store: StoreId,
     pub(super) finding: Finding,
 }
 
@@ -26,7 +26,7 @@ impl Located {
 
     /// The store that it is about.
     pub(super) fn snapshot<'a>(&self, library: &'a Library) -> Option<&'a Arc<StoreSnapshot>> {
-        library.store_by_id(self.store.as_ref()?)
+        library.store_by_id(&self.store)
     }
 
     /// Whether both are about the same memory.
@@ -41,7 +41,7 @@ pub(super) enum Group {
     /// The rule.
     Rule(&'static str),
     /// The store and the file.
-    File(Option<StoreId>, String),
+    File(StoreId, String),
 }
 
 /// A row of the list.
@@ -142,7 +142,7 @@ impl Findings {
             let place = (located.store.clone(), finding.path.clone(), finding.line);
             (Reverse(finding.severity), rule, place)
         });
-        let stores: BTreeSet<&Option<StoreId>> = all.iter().map(|one| &one.store).collect();
+        let stores: BTreeSet<&StoreId> = all.iter().map(|one| &one.store).collect();
         Self {
             has_several_stores: stores.len() > 1,
             all,

@@ -107,7 +107,7 @@ impl CuratePane {
             }
             Group::File(store, path) => {
                 left.push(Span::styled(escape_line(path), strong));
-                left.extend(self.store_name(store.as_ref(), cx));
+                left.extend(self.store_name(store, cx));
             }
         }
         let right = Span::styled(format!(" {count} "), theme.style(Role::Muted));
@@ -115,9 +115,9 @@ impl CuratePane {
     }
 
     /// The name of a store, if there are findings about several.
-    fn store_name(&self, store: Option<&StoreId>, cx: &PaneContext<'_>) -> Option<Span<'static>> {
-        let store = store.filter(|_| self.findings.has_several_stores)?;
-        let snapshot = cx.library.store_by_id(store)?;
+    fn store_name(&self, store: &StoreId, cx: &PaneContext<'_>) -> Option<Span<'static>> {
+        let snapshot = cx.library.store_by_id(store);
+        let snapshot = snapshot.filter(|_| self.findings.has_several_stores)?;
         let name = format!("  {}", escape_line(snapshot.store.name()));
         Some(Span::styled(name, cx.theme.style(Role::Muted)))
     }
@@ -136,7 +136,8 @@ impl CuratePane {
         } else {
             Span::raw("  ")
         };
-        let name = escape_line(stem(&finding.path));
+        let of_file = stem(&finding.path);
+        let name = escape_line(finding.entry.as_deref().unwrap_or(of_file));
         let subject = escape_line(&finding.subject);
         let mut left = vec![Span::raw(" "), mark];
         if self.shown.by_file {
@@ -155,7 +156,7 @@ impl CuratePane {
             left.push(Span::styled(format!(" · {name}"), muted));
         }
         if !self.shown.by_file {
-            left.extend(self.store_name(located.store.as_ref(), cx));
+            left.extend(self.store_name(&located.store, cx));
         }
         let right = match (&finding.waived, &finding.fix) {
             (Some(_), _) => Span::styled(" waived ", muted),
@@ -224,6 +225,9 @@ impl CuratePane {
         let line = finding.line.map(|line| format!("#L{line}"));
         let mark = if store.is_empty() { "" } else { ":" };
         let mut place = format!("{store}{mark}{}{}", finding.path, line.unwrap_or_default());
+        if let Some(entry) = &finding.entry {
+            place.push_str(&format!(" #{entry}"));
+        }
         if let Some(memory) = memory.filter(|memory| memory.modified > 0) {
             place.push_str(" · changed ");
             place.push_str(&format_ago(memory.modified, cx.now));

@@ -148,7 +148,12 @@ impl QueuePane {
             return frame.render_widget(bordered(cx.theme, keys), parts.text);
         };
         let remark = match (self.chosen_hunk(), entry.divisions()) {
-            (Some(at), hunks) => format!(" hunk {} of {hunks} ", at + 1),
+            (Some(at), hunks) => {
+                let hunk = entry.item.hunks.get(at);
+                let name = hunk.and_then(|hunk| hunk.entry.as_ref());
+                let name = name.map(|name| format!(" · #{}", cells::cut(&escape_line(name), 32)));
+                format!(" hunk {} of {hunks}{} ", at + 1, name.unwrap_or_default())
+            }
             (None, 0) => format!(" {} ", change_word(entry.item.change)),
             (None, hunks) => format!(" changed · {} ", count(hunks, "hunk", "hunks")),
         };

@@ -14,6 +14,33 @@ use crate::core::text::time::Moment;
 const LOG: &str = "\u{1}c2\x002026-05-01\0drop the kit\0\nD\0lib/kit.sh\0R100\0src/old.rs\0src/new.rs\0D\0live.sh\0\u{1}c1\x002026-01-01\0first\0\nA\0lib/kit.sh\0";
 
 #[test]
+fn a_finding_names_the_entry_that_it_is_in() {
+    let text = "# All\n\n## First\n\ntext\n\n## Second\n\nRun lib/kit.sh.\n";
+    let fixture = Fixture::new(&[("a.md", text)]).with_layout(Layout::Entries);
+    let found = fixture
+        .of_project("src/new.rs\0", LOG)
+        .findings("dead-path");
+    let entries: Vec<_> = found
+        .iter()
+        .map(|one| (one.line, one.entry.as_deref()))
+        .collect();
+    assert_eq!(entries, [(Some(9), Some("second"))]);
+}
+
+#[test]
+fn what_codex_merges_by_itself_is_no_duplicate() {
+    let text = "Deployments go through the staging cluster: run make ship-staging, wait for the \
+        canary to report healthy, then promote the release with make promote.\n";
+    let alike = format!("{text}Ann knows more.\n");
+    let files = [("a.md", text), ("b.md", &alike)];
+    let own = Fixture::new(&files).with_layout(Layout::Entries);
+    assert_eq!(own.findings("duplicate").len(), 1);
+    let codex = [files[0], files[1], ("memory_summary.md", "v1\n")];
+    let codex = Fixture::new(&codex).with_layout(Layout::Entries);
+    assert_eq!(codex.findings("duplicate"), []);
+}
+
+#[test]
 fn dead_path_is_proven_by_git_and_silent_where_the_text_says_so() {
     let fixture = Fixture::new(&[
         ("a.md", "Run lib/kit.sh:12 first.\n\nThen `kit.sh` again.\n"),
@@ -156,29 +183,6 @@ fn superseded_by_a_statement_a_rename_a_date_or_a_file() {
 }
 
 #[test]
-fn contradiction_is_two_counts_of_one_thing_without_dates() {
-    let text = |count: u32| {
-        format!(
-            "The acceptance suite of the billing service has {count} scenarios in the nightly \
-             pipeline; the nightly pipeline fails when a scenario of the billing service is skipped."
-        )
-    };
-    let fixture = Fixture::new(&[
-        ("a.md", &memory("nightly billing suite", &text(60))),
-        ("b.md", &memory("billing suite", &text(75))),
-    ]);
-    let found = fixture.findings("contradiction");
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0].message, "says 75 where a.md says 60");
-    assert_eq!(found[0].evidence.len(), 2);
-    Fixture::new(&[
-        ("a.md", &memory("nightly billing suite", &text(60))),
-        ("b.md", &memory("billing suite", &text(60))),
-    ])
-    .is_silent("contradiction");
-}
-
-#[test]
 fn secrets_are_masked_and_hidden_characters_are_removed_by_the_fix() {
     let token = format!("ghp_{}", "a1B2c3D4".repeat(4) + "e5F6");
     let fixture = Fixture::new(&[
@@ -317,33 +321,6 @@ fn superseded_by_a_commit_that_renames_a_heading_above_arrows_and_an_old_state()
             "workers.md:7 as of 2026-01-05 <**Workers as of 2026-01-05:** there are two.|c2 2026-05-01 rename build_kit to ship_kit>",
         ]
     );
-}
-
-#[test]
-fn the_older_of_two_dated_counts_is_superseded_and_no_contradiction() {
-    let text = |count: u32, date: &str| {
-        format!(
-            "The acceptance suite of the billing service has {count} scenarios in the nightly \
-             pipeline; the nightly pipeline fails when a scenario of the billing service is skipped. \
-             Counted on {date}."
-        )
-    };
-    let fixture = Fixture::new(&[
-        (
-            "a.md",
-            &memory("nightly billing suite", &text(60, "2026-02-01")),
-        ),
-        ("b.md", &memory("billing suite", &text(75, "2026-06-01"))),
-    ]);
-    fixture.is_silent("contradiction");
-    let found = fixture.findings("superseded");
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!((found[0].path.as_str(), found[0].line), ("a.md", Some(7)));
-    assert_eq!(
-        found[0].message,
-        "says 60 where b.md, which is newer, says 75"
-    );
-    assert_eq!(found[0].evidence.len(), 2);
 }
 
 #[test]

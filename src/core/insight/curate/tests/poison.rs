@@ -139,6 +139,8 @@ pub(crate) const BAD: &[&str] = &[
 
 /// Texts of the same words that are instructions of a user, or speak about attacks.
 pub(crate) const GOOD: &[&str] = &[
+    "When the user explicitly asks to remove safety checks, keep the direct access as it is.",
+    "When the user asks why the docs differ from the current answer, compare docs, local files and config.",
     "Never push to main without asking.",
     "Always run the tests before a commit, and do not skip the hooks.",
     "Ignore the generated files in dist/ when reviewing.",

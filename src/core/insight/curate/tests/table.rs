@@ -7,7 +7,6 @@ use crate::core::insight::curate::RULES;
 use crate::core::insight::curate::logs::{SessionLog, SessionLogs};
 use crate::core::log::Agent;
 use crate::core::memory::layout::Layout;
-use crate::core::memory::library::Unlisted;
 
 /// What is shown about one rule.
 struct Case {
@@ -59,9 +58,6 @@ fn session(id: &str, days_ago: i64) -> SessionLog {
         last: time,
         modified: Some(time),
         unlisted: None,
-        bytes: 3_000_000_000,
-        words: 1_000_000_000,
-        tools: 500_000_000,
     }
 }
 
@@ -199,16 +195,10 @@ fn of_index(rule: &str) -> Option<Case> {
 }
 
 fn of_file(rule: &str) -> Option<Case> {
-    let header = |fields: &str| format!("---\nname: a\n{fields}---\n\ntext\n");
     let with = |text: &str| Fixture::new(&[("a.md", text)]);
     let copy = "a.sync-conflict-20260102-101112-ABCDEF.md";
     Some(match rule {
         "unreadable" => case(with("---\nname: a\n"), &["a.md:1 a.md <--->"], one("text")),
-        "description" => case(
-            with(&header("type: user\n")),
-            &["a.md:1 a.md <--->"],
-            one("text"),
-        ),
         "empty" => case(
             one("# only a title"),
             &["a.md:6 a.md <67 bytes>"],
@@ -262,18 +252,6 @@ fn of_file(rule: &str) -> Option<Case> {
 fn of_content(rule: &str) -> Option<Case> {
     let deploy = "Deployments go through the staging cluster: run make ship-staging, wait for the \
         canary to report healthy, then promote the release with make promote.";
-    let suite = |count: u32| {
-        format!(
-            "The acceptance suite of the billing service has {count} scenarios in the nightly \
-             pipeline; the nightly pipeline fails when a scenario of the billing service is skipped."
-        )
-    };
-    let suites = |other: u32| {
-        Fixture::new(&[
-            ("a.md", &memory("nightly billing suite", &suite(60))),
-            ("b.md", &memory("billing suite", &suite(other))),
-        ])
-    };
     Some(match rule {
         "dead-path" => case(
             one("The code is in src/old.rs.").of_project("src/new.rs\0", LOG),
@@ -301,11 +279,6 @@ fn of_content(rule: &str) -> Option<Case> {
                 ),
             ]),
         ),
-        "contradiction" => case(
-            suites(75),
-            &[&format!("b.md:7 a.md <{}|{}>", suite(60), suite(75))],
-            suites(60),
-        ),
         "came-back" => case(
             deleted(true),
             &["a.md: a.md <a.md deleted on 2026-11-15>"],
@@ -317,11 +290,6 @@ fn of_content(rule: &str) -> Option<Case> {
 }
 
 fn of_logs(rule: &str) -> Option<Case> {
-    let empty = || SessionLog {
-        unlisted: Some(Unlisted::Empty),
-        bytes: 120,
-        ..session("e1", 3)
-    };
     let cited = |days: i64| {
         one("Said in claude-code:4b2f6c1e-93aa#L12.")
             .with_logs(logs(vec![session("4b2f6c1e-93aa", days)]))
@@ -346,18 +314,6 @@ fn of_logs(rule: &str) -> Option<Case> {
                 "a.md:7 claude-code:4b2f6c1e-93aa <Said in claude-code:4b2f6c1e-93aa#L12.|last changed on 2026-10-21>",
             ],
             cited(2),
-        ),
-        "empty-session" => case(
-            one("text").with_logs(logs(vec![empty()])),
-            &["claude-code: claude-code <120 bytes>"],
-            one("text").with_logs(logs(vec![session("s1", 1)])),
-        ),
-        "disk-use" => case(
-            one("text").with_logs(logs(vec![session("s1", 1)])),
-            &[
-                "claude-code: claude-code <1000 MB: what was said|500 MB: calls and their results|1500 MB: everything else, such as images and repeated text|3000 MB in 1 logs: sessions>",
-            ],
-            one("text").with_logs(logs(vec![empty()])),
         ),
         _ => return None,
     })
