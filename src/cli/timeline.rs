@@ -25,7 +25,7 @@ use crate::core::insight::timeline::{
 use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::layout::events::TimeSpan;
 use crate::core::memory::layout::format_size;
-use crate::core::text::display::safe_line;
+use crate::core::text::display::{safe, safe_line};
 use crate::core::text::time::{self, Edge};
 
 impl World {
@@ -381,7 +381,7 @@ impl Report for EventsReport {
     }
 
     fn print(&self, printer: &mut Printer) -> io::Result<()> {
-        show_events(&self.events, printer)?;
+        show_events(&self.events, 160, printer)?;
         if self.events.is_empty() {
             print_error(&self.nothing);
         }
@@ -397,12 +397,17 @@ impl Report for EventsReport {
 }
 
 /// Prints each event on a line.
-fn show_events(rows: &[Value], printer: &mut Printer) -> io::Result<()> {
-    const LONGEST: usize = 160;
+fn show_events(rows: &[Value], longest: usize, printer: &mut Printer) -> io::Result<()> {
+    /// Results of tools are long, and seldom what is looked for.
+    const LONGEST_OF_TOOL: usize = 160;
     for row in rows {
         let text = |name: &str| row[name].as_str().unwrap_or_default();
         let line = safe_line(text("text"));
-        let short: String = line.chars().take(LONGEST).collect();
+        let longest = match text("event_type").starts_with("tool") {
+            true => LONGEST_OF_TOOL,
+            false => longest,
+        };
+        let short: String = line.chars().take(longest).collect();
         let dots = if short.len() < line.len() { "…" } else { "" };
         let time = short_stamp(row["timestamp"].as_i64().unwrap_or(0));
         let place = format!("{time}  {}  {}", text("citation"), text("event_type"));
@@ -445,31 +450,37 @@ impl Report for GripReport {
     }
 
     fn print(&self, printer: &mut Printer) -> io::Result<()> {
+        /// How much of the message and of those around it is printed.
+        const LONGEST: usize = 3_000;
+        const LONGEST_AROUND: usize = 600;
         let grip = &self.grip;
         let heading = format!("{}  {}", grip.citation(), short_stamp(grip.timestamp));
+        let rows = |part: &str| self.json[part].as_array().cloned().unwrap_or_default();
+        let state = match self.state {
+            GripState::Current => {
+                show_events(&rows("before"), LONGEST_AROUND, printer)?;
+                printer.painted_line(TextStyle::Strong, &heading)?;
+                for row in rows("excerpt") {
+                    let text = grip.from_line(row["text"].as_str().unwrap_or_default());
+                    let short = text.char_indices().nth(LONGEST);
+                    let short = short.map_or(text, |(end, _)| &text[..end]);
+                    for line in safe(short).lines() {
+                        printer.line(&format!("  {line}"))?;
+                    }
+                    if short.len() < text.len() {
+                        printer.line(&format!("  … tome read {}", grip.citation()))?;
+                    }
+                }
+                return show_events(&rows("after"), LONGEST_AROUND, printer);
+            }
+            GripState::Changed => {
+                "The log has other text in these lines now; the words above are the kept ones."
+            }
+            GripState::Gone => "The log is gone; the words above are what was kept of it.",
+        };
         printer.painted_line(TextStyle::Strong, &heading)?;
         printer.line(&format!("  {}", grip.excerpt))?;
-        match self.state {
-            GripState::Current => {
-                printer.line("")?;
-                for part in ["before", "excerpt", "after"] {
-                    let rows = self.json[part].as_array();
-                    let mut rows = rows.cloned().unwrap_or_default();
-                    for row in rows.iter_mut().filter(|_| part == "excerpt") {
-                        let text = row["text"].as_str().unwrap_or_default();
-                        row["text"] = json!(grip.from_line(text));
-                    }
-                    show_events(&rows, printer)?;
-                }
-                Ok(())
-            }
-            GripState::Changed => printer.line(
-                "The log has other text in these lines now; the words above are the kept ones.",
-            ),
-            GripState::Gone => {
-                printer.line("The log is gone; the words above are what was kept of it.")
-            }
-        }
+        printer.line(state)
     }
 }
 

@@ -464,15 +464,19 @@ pub fn log_named_by(corpus: &Corpus, agent: Agent, id: &str) -> Option<usize> {
     corpus.logs().position(is_it)
 }
 
-/// Finds the log with this id, or the only one whose id starts with it.
+/// Finds the log with this id, or the only one whose id starts with it. The name of its agent and a
+/// colon may stand before the id, as in citations.
 pub fn log_named(corpus: &Corpus, id: &str) -> Result<usize> {
-    if let Some(exact) = corpus.logs().position(|log| log.id() == id) {
+    let named = id.split_once(':');
+    let named = named.and_then(|(name, id)| Some((Agent::named(name)?, id)));
+    let (agent, wanted) = named.map_or((None, id), |(agent, id)| (Some(agent), id));
+    let is_wanted = |log: &Log<'_>| agent.is_none() || log.agent() == agent;
+    let is_it = |log: Log<'_>| log.id() == wanted && is_wanted(&log);
+    if let Some(exact) = corpus.logs().position(is_it) {
         return Ok(exact);
     }
-    let mut found = corpus
-        .logs()
-        .enumerate()
-        .filter(|(_, log)| log.id().starts_with(id));
+    let logs = corpus.logs().enumerate();
+    let mut found = logs.filter(|(_, log)| log.id().starts_with(wanted) && is_wanted(log));
     match (found.next(), found.next()) {
         (Some((number, _)), None) => Ok(number),
         (Some(_), Some(_)) => Err(Error::refused(

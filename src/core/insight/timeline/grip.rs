@@ -6,7 +6,7 @@ use ulid::Ulid;
 use super::event::{Event, EventList, LogEvents, Texts, stable_id};
 use crate::core::log::Agent;
 use crate::core::memory::citation::{Citation, CitedPart};
-use crate::core::search::index::Corpus;
+use crate::core::search::index::{Corpus, Log};
 use crate::core::text::display::safe_line;
 
 /// The most characters of an excerpt.
@@ -143,8 +143,27 @@ impl Grip {
         }
     }
 
+    /// Returns the grip of the line that a citation of a log names.
+    pub fn cited(corpus: &Corpus, citation: &str) -> Option<Self> {
+        let citation: Citation = citation.parse().ok()?;
+        let CitedPart::Lines(lines) = &citation.part else {
+            return None;
+        };
+        let agent = Agent::named(citation.store.as_deref()?)?;
+        let is_it = |log: Log<'_>| log.agent() == Some(agent) && log.id() == citation.path;
+        let events = LogEvents::of(corpus, corpus.logs().position(is_it)?);
+        let line = u64::try_from(*lines.start()).ok()?;
+        let mut on_line = (0..events.count()).filter(|at| events.line(*at) == line);
+        let at = on_line.next()?;
+        let event = events.read(at..at + 1, Texts::All).next()?;
+        Some(Self::new(agent, &citation.path, &event, 1))
+    }
+
     /// Finds the event of a grip with this id in the corpus.
     pub fn find(corpus: &Corpus, id: &str) -> Option<Self> {
+        if !id.starts_with("grip:") {
+            return Self::cited(corpus, id);
+        }
         let (time, event) = id.strip_prefix("grip:")?.split_once(':')?;
         let (time, wanted) = (time.parse::<i64>().ok()?, event.parse::<Ulid>().ok()?);
         corpus.logs().enumerate().find_map(|(number, log)| {

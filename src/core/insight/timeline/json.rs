@@ -119,9 +119,13 @@ pub struct EventRow {
 
 impl EventRow {
     /// Shortens the text, so that a long one leaves space for the others.
-    pub fn shortened(mut self) -> Self {
+    pub fn shortened(self) -> Self {
         const LONGEST: usize = 1_000;
-        if let Some((end, _)) = self.text.char_indices().nth(LONGEST) {
+        self.cut(LONGEST)
+    }
+
+    fn cut(mut self, longest: usize) -> Self {
+        if let Some((end, _)) = self.text.char_indices().nth(longest) {
             self.text.truncate(end);
             self.text.push_str("...");
         }
@@ -249,15 +253,18 @@ impl GripRows {
         }
     }
 
-    /// Shortens the texts of the events; that of the grip begins with its line.
+    /// Shortens the texts of the events; that of the grip begins with its line, and is what was asked
+    /// for.
     pub fn shortened(mut self) -> Self {
+        const LONGEST: usize = 3_000;
         let short = |rows: Vec<EventRow>| rows.into_iter().map(EventRow::shortened).collect();
         for row in &mut self.excerpt {
             row.text = self.grip.from_line(&row.text).to_owned();
         }
+        let excerpt = self.excerpt.into_iter().map(|row| row.cut(LONGEST));
         Self {
             before: short(self.before),
-            excerpt: short(self.excerpt),
+            excerpt: excerpt.collect(),
             after: short(self.after),
             ..self
         }

@@ -227,7 +227,9 @@ mod tests {
         let call = |(subject, line): (&&str, u64)| {
             Event::call(line, "Bash", &format!("command: git commit -m '{subject}'"))
         };
-        let events: Vec<Event> = subjects.iter().zip(1..).map(call).collect();
+        let mut events: Vec<Event> = subjects.iter().zip(1..).map(call).collect();
+        let last = events.len() as u64 + 1;
+        events.push(Event::test(last, Role::User, "thanks"));
         let source = Source {
             agent: Agent::Codex,
             id,

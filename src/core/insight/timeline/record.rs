@@ -20,7 +20,7 @@ use crate::core::log::{Agent, MessageKind};
 use crate::core::text::display::safe_line;
 
 /// The form of the records and the rules by which they are made; others are not read.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 
 /// The largest record that is read, in bytes.
 const LARGEST: u64 = 256 << 20;
@@ -77,8 +77,8 @@ pub struct Record {
     pub keywords: Vec<String>,
     /// The files that were changed.
     pub files: Vec<String>,
-    /// How many commits were made.
-    pub commits: usize,
+    /// The lines of the calls that made the commits that stand in the end.
+    pub commits: Vec<u64>,
     /// Why it is not the summary that was wanted, if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -185,6 +185,16 @@ impl LogRecord {
         session.unwrap_or(&self.id)
     }
 
+    /// The lines of these segments whose calls made commits that stand at the end of the session.
+    pub(super) fn commits(&self, segments: &[&Record]) -> Vec<u64> {
+        let whole = self.whole.iter().flat_map(|whole| &whole.commits);
+        let is_here = |line: &u64| {
+            let holds = |one: &&Record| (one.first_line..=one.last_line).contains(line);
+            segments.iter().any(holds)
+        };
+        whole.copied().filter(is_here).collect()
+    }
+
     /// Masks the names of files. The segments of a log mostly change the same ones.
     fn mask_files(&mut self) {
         let mut masked: HashMap<String, String> = HashMap::new();
@@ -279,6 +289,8 @@ struct WholeLog {
     digest: blake3::Hasher,
     /// The words of the segments, if all of them are of one session.
     words: Option<SegmentWords>,
+    /// The lines of the calls of its segments that made commits.
+    commits: Vec<u64>,
 }
 
 impl WholeLog {
@@ -291,6 +303,7 @@ impl WholeLog {
             bounds: None,
             digest: blake3::Hasher::new(),
             words: None,
+            commits: Vec::new(),
         }
     }
 
@@ -306,6 +319,7 @@ impl WholeLog {
 
     fn add_segment(&mut self, segment: &Record, events: &[Event]) {
         self.digest.update(segment.digest.as_bytes());
+        self.commits.extend(&segment.commits);
         let number = self.segments;
         self.segments += 1;
         if !self.is_large || !number.is_multiple_of(self.every) {
@@ -340,7 +354,12 @@ impl WholeLog {
             seen: &words,
             cwd: source.cwd,
         });
-        Some(Record::new(source, &events, bounds, digest, summary))
+        let mut record = Record::new(source, &events, bounds, digest, summary);
+        if self.is_large {
+            // Not all of its events were looked at.
+            record.commits = self.commits;
+        }
+        Some(record)
     }
 }
 
@@ -424,6 +443,8 @@ impl Record {
             let grip = Grip::new(source.agent, source.id, events.get(at)?, point.line);
             Some((point, grip))
         });
+        let commits = summary.commits.iter();
+        let commits = commits.filter_map(|at| Some(events.get(*at)?.line));
         let ((from, to), (first_line, last_line)) = (bounds.times, bounds.lines);
         let first = events.iter().find(|event| event.line == bounds.start.0);
         // The texts of results are mostly not read.
@@ -445,7 +466,7 @@ impl Record {
             points: points.collect(),
             keywords: summary.keywords,
             files: summary.files,
-            commits: summary.commits,
+            commits: commits.collect(),
             note: summary.note,
         }
     }

@@ -93,8 +93,8 @@ pub struct Summary {
     pub keywords: Vec<String>,
     /// The files that were changed.
     pub files: Vec<String>,
-    /// How many commits were made, told or not.
-    pub commits: usize,
+    /// The events that made the commits that stand in the end, told or not.
+    pub commits: Vec<usize>,
     /// Why it is not the summary that was wanted, if it is not.
     pub note: Option<String>,
 }
@@ -171,7 +171,8 @@ pub fn summarize(events: &[Event], own: usize, seen: &SegmentWords, cwd: Option<
     } else {
         work::work(own_events, &vocabulary, &changed_files(own_events, cwd))
     };
-    for (_, event) in &mut summary.points {
+    let points = summary.points.iter_mut().map(|(_, event)| event);
+    for event in points.chain(&mut summary.commits) {
         *event += own;
     }
     summary

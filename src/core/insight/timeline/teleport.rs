@@ -42,7 +42,11 @@ pub(super) fn teleport<'a>(
     let wanted = terms(query);
     let logs = logs.into_iter();
     let segments = logs.flat_map(|log| log.segments.iter().map(move |segment| (log, segment)));
-    let segments: Vec<(&LogRecord, &Record)> = segments.collect();
+    // A session that goes on in a copy of its log has its segments twice.
+    let mut seen = HashSet::new();
+    let segments: Vec<(&LogRecord, &Record)> = segments
+        .filter(|(log, segment)| seen.insert((log.agent, segment.from, &segment.start)))
+        .collect();
     let texts = segments.iter().map(|(_, segment)| counts(segment));
     let texts: Vec<HashMap<Term, usize>> = texts.collect();
     let lengths: Vec<usize> = texts.iter().map(|text| text.values().sum()).collect();
@@ -51,7 +55,15 @@ pub(super) fn teleport<'a>(
         let count = texts.iter().filter(|text| text.contains_key(term)).count() as f64;
         ((texts.len() as f64 - count + 0.5) / (count + 0.5)).ln_1p()
     };
-    let wanted: Vec<(Term, f64)> = wanted.iter().map(|term| (*term, rarity(term))).collect();
+    // The name of a project says where, and not what.
+    let projects = segments.iter().filter_map(|(log, _)| log.cwd.as_deref());
+    let projects: HashSet<&str> = projects.collect();
+    let names = projects
+        .iter()
+        .filter_map(|cwd| cwd.rsplit(['/', '\\']).next());
+    let names: HashSet<Term> = names.flat_map(terms).collect();
+    let worth = |term: &Term| rarity(term) * if names.contains(term) { 0.3 } else { 1.0 };
+    let wanted: Vec<(Term, f64)> = wanted.iter().map(|term| (*term, worth(term))).collect();
     let mut found: Vec<(f64, usize)> = texts
         .iter()
         .zip(&lengths)

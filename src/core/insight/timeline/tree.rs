@@ -337,10 +337,16 @@ fn of_day<'a>(segments: impl Iterator<Item = (&'a LogRecord, &'a Record)>) -> Co
         let mut points: Vec<&(Point, Grip)> = whole.filter(is_here).collect();
         let has_none = points.is_empty();
         let mut told: HashSet<&str> = points.iter().map(|(one, _)| one.text.as_str()).collect();
-        // A session tells some of its commits.
+        // A session tells some of its commits, and a segment also those that were undone later.
+        let commits = log.commits(segments);
         let rest = segments.iter().flat_map(|segment| &segment.points);
-        points.extend(rest.filter(|(point, _)| {
-            let is_wanted = has_none && point.kind != PointKind::Open || is_made(point.kind);
+        points.extend(rest.filter(|(point, grip)| {
+            let is_wanted = match point.kind {
+                PointKind::Committed => commits.contains(&grip.first_line),
+                PointKind::Requested => true,
+                PointKind::Open => false,
+                _ => has_none,
+            };
             is_wanted && told.insert(&point.text)
         }));
         let told = points.into_iter();
@@ -351,19 +357,13 @@ fn of_day<'a>(segments: impl Iterator<Item = (&'a LogRecord, &'a Record)>) -> Co
         }));
         files.extend(segments.iter().map(|segment| &segment.files[..]));
         let is_all = segments.len() == log.segments.len();
-        let commits = match log.whole.as_ref().filter(|_| is_all) {
-            Some(whole) => {
-                keywords.push(&whole.keywords[..]);
-                whole.commits
-            }
-            None => {
-                keywords.extend(segments.iter().map(|segment| &segment.keywords[..]));
-                segments.iter().map(|segment| segment.commits).sum()
-            }
-        };
+        match log.whole.as_ref().filter(|_| is_all) {
+            Some(whole) => keywords.push(&whole.keywords[..]),
+            None => keywords.extend(segments.iter().map(|segment| &segment.keywords[..])),
+        }
         // A store of captured events has many sessions.
         for (at, segment) in segments.iter().enumerate() {
-            let commits = if at == 0 { commits } else { 0 };
+            let commits = if at == 0 { commits.len() } else { 0 };
             let session = log.session_of(segment);
             content.projects.add(project, session, commits);
         }
@@ -388,10 +388,6 @@ fn together<'a>(parts: &[Rc<Content<'a>>]) -> Content<'a> {
         files: most_frequent(parts.iter().map(|part| &part.files[..])),
         answer: None,
     }
-}
-
-fn is_made(kind: PointKind) -> bool {
-    matches!(kind, PointKind::Committed | PointKind::Requested)
 }
 
 fn most_frequent<'a>(parts: impl IntoIterator<Item = &'a [String]>) -> Vec<String> {
@@ -436,7 +432,7 @@ pub(super) fn of_record(log: &LogRecord, record: &Record, id: String, level: &'s
         to: record.to,
         log: Some(format!("{}:{}", log.agent.name(), log.id)),
         lines: Some((record.first_line, record.last_line)),
-        bullets: cited_bullets(&points, record.commits),
+        bullets: cited_bullets(&points, record.commits.len()),
         keywords: record.keywords.clone(),
         files: record.files.clone(),
         projects: Vec::new(),
@@ -488,7 +484,7 @@ fn upper_bullets(told: &[Told<'_>], projects: &[ProjectActivity], level: Level) 
     if projects.len() <= most {
         let is_wanted = |one: &&Told<'_>| match one.point.kind {
             PointKind::Found => projects.len() == 1,
-            kind => !is_made(kind),
+            kind => !matches!(kind, PointKind::Committed | PointKind::Requested),
         };
         let rest: Vec<&Told<'_>> = told.iter().filter(is_wanted).collect();
         let points: Vec<&Point> = rest.iter().map(|one| one.point).collect();

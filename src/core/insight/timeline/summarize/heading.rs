@@ -168,13 +168,15 @@ pub(super) fn keywords(events: &[Event], files: &[String]) -> Vec<String> {
     ranked.retain(|(_, (messages, count))| messages + count > 2);
     ranked.sort_by_key(|(_, counts)| Reverse(*counts));
     ranked.truncate(MOST_RANKED);
-    // A word that is also written small is no name.
+    // A word with a capital letter is a name of the project if a file has it.
     ranked.retain(|(name, _)| {
         let small = name.to_lowercase();
-        let mut said = events
-            .iter()
-            .filter(|event| event.kind == MessageKind::Text);
-        small == *name || is_identifier(name) || !said.any(|event| event.text.contains(&small))
+        let in_files = || {
+            files
+                .iter()
+                .any(|file| file.to_lowercase().contains(&small))
+        };
+        small == *name || is_identifier(name) || in_files()
     });
     // Of names that differ in their ends only, the most frequent one.
     let mut found: Vec<String> = Vec::new();
@@ -331,7 +333,7 @@ mod tests {
             ),
             Event::test(3, Role::Assistant, "It is Codex"),
         ];
-        let files = ["src/lock.rs".to_owned()];
+        let files = ["src/codex/lock.rs".to_owned()];
         assert_eq!(keywords(&events, &files), ["Codex", "readAll", "what-not"]);
         assert!(keywords(&events[1..2], &[]).is_empty());
     }

@@ -54,7 +54,8 @@ static NO_FACT: LazyLock<Regex> = LazyLock::new(|| {
         |let\ me|let['’]s|option|guess|i\ think|imho|either|worth|seems?|appears?|feel\ free|assum(?:e|ing)|hypothes[ie]s|suspect|expect)(?-u:\b)
         |^(?:next|first|then|try|run|check|use|see|note|yes|no|ok(?:ay)?|good|great|perfect|nice|you|your
         |now\ (?:i|to|let)|checking|looking|running|reading|searching|waiting|still|here|got\ it|understood|verdict|keep|add|remove|make|update|avoid|ensure|do|don['’]t|please|change|move|replace|rename|delete
-        |install|open|create|start|stop|think)(?-u:\b)",
+        |install|open|create|start|stop|think)(?-u:\b)
+        |^(?:i['’]ve\ |i\ have\ |i\ )?(?:completed|launched|started|finished|spawned|dispatched|kicked\ off)(?-u:\b)",
     )
 });
 
@@ -69,8 +70,8 @@ static CAUSE: LazyLock<Regex> = LazyLock::new(|| {
 /// How something behaves; a fact if it is about something with a name.
 static BEHAVIOR: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?xi)(?-u:\b)(?:errors?|wrong(?:ly)?|missing|never|always|only|silently|doesn['’]t|don['’]t|isn['’]t|aren['’]t|wasn['’]t|didn['’]t
-        |cannot|can['’]t|stale|duplicates?|mismatch|found|confirmed|already|returns|requires)(?-u:\b)",
+        r"(?xi)(?-u:\b)(?:errors?|wrong(?:ly)?|missing|never|silently|doesn['’]t|don['’]t|isn['’]t|aren['’]t|wasn['’]t|didn['’]t
+        |cannot|can['’]t|stale|duplicates?|mismatch|found)(?-u:\b)",
     )
 });
 
@@ -121,7 +122,7 @@ static REFERS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)^(?:it|its|this|that|these|those|they|their|them|he|she|both|neither|same|so|then|which|and|but|also|or|such|all\ of|each|one|two|three|four
         |the\ (?:first|second|third|other|others|latter|former|rest|same|only|last|remaining|above)|everything|nothing|there|here|as\ (?:above|you)|like
-        |(?:any|some)thing\ else|what\ else|any\ other|(?:i|we)\ \w+\ (?:it|this|that|them)|either|another|similarly|likewise|otherwise|however|instead|anyway|meanwhile|still|again|yours?|you)(?-u:\b)",
+        |plus|with(?:out)?\ (?:it|this|that|them)|computed|(?:calls|describes|covers|returns|closes|contains)\ (?:the|an?|all)|(?:any|some)thing\ else|what\ else|any\ other|(?:i|we)\ \w+\ (?:it|this|that|them)|either|another|similarly|likewise|otherwise|however|instead|anyway|meanwhile|still|again|yours?|you)(?-u:\b)",
     )
 });
 
@@ -132,6 +133,18 @@ pub(super) static OFFER: LazyLock<Regex> = LazyLock::new(|| {
         |i\ (?:suggest|recommend|propose)|my\ recommendation|i['’]ll|i\ will|proceed|go\ ahead|say\ the\ word|if\ you\ want)(?-u:\b)",
     )
 });
+
+/// The beginning of what an agent is about to do, or says about the question.
+static NO_ANSWER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)^(?:i['’]ll|i\ will|let\ me|let['’]s|i['’]m|good\ (?:question|catch|point)|great|sure|ok(?:ay)?|done|fair|you['’]re\ right|understood|got\ it|here|checking|looking|now)(?-u:\b)",
+    )
+});
+
+/// Whether a clause at the beginning of a report answers the question before it.
+pub(super) fn answers(text: &str) -> bool {
+    !NO_ANSWER.is_match(text)
+}
 
 /// Whether a clause of a report can be understood without the one before it.
 pub(super) fn stands_alone(text: &str) -> bool {
@@ -189,9 +202,11 @@ pub(super) fn report_kind(clause: &Clause) -> Option<PointKind> {
         (!NO_VERB.is_match(&verb)).then_some(verb)
     });
     let has_looked = done.as_ref().is_some_and(|verb| LOOKED.is_match(verb));
+    let has_looked = has_looked && !text.contains("hecked out ");
     let has_other_way = done.is_some() && OTHER_WAY.is_match(text);
     if is_sentence && (has_reason && CHOICE.is_match(text) || has_other_way) {
-        Some(PointKind::Decided)
+        // What was so before is no choice.
+        (!text.contains("already")).then_some(PointKind::Decided)
     } else if PASSED.is_match(text) {
         None
     } else if has_looked {

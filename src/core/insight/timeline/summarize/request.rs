@@ -12,7 +12,7 @@ use super::report::{OFFER, stands_alone};
 static WILL: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)(?-u:\b)(?:let['’]?s\ (?:use|keep|go\ (?:with|for)|not|drop|skip|stick|leave|call|stay)|go\ with|stick\ with|instead\ of|rather\ than
-        |no\ need\ (?:to|for)|i(?:['’]d)?\ prefer|i['’]d\ rather|(?:i|we)\ decided)(?-u:\b)
+        |no\ need\ (?:to|for)|i(?:['’]d)?\ (?:prefer|favou?r)|i['’]d\ rather|(?:i|we)\ decided|go\ ahead\ with)(?-u:\b)
         |^(?:no,\ |please\ |but\ )*(?:do(?:\ not|n['’]t|nt)|never|always)(?-u:\b)",
     )
 });
@@ -62,11 +62,34 @@ static REQUEST: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// What begins a request: words of one, or the verb of one.
+static ASKED_FOR: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)^(?:(?:so|and|but|now|also|then|ok(?:ay)?|yes|hey|hi|great|nice|perfect|hm+|maybe|next)[,.!:\ ]+)*
+        (?:please|pls|can\ (?:you|we|u)|could\ (?:you|we)|would\ you|(?:i|we)\ (?:want|need|would\ like)|i['’]d\ like|let['’]s|let\ us|help
+        |add|adjust|adapt|analy[sz]e|answer|apply|ask|build|bump|change|check|clean|compare|convert|copy|cover|create|debug|delete|deploy|design|detect|document|drop
+        |enable|ensure|evaluate|explain|explore|extend|extract|figure|find|fix|generate|give|go\ through|handle|implement|improve|include|inspect|install|integrate
+        |introduce|investigate|keep|list|look|make|measure|merge|migrate|move|open|optimi[sz]e|perform|plan|port|prepare|propose|publish|pull|push|put|read|reduce
+        |refactor|release|remove|rename|replace|report|reproduce|research|restore|restructure|review|rewrite|run|search|see\ if|set|show|simplify|split|start
+        |suggest|summari[sz]e|support|switch|take|tell|test|think|track|translate|triage|try|turn|understand|undo|update|upgrade|use|validate|verify|walk|work|wrap|write)(?-u:\b)",
+    )
+});
+
+/// What is said about the way of working, and what only carries work on: not what it is about.
+static HOUSEKEEPING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?xi)^(?:why|did|are|have|do|were|was|how\ come)(?-u:\b)[^?]*(?-u:\b)you(?-u:\b)
+        |^(?:\w+\ )?(?:push|commit|merge|rebase|squash|pull)(?-u:\b)
+        |^(?:\w+\ )?(?:create|open|make|update)\ (?:an?\ |the\ |another\ |new\ |draft\ )*(?:pr|pull\ request|branch|commit)(?-u:\b)",
+    )
+});
+
 /// A word that stands for something that was said before.
 static POINTS_BACK: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)(?-u:\b)(?:this|that|these|those|it|them|ones|above|below|following|attached|suggested)(?-u:\b)\s*
-        (?:$|[.?!,;:)]|(?:in|to|and|for|from|with|so|as|then|at|on|or|into|by|handle|one|is|was|are|issue|error|problem|bug|image|document|pull|pr|too|also|again|all|still|now|please|directly|first|instead)(?-u:\b))",
+        (?:$|[.?!,;:)]|(?:feature|report|request|task|plan|approach|in|to|and|for|from|with|so|as|then|at|on|or|into|by|handle|one|is|was|are|issue|error|problem|bug|image|document|pull|pr|too|also|again|all|still|now|please|directly|first|instead)(?-u:\b))
+        |(?-u:\b)(?:following|attached)(?-u:\b)|(?-u:\b)(?:task|option|phase|step|point|item|similar\ to|like)\ (?:\d|[a-e](?-u:\b))",
     )
 });
 
@@ -75,7 +98,7 @@ static PASTED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)^(?:error|fatal|warning|panic|traceback|exit\ (?:code|status)|caused\ by|info|debug|fail|ok|---|--\w|at\ \S+\()(?-u:\b|\s|:)
         |^\[|^(?-i:[a-z_]+):\ |\\$|:=|\{\{|=>|\(\);|==|<<'?\w
-        |^(?:\w+=\S+\ )*(?:gh|git|npm|npx|go|cargo|env|cd|curl|docker|mise|python3?|bun|pnpm|yarn|make|sudo|ssh)\ .*(?:\ -|=|/)",
+        |\$[A-Z_]{3}|^(?:\w+=\S+\ )*(?:gh|git|npm|npx|go|cargo|env|cd|curl|docker|mise|python3?|bun|pnpm|yarn|make|sudo|ssh)\ .*(?:\ -|=|/)",
     )
 });
 
@@ -89,8 +112,27 @@ pub(in crate::core::insight) fn without_request(mut text: &str) -> &str {
 
 /// Whether a request can be understood without what was said before it, and is nothing pasted.
 pub(super) fn asks_alone(clause: &Clause, text: &str) -> bool {
+    // A path or an address is no request, and neither is what has hardly a word beside them.
+    let words = text.split_whitespace();
+    let words = words.filter(|word| {
+        word.chars()
+            .all(|c| c.is_alphabetic() || ",.?!'’-".contains(c))
+    });
+    let has_words =
+        words.count() > 2 || text.contains(|c: char| c.is_alphabetic() && !c.is_ascii());
     let is_pasted = text.starts_with('(') || !clause.is_question && PASTED.is_match(text);
-    stands_alone(text) && !POINTS_BACK.is_match(text) && !is_pasted
+    has_words
+        && stands_alone(text)
+        && !is_pasted
+        && !POINTS_BACK.is_match(text)
+        && !HOUSEKEEPING.is_match(text)
+}
+
+/// Whether a clause asks for something, or says how it is to be.
+pub(super) fn is_request(clause: &Clause) -> bool {
+    clause.is_question
+        || ASKED_FOR.is_match(&clause.text)
+        || request_kind(clause) == PointKind::Decided
 }
 
 /// Whether a text has a word that stands for something else.

@@ -82,7 +82,7 @@ pub(super) fn talk(events: &[Event], seen: &SegmentWords, vocabulary: &Vocabular
         }),
         points,
         files: Vec::new(),
-        commits: 0,
+        commits: Vec::new(),
         note: None,
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::analysis::{KnownClause, changes_of, clauses_of, commit_acts_of};
+use super::analysis::{KnownClause, changes_of, clauses_of, commit_acts_of, terms_of};
 use super::choose::{Candidate, Choice, Vocabulary, terms};
 use super::request::{self, Reply};
 use super::{PointKind, Summary, choose, commit, heading, report, texts};
@@ -20,7 +20,7 @@ const LEAST_TERMS: usize = 3;
 /// Summarizes the events of work.
 pub(super) fn work(events: &[Event], vocabulary: &Vocabulary, files: &[String]) -> Summary {
     let made = commit::made(events);
-    let commits = made.iter().filter(|one| !one.is_request).count();
+    let commits = made.iter().filter(|one| !one.is_request);
     let mut candidates: Vec<Candidate<'_>> = made
         .iter()
         .filter(|one| !commit::is_draft(&one.subject))
@@ -55,7 +55,7 @@ pub(super) fn work(events: &[Event], vocabulary: &Vocabulary, files: &[String]) 
         keywords: heading::keywords(events, files),
         points: choice.points(),
         files: files.to_vec(),
-        commits,
+        commits: commits.map(|one| one.event).collect(),
         note: None,
     }
 }
@@ -81,7 +81,13 @@ fn said(events: &[Event]) -> Vec<Candidate<'_>> {
             let before = before.filter(|(_, event)| event.role != Role::User);
             match request::reply(&event.text) {
                 Some(reply) => found.extend(before.and_then(|before| agreed(before, event, reply))),
-                None => found.extend(requests(*at, event, has_asked)),
+                None => {
+                    let asked = requests(*at, event, has_asked);
+                    if asked.iter().any(|one| one.kind == PointKind::Decided) {
+                        drop_decided(&mut found, events, event);
+                    }
+                    found.extend(asked);
+                }
             }
             has_asked = true;
             turn = *at;
@@ -96,6 +102,10 @@ fn said(events: &[Event]) -> Vec<Candidate<'_>> {
         if ends_turn {
             drop_undone(&mut found, &told_now);
             found.extend(told_now);
+            let asked = said[..number]
+                .iter()
+                .rfind(|(_, event)| event.role == Role::User);
+            found.extend(asked.and_then(|(_, asked)| answer(asked, (*at, event))));
         } else {
             told.extend(told_now);
         }
@@ -115,15 +125,19 @@ fn is_report(kind: PointKind) -> bool {
 
 /// Returns what a user asks for or decides.
 fn requests(at: usize, event: &Event, has_asked: bool) -> Vec<Candidate<'_>> {
-    /// A message of more clauses is mostly pasted: its first one and its requests are the user's.
+    /// A message of more clauses is mostly pasted: its requests are the user's, or its first one.
     const OWN: usize = 6;
     let clauses = clauses_of(event);
     let is_long = clauses.len() > OWN;
+    // What stands beside a request explains it.
+    let has_request = clauses
+        .iter()
+        .any(|known| request::is_request(&known.clause));
     let mut found = Vec::new();
     for (number, known) in clauses.iter().enumerate() {
         let asked = request::without_request(&known.clause.text);
-        let is_request = asked.len() < known.clause.text.len() || known.clause.is_question;
-        let is_own = !is_long || number == 0 || is_request;
+        let is_request = request::is_request(&known.clause);
+        let is_own = is_request || !has_request && (!is_long || number == 0);
         let least = if has_asked {
             LEAST_TERMS + 1
         } else {
@@ -152,6 +166,24 @@ fn requests(at: usize, event: &Event, has_asked: bool) -> Vec<Candidate<'_>> {
         found.push(Candidate::of_clause(known, kind, at, weight));
     }
     found
+}
+
+/// Returns what an agent answered to a question: the question with the first sentence of the answer.
+fn answer<'a>(asked: &Event, (at, event): (usize, &'a Event)) -> Option<Candidate<'a>> {
+    let is_asked = |known: &&KnownClause| {
+        let text = request::without_request(&known.clause.text);
+        known.clause.is_question && request::asks_alone(&known.clause, text)
+    };
+    let question = clauses_of(asked).iter().rev().find(is_asked)?;
+    let first = clauses_of(event).first()?;
+    let is_offer = first.clause.is_question || first.clause.is_later || first.clause.is_cut;
+    let is_said = report::answers(&first.clause.text) && first.length > LEAST_TERMS;
+    if is_offer || !is_said {
+        return None;
+    }
+    let text = format!("“{}” {}", question.clause.text, first.clause.text);
+    let candidate = Candidate::new(PointKind::Found, text, at, 1.2);
+    Some(candidate.on_line(first.clause.line))
 }
 
 /// Returns what a user agreed to, or which of several offers was taken.
@@ -211,6 +243,16 @@ fn reports(at: usize, event: &Event, (is_last, has_changed): (bool, bool)) -> Ve
         Some(Candidate::of_clause(known, kind, at, weight * place))
     });
     candidate.chain(foreign).collect()
+}
+
+/// Drops the choices of the agent about which the user chooses now.
+fn drop_decided(found: &mut Vec<Candidate<'_>>, events: &[Event], chosen: &Event) {
+    let terms = terms_of(chosen);
+    found.retain(|one| {
+        let shared = one.terms.iter().filter(|term| terms.contains(term));
+        let is_agents = events[one.event].role != Role::User;
+        one.kind != PointKind::Decided || !is_agents || shared.count() < 2
+    });
 }
 
 /// Drops what a later report says to be taken back: its words are mostly those of that report.
