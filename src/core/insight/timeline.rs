@@ -460,13 +460,13 @@ fn record_name(log: &Log<'_>) -> String {
 
 /// Finds the log of an agent with this id.
 pub fn log_named_by(corpus: &Corpus, agent: Agent, id: &str) -> Option<usize> {
-    let is_it = |log: Log<'_>| log.agent() == Some(agent) && log.id() == id;
+    let is_it = |log: Log<'_>| log.agent() == Some(agent) && log.is_named(id);
     corpus.logs().position(is_it)
 }
 
 /// Finds the log with this id, or the only one whose id starts with it.
 pub fn log_named(corpus: &Corpus, id: &str) -> Result<usize> {
-    if let Some(exact) = corpus.logs().position(|log| log.id() == id) {
+    if let Some(exact) = corpus.logs().position(|log| log.is_named(id)) {
         return Ok(exact);
     }
     let mut found = corpus

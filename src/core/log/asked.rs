@@ -16,7 +16,7 @@ pub(super) fn take_asked(text: &str, tags: &[&str], sink: &mut Sink<'_>) -> bool
 }
 
 /// Splits `text` at the first `<tag …>` and the last `</tag>`.
-fn around<'a>(text: &'a str, tag: &str) -> Option<[&'a str; 3]> {
+pub(super) fn around<'a>(text: &'a str, tag: &str) -> Option<[&'a str; 3]> {
     let start = format!("<{tag}");
     let (at, rest) = text.match_indices(&start).find_map(|(at, _)| {
         let rest = &text[at + start.len()..];

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use super::head::says_something;
 use super::origin::{self, Speaker};
 use super::{Head, LogFile, Message, MessageKind, Origin, Role, Skipped, touch};
 use crate::core::text::clip;
@@ -106,8 +107,9 @@ const PROMPT: usize = 300;
 const WAITING: usize = 64;
 /// The number of ids that are kept to recognize repeated records.
 const RECENT: usize = 512;
-/// The number of ids that are kept to recognize what refers to the end of a conversation.
-const IDS: usize = 32;
+/// The number of ids that are kept to recognize what refers to the end of a conversation, and records
+/// that are written again.
+const IDS: usize = 64;
 /// The number of bytes of a call's input that tell it from the others of its line.
 const LONGEST_MARKED: usize = 4096;
 /// The number of calls that are kept until their results come.
@@ -121,6 +123,7 @@ impl Carry {
             ..Head::default()
         };
         log.agent.format().decode.describe(log, &mut head);
+        log.describe_copy(&mut head);
         Self {
             id: log.id.clone(),
             head,
@@ -402,7 +405,11 @@ impl<'a> Sink<'a> {
         }
         let prompt = beginning(text);
         let head = &mut self.carry.head;
-        if head.first_prompt.is_none() {
+        let is_first = head
+            .first_prompt
+            .as_ref()
+            .is_none_or(|first| !says_something(first) && says_something(&prompt));
+        if is_first {
             head.first_prompt = Some(prompt.clone());
         }
         head.last_prompt = Some(prompt);
@@ -566,12 +573,36 @@ mod tests {
         sink.prompt("one".to_owned());
         sink.prompt("two".to_owned());
         sink.turn_to(2);
-        sink.prompt("three".to_owned());
+        sink.prompt("3".to_owned());
         sink.prompt("  \n".to_owned());
         assert_eq!(messages.len(), 3);
         assert_eq!(carry.head.turns, 2);
         assert_eq!(carry.head.first_prompt.as_deref(), Some("one"));
-        assert_eq!(carry.head.last_prompt.as_deref(), Some("three"));
+        assert_eq!(carry.head.last_prompt.as_deref(), Some("3"));
+    }
+
+    #[test]
+    fn a_session_is_named_by_the_first_prompt_that_says_something() {
+        for (prompts, first) in [
+            (&["y", "c"][..], "y"),
+            (
+                &["y", "/add src/a.rs", "fix the parser", "and test it"],
+                "fix the parser",
+            ),
+            (
+                &["/review the last two", "fix the parser"],
+                "/review the last two",
+            ),
+            (&["ok", "你好啊"], "你好啊"),
+        ] {
+            let mut carry = Carry::default();
+            let mut messages = Vec::new();
+            let mut sink = Sink::new(&mut carry, &mut messages, 1);
+            prompts
+                .iter()
+                .for_each(|prompt| sink.prompt((*prompt).to_owned()));
+            assert_eq!(carry.head.first_prompt.as_deref(), Some(first));
+        }
     }
 
     #[test]
