@@ -109,11 +109,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
-    let kind = record.word("type");
-    if matches!(kind, Some("user" | "assistant")) && is_again(record, sink) {
-        return Recognized::Known;
-    }
-    match kind {
+    match record.word("type") {
         Some("user") => user(record, sink),
         Some("assistant") => assistant(record, sink),
         Some("system") => system(record, sink),
@@ -127,20 +123,6 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         _ => return Recognized::Unknown,
     }
     Recognized::Known
-}
-
-/// Whether one of the last records is written again, with its id and a message of the same length.
-fn is_again(record: &Object<'_>, sink: &mut Sink<'_>) -> bool {
-    let Some(id) = record.text("uuid") else {
-        return false;
-    };
-    let length = record
-        .get("message")
-        .map_or(0, |message| message.bytes().len());
-    let mark = format!("{id} {length}");
-    let is_again = sink.is_recent(&mark);
-    sink.remember(&mark);
-    is_again
 }
 
 fn user(record: &Object<'_>, sink: &mut Sink<'_>) {
@@ -807,16 +789,6 @@ mod tests {
             .map(|message| message.subagent.as_deref());
         assert!(logs.all(|log| log == Some("agent-a1")));
         assert_eq!(transcript.head.turns, 0);
-    }
-
-    #[test]
-    fn a_record_that_is_written_again_is_read_once() {
-        let record = |text: &str| {
-            format!(r#"{{"type":"user","uuid":"u1","message":{{"content":"{text}"}}}}"#)
-        };
-        let lines = [record("one"), record("one"), record("other")].join("\n");
-        let said = describe_messages(&read_bytes(Agent::ClaudeCode, lines).messages);
-        assert_eq!(said, ["1 user text: one", "3 user text: other"]);
     }
 
     #[test]

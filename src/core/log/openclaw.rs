@@ -28,7 +28,10 @@ pub(super) const FORMAT: Format = Format {
 
 /// Beginnings of what the program sends in the user's place; it extends to the end.
 const SENT: &[&str] = &[
+    "A background task \"",
+    "A cron job \"",
     "A new session was started via /new or /reset.",
+    "A subagent task \"",
     "Pre-compaction memory flush",
     "Read HEARTBEAT.md if it exists",
     "[OpenClaw heartbeat poll]",
@@ -38,6 +41,7 @@ const SENT: &[&str] = &[
 const AROUND: &[&str] = &[
     "Queued #",
     "To send an image back, ",
+    "[Queued announce messages while agent was busy]",
     "[Queued messages while agent was busy]",
     "[Replying to ",
     "[/Replying]",
@@ -344,6 +348,10 @@ mod tests {
             ),
             ("[cron:1 daily] Ask him.", &[]),
             ("Pre-compaction memory flush. Store", &[]),
+            (
+                r#"[Queued announce messages while agent was busy]\n\n---\nQueued #1\nA background task \"a\" just completed.\n\nFindings:\nb"#,
+                &[],
+            ),
             ("plain", &["plain"]),
         ];
         for (text, expected) in cases {

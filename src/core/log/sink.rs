@@ -107,9 +107,8 @@ const PROMPT: usize = 300;
 const WAITING: usize = 64;
 /// The number of ids that are kept to recognize repeated records.
 const RECENT: usize = 512;
-/// The number of ids that are kept to recognize what refers to the end of a conversation, and records
-/// that are written again.
-const IDS: usize = 64;
+/// The number of ids that are kept to recognize what refers to the end of a conversation.
+const IDS: usize = 32;
 /// The number of bytes of a call's input that tell it from the others of its line.
 const LONGEST_MARKED: usize = 4096;
 /// The number of calls that are kept until their results come.
@@ -181,14 +180,17 @@ impl<'a> Sink<'a> {
 
     /// Adds text in the user's role, split into what the user and others said.
     pub(super) fn prompt(&mut self, text: String) {
-        // A subagent is prompted by the agent that started it.
+        self.prompt_by(self.sender(), text);
+    }
+
+    /// Returns who says what is asked here: a subagent is prompted by the agent that started it.
+    pub(super) fn sender(&self) -> Speaker {
         let is_task = self.carry.head.parent.is_some() && !self.carry.is_copying;
-        let sender = if is_task {
+        if is_task {
             Speaker::Agent
         } else {
             Speaker::Person
-        };
-        self.prompt_by(sender, text);
+        }
     }
 
     /// Like [`Sink::prompt`], but what a user would have said is of `sender`.
