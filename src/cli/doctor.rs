@@ -18,7 +18,7 @@ use crate::core::disk::foreign::{LARGEST_SETTINGS, open_regular, read_text};
 use crate::core::disk::private::open_below;
 use crate::core::insight::checkup::{CacheState, Folder, is_writable};
 use crate::core::log::{
-    Agent, LogFile, LogLocations, memory_database, memory_jobs, not_understood,
+    Agent, LogFile, LogLocations, keep, memory_database, memory_jobs, not_understood,
 };
 use crate::core::memory::discover::{Discovered, DiscoveryScope, discover};
 use crate::core::memory::layout::Layout;
@@ -296,6 +296,11 @@ impl<'a> Checkup<'a> {
             let name = unknown.agent.name();
             let what = format!("this log of {name} is not understood: {}", unknown.why);
             self.add_problem(place, &what, "a newer tome may read it");
+        }
+        for stray in keep::strays(&world.kept) {
+            let what = "it is among the kept logs, and none of them";
+            let remedy = "delete it, and keep the log again if its agent still has it";
+            self.add_problem(world.short_path(&stray), what, remedy);
         }
         self.check_codex_memory(world);
         for agent in Agent::all() {

@@ -16,25 +16,16 @@ use crate::core::log::{
 use crate::core::search::catalog::captured_events;
 use crate::core::search::index::LONGEST_MESSAGE;
 use crate::core::text::display::format_size;
+use crate::core::text::embed::{embedded, fenced};
 use crate::core::text::secret::mask;
 use crate::core::text::{clean, one_line};
 
 impl World {
-    /// Returns the log with this id, or the only one whose id starts with it.
+    /// Returns the log with this id; see [`LogCatalog::log_named`].
+    ///
+    /// [`LogCatalog::log_named`]: crate::core::search::catalog::LogCatalog::log_named
     pub(super) fn log_named(&self, id: &str) -> Result<LogFile, Failure> {
-        let files = self.log_files()?;
-        if let Some(exact) = files.iter().find(|log| log.id == id) {
-            return Ok(exact.clone());
-        }
-        let mut found = files.into_iter().filter(|log| log.id.starts_with(id));
-        match (found.next(), found.next()) {
-            (Some(log), None) => Ok(log),
-            (Some(first), Some(second)) => Err(Failure::Usage(format!(
-                "more than one log starts with {id}: {}, {}; give more of the id",
-                first.id, second.id
-            ))),
-            (None, _) => Err(Error::not_found(format!("log {id}")).into()),
-        }
+        Ok(self.log_catalog()?.log_named(id)?)
     }
 }
 
@@ -124,8 +115,8 @@ impl Report for LogReport<'_> {
         }
         let about = json!({
             "agent": self.file.agent.name(),
-            "id": self.safe(&self.file.id),
-            "path": self.safe(&self.file.path.to_string_lossy()),
+            "id": self.exact(&self.file.id),
+            "path": self.exact(&self.file.path.to_string_lossy()),
             "head": shown,
             "skipped": self.transcript.skipped,
         });
@@ -169,6 +160,16 @@ impl LogReport<'_> {
         }
     }
 
+    /// Like [`Self::safe`] for JSON, whose printer writes out what is not safe: `--unmasked` gives
+    /// the text as it is.
+    fn exact(&self, text: &str) -> String {
+        if self.args.unmasked {
+            text.to_owned()
+        } else {
+            self.safe(text)
+        }
+    }
+
     fn text(&self, message: &Message) -> String {
         self.safe(&message.text)
     }
@@ -180,9 +181,9 @@ impl LogReport<'_> {
             .map(|tool| one_line(&self.safe(tool)))
     }
 
-    /// Returns the head of the log with its texts made safe.
+    /// Returns the head of the log with its texts made safe for JSON.
     fn safe_head(&self, head: &Head) -> Head {
-        let safe = |text: &Option<String>| text.as_deref().map(|text| self.safe(text));
+        let safe = |text: &Option<String>| text.as_deref().map(|text| self.exact(text));
         Head {
             session: safe(&head.session),
             title: safe(&head.title),
@@ -251,10 +252,10 @@ impl LogReport<'_> {
             "kind": message.kind,
             "origin": message.origin,
             "time": message.time.and_then(exact_time),
-            "text": self.text(message),
+            "text": self.exact(&message.text),
             "searchable_bytes": message.text.len().min(LONGEST_MESSAGE),
-            "tool": self.tool(message),
-            "call": message.call.as_deref().map(|call| self.safe(call)),
+            "tool": message.tool.as_deref().map(|tool| self.exact(tool)),
+            "call": message.call.as_deref().map(|call| self.exact(call)),
             "subagent": self.subagent(message),
             "id": message.id,
         })
@@ -291,7 +292,7 @@ impl LogReport<'_> {
 
     fn markdown(&self) -> String {
         let (file, transcript) = (&self.file, &self.transcript);
-        let title = transcript.head.title.as_deref().or(file.title.as_deref());
+        let title = transcript.head.name(file.title.as_deref());
         let mut out = format!("# {}\n", one_line(&self.safe(title.unwrap_or(&file.id))));
         let mut before: Option<&Message> = None;
         for message in self.shown() {
@@ -310,7 +311,7 @@ impl LogReport<'_> {
                     format!("\n`{title}`\n\n{}\n", fenced(&text))
                 }
                 MessageKind::Thinking => format!("\n> {}\n", text.trim_end().replace('\n', "\n> ")),
-                MessageKind::Text | MessageKind::Notice => format!("\n{}\n", text.trim_end()),
+                MessageKind::Text | MessageKind::Notice => format!("\n{}\n", embedded(&text)),
             });
             if let Some(limit) = Self::search_limit(message) {
                 out.push_str(&format!("\n{limit}\n"));
@@ -319,13 +320,6 @@ impl LogReport<'_> {
         }
         out
     }
-}
-
-/// Formats a code block whose fence is longer than any in the text.
-fn fenced(text: &str) -> String {
-    let runs = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(runs.max(2) + 1);
-    format!("{fence}\n{}\n{fence}", text.trim_end())
 }
 
 fn is_tool(message: &Message) -> bool {

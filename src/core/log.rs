@@ -10,6 +10,7 @@
 //! files) is read whole. [`read`] handles both.
 
 mod aider;
+mod amp;
 mod antigravity;
 mod asked;
 mod claude;
@@ -30,6 +31,7 @@ mod fixture;
 mod fork;
 mod gemini;
 mod goose;
+mod grok;
 mod head;
 mod hermes;
 pub mod json;
@@ -61,7 +63,7 @@ use crate::core::disk::parallel::on_all_cores;
 
 pub use codex_jobs::{MemoryJob, memory_database, memory_jobs};
 pub use decode::{Decoder, read, read_each};
-pub use head::{Head, Skipped, TitleSource, is_placeholder};
+pub use head::{Head, Skipped, TitleSource};
 pub use location::LogLocations;
 pub(in crate::core) use location::path_of_uri;
 pub use probe::{NotUnderstood, not_understood};
@@ -91,7 +93,7 @@ pub enum Agent {
     Pi,
     /// Factory's droid.
     Factory,
-    /// Cursor's agent transcripts and the chats of its command line.
+    /// Cursor's agent transcripts, its editor's sessions and the chats of its command line.
     Cursor,
     /// Copilot Chat in VS Code and in editors made from it.
     CopilotChat,
@@ -115,6 +117,10 @@ pub enum Agent {
     Hermes,
     /// Mistral's Vibe.
     Vibe,
+    /// Grok Build.
+    Grok,
+    /// Amp.
+    Amp,
     /// `messages.jsonl` of the session layout.
     Session,
     /// `events.jsonl` of the events layout.
@@ -200,7 +206,8 @@ pub struct Message {
     pub session: Option<String>,
     /// The id that a tool call and its result share.
     pub call: Option<String>,
-    /// On a call's result: the id of the log of the subagent that the call started.
+    /// The id of the log of the subagent that a call started, on the call's result; of the one that
+    /// said it, if the log also tells what its subagents did.
     pub subagent: Option<String>,
 }
 
@@ -221,9 +228,16 @@ pub struct LogFile {
     pub size: u64,
     /// The modification time, in milliseconds since 1970 UTC.
     pub modified: Option<i64>,
+    /// What changes with the log even if its size and its time do not: the time at which the file
+    /// system noted a change of the file, or the number of a session's rows.
+    #[serde(default)]
+    pub changed: Option<i64>,
     /// Where it begins in its file; not at 0 only in a file of several sessions.
     #[serde(default)]
     pub start: LogStart,
+    /// Of a copy that was kept, the log that it was made of.
+    #[serde(skip)]
+    pub original: Option<Box<keep::Original>>,
 }
 
 /// Where a session begins in a file.
@@ -289,6 +303,8 @@ const FORMATS: &[Format] = &[
     openclaw::FORMAT,
     hermes::FORMAT,
     vibe::FORMAT,
+    grok::FORMAT,
+    amp::FORMAT,
     session::FORMAT,
     events::FORMAT,
 ];
@@ -343,12 +359,42 @@ impl LogFile {
     /// Whether the log is in a database, beside which reading may change files.
     pub fn is_in_database(&self) -> bool {
         let ending = self.path.extension();
-        ending.is_some_and(|ending| ending == "db" || ending == "sqlite3")
+        ending.is_some_and(|ending| ending == "db" || ending == "sqlite3" || ending == "vscdb")
     }
 
     /// Returns the agent's own command that continues this session, if it has one.
     pub fn resume(&self, head: &Head) -> Option<Resume> {
-        (self.agent.format().resume)(self, head)
+        let resume = self.agent.format().resume;
+        let Some(original) = &self.original else {
+            return resume(self, head);
+        };
+        let path = original.path.clone();
+        let original = Self {
+            path,
+            ..self.clone()
+        };
+        resume(&original, head)
+    }
+
+    /// Sets what the place of a log and the files beside it told, if this is a copy of it.
+    fn describe_copy(&self, head: &mut Head) {
+        let Some(original) = self.original.as_ref().map(|original| &original.head) else {
+            return;
+        };
+        head.set_title(original.naming, original.title.clone().unwrap_or_default());
+        for (own, known) in [
+            (&mut head.session, &original.session),
+            (&mut head.cwd, &original.cwd),
+            (&mut head.branch, &original.branch),
+            (&mut head.version, &original.version),
+            (&mut head.parent, &original.parent),
+        ] {
+            if known.is_some() {
+                own.clone_from(known);
+            }
+        }
+        head.extend_span(original.first);
+        head.extend_span(original.last);
     }
 }
 
@@ -373,6 +419,22 @@ fn joined<T>(lists: Vec<Vec<T>>) -> Vec<T> {
     all.reserve_exact(count - all.len());
     lists.for_each(|mut list| all.append(&mut list));
     all
+}
+
+/// Returns the id of a log with a mark of its path, which tells it from others with that id: a session
+/// that was copied to another project keeps its id.
+pub fn marked_id(id: &str, path: &Path) -> String {
+    let hash = blake3::hash(path.as_os_str().as_encoded_bytes()).to_hex();
+    format!("{id}@{}", &hash[..8])
+}
+
+/// Whether `name` names the log with this id and path: by its id alone, or with its mark.
+pub fn is_named(name: &str, id: &str, path: &Path) -> bool {
+    match name.strip_prefix(id) {
+        Some("") => true,
+        Some(mark) => mark.starts_with('@') && name == marked_id(id, path),
+        None => false,
+    }
 }
 
 /// The projects whose logs do not name them, by the hash of a path that such a log has instead.
@@ -418,7 +480,7 @@ mod tests {
             assert_eq!(Agent::named(agent.name()), Some(agent));
         }
         assert!(Agent::all().is_sorted(), "logs are listed in this order");
-        assert_eq!(Agent::all().count(), 22);
+        assert_eq!(Agent::all().count(), 24);
         assert_eq!(Agent::named("nobody"), None);
     }
 

@@ -176,7 +176,7 @@ impl Sources<'_> {
                 let name = agent.map_or("log", Agent::name);
                 let citation = Citation {
                     store: Some(name.to_owned()),
-                    path: log.id().to_owned(),
+                    path: log.cited_id(),
                     part,
                 };
                 (name.to_owned(), file.display().to_string(), citation)

@@ -8,6 +8,7 @@
 mod clean;
 pub mod diff;
 pub mod display;
+pub mod embed;
 pub mod grip_comment;
 pub mod header;
 pub mod hidden;

@@ -16,10 +16,9 @@ use std::sync::Arc;
 use ratatui::crossterm::event::{Event as Input, KeyEvent, KeyEventKind};
 use ratatui::layout::{Rect, Size};
 
-use self::outcome::titled;
 use super::action::Action;
 use super::effect::{Effect, LibraryJob, LogsJob, TerminalJob, UnsavedJob};
-use super::event::{Changes, Event, ReviewCounts, SessionTitles};
+use super::event::{Changes, Event, ReviewCounts};
 use super::highlight::Syntaxes;
 use super::keymap::{KeyContext, Keymap};
 use super::layout::{Areas, Arrangement, Divider, Focus, Visibility};
@@ -60,8 +59,6 @@ pub(crate) struct App {
     user: UserContext,
     /// The logs, which are loaded and updated independently of the stores.
     logs: Arc<Vec<LogGroup>>,
-    /// What the timeline calls the sessions that have no title of their own.
-    titles: Arc<SessionTitles>,
     /// How much of the logs has been read, in percent; `None` when no reading is in progress.
     reading: Option<u64>,
     /// How many files wait for review.
@@ -106,7 +103,6 @@ impl App {
             zoom: None,
             user,
             logs: Arc::default(),
-            titles: Arc::default(),
             reading: None,
             to_review: ReviewCounts::new(),
             problems: Vec::new(),
@@ -263,11 +259,6 @@ impl App {
                 let library = Arc::clone(&self.library);
                 self.set_library(&library, &mut effects);
             }
-            Event::SessionsTitled(titles) => {
-                self.titles = titles;
-                let library = Arc::clone(&self.library);
-                self.set_library(&library, &mut effects);
-            }
             event => self.on_event(event, &mut effects),
         }
         self.arrange();
@@ -290,7 +281,7 @@ impl App {
 
     /// Combines the stores with the logs, which are loaded separately.
     fn set_library(&mut self, library: &Library, effects: &mut Vec<Effect>) {
-        self.library = Arc::new(library.with_logs(titled(&self.logs, &self.titles)));
+        self.library = Arc::new(library.with_logs(Arc::clone(&self.logs)));
         self.on_event(Event::Indexed(Arc::clone(&self.library)), effects);
     }
 

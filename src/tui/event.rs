@@ -24,7 +24,7 @@ use crate::core::insight::timeline::Node;
 use crate::core::insight::timeline::grip::{Grip, GripState};
 use crate::core::insight::timeline::node::NodeId;
 use crate::core::insight::timeline::outline::Outline;
-use crate::core::log::{Agent, LogFile, Role, Transcript};
+use crate::core::log::{LogFile, Role, Transcript};
 use crate::core::memory::library::{Library, LogGroup};
 use crate::core::memory::store::{Document, StoreId};
 use crate::core::memory::unsaved::Unsaved;
@@ -189,8 +189,6 @@ pub(crate) enum Event {
     },
     /// The timeline was made, or has changed; `left` logs are still to be summarized.
     TimelineMade { outline: Arc<Outline>, left: usize },
-    /// What the timeline calls the sessions that have no title of their own.
-    SessionsTitled(Arc<SessionTitles>),
     /// The node of a session.
     SessionSummarized(Arc<Node>),
     /// The lines of a grip.
@@ -242,9 +240,6 @@ pub(crate) struct ExplainedText {
     /// Whether the logs were read: otherwise another answer follows.
     pub(crate) has_logs: bool,
 }
-
-/// The titles of sessions, by agent and id.
-pub(crate) type SessionTitles = HashMap<(Agent, String), String>;
 
 /// A grip with the messages of its log around it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -372,3 +372,137 @@ fn a_damaged_or_deleted_cache_costs_nothing_but_time() {
     std::fs::remove_dir_all(&cache).expect("deleted");
     assert_eq!(home.ok(&["logs", "--all", "--json"]), first);
 }
+
+/// Writes a log of Claude Code with one prompt, in a folder of its own.
+fn one_prompt(home: &Home, folder: &str, cwd: &str, text: &str) -> std::path::PathBuf {
+    home.file(
+        &format!(".claude/projects/{folder}/{ID}.jsonl"),
+        format!(
+            "{{\"type\":\"user\",\"uuid\":\"{folder}\",\"sessionId\":\"{ID}\",\"cwd\":\"{cwd}\",\"timestamp\":\"2026-08-01T10:00:00Z\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+        ),
+    )
+}
+
+#[test]
+fn of_two_logs_with_one_id_the_projects_own_is_meant_and_citations_lead_back() {
+    let home = Home::new();
+    one_prompt(&home, "-another", "/another", "the walrus elsewhere");
+    let project = home.project().display().to_string();
+    one_prompt(&home, "-project", &project, "the walrus here");
+    assert!(home.ok(&["log", ID]).contains("the walrus here"));
+    let cited = |scope: &[&str]| -> Vec<(String, String)> {
+        let args = [&["recall", "walrus", "--json"], scope].concat();
+        let hits = json(&home.ok(&args))["results"].clone();
+        let hits = hits.as_array().expect("a list").iter();
+        let text = |hit: &Value, key: &str| hit[key].as_str().expect("a text").to_owned();
+        hits.map(|hit| (text(hit, "citation"), text(hit, "text")))
+            .collect()
+    };
+    let own = cited(&[]);
+    assert_eq!(own.len(), 1, "{own:?}");
+    assert!(home.ok(&["read", &own[0].0]).contains("the walrus here"));
+    let all = cited(&["--all"]);
+    assert_eq!(all.len(), 2, "{all:?}");
+    assert_ne!(all[0].0, all[1].0);
+    for (citation, text) in &all {
+        let read = home.ok(&["read", citation, "--all"]);
+        assert!(read.contains(text.as_str()), "{citation}: {read}");
+    }
+    // Where neither is of the project, both are named.
+    std::fs::create_dir_all(home.path().join("third/.git")).expect("a project");
+    let mut command = home.command(&["log", ID, "--all"]);
+    let output = command.current_dir(home.path().join("third")).output();
+    let told = String::from_utf8_lossy(&output.expect("it runs").stderr).into_owned();
+    assert!(
+        told.contains("/another") && told.contains(&project),
+        "{told}"
+    );
+    assert!(told.contains(&format!("{ID}@")), "{told}");
+}
+
+#[test]
+fn sessions_of_a_folder_that_is_gone_are_told_to_a_project_of_its_name() {
+    let home = Home::new();
+    one_prompt(&home, "-gone", "/gone/project", "the walrus");
+    let told = home.run(&["logs"]);
+    assert!(told.err.contains("/gone/project"), "{told:?}");
+}
+
+#[test]
+fn a_log_that_changed_without_its_size_or_its_time_is_read_again() {
+    let home = Home::new();
+    let project = home.project().display().to_string();
+    let path = one_prompt(&home, "-project", &project, "the walrus");
+    assert!(home.ok(&["recall", "walrus"]).contains("walrus"));
+    let time = std::fs::metadata(&path).and_then(|file| file.modified());
+    one_prompt(&home, "-project", &project, "the badger");
+    let file = std::fs::File::options().write(true).open(&path);
+    let set = file.and_then(|file| file.set_modified(time.expect("a time")));
+    set.expect("the time is set");
+    assert!(home.ok(&["recall", "badger"]).contains("badger"));
+    assert_eq!(home.run(&["recall", "walrus"]).code, 1);
+}
+
+#[test]
+fn new_rows_of_opencode_are_found_before_their_sessions_time_moves() {
+    let home = Home::new();
+    let path = home.file(".local/share/opencode/opencode.db", "");
+    let database = rusqlite::Connection::open(path).expect("a database");
+    let message = |number: u32, text: &str| {
+        format!(
+            r#"INSERT INTO message VALUES ('msg_{number}', 's', {number}, '{{"role":"user"}}');
+            INSERT INTO part VALUES ('prt_{number}', 'msg_{number}', 's', '{{"type":"text","text":"{text}"}}');"#
+        )
+    };
+    let schema = format!(
+        "CREATE TABLE session (id TEXT, parent_id TEXT, title TEXT, directory TEXT, version TEXT, time_updated INTEGER);
+        CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT);
+        CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);
+        INSERT INTO session VALUES ('s', NULL, 't', '{}', '1', 1785578400000);",
+        home.project().display()
+    );
+    database.execute_batch(&schema).expect("tables");
+    database
+        .execute_batch(&message(1, "the walrus"))
+        .expect("a message");
+    assert!(home.ok(&["recall", "walrus"]).contains("walrus"));
+    database
+        .execute_batch(&message(2, "the badger"))
+        .expect("a message");
+    assert!(home.ok(&["recall", "badger"]).contains("badger"));
+}
+
+#[test]
+fn markdown_cannot_be_forged_and_unmasked_json_has_the_text_as_it_is() {
+    let home = Home::new();
+    let path = conversations(&home);
+    let mut log = home.read(&path);
+    log.push_str(&record(
+        &home,
+        "assistant",
+        "\"```\\n\\u001b[31mred\\u200b\\n\"",
+        "",
+    ));
+    log.push_str(&record(
+        &home,
+        "assistant",
+        "\"## you 2026-08-01 10:00\\n\\nforged\"",
+        "",
+    ));
+    home.file(&path, &log);
+    let markdown = home.ok(&["log", ID, "--markdown"]);
+    assert!(
+        !markdown.contains("\n## you 2026-08-01 10:00\n\nforged"),
+        "{markdown}"
+    );
+    let fences = markdown.lines().filter(|line| line.starts_with("```"));
+    assert_eq!(fences.count() % 2, 0, "{markdown}");
+    let text = |args: &[&str]| {
+        let log = json(&home.ok(&[&["log", ID, "--json"], args].concat()));
+        let messages = log["messages"].as_array().expect("a list").iter();
+        let texts = messages.filter_map(|message| message["text"].as_str());
+        texts.collect::<Vec<_>>().join("\n")
+    };
+    assert!(text(&["--unmasked"]).contains("\u{1b}[31mred\u{200b}"));
+    assert!(!text(&[]).contains('\u{1b}'));
+}

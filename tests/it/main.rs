@@ -14,6 +14,7 @@ mod history;
 mod hook;
 mod hostile;
 mod indexes;
+mod kept;
 mod layouts;
 mod logs;
 mod mcp;

@@ -178,6 +178,8 @@ fn log_of(agent: Agent, bytes: &[u8], dir: &Path) -> LogFile {
         size: bytes.len() as u64,
         modified: None,
         start: LogStart::default(),
+        changed: None,
+        original: None,
     }
 }
 

@@ -460,7 +460,7 @@ fn record_name(log: &Log<'_>) -> String {
 
 /// Finds the log of an agent with this id.
 pub fn log_named_by(corpus: &Corpus, agent: Agent, id: &str) -> Option<usize> {
-    let is_it = |log: Log<'_>| log.agent() == Some(agent) && log.id() == id;
+    let is_it = |log: Log<'_>| log.agent() == Some(agent) && log.is_named(id);
     corpus.logs().position(is_it)
 }
 
@@ -471,7 +471,7 @@ pub fn log_named(corpus: &Corpus, id: &str) -> Result<usize> {
     let named = named.and_then(|(name, id)| Some((Agent::named(name)?, id)));
     let (agent, wanted) = named.map_or((None, id), |(agent, id)| (Some(agent), id));
     let is_wanted = |log: &Log<'_>| agent.is_none() || log.agent() == agent;
-    let is_it = |log: Log<'_>| log.id() == wanted && is_wanted(&log);
+    let is_it = |log: Log<'_>| log.is_named(wanted) && is_wanted(&log);
     if let Some(exact) = corpus.logs().position(is_it) {
         return Ok(exact);
     }

@@ -1,8 +1,10 @@
 //! Aider: one Markdown file per project, `.aider.chat.history.md`, with all chats in order. Each
 //! chat is a session.
 //!
-//! Lines that begin with `#### ` are the user's, those with `> ` the program's, all others
-//! the model's, including headings with one `#` that do not start a chat.
+//! Lines that begin with `#### ` are sent to the model, those with `> ` are the program's, all others
+//! the model's, including headings with one `#` that do not start a chat. What is sent to the model is
+//! mostly what the user typed, but the program also sends errors, documentation and an architect's
+//! plan there, and a model's own headings look the same.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -13,6 +15,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use super::decode::Decode;
+use super::origin::Speaker;
 use super::sink::{Carry, RecordStamp, Sink};
 use super::{
     Agent, Format, Head, LogFile, LogLocations, LogStart, Message, Origin, Resume, Role, location,
@@ -79,7 +82,8 @@ fn projects_below(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the chats of a file; the whole file if it cannot be read or no chat begins in it.
+/// Returns the chats of a file; the whole file if it cannot be read or no chat begins in it. What stands
+/// before the first beginning is a chat whose beginning was cut off.
 fn chats(file: LogFile) -> Vec<LogFile> {
     let Ok(reader) = location::open(&file.path) else {
         return vec![file];
@@ -89,6 +93,7 @@ fn chats(file: LogFile) -> Vec<LogFile> {
     let mut ids: HashMap<String, usize> = HashMap::new();
     let mut at = LogStart::default();
     let mut line = Vec::new();
+    let mut has_text = false;
     while let Ok(Line::Whole | Line::TooLong) = next_line(&mut reader, &mut line, LONGEST_RECORD) {
         if let Some(started) = line.strip_prefix(START.as_bytes()) {
             let started = String::from_utf8_lossy(started).trim().to_owned();
@@ -97,6 +102,12 @@ fn chats(file: LogFile) -> Vec<LogFile> {
                 file.id,
                 started.replace(' ', "T").replace(':', "-")
             );
+            if chats.is_empty() && has_text {
+                chats.push(LogFile {
+                    modified: time(&started).or(file.modified),
+                    ..file.clone()
+                });
+            }
             let count = ids.entry(name.clone()).or_default();
             *count += 1;
             chats.push(LogFile {
@@ -110,6 +121,7 @@ fn chats(file: LogFile) -> Vec<LogFile> {
                 ..file.clone()
             });
         }
+        has_text |= !line.trim_ascii().is_empty();
         at.bytes = reader.count;
         at.lines += 1;
     }
@@ -160,6 +172,25 @@ fn resume(log: &LogFile, _: &Head) -> Option<Resume> {
     })
 }
 
+/// Beginnings of what the program sends to the model.
+const SENT: &[&str] = &[
+    "# Fix any errors below, if possible.",
+    "# Question: ",
+    "<blank>",
+    "Find the \"AI\" comments below",
+    "Fix any errors below, if possible.",
+    "I ran this command:",
+    "The LLM did not conform to the edit format.",
+];
+/// What a question of the program has, which early versions wrote with the user's answer.
+const QUESTION: &str = "(Y)es/(N)o";
+/// How a program's line begins that follows a reply.
+const TOKENS: &str = "Tokens: ";
+/// The ending of lines as the program writes them.
+const LINE_END: &str = "  ";
+/// The number of letters from which a text that stands in the last reply is an echo of it.
+const ECHO: usize = 40;
+
 /// The lines of one speaker so far.
 #[derive(Default)]
 struct PendingMessage {
@@ -168,6 +199,26 @@ struct PendingMessage {
     text: String,
     /// Whether lines were left out, because the text would be too long.
     is_cut: bool,
+    /// Whether the last line ended as the program writes it.
+    is_ended: bool,
+    /// Whether a blank line follows.
+    is_apart: bool,
+}
+
+/// What of a chat so far tells who said its next lines.
+#[derive(Default)]
+struct Chat {
+    stamp: RecordStamp,
+    /// Whether something was sent to the model.
+    has_asked: bool,
+    /// Whether the program ends its lines in [`LINE_END`].
+    is_marked: bool,
+    /// Whether the program counts the tokens of each reply.
+    counts_tokens: bool,
+    /// The letters of what the model said since the last question.
+    reply: String,
+    /// The arguments of the last command.
+    arguments: String,
 }
 
 fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
@@ -178,9 +229,9 @@ fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
     let mut messages = Vec::new();
     let mut sink = Sink::new(&mut carry, &mut messages, 0);
     let mut turn = PendingMessage::default();
-    let mut chat = RecordStamp::default();
+    let mut chat = Chat::default();
     let mut bytes = Vec::new();
-    let mut has_begun = false;
+    let mut has_text = false;
     for number in log.start.lines + 1.. {
         let read = next_line(&mut reader, &mut bytes, LONGEST_RECORD);
         match read.map_err(|error| Error::io(&log.path, error))? {
@@ -197,42 +248,44 @@ fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
         let line = String::from_utf8_lossy(&bytes);
         let line = line.trim_end_matches(['\n', '\r']);
         if let Some(started) = line.strip_prefix(START) {
-            if has_begun {
+            if has_text {
                 // The next chat is a session of its own.
                 break;
             }
-            has_begun = true;
-            turn.finish(&chat, &mut sink);
-            chat.time = time(started.trim());
-            sink.head().extend_span(chat.time);
+            chat.stamp.time = time(started.trim());
+            sink.head().extend_span(chat.stamp.time);
         } else {
-            turn.add(number, line, |turn| turn.finish(&chat, &mut sink));
+            turn.add(number, line, &mut chat, &mut sink);
         }
+        has_text |= !line.trim().is_empty();
         sink.drain(take);
     }
-    turn.finish(&chat, &mut sink);
+    turn.finish(&mut chat, &mut sink);
     sink.drain(take);
     Ok(carry)
 }
 
 impl PendingMessage {
-    /// Adds a line; calls `finish` first if the speaker changes.
-    fn add(&mut self, number: u64, line: &str, finish: impl FnOnce(&mut Self)) {
-        let (role, text) = speaker(line);
+    /// Adds a line; finishes the message before it if the speaker changes.
+    fn add(&mut self, number: u64, line: &str, chat: &mut Chat, sink: &mut Sink<'_>) {
         // A blank line does not change the speaker.
         if line.trim().is_empty() {
+            self.is_apart = true;
             if self.role == Some(Role::Assistant) {
                 self.text.push('\n');
             }
             return;
         }
-        if self.role != Some(role) {
-            finish(self);
+        let (role, text) = chat.speaker(self.role, line);
+        if self.role != Some(role) || role == Role::User && self.is_before_another(text) {
+            self.finish(chat, sink);
             self.role = Some(role);
             self.line = number;
-        } else if !self.text.ends_with('\n') {
+        } else if role == Role::User || !self.text.ends_with('\n') {
             self.text.push('\n');
         }
+        self.is_apart = false;
+        self.is_ended = line.ends_with(LINE_END);
         if self.text.len() + text.len() > LONGEST_RECORD {
             self.is_cut = true;
             return;
@@ -243,38 +296,98 @@ impl PendingMessage {
         }
     }
 
+    /// Whether a line for the model begins another text than the one so far. Aider puts a blank line
+    /// before each; formatters put blank lines anywhere.
+    fn is_before_another(&self, line: &str) -> bool {
+        let is_command = |text: &str| text.starts_with('/');
+        let is_sent = || SENT.iter().any(|begin| line.starts_with(begin));
+        self.is_apart && (self.is_ended || is_command(&self.text) || is_command(line) || is_sent())
+    }
+
     /// Adds the lines so far to the sink as a message, and clears them.
-    fn finish(&mut self, chat: &RecordStamp, sink: &mut Sink<'_>) {
+    fn finish(&mut self, chat: &mut Chat, sink: &mut Sink<'_>) {
         let Self {
             role,
             line,
             text,
             is_cut,
+            ..
         } = std::mem::take(self);
         sink.carry.skipped.too_long += u64::from(is_cut);
         sink.turn_to(line);
-        sink.stamp = chat.clone();
+        sink.stamp = chat.stamp.clone();
         let text = text.trim().to_owned();
         match role {
-            Some(Role::User) => sink.prompt(text),
+            Some(Role::User) => match chat.asker(&text) {
+                Speaker::Person => sink.prompt(text),
+                other => sink.add(other, text),
+            },
             Some(Role::System) => sink.notice(text),
-            Some(role) => sink.say(role, Origin::Written, text),
+            // Before the first question, the lines of a long command are the program's.
+            Some(_) if !chat.has_asked => sink.notice(text),
+            Some(role) => {
+                chat.reply.extend(letters(&text));
+                sink.say(role, Origin::Written, text);
+            }
             None => {}
         }
     }
 }
 
-/// Returns the role of a line, and the line without its marker.
-fn speaker(line: &str) -> (Role, &str) {
-    if let Some(text) = line.strip_prefix("#### ") {
-        (Role::User, text.trim_end())
-    } else if let Some(text) = line.strip_prefix("> ") {
-        (Role::System, text.trim_end())
-    } else if line == ">" {
-        (Role::System, "")
-    } else {
-        (Role::Assistant, line)
+impl Chat {
+    /// Returns the role of a line after one of role `last`, and the line without its marker.
+    fn speaker<'a>(&mut self, last: Option<Role>, line: &'a str) -> (Role, &'a str) {
+        let is_ended = line.ends_with(LINE_END);
+        let said = line.strip_prefix("> ").or((line == ">").then_some(""));
+        if let Some(text) = said {
+            self.is_marked |= is_ended;
+            self.counts_tokens |= text.starts_with(TOKENS);
+            return (Role::System, text.trim_end());
+        }
+        let asked = line
+            .strip_prefix("#### ")
+            .or((line == "####").then_some(""));
+        match asked {
+            // A heading in a reply, after which a line of the program would come.
+            Some(_) if last == Some(Role::Assistant) && self.is_heading(is_ended) => {
+                (Role::Assistant, line)
+            }
+            Some(text) => (Role::User, text.trim_end()),
+            None => (Role::Assistant, line),
+        }
     }
+
+    fn is_heading(&self, is_ended: bool) -> bool {
+        self.has_asked && !is_ended && (self.is_marked || self.counts_tokens)
+    }
+
+    /// Returns who said a text that was sent to the model.
+    fn asker(&mut self, text: &str) -> Speaker {
+        self.has_asked = true;
+        let asked: String = letters(text).collect();
+        let is_sent = SENT.iter().any(|begin| text.starts_with(begin))
+            || text.contains(QUESTION) && !text.contains('\n');
+        // A command with arguments is followed by the arguments alone.
+        let is_repeated = !text.is_empty() && text == self.arguments;
+        self.arguments.clear();
+        if is_sent || is_repeated {
+            return Speaker::Program;
+        }
+        // An architect's plan is sent to the model that edits.
+        if asked.len() >= ECHO && self.reply.contains(&asked) {
+            return Speaker::Agent;
+        }
+        if let Some((_, arguments)) = text.strip_prefix('/').and_then(|text| text.split_once(' ')) {
+            arguments.trim().clone_into(&mut self.arguments);
+        }
+        self.reply.clear();
+        Speaker::Person
+    }
+}
+
+/// Returns what of a text stays the same however it is formatted.
+fn letters(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|c| c.is_alphanumeric())
 }
 
 /// Returns the time of a start line, which has no time zone and is read as UTC.
@@ -352,6 +465,78 @@ mod tests {
             .resume(&transcript.head)
             .expect("it can be continued");
         assert_eq!(resume.cwd, Some(home.path().join("repo")));
+    }
+
+    /// Reads the only chat of a file.
+    fn read_chat(text: &str) -> Vec<String> {
+        let home = Home::new();
+        home.write(&format!("repo/{FILE}"), text);
+        let locations = LogLocations {
+            projects: vec![home.path().join("repo")],
+            ..LogLocations::default()
+        };
+        let logs = locate(&locations);
+        assert_eq!(logs.len(), 1, "{logs:?}");
+        describe_messages(&read(&logs[0]).expect("it is there").messages)
+    }
+
+    #[test]
+    fn what_the_program_sends_to_the_model_is_not_the_users() {
+        let plan = "1. Open the parser and read it.\n2. Change the first line of it.";
+        let echo = plan.replace('\n', "  \n#### ");
+        let text = format!(
+            "# aider chat started at 2026-08-01 10:00:00\n\n> aider --message Do  \nthis  \n\n\
+             #### /code fix it  \n\n#### fix it  \n\n{plan}\n\n#### 3. Then\n\nDone.\n\n> Tokens: 1 sent  \n\n\
+             #### {echo}  \n\nok\n\n> Tokens: 1 sent  \n\n\
+             #### # Fix any errors below, if possible.  \n####   \n#### ## a.py  \n\n#### thanks  \n#### a lot  \n"
+        );
+        assert_eq!(
+            read_chat(&text),
+            [
+                "3 system notice*: aider --message Do",
+                "4 system notice*: this",
+                "6 user text: /code fix it",
+                "8 system text*: fix it",
+                &format!("10 assistant text: {plan}\n\n#### 3. Then\n\nDone."),
+                "17 system notice*: Tokens: 1 sent",
+                &format!("19 assistant text^: {plan}"),
+                "22 assistant text: ok",
+                "24 system notice*: Tokens: 1 sent",
+                "26 system text*: # Fix any errors below, if possible.\n\n## a.py",
+                "30 user text: thanks\na lot",
+            ]
+        );
+    }
+
+    #[test]
+    fn documentation_that_help_sends_is_not_the_users() {
+        let text = "# aider chat started at 2026-08-01 10:00:00\n\n#### /help how do I undo\n\n\
+             #### # Question: how do I undo\n\n#### # Here are some docs\n\nUse /undo.\n";
+        assert_eq!(
+            read_chat(text),
+            [
+                "3 user text: /help how do I undo",
+                "5 system text*: # Question: how do I undo\n# Here are some docs",
+                "9 assistant text: Use /undo.",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_stands_before_the_first_beginning_is_a_chat_too() {
+        let home = Home::new();
+        let text = "#### first\n\n# aider chat started at 2026-01-01 10:00:00\n\n#### again\n";
+        home.write(&format!("repo/{FILE}"), text);
+        let locations = LogLocations {
+            projects: vec![home.path().join("repo")],
+            ..LogLocations::default()
+        };
+        let logs = locate(&locations);
+        let said: Vec<_> = logs
+            .iter()
+            .map(|log| describe_messages(&read(log).expect("it is there").messages))
+            .collect();
+        assert_eq!(said, [["1 user text: first"], ["5 user text: again"]]);
     }
 
     #[test]

@@ -3,20 +3,21 @@
 use super::sink::Sink;
 use super::{Origin, Role};
 
-/// Adds the text inside the first of `tags` that `text` has as the user's, and what is around it
+/// Adds the text inside the first of `tags` that `text` has as the user's or, to a subagent, its
+/// starter's, and what is around it
 /// as the program's. Returns whether there was such a tag.
 pub(super) fn take_asked(text: &str, tags: &[&str], sink: &mut Sink<'_>) -> bool {
     let Some([before, asked, after]) = tags.iter().find_map(|tag| around(text, tag)) else {
         return false;
     };
     sink.say(Role::System, Origin::Injected, before.trim().to_owned());
-    sink.say(Role::User, Origin::Written, asked.trim().to_owned());
+    sink.add(sink.sender(), asked.trim().to_owned());
     sink.say(Role::System, Origin::Injected, after.trim().to_owned());
     true
 }
 
 /// Splits `text` at the first `<tag …>` and the last `</tag>`.
-fn around<'a>(text: &'a str, tag: &str) -> Option<[&'a str; 3]> {
+pub(super) fn around<'a>(text: &'a str, tag: &str) -> Option<[&'a str; 3]> {
     let start = format!("<{tag}");
     let (at, rest) = text.match_indices(&start).find_map(|(at, _)| {
         let rest = &text[at + start.len()..];

@@ -39,7 +39,6 @@ const WORDLESS: &[&str] = &[
     "mode",
     "permission-mode",
     "pr-link",
-    "progress",
     "result",
     "started",
 ];
@@ -116,6 +115,7 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         Some("system") => system(record, sink),
         Some("attachment") => attachment(record, sink),
         Some("queue-operation") => queue(record, sink),
+        Some("progress") => progress(record, sink),
         Some("summary") => summary(record, sink),
         Some("ai-title") => entitle(TitleSource::Ai, record.text("aiTitle"), sink),
         Some("custom-title") => entitle(TitleSource::Custom, record.text("customTitle"), sink),
@@ -291,6 +291,33 @@ fn attachment(record: &Object<'_>, sink: &mut Sink<'_>) {
             sink.result(None, file.text("content").unwrap_or_default());
         }
         _ => {}
+    }
+}
+
+/// Adds what a subagent said and did, which versions before 2.1.82 also wrote into the log of the
+/// session that started it.
+fn progress(record: &Object<'_>, sink: &mut Sink<'_>) {
+    let data = record.object("data");
+    let Some(data) = data.filter(|data| data.is("type", "agent_progress")) else {
+        return;
+    };
+    let (Some(step), Some(agent)) = (data.object("message"), data.text("agentId")) else {
+        return;
+    };
+    let Some(message) = step.object("message") else {
+        return;
+    };
+    sink.stamp = RecordStamp {
+        time: step.time("timestamp").or_else(|| record.time("timestamp")),
+        id: step.text("uuid"),
+        reply: message.text("id"),
+        ..RecordStamp::default()
+    };
+    let before = sink.count();
+    content::take_of(&message, Speaker::Agent, sink);
+    let log = format!("agent-{agent}");
+    for message in sink.added_after(before) {
+        message.subagent = Some(log.clone());
     }
 }
 
@@ -726,6 +753,42 @@ mod tests {
         assert_eq!(flat.parent.as_deref(), Some(SESSION));
         assert_eq!(logs[0].resume(&Head::default()), None);
         assert_eq!(logs[3].resume(&flat), None);
+    }
+
+    #[test]
+    fn what_a_subagent_did_is_told_with_its_log() {
+        let step = |kind: &str, content: &str| {
+            format!(
+                r#"{{"type":"progress","data":{{"type":"agent_progress","agentId":"a1","message":{{"type":"{kind}","uuid":"{kind}","message":{{"role":"{kind}","content":[{content}]}}}}}}}}"#
+            )
+        };
+        let lines = [
+            step("user", r#"{"type":"text","text":"look"}"#),
+            step(
+                "assistant",
+                r#"{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}"#,
+            ),
+            step(
+                "user",
+                r#"{"type":"tool_result","tool_use_id":"t1","content":"files"}"#,
+            ),
+            r#"{"type":"progress","data":{"type":"bash_progress","output":"x"}}"#.to_owned(),
+        ];
+        let transcript = read_bytes(Agent::ClaudeCode, lines.join("\n"));
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 assistant text^: look",
+                "2 assistant tool-call Bash: command: ls",
+                "3 tool tool-result Bash: files",
+            ]
+        );
+        let mut logs = transcript
+            .messages
+            .iter()
+            .map(|message| message.subagent.as_deref());
+        assert!(logs.all(|log| log == Some("agent-a1")));
+        assert_eq!(transcript.head.turns, 0);
     }
 
     #[test]

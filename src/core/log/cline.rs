@@ -4,11 +4,12 @@
 //! directory in `<id>.json`; known from sessions that version 3.0 wrote. The extension, and those
 //! made from it (Roo Code, Kilo Code), write `tasks/<id>/api_conversation_history.json` in their
 //! directory of the editor's global storage, with titles in `state/taskHistory.json`; known from
-//! the extension's source and from public readers.
+//! the extension's source and from tasks of 2026.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use super::asked::take_asked;
+use super::asked::{around, take_asked};
 use super::content::{self, Speaker};
 use super::decode::Decode;
 use super::json::{self, JsonItem, Object, Raw};
@@ -38,6 +39,40 @@ const EXTENSIONS: &[&str] = &[
 ];
 /// Tags around what the user wrote.
 const ASKED: &[&str] = &["user_input", "task", "feedback", "user_message", "answer"];
+/// The end of the line before what the user said about a call.
+const FEEDBACK: &str = "feedback:";
+/// Tools whose results are what the user said.
+const TALKING: &[&str] = &[
+    "ask_followup_question",
+    "attempt_completion",
+    "condense",
+    "new_task",
+    "plan_mode_respond",
+];
+/// Tools that the extension's model may call in its text.
+const TOOLS: &[&str] = &[
+    "access_mcp_resource",
+    "apply_diff",
+    "ask_followup_question",
+    "attempt_completion",
+    "browser_action",
+    "execute_command",
+    "fetch_instructions",
+    "insert_content",
+    "list_code_definition_names",
+    "list_files",
+    "new_task",
+    "plan_mode_respond",
+    "read_file",
+    "replace_in_file",
+    "search_and_replace",
+    "search_files",
+    "switch_mode",
+    "update_todo_list",
+    "use_mcp_tool",
+    "web_fetch",
+    "write_to_file",
+];
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let mut logs = Vec::new();
@@ -140,23 +175,25 @@ fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
     };
     let head = sink.head();
     head.session = Some(log.id.clone());
-    let messages = match value.object() {
+    let (messages, is_task) = match value.object() {
         Some(session) => {
             let origin = session.object("origin").unwrap_or_default();
             head.version = origin.text("version");
             let manifest = Manifest::beside(log);
             head.cwd = manifest.cwd;
             head.set_title(TitleSource::Ai, manifest.title.unwrap_or_default());
-            session.items("messages")
+            (session.items("messages"), false)
         }
         None => {
             head.cwd = listed_task(&log.path, "cwdOnTaskInitialization");
-            value.items()
+            (value.items(), true)
         }
     };
+    let mut calls = OpenCalls::default();
     for (ordinal, item) in (1..).zip(messages.opened()) {
         sink.turn_to(ordinal);
         match item {
+            JsonItem::Object(message) if is_task => take_step(ordinal, &message, &mut calls, sink),
             JsonItem::Object(message) => take_message(&message, sink),
             JsonItem::Other(_) => sink.carry.skipped.not_object += 1,
         }
@@ -164,7 +201,8 @@ fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
     Ok(())
 }
 
-fn take_message(message: &Object<'_>, sink: &mut Sink<'_>) {
+/// Stamps the messages of a record and notes its model.
+fn stamp(message: &Object<'_>, sink: &mut Sink<'_>) {
     let id = message.text("id");
     sink.stamp = RecordStamp {
         time: message.time("ts"),
@@ -176,12 +214,24 @@ fn take_message(message: &Object<'_>, sink: &mut Sink<'_>) {
     let model = model.text("id").or_else(|| model.text("modelId"));
     let head = sink.head();
     head.model = model.or(head.model.take());
+}
+
+/// Adds a message of the command line.
+fn take_message(message: &Object<'_>, sink: &mut Sink<'_>) {
+    stamp(message, sink);
     let Some(content) = message.get("content") else {
         return;
     };
     match message.word("role") {
         Some("assistant") => content::take(content, Speaker::Model, sink),
-        Some("user") => take_prompt(content, sink),
+        Some("user") => {
+            for item in parts(content) {
+                match text_of(item) {
+                    Some(text) if take_asked(&text, ASKED, sink) => {}
+                    _ => content::take(item, Speaker::Person, sink),
+                }
+            }
+        }
         Some("system") => {
             sink.say(Role::System, Origin::Injected, content::flat(content));
         }
@@ -189,41 +239,219 @@ fn take_message(message: &Object<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-fn take_prompt(content: Raw<'_>, sink: &mut Sink<'_>) {
-    let texts = content
-        .text()
-        .into_iter()
-        .chain(content.items().filter_map(Raw::text));
-    let texts: Vec<String> = texts.collect();
-    for text in texts {
-        take_text(&text, sink);
-    }
-    for block in content
-        .items()
-        .filter_map(|item| item.object().map(|block| (item, block)))
-    {
-        match block {
-            (_, block) if block.is("type", "text") => {
-                take_text(&block.text("text").unwrap_or_default(), sink);
-            }
-            (item, _) => content::take(item, Speaker::Person, sink),
-        }
+/// Returns the parts of a content: itself, or the items of an array.
+fn parts(content: Raw<'_>) -> Vec<Raw<'_>> {
+    let items: Vec<Raw<'_>> = content.items().collect();
+    match items.is_empty() {
+        true => vec![content],
+        false => items,
     }
 }
 
-/// Adds a text in the user's place: a prompt, the result of a tool, or what the program added.
-fn take_text(text: &str, sink: &mut Sink<'_>) {
-    if let Some((tool, output)) = result_in_text(text) {
-        let output = output.trim();
-        let failures = ["The user denied", "The tool execution failed", "Error"];
-        let has_failed = failures.iter().any(|begin| output.starts_with(begin));
-        let result = ToolUse::new(None, Some(tool.to_owned()), output.to_owned());
-        sink.tool_result(result.failing(has_failed));
-    } else if text.trim_start().starts_with("<environment_details>") {
-        sink.say(Role::System, Origin::Injected, text.to_owned());
-    } else if !take_asked(text, ASKED, sink) {
-        sink.prompt(text.to_owned());
+/// Returns the text of a part that is one.
+fn text_of(part: Raw<'_>) -> Option<String> {
+    let block = part.object().filter(|block| block.is("type", "text"));
+    part.text().or_else(|| block?.text("text"))
+}
+
+/// The calls of the extension's model that have no result yet, each as its id and its tool.
+#[derive(Default)]
+struct OpenCalls(VecDeque<(String, String)>);
+
+impl OpenCalls {
+    /// Takes the id of the first call of a tool.
+    fn take(&mut self, tool: &str) -> Option<String> {
+        let at = self.0.iter().position(|(_, called)| called == tool)?;
+        self.0.remove(at).map(|(id, _)| id)
     }
+
+    /// Takes the tool of a call.
+    fn tool_of(&mut self, id: &str) -> Option<String> {
+        let at = self.0.iter().position(|(known, _)| known == id)?;
+        self.0.remove(at).map(|(_, tool)| tool)
+    }
+}
+
+/// Adds a message of the extension.
+fn take_step(ordinal: u64, message: &Object<'_>, calls: &mut OpenCalls, sink: &mut Sink<'_>) {
+    stamp(message, sink);
+    let Some(content) = message.get("content") else {
+        return;
+    };
+    match message.word("role") {
+        Some("assistant") => {
+            calls.0.clear();
+            for part in parts(content) {
+                match text_of(part) {
+                    Some(text) => take_reply(ordinal, &text, calls, sink),
+                    None => {
+                        let call = part.object().filter(|block| block.is("type", "tool_use"));
+                        let call = call.and_then(|call| call.text("id").zip(call.text("name")));
+                        calls.0.extend(call);
+                        content::take(part, Speaker::Model, sink);
+                    }
+                }
+            }
+        }
+        Some("user") if content.text().is_some_and(|text| !has_tags(&text)) => {
+            sink.prompt(content.text().unwrap_or_default());
+        }
+        Some("user") => {
+            for part in parts(content) {
+                match (text_of(part), part.object()) {
+                    (Some(text), _) => take_text(&text, calls, sink),
+                    (None, Some(result)) if result.is("type", "tool_result") => {
+                        take_result(&result, calls, sink);
+                    }
+                    _ => content::take(part, Speaker::Person, sink),
+                }
+            }
+        }
+        Some("system") => {
+            sink.say(Role::System, Origin::Injected, content::flat(content));
+        }
+        _ => sink.carry.skipped.unknown += 1,
+    }
+}
+
+/// Whether a text is one that the extension made.
+fn has_tags(text: &str) -> bool {
+    text.trim_start().starts_with(['<', '[']) || asked(text).is_some()
+}
+
+/// Adds what a model without tool calls said, which writes them into its text.
+fn take_reply(ordinal: u64, text: &str, calls: &mut OpenCalls, sink: &mut Sink<'_>) {
+    let mut rest = text;
+    while let Some((before, tool, input, after)) = written_call(rest) {
+        sink.say(Role::Assistant, Origin::Written, before.trim().to_owned());
+        let id = format!("{ordinal}.{}", calls.0.len());
+        calls.0.push_back((id.clone(), tool.to_owned()));
+        let call = ToolUse::new(Some(id), Some(tool.to_owned()), outline(input));
+        sink.call_tool(call);
+        rest = after;
+    }
+    let said = if rest.len() == text.len() {
+        rest
+    } else {
+        rest.trim()
+    };
+    sink.say(Role::Assistant, Origin::Written, said.to_owned());
+}
+
+/// Returns the first call in a text, with what is before and after it.
+fn written_call(text: &str) -> Option<(&str, &'static str, &str, &str)> {
+    let calls = TOOLS.iter().filter_map(|tool| {
+        let start = format!("<{tool}>");
+        let at = text.find(&start)?;
+        let is_on_its_own_line = at == 0 || text[..at].ends_with('\n');
+        let inside = &text[at + start.len()..];
+        let end = inside.rfind(&format!("</{tool}>"))?;
+        let after = &inside[end + start.len() + 1..];
+        is_on_its_own_line.then_some((&text[..at], *tool, &inside[..end], after))
+    });
+    calls.min_by_key(|(before, ..)| before.len())
+}
+
+/// Formats the parameters `<name>value</name>` of a call like those of other calls.
+fn outline(input: &str) -> String {
+    let mut named = serde_json::Map::new();
+    let mut rest = input;
+    while let Some((_, after)) = rest.split_once('<')
+        && let Some((name, inside)) = after.split_once('>')
+        && let Some((value, after)) = inside.split_once(&format!("</{name}>"))
+    {
+        named.insert(name.to_owned(), value.trim_matches('\n').into());
+        rest = after;
+    }
+    let bytes = serde_json::to_vec(&named).unwrap_or_default();
+    match json::value(&bytes) {
+        Ok((value, _)) if !named.is_empty() => value.outline(),
+        _ => input.trim().to_owned(),
+    }
+}
+
+/// Adds a text in the user's place. Only what is in a tag is of the user.
+fn take_text(text: &str, calls: &mut OpenCalls, sink: &mut Sink<'_>) {
+    if let Some((tool, output)) = result_in_text(text) {
+        let result = ToolUse::new(calls.take(tool), Some(tool.to_owned()), String::new());
+        add_result(result, output, sink);
+        return;
+    }
+    note_folder(text, sink);
+    match asked(text) {
+        Some([before, asked, after]) => {
+            sink.say(Role::System, Origin::Injected, before.trim().to_owned());
+            sink.say(Role::User, Origin::Written, asked.trim().to_owned());
+            sink.say(Role::System, Origin::Injected, after.trim().to_owned());
+        }
+        None => sink.say(Role::System, Origin::Injected, text.to_owned()),
+    }
+}
+
+/// Adds a result that names its call.
+fn take_result(result: &Object<'_>, calls: &mut OpenCalls, sink: &mut Sink<'_>) {
+    let id = result.text("tool_use_id");
+    let tool = id.as_deref().and_then(|id| calls.tool_of(id));
+    let text = result
+        .get("content")
+        .map_or_else(String::new, content::flat);
+    let output = result_in_text(&text).map_or(text.as_str(), |(_, output)| output);
+    let has_failed = result.is_true("is_error");
+    add_result(
+        ToolUse::new(id, tool, String::new()).failing(has_failed),
+        output,
+        sink,
+    );
+}
+
+/// Adds a result with this output, and what the user said in it: the answer to a question, or why
+/// the call was refused.
+fn add_result(result: ToolUse, output: &str, sink: &mut Sink<'_>) {
+    let output = output.trim();
+    let failures = ["The user denied", "The tool execution failed", "Error"];
+    let has_failed = result.has_failed || failures.iter().any(|begin| output.starts_with(begin));
+    // A file may hold the same tags.
+    let talks = result
+        .tool
+        .as_ref()
+        .is_some_and(|tool| TALKING.contains(&tool.as_str()));
+    let answer =
+        asked(output).filter(|[before, ..]| talks || before.trim_end().ends_with(FEEDBACK));
+    let [before, answer, after] = answer.unwrap_or([output, "", ""]);
+    let mut text = before.trim().to_owned();
+    if !after.trim().is_empty() {
+        text.push_str(after);
+    }
+    sink.tool_result(ToolUse { text, ..result }.failing(has_failed));
+    sink.say(Role::User, Origin::Written, answer.trim().to_owned());
+}
+
+/// Splits a text at the tag of what the user wrote, which stands first or after a line that announces
+/// it.
+fn asked(text: &str) -> Option<[&str; 3]> {
+    let tags = ASKED.iter().filter_map(|tag| around(text, tag));
+    let first = tags.min_by_key(|[before, ..]| before.len());
+    first.filter(|[before, ..]| {
+        let before = before.trim_end();
+        before.is_empty() || before.ends_with(':')
+    })
+}
+
+/// Sets the folder of the task from what the program tells the model.
+fn note_folder(text: &str, sink: &mut Sink<'_>) {
+    const PLACES: [(&str, &str); 3] = [
+        ("# Current Working Directory (", ") Files"),
+        ("# Current Workspace Directory (", ") Files"),
+        ("The current working directory is now '", "'"),
+    ];
+    if sink.head().cwd.is_some() {
+        return;
+    }
+    let found = PLACES.iter().find_map(|(begin, end)| {
+        let (_, after) = text.split_once(begin)?;
+        Some(after.split_once(end)?.0.to_owned())
+    });
+    sink.head().cwd = found;
 }
 
 /// Splits `[tool for 'x'] Result:` from the output, as models without tool calls get it.
@@ -237,7 +465,7 @@ fn result_in_text(text: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::super::fixture::{Home, describe_messages};
-    use super::super::read;
+    use super::super::{MessageKind, read};
 
     #[test]
     fn a_session_of_the_command_line_is_read() {
@@ -310,8 +538,8 @@ mod tests {
             &format!("{root}/tasks/17/api_conversation_history.json"),
             r#"[
               {"role":"user","content":[{"type":"text","text":"<task>\nfind it\n</task>"},{"type":"text","text":"<environment_details>\nopen tabs\n</environment_details>"}],"ts":1785578400000},
-              {"role":"assistant","content":"<read_file><path>a</path></read_file>"},
-              {"role":"user","content":[{"type":"text","text":"[read_file for 'a'] Result:\n\nfiles"},{"type":"image","source":{}}]},
+              {"role":"assistant","content":"I look.\n<read_file>\n<path>a</path>\n</read_file>"},
+              {"role":"user","content":[{"type":"text","text":"[read_file for 'a'] Result:\n\n<task>files</task>"},{"type":"image","source":{}}]},
               {"role":"user","content":"a plain prompt"}]"#,
         );
         let transcript = home.read();
@@ -320,8 +548,9 @@ mod tests {
             [
                 "1 user text: find it",
                 "1 system text*: <environment_details>\nopen tabs\n</environment_details>",
-                "2 assistant text: <read_file><path>a</path></read_file>",
-                "3 tool tool-result read_file: files",
+                "2 assistant text: I look.",
+                "2 assistant tool-call read_file: path: a",
+                "3 tool tool-result read_file: <task>files</task>",
                 "3 user notice: [image]",
                 "4 user text: a plain prompt",
             ]
@@ -330,6 +559,53 @@ mod tests {
         let log = &home.locate()[0];
         assert_eq!(log.title.as_deref(), Some("find it"));
         assert_eq!(log.resume(&transcript.head), None);
+    }
+
+    #[test]
+    fn only_what_is_in_a_tag_is_the_users_and_calls_have_their_results() {
+        let home = Home::new();
+        home.write(
+            ".cline/data/tasks/1/api_conversation_history.json",
+            r##"[
+              {"role":"user","content":[{"type":"text","text":"<task>\nfind it\n</task>"},{"type":"text","text":"Files attached by the user:\n\n<file_content path=\"a\">\n<task>x</task>\n</file_content>"},{"type":"text","text":"\n# task_progress RECOMMENDED\n\nWhen"}]},
+              {"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"execute_command","input":{"command":"ls"}},{"type":"tool_use","id":"t2","name":"ask_followup_question","input":{"question":"Which?"}}]},
+              {"role":"user","content":[{"type":"text","text":"[execute_command for 'ls'] Result:\nThe user denied this operation and provided the following feedback:\n<feedback>\nuse rg\n</feedback>"},{"type":"text","text":"[ask_followup_question for 'Which?'] Result:\n<answer>\nthe first\n</answer>\n\n<file_content path=\"b\">b</file_content>"}]},
+              {"role":"assistant","content":[{"type":"tool_use","id":"t3","name":"attempt_completion","input":{"result":"Done"}}]},
+              {"role":"user","content":[{"type":"tool_result","tool_use_id":"t3","content":"[attempt_completion] Result:"},{"type":"text","text":"The user has provided feedback on the results. Consider"},{"type":"text","text":"<feedback>\nagain\n</feedback>"}]},
+              {"role":"user","content":[{"type":"text","text":"[TASK RESUMPTION] This task was interrupted. The current working directory is now '/repo'."},{"type":"text","text":"New instructions for task continuation:\n<user_message>\ngo on\n</user_message>"}]}]"##,
+        );
+        let transcript = home.read();
+        let said = describe_messages(&transcript.messages);
+        let persons: Vec<_> = said
+            .iter()
+            .filter(|said| said.contains(" user text: "))
+            .collect();
+        assert_eq!(
+            persons,
+            [
+                "1 user text: find it",
+                "3 user text: use rg",
+                "3 user text: the first",
+                "5 user text: again",
+                "6 user text: go on",
+            ]
+        );
+        let results = transcript
+            .messages
+            .iter()
+            .filter(|m| m.kind == MessageKind::ToolResult);
+        let calls: Vec<_> = results
+            .map(|m| (m.call.as_deref(), m.tool.as_deref()))
+            .collect();
+        assert_eq!(
+            calls,
+            [
+                (Some("t1"), Some("execute_command")),
+                (Some("t2"), Some("ask_followup_question")),
+                (Some("t3"), Some("attempt_completion")),
+            ]
+        );
+        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
     }
 
     #[test]

@@ -43,7 +43,8 @@ fn take_item(item: &JsonItem<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
     }
 }
 
-fn take_block(block: &Object<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
+/// As [`take`], for one block.
+pub(super) fn take_block(block: &Object<'_>, speaker: Speaker, sink: &mut Sink<'_>) {
     match block.word("type") {
         Some("tool_use" | "toolCall" | "server_tool_use" | "mcp_tool_use") => {
             let input = block.get("input").or_else(|| block.get("arguments"));

@@ -4,6 +4,7 @@
 //! `.crush` in the project by default. Known from the program's own source and from public readers
 //! of its database (tables `sessions` and `messages`, a message's parts as an array of JSON).
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Row;
@@ -32,6 +33,12 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         .iter()
         .flat_map(|root| projects(&root.join("projects.json")))
         .collect();
+    databases.extend(
+        locations
+            .projects
+            .iter()
+            .filter_map(|root| own_database(root)),
+    );
     databases.sort();
     databases.dedup();
     let sessions =
@@ -40,6 +47,15 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         .iter()
         .flat_map(|path| database::sessions(Agent::Crush, path, sessions))
         .collect()
+}
+
+/// Returns the database in a project; a link may lead anywhere.
+fn own_database(project: &Path) -> Option<PathBuf> {
+    let data = project.join(".crush");
+    let database = data.join("crush.db");
+    let is_folder = fs::symlink_metadata(data).is_ok_and(|data| data.is_dir());
+    let is_file = fs::symlink_metadata(&database).is_ok_and(|file| file.is_file());
+    (is_folder && is_file).then_some(database)
 }
 
 /// Returns the databases of the listed projects.

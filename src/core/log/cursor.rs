@@ -1,7 +1,8 @@
-//! Cursor: transcripts of its agent, which have no times, working directory or ids, and the chats of
-//! its command line.
+//! Cursor: transcripts of its agent, which have no times, working directory or ids, the sessions of its
+//! editor, and the chats of its command line.
 
 mod chat;
+mod editor;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -12,12 +13,13 @@ use super::decode::{Decode, Recognized, nothing_beside};
 use super::json::{Object, Raw};
 use super::sink::Sink;
 use super::{Agent, Format, Head, LogFile, LogLocations, Resume, location};
+use crate::core::Result;
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Cursor,
     name: "cursor",
     locate,
-    decode: Decode::Mixed(nothing_beside, record, chat::read),
+    decode: Decode::Mixed(nothing_beside, record, read_database),
     resume,
 };
 
@@ -36,11 +38,32 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
             }
         }
     }
-    // A chat may have a transcript too, which is read record by record.
+    // A session of the editor or of the command line may have a transcript too, which says less.
+    let sessions = editor::locate(locations);
+    let known: HashSet<&str> = sessions.iter().map(|log| log.id.as_str()).collect();
+    logs.retain(|log| !known.contains(log.id.as_str()));
+    logs.extend(sessions);
     let known: HashSet<String> = logs.iter().map(|log| log.id.clone()).collect();
     let chats = locations.cursor.iter().flat_map(|root| chat::locate(root));
     logs.extend(chats.filter(|chat| !known.contains(&chat.id)));
     logs
+}
+
+fn read_database(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
+    match is_editors(log) {
+        true => editor::read(log, sink),
+        false => chat::read(log, sink),
+    }
+}
+
+/// Whether a session is in the database of the editor, which also holds credentials.
+pub(super) fn is_editors(log: &LogFile) -> bool {
+    location::name(&log.path) == editor::FILE
+}
+
+/// Copies a session out of the database of the editor.
+pub(super) fn copy(log: &LogFile, to: &Path) -> Result<()> {
+    editor::copy(log, to)
 }
 
 /// Only chats of the command line can be continued by it.

@@ -22,6 +22,11 @@ pub(super) fn copy(path: &Path, copy: &Path) -> Result<()> {
     let to = copy.to_string_lossy();
     let copied = connection.execute("VACUUM INTO ?1", [to.as_ref()]);
     copied.map_err(|error| database_error(path, error))?;
+    flush_copy(copy)
+}
+
+/// Writes a copy to the disk, for its owner alone.
+pub(super) fn flush_copy(copy: &Path) -> Result<()> {
     let flushed = private::restrict(copy)
         .and_then(|()| private::open_write(copy))
         .and_then(|file| file.sync_all());
@@ -69,6 +74,8 @@ pub(super) fn sessions(agent: Agent, path: &Path, query: &str) -> Vec<LogFile> {
                 size: 0,
                 modified: time(row, "modified"),
                 start: LogStart::default(),
+                changed: None,
+                original: None,
             });
         })
     });

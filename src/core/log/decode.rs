@@ -242,7 +242,9 @@ pub fn read_each(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<(Head, 
         Decode::Into(read) | Decode::Mixed(_, _, read) => read_into(log, read, take),
         Decode::Records(_) | Decode::Described(..) => read_lines(log, take),
     }?;
-    Ok((carry.head, carry.skipped))
+    let mut head = carry.head;
+    log.describe_copy(&mut head);
+    Ok((head, carry.skipped))
 }
 
 fn read_into(log: &LogFile, read: ReadInto, take: &mut dyn FnMut(Message)) -> Result<Carry> {

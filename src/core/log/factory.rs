@@ -64,6 +64,10 @@ fn message(record: &Object<'_>, sink: &mut Sink<'_>) {
         return;
     };
     let speaker = match body.word("role") {
+        // Errors that are shown in the user's place, and what only the model is to read.
+        _ if body.is("visibility", "user_only") || body.is("visibility", "llm_only") => {
+            Speaker::Program
+        }
         Some("assistant") => Speaker::Model,
         Some("user") => Speaker::Person,
         _ => Speaker::Program,
@@ -85,6 +89,7 @@ mod tests {
                 r#"{"type":"message","id":"1","timestamp":"2026-08-01T10:00:00Z","message":{"role":"user","content":[{"type":"text","text":"<system-reminder>r</system-reminder>"},{"type":"text","text":"hello"}]}}"#,
                 r#"{"type":"message","id":"2","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"tool_use","name":"LS","input":{"path":"."}}]}}"#,
                 r#"{"type":"message","id":"3","message":{"role":"user","content":[{"type":"tool_result","content":"files"}]}}"#,
+                r#"{"type":"message","id":"4","message":{"role":"user","visibility":"user_only","content":[{"type":"text","text":"Error: Connection error."}]}}"#,
                 r#"{"type":"todo_state","todos":[]}"#,
                 r#"{"type":"novel"}"#,
             ]
@@ -99,6 +104,7 @@ mod tests {
                 "3 assistant thinking: hm",
                 "3 assistant tool-call LS: path: .",
                 "4 tool tool-result: files",
+                "5 system text*: Error: Connection error.",
             ]
         );
         assert_eq!(transcript.head.title.as_deref(), Some("Fix it"));

@@ -58,6 +58,8 @@ pub(super) fn log(agent: Agent, path: &Path) -> LogFile {
         size: 0,
         modified: None,
         start: LogStart::default(),
+        changed: None,
+        original: None,
     }
 }
 

@@ -44,7 +44,8 @@ pub struct Head {
     pub first: Option<i64>,
     /// The latest time of any message.
     pub last: Option<i64>,
-    /// The beginning of the first prompt: the user's, or in a subagent's log its task.
+    /// The beginning of the first prompt that says something, or else of the first: the user's, or in
+    /// a subagent's log its task.
     pub first_prompt: Option<String>,
     /// The beginning of the last prompt that the user wrote.
     pub last_prompt: Option<String>,
@@ -128,6 +129,18 @@ impl Head {
         }
     }
 
+    /// Returns the title: the log's own, or else `listed`, that of an index beside it.
+    pub fn entitled<'a>(&'a self, listed: Option<&'a str>) -> Option<&'a str> {
+        let own = self.title.as_deref();
+        own.or_else(|| listed.filter(|title| !is_placeholder(title)))
+    }
+
+    /// Returns what a session is called everywhere: by its title, or else by its first prompt.
+    pub fn name<'a>(&'a self, listed: Option<&'a str>) -> Option<&'a str> {
+        let title = self.entitled(listed);
+        title.or(self.first_prompt.as_deref())
+    }
+
     /// Whether neither the user nor the model has said anything.
     pub fn is_empty(&self) -> bool {
         self.turns == 0 && self.replies == 0
@@ -141,8 +154,28 @@ impl Head {
     }
 }
 
+/// Whether a prompt tells what a session is about: not an answer such as `y`, nor a command alone.
+pub(super) fn says_something(prompt: &str) -> bool {
+    /// The number of letters from which a prompt does.
+    const LETTERS: usize = 5;
+    let prompt = prompt.trim();
+    let said = match prompt.strip_prefix('/') {
+        Some(command) => match command.split_once(char::is_whitespace) {
+            Some((_, said)) if said.trim().contains(char::is_whitespace) => said,
+            _ => return false,
+        },
+        None => prompt,
+    };
+    // A letter of a script without spaces says as much as several of another.
+    let weight = |c: char| match c {
+        '\u{2e80}'.. if c.is_alphanumeric() => 3,
+        _ => usize::from(c.is_alphanumeric()),
+    };
+    said.chars().map(weight).sum::<usize>() >= LETTERS
+}
+
 /// Whether a title is blank, or the one that an agent gives to every new session.
-pub fn is_placeholder(title: &str) -> bool {
+fn is_placeholder(title: &str) -> bool {
     let title = title.trim().to_lowercase();
     // OpenCode adds the time to its own.
     let is_dated = |name: &str| {

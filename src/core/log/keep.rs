@@ -1,20 +1,32 @@
 //! Copies of logs that an agent would delete, kept in tome's data directory.
 //!
-//! Claude Code deletes its logs after thirty days. A kept log is an exact copy of the file,
-//! with a description in a folder of its own; it is read and searched like the original, and replaces it
+//! Claude Code deletes its logs after thirty days. A kept log is an exact copy of its files, with the
+//! names of the folders above them; what only the place of a log or the files beside it tell (title,
+//! project, session) is in a description. It is read and searched like the original, and replaces it
 //! after the original is deleted.
 
 use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::disk::foreign::{LARGEST_LOG, LARGEST_SETTINGS, open_capped, read_capped};
 use crate::core::disk::private;
-use crate::core::log::{LogFile, Transcript, database, read};
+use crate::core::log::{
+    Agent, Head, LogFile, Transcript, cursor, database, location, opencode, read,
+};
 use crate::core::{Error, Result};
+
+/// The log that a copy was made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Original {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its metadata, which its place and the files beside it may have told.
+    pub head: Head,
+}
 
 /// The description of the copy of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,12 +34,17 @@ struct Description {
     /// The log as it was found, with the path of the original.
     #[serde(flatten)]
     log: LogFile,
-    /// The file name of the copy.
-    copy: String,
+    /// The metadata of the original.
+    head: Head,
+    /// The path of the copy in the folder of its agent.
+    copy: PathBuf,
 }
 
 /// The folder of the descriptions; those of the copies are called like agents.
 const DESCRIPTIONS: &str = "descriptions";
+
+/// How many folders above a log are named in the path of its copy; the formats look no further up.
+const FOLDERS: usize = 3;
 
 /// Copies `log` to `dir`. A copy counts only if it was read back and has every message of the
 /// original. An earlier copy is replaced, unless it has messages that the log no longer has.
@@ -35,55 +52,76 @@ pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
     if log.size == 0 && !log.path.is_file() {
         return Err(not_a_file(log));
     }
-    let folder = dir.join(log.agent.name());
+    let agent = dir.join(log.agent.name());
     let descriptions = dir.join(DESCRIPTIONS);
-    for path in [dir, &folder, &descriptions] {
+    for path in [dir, &agent, &descriptions] {
         private::create_dir(path).map_err(|e| Error::io(path, e))?;
     }
-    let ending = log.path.file_name().and_then(|name| {
-        let name = name.to_str()?;
-        Some(name[name.find('.')?..].to_owned())
-    });
-    let ending = ending.unwrap_or_default();
     let original = read(log)?;
+    let tail = tail(&log.path);
     // Until it is read back, an earlier copy stays.
-    let tried = private::create_unique_dir(&folder, "new-").map_err(|e| Error::io(&folder, e))?;
-    let copy = tried.join(format!("copy{ending}"));
-    let made = copy_log(log, &copy)
-        .and_then(|()| check_copy(log, &original, &copy))
+    let tried = private::create_unique_dir(&agent, "new-").map_err(|e| Error::io(&agent, e))?;
+    let made = copy_log(log, &tried, &tail)
+        .and_then(|()| check_copy(log, &original, &tried.join(&tail)))
         .and_then(|texts| {
-            let name = free_name(&folder, &ending, log, &texts);
-            let path = folder.join(format!("{name}{ending}"));
-            let moved = fs::rename(&copy, &path).and_then(|()| private::flush_dir(&folder));
+            let name = free_name(&agent, &tail, log, &texts);
+            let path = agent.join(&name);
+            let moved = replace_dir(&tried, &path).and_then(|()| private::flush_dir(&agent));
             moved.map_err(|e| Error::io(&path, e))?;
             Ok(name)
         });
-    // A folder that is left behind is not read.
-    drop(fs::remove_dir_all(&tried));
+    if made.is_err() {
+        // A folder that is left behind is not read.
+        drop(fs::remove_dir_all(&tried));
+    }
     let name = made?;
     let description = Description {
         log: LogFile {
-            title: log.title.clone().or(original.head.title),
+            title: log.title.clone().or(original.head.title.clone()),
             ..log.clone()
         },
-        copy: format!("{name}{ending}"),
+        head: original.head,
+        copy: Path::new(&name).join(&tail),
     };
     let beside = descriptions.join(format!("{}-{name}.json", log.agent.name()));
     let text = serde_json::to_vec(&description).map_err(|e| Error::io(&beside, e.into()))?;
     let written = private::replace(&beside, |file| file.write_all(&text));
     written.map_err(|e| Error::io(&beside, e))?;
-    Ok(folder.join(description.copy))
+    Ok(agent.join(description.copy))
+}
+
+/// Returns the name of a file and of the folders above it.
+fn tail(path: &Path) -> PathBuf {
+    let names = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name),
+        _ => None,
+    });
+    let names: Vec<_> = names.collect();
+    names[names.len().saturating_sub(FOLDERS + 1)..]
+        .iter()
+        .collect()
+}
+
+/// Moves a folder to where another one may be.
+fn replace_dir(new: &Path, path: &Path) -> io::Result<()> {
+    if !path.exists() {
+        return fs::rename(new, path);
+    }
+    let old = new.with_extension("old");
+    fs::rename(path, &old)?;
+    fs::rename(new, path)?;
+    fs::remove_dir_all(old)
 }
 
 /// The name for a copy: one that is free, or that of an earlier copy whose messages it has.
-fn free_name(folder: &Path, ending: &str, log: &LogFile, texts: &[String]) -> String {
+fn free_name(folder: &Path, tail: &Path, log: &LogFile, texts: &[String]) -> String {
     let usual = safe_name(log);
     let names = (2..).map(|number| format!("{usual}-{number}"));
     let mut names = std::iter::once(usual.clone()).chain(names);
     let is_free = |name: &String| {
-        let path = folder.join(format!("{name}{ending}"));
+        let path = folder.join(name);
         let earlier = read(&LogFile {
-            path: path.clone(),
+            path: path.join(tail),
             ..log.clone()
         });
         !path.exists() || earlier.is_ok_and(|earlier| texts.starts_with(&texts_of(&earlier)))
@@ -96,14 +134,46 @@ fn texts_of(transcript: &Transcript) -> Vec<String> {
     messages.map(|message| message.text.clone()).collect()
 }
 
-/// Copies a file, or a database with what its writer has not put into its file yet.
-fn copy_log(log: &LogFile, copy: &Path) -> Result<()> {
-    if is_database(&log.path) {
-        return database::copy(&log.path, copy);
+/// Copies the files of a log, or a database with what its writer has not put into its file yet.
+fn copy_log(log: &LogFile, folder: &Path, tail: &Path) -> Result<()> {
+    let copy = folder.join(tail);
+    let above = copy.parent().unwrap_or(folder);
+    private::create_dir(above).map_err(|e| Error::io(above, e))?;
+    if log.agent == Agent::Cursor && cursor::is_editors(log) {
+        return cursor::copy(log, &copy);
     }
-    let mut original = open_capped(&log.path, LARGEST_LOG)?;
+    if is_database(&log.path) {
+        return database::copy(&log.path, &copy);
+    }
+    copy_file(&log.path, &copy)?;
+    let files = match log.agent {
+        Agent::Opencode => opencode::files(log),
+        _ => Vec::new(),
+    };
+    // Other files of the log stand in folders beside the one that both paths begin with.
+    let depth = tail.components().count();
+    let (Some(root), Some(copied)) = (
+        log.path.ancestors().nth(depth - 1),
+        copy.ancestors().nth(depth - 1),
+    ) else {
+        return Ok(());
+    };
+    for file in files {
+        let Ok(place) = file.strip_prefix(root) else {
+            continue;
+        };
+        let copy = copied.join(place);
+        let above = copy.parent().unwrap_or(folder);
+        private::create_dir(above).map_err(|e| Error::io(above, e))?;
+        copy_file(&file, &copy)?;
+    }
+    Ok(())
+}
+
+fn copy_file(path: &Path, copy: &Path) -> Result<()> {
+    let mut original = open_capped(path, LARGEST_LOG)?;
     let copied = private::replace(copy, |file| io::copy(&mut original, file).map(drop));
-    copied.map_err(|e| Error::io(&log.path, e))
+    copied.map_err(|e| Error::io(path, e))
 }
 
 /// Checks that a copy has what the original had when it was read before; returns its texts.
@@ -190,22 +260,45 @@ pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
 fn described(dir: &Path, description: &Path) -> Option<(PathBuf, LogFile)> {
     let description: Description =
         serde_json::from_slice(&read_capped(description, LARGEST_SETTINGS).ok()?).ok()?;
-    let agent = description.log.agent.name();
-    let path = dir.join(agent).join(&description.copy);
+    let path = dir
+        .join(description.log.agent.name())
+        .join(description.copy);
     let size = fs::metadata(&path).ok()?.len();
-    let original = description.log.path.clone();
+    let original = Original {
+        path: description.log.path.clone(),
+        head: description.head,
+    };
     let log = LogFile {
         path,
         size,
+        original: Some(Box::new(original)),
         ..description.log
     };
-    Some((original, log))
+    Some((log.original.as_ref()?.path.clone(), log))
+}
+
+/// Returns what is in the folder of copies and is none, as an earlier version may have left it, and the
+/// descriptions of copies that are gone.
+pub fn strays(dir: &Path) -> Vec<PathBuf> {
+    let mut copies = Vec::new();
+    let mut strays = Vec::new();
+    for description in location::entries(&dir.join(DESCRIPTIONS)) {
+        match described(dir, &description) {
+            Some((_, copy)) => copies.push(copy.path),
+            None => strays.push(description),
+        }
+    }
+    let folders = location::entries(dir).into_iter();
+    let folders = folders.filter(|folder| location::name(folder) != DESCRIPTIONS);
+    let entries = folders.flat_map(|folder| location::entries(&folder));
+    strays.extend(entries.filter(|entry| !copies.iter().any(|copy| copy.starts_with(entry))));
+    strays
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::log::{Agent, LogStart, read};
+    use crate::core::log::LogStart;
 
     fn log(path: PathBuf) -> LogFile {
         LogFile {
@@ -217,6 +310,8 @@ mod tests {
             title: None,
             modified: Some(5),
             start: LogStart::default(),
+            changed: None,
+            original: None,
         }
     }
 

@@ -59,6 +59,10 @@ pub struct LogLocations {
     pub hermes: Vec<PathBuf>,
     /// Vibe's homes, e.g. `~/.vibe`.
     pub vibe: Vec<PathBuf>,
+    /// Grok's homes, e.g. `~/.grok`.
+    pub grok: Vec<PathBuf>,
+    /// Amp's data directories, e.g. `~/.local/share/amp`.
+    pub amp: Vec<PathBuf>,
     /// Homes of agents that write the logs of another one.
     pub forks: Vec<(Agent, PathBuf)>,
     /// Directories of the session layout, e.g. `~/.ai/sessions`.
@@ -102,6 +106,8 @@ impl LogLocations {
             openclaw: all(&[".openclaw", ".clawdbot", ".moltbot"]),
             hermes: all(&[".hermes", "AppData/Local/hermes"]),
             vibe: one(".vibe"),
+            grok: one(".grok"),
+            amp: one(".local/share/amp"),
             forks: fork::homes(home),
             sessions: one(".ai/sessions"),
             ..Self::default()
@@ -175,6 +181,8 @@ impl LogLocations {
             below(&self.kimi, &["sessions"]),
             below(&self.openclaw, &["agents"]),
             below(&self.vibe, &["logs/session"]),
+            below(&self.grok, &["sessions"]),
+            below(&self.amp, &["threads"]),
             self.sessions.clone(),
         ]
         .concat()
@@ -397,7 +405,9 @@ fn described(agent: Agent, path: PathBuf, id: String, metadata: &fs::Metadata) -
         title: None,
         size: metadata.len(),
         modified: modified(metadata),
+        changed: changed(metadata),
         start: LogStart::default(),
+        original: None,
     }
 }
 
@@ -437,6 +447,22 @@ pub(in crate::core) fn path_of_uri(uri: &str) -> Option<String> {
 pub(super) fn modified(metadata: &fs::Metadata) -> Option<i64> {
     let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_millis()).ok()
+}
+
+/// Returns when the file system noted a change of a file, in nanoseconds.
+#[cfg(unix)]
+fn changed(metadata: &fs::Metadata) -> Option<i64> {
+    use std::os::unix::fs::MetadataExt as _;
+    const SECOND: i64 = 1_000_000_000;
+    metadata
+        .ctime()
+        .checked_mul(SECOND)?
+        .checked_add(metadata.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+fn changed(_: &fs::Metadata) -> Option<i64> {
+    None
 }
 
 /// Returns the other form of a log: compressed for plain, plain for compressed.

@@ -2,22 +2,207 @@
 //!
 //! `~/.openclaw/agents/<agent>/sessions/<id>.jsonl` (`~/.clawdbot` and `~/.moltbot` before it was
 //! renamed), with titles and parents in `sessions.json`. Known from the program's documentation and
-//! from public readers and their tests. Sessions that were reset or deleted keep a copy under
-//! another name, which is not read.
+//! from sessions of 2026. Sessions that were reset or deleted keep a copy under another name, which is
+//! not read.
+//!
+//! What the user wrote arrives through a chat, so that it stands between what the program says of the
+//! sender, the time and the chat.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 
-use super::decode::Decode;
+use super::content::{self, Speaker};
+use super::decode::{Decode, Recognized};
+use super::json::{JsonItem, Object};
+use super::sink::{RecordStamp, Sink};
 use super::{Agent, Format, LogFile, LogLocations, json, location, no_resume, session};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Openclaw,
     name: "openclaw",
     locate,
-    decode: Decode::Records(session::record),
+    decode: Decode::Records(record),
     resume: no_resume,
 };
+
+/// Beginnings of what the program sends in the user's place; it extends to the end.
+const SENT: &[&str] = &[
+    "A background task \"",
+    "A cron job \"",
+    "A new session was started via /new or /reset.",
+    "A subagent task \"",
+    "Pre-compaction memory flush",
+    "Read HEARTBEAT.md if it exists",
+    "[OpenClaw heartbeat poll]",
+    "[cron:",
+];
+/// Beginnings of lines that the program puts around what the user wrote.
+const AROUND: &[&str] = &[
+    "Queued #",
+    "To send an image back, ",
+    "[Queued announce messages while agent was busy]",
+    "[Queued messages while agent was busy]",
+    "[Replying to ",
+    "[/Replying]",
+    "[System: ",
+    "[from: ",
+    "[media attached: ",
+    "[message_id: ",
+];
+/// The beginning of a line about something that happened.
+const EVENT: &str = "System: [";
+/// The line after which the message stands that follows others of the chat.
+const CURRENT: &str = "[Current message - respond to this]";
+
+fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
+    let message = record.object("message");
+    let message = message.filter(|message| message.is("role", "user"));
+    let Some(message) = message.filter(|_| record.is("type", "message")) else {
+        return session::record(record, sink);
+    };
+    let time = record.time("timestamp");
+    sink.stamp = RecordStamp {
+        time: time.or_else(|| message.time("timestamp")),
+        id: record.text("id"),
+        ..RecordStamp::default()
+    };
+    let Some(content) = message.get("content") else {
+        return Recognized::Known;
+    };
+    take_text(&content.text().unwrap_or_default(), sink);
+    for item in content.items().opened() {
+        match item {
+            JsonItem::Object(block) if block.is("type", "text") => {
+                take_text(&block.text("text").unwrap_or_default(), sink);
+            }
+            JsonItem::Object(block) => content::take_block(&block, Speaker::Person, sink),
+            JsonItem::Other(value) => take_text(&value.text().unwrap_or_default(), sink),
+        }
+    }
+    Recognized::Known
+}
+
+/// Adds a text in the user's place: what the user wrote, and what the program put around it.
+fn take_text(text: &str, sink: &mut Sink<'_>) {
+    let mut parts: Vec<(Speaker, Range<usize>)> = Vec::new();
+    let mut at = 0;
+    loop {
+        at = text.len() - text[at..].trim_start().len();
+        if at == text.len() {
+            break;
+        }
+        let (speaker, length) = match program_part(&text[at..]) {
+            Some(length) => (Speaker::Program, length),
+            None => (Speaker::Person, person_part(&text[at..])),
+        };
+        let part = at..at + length;
+        at = part.end;
+        match parts.last_mut() {
+            Some((last, before)) if *last == speaker => before.end = part.end,
+            _ => parts.push((speaker, part)),
+        }
+    }
+    for (speaker, part) in parts {
+        let said = text[part].trim().to_owned();
+        match speaker {
+            Speaker::Person => sink.prompt(said),
+            other => sink.add(other, said),
+        }
+    }
+}
+
+/// Returns the length of the program's part that a text begins with.
+fn program_part(text: &str) -> Option<usize> {
+    let begins = |openings: &[&str]| openings.iter().any(|opening| text.starts_with(opening));
+    let through = |end: &str| text.find(end).map_or(text.len(), |at| at + end.len());
+    let line = through("\n");
+    let first = text[..line].trim_end();
+    if begins(SENT) {
+        return Some(text.len());
+    }
+    if text.starts_with(EVENT) {
+        // What a job says may have several paragraphs.
+        let is_of_job = first.contains("] Cron: ");
+        let next = is_of_job.then(|| {
+            text.match_indices("\n[")
+                .find(|(at, _)| envelope(&text[at + 1..]).is_some())
+        });
+        return Some(next.map_or(line, |next| next.map_or(text.len(), |(at, _)| at)));
+    }
+    if first == "---" && text[line..].starts_with("Queued #") {
+        return Some(line);
+    }
+    if text.starts_with("<media:") {
+        return Some(through(">"));
+    }
+    if text.starts_with("<file ") {
+        return Some(through("</file>"));
+    }
+    if text.starts_with('[') && first.ends_with(" for context]") {
+        let current = text.rfind(CURRENT).map(|at| at + CURRENT.len());
+        return Some(current.unwrap_or_else(|| through("\n\n")));
+    }
+    if begins(AROUND) {
+        return Some(
+            line + if first.starts_with("[message_id: ") {
+                sender(&text[line..])
+            } else {
+                0
+            },
+        );
+    }
+    if first.ends_with("):") && first.contains(" (untrusted") {
+        let block = text[line..]
+            .starts_with("```")
+            .then(|| text[line..].find("\n```"));
+        return Some(match block.flatten() {
+            Some(end) => line + end + "\n```".len(),
+            None => through("\n\n"),
+        });
+    }
+    envelope(text)
+}
+
+/// Returns the length of `[Telegram Kim id:1 2026-01-21T06:16Z]` or `[Mon 2026-03-02 22:31 GMT+8]`.
+fn envelope(text: &str) -> Option<usize> {
+    let end = text.strip_prefix('[')?.find(']')? + 1;
+    let inside = &text[1..end];
+    let is_word = inside.starts_with(|c: char| c.is_alphabetic());
+    let is_time = |time: &[u8]| {
+        let form = b"0000-00-00?00:00";
+        let fits = |(byte, form): (&u8, &u8)| match form {
+            b'0' => byte.is_ascii_digit(),
+            b'?' => matches!(byte, b' ' | b'T'),
+            _ => byte == form,
+        };
+        time.iter().zip(form).all(fits)
+    };
+    let has_time = inside.as_bytes().windows(16).any(is_time);
+    (is_word && has_time && !inside.contains('\n')).then_some(end + 1)
+}
+
+/// Returns the length of the sender's id that stands before a text, after the text's own.
+fn sender(text: &str) -> usize {
+    const SHORTEST: usize = 8;
+    let id = text.split_once(": ").map_or("", |(id, _)| id);
+    let is_id = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    match id.len() >= SHORTEST && id.chars().all(is_id) {
+        true => id.len() + 2,
+        false => 0,
+    }
+}
+
+/// Returns how far the user's text extends that a text begins with.
+fn person_part(text: &str) -> usize {
+    let is_end = |line: &str| {
+        let begins = AROUND.iter().any(|begin| line.starts_with(begin));
+        begins || line.starts_with("---\nQueued #") || line.starts_with("<file ")
+    };
+    let lines = text.match_indices('\n').map(|(at, _)| at + 1);
+    let mut ends = lines.filter(|at| is_end(&text[*at..]));
+    ends.next().unwrap_or(text.len())
+}
 
 /// A session in the list of an agent's sessions.
 #[derive(Default)]
@@ -73,8 +258,8 @@ fn listed(list: &Path) -> HashMap<String, Listed> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, describe_messages};
-    use super::super::read;
+    use super::super::fixture::{Home, describe_messages, read_bytes};
+    use super::super::{Agent, Role, read};
 
     #[test]
     fn sessions_are_found_with_their_titles_and_parents() {
@@ -114,5 +299,73 @@ mod tests {
                 "4 tool tool-result exec: files",
             ]
         );
+    }
+
+    #[test]
+    fn only_what_a_chat_brought_is_the_users() {
+        let fence = r#"```json\n{\n  \"id\": \"1\"\n}\n```"#;
+        let context = r"Conversation context (untrusted, chronological):\n#78 Kim: Hola";
+        let known =
+            format!(r"Conversation info (untrusted metadata):\n{fence}\n\n{context}\n\nsend it");
+        let cases = [
+            ("[Mon 2026-03-02 22:31 GMT+8] hello [a]", &["hello [a]"][..]),
+            (
+                r"[Telegram Kim (@kim) id:1 +8m 2026-01-21T06:24Z] find\n[2026-01-01 10:00] it\n[message_id: 6]",
+                &["find\n[2026-01-01 10:00] it"],
+            ),
+            (
+                r"System: [2026-01-21T09:34:30Z] Exec completed\n\n[Telegram Kim id:1 2026-01-21T09:34Z] Ready\n[message_id: 2]",
+                &["Ready"],
+            ),
+            (
+                r"System: [2026-01-21T09:34:30Z] Cron: Check in!\n\nWhat did you do?\n\n[Telegram Kim id:1 2026-01-21T09:34Z] Nothing\n[message_id: 2]",
+                &["Nothing"],
+            ),
+            (
+                r"System: [2026-01-21T09:34:30Z] Exec failed\n\nRead HEARTBEAT.md if it exists.",
+                &[],
+            ),
+            (&known, &["send it"]),
+            (
+                r"[message_id: om_x1]\nou_5d44368d96: where?\n\n[System: The bot failed.]",
+                &["where?"],
+            ),
+            (
+                r"[media attached: /a.jpg (image/jpeg)]\nTo send an image back, prefer the message tool.\n[Telegram Kim id:1 2026-01-21T20:29Z] <media:image>\n[message_id: 3]",
+                &[],
+            ),
+            (
+                r"[Queued messages while agent was busy]\n\n---\nQueued #1\n[Telegram Kim id:1 2026-01-21T12:35Z] one\n[message_id: 1]\n\n---\nQueued #2\n[Telegram Kim id:1 2026-01-21T12:40Z] two\n[message_id: 2]",
+                &["one", "two"],
+            ),
+            (
+                r"[Chat messages since your last reply - for context]\nBob: other\n\n[Current message - respond to this]\nmine",
+                &["mine"],
+            ),
+            (
+                r#"[Mon 2026-03-02 22:31 GMT+8] read this\n\n<file name=\"a.txt\">secret</file>"#,
+                &["read this"],
+            ),
+            ("[cron:1 daily] Ask him.", &[]),
+            ("Pre-compaction memory flush. Store", &[]),
+            (
+                r#"[Queued announce messages while agent was busy]\n\n---\nQueued #1\nA background task \"a\" just completed.\n\nFindings:\nb"#,
+                &[],
+            ),
+            ("plain", &["plain"]),
+        ];
+        for (text, expected) in cases {
+            let record = format!(
+                r#"{{"type":"message","id":"1","message":{{"role":"user","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+            );
+            let transcript = read_bytes(Agent::Openclaw, record);
+            let said: Vec<_> = transcript
+                .messages
+                .iter()
+                .filter(|message| message.role == Role::User)
+                .map(|message| message.text.as_str())
+                .collect();
+            assert_eq!(said, expected, "{text}");
+        }
     }
 }

@@ -62,6 +62,14 @@ fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
     }
 }
 
+/// Returns the files of the messages and parts of a session in the tree.
+pub(super) fn files(log: &LogFile) -> Vec<PathBuf> {
+    match log.path.extension() {
+        Some(extension) if extension == "json" => tree::files(log),
+        _ => Vec::new(),
+    }
+}
+
 fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if log.parent.is_some() {
         return None;

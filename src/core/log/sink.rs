@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use super::head::says_something;
 use super::origin::{self, Speaker};
 use super::{Head, LogFile, Message, MessageKind, Origin, Role, Skipped, touch};
 use crate::core::text::clip;
@@ -121,6 +122,7 @@ impl Carry {
             ..Head::default()
         };
         log.agent.format().decode.describe(log, &mut head);
+        log.describe_copy(&mut head);
         Self {
             id: log.id.clone(),
             head,
@@ -178,14 +180,17 @@ impl<'a> Sink<'a> {
 
     /// Adds text in the user's role, split into what the user and others said.
     pub(super) fn prompt(&mut self, text: String) {
-        // A subagent is prompted by the agent that started it.
+        self.prompt_by(self.sender(), text);
+    }
+
+    /// Returns who says what is asked here: a subagent is prompted by the agent that started it.
+    pub(super) fn sender(&self) -> Speaker {
         let is_task = self.carry.head.parent.is_some() && !self.carry.is_copying;
-        let sender = if is_task {
+        if is_task {
             Speaker::Agent
         } else {
             Speaker::Person
-        };
-        self.prompt_by(sender, text);
+        }
     }
 
     /// Like [`Sink::prompt`], but what a user would have said is of `sender`.
@@ -402,7 +407,11 @@ impl<'a> Sink<'a> {
         }
         let prompt = beginning(text);
         let head = &mut self.carry.head;
-        if head.first_prompt.is_none() {
+        let is_first = head
+            .first_prompt
+            .as_ref()
+            .is_none_or(|first| !says_something(first) && says_something(&prompt));
+        if is_first {
             head.first_prompt = Some(prompt.clone());
         }
         head.last_prompt = Some(prompt);
@@ -566,12 +575,36 @@ mod tests {
         sink.prompt("one".to_owned());
         sink.prompt("two".to_owned());
         sink.turn_to(2);
-        sink.prompt("three".to_owned());
+        sink.prompt("3".to_owned());
         sink.prompt("  \n".to_owned());
         assert_eq!(messages.len(), 3);
         assert_eq!(carry.head.turns, 2);
         assert_eq!(carry.head.first_prompt.as_deref(), Some("one"));
-        assert_eq!(carry.head.last_prompt.as_deref(), Some("three"));
+        assert_eq!(carry.head.last_prompt.as_deref(), Some("3"));
+    }
+
+    #[test]
+    fn a_session_is_named_by_the_first_prompt_that_says_something() {
+        for (prompts, first) in [
+            (&["y", "c"][..], "y"),
+            (
+                &["y", "/add src/a.rs", "fix the parser", "and test it"],
+                "fix the parser",
+            ),
+            (
+                &["/review the last two", "fix the parser"],
+                "/review the last two",
+            ),
+            (&["ok", "你好啊"], "你好啊"),
+        ] {
+            let mut carry = Carry::default();
+            let mut messages = Vec::new();
+            let mut sink = Sink::new(&mut carry, &mut messages, 1);
+            prompts
+                .iter()
+                .for_each(|prompt| sink.prompt((*prompt).to_owned()));
+            assert_eq!(carry.head.first_prompt.as_deref(), Some(first));
+        }
     }
 
     #[test]

@@ -480,6 +480,8 @@ mod tests {
                 size: 1,
                 modified: None,
                 start: Default::default(),
+                changed: None,
+                original: None,
             };
             let listed = LogSummary {
                 file,

@@ -6,12 +6,11 @@ mod listing;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::core::Result;
 use crate::core::disk::parallel::all_cores;
 use crate::core::log::keep::kept;
 use crate::core::log::{
-    Agent, HashedProjects, LogFile, LogLocations, Message, NotUnderstood, locate, not_understood,
-    read,
+    Agent, HashedProjects, LogFile, LogLocations, Message, NotUnderstood, Transcript, is_named,
+    locate, marked_id, not_understood, read, read_each,
 };
 use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::config::TimelineSettings;
@@ -19,6 +18,7 @@ use crate::core::memory::discover::session_slug;
 use crate::core::memory::library::LogSummary;
 use crate::core::search::index::{BuildOptions, Corpus, Log, Part, Progress, ReadResults};
 use crate::core::text::display::safe_line;
+use crate::core::{Error, Result};
 
 pub use captured::{CapturedSession, captured_events, captured_sessions};
 pub use listing::{Listing, listings};
@@ -103,8 +103,13 @@ impl LogCatalog {
     }
 
     fn is_in_scope(&self, cwd: Option<&str>, path: &Path) -> bool {
+        self.scope == LogScope::All || self.is_of_project(cwd, path)
+    }
+
+    /// Whether a log is of the current project; true without one.
+    fn is_of_project(&self, cwd: Option<&str>, path: &Path) -> bool {
         let projects = &self.locations.projects;
-        let (LogScope::Project, Some(root)) = (self.scope, projects.last()) else {
+        let Some(root) = projects.last() else {
             return true;
         };
         match cwd {
@@ -112,14 +117,27 @@ impl LogCatalog {
                 Path::new(cwd).starts_with(root)
                     || projects.iter().any(|folder| path.starts_with(folder))
             }
-            // A session without a header belongs to the project whose session folder it is in.
+            // A session without a header belongs to the project whose session folder it is in; the
+            // copy of one has that folder's name in its path.
             None => {
-                let mut sessions = self.locations.sessions.iter().flat_map(|sessions| {
-                    let slugs = projects.iter().map(|folder| session_slug(folder));
-                    slugs.map(|slug| sessions.join(slug))
-                });
+                let slugs = || projects.iter().map(|folder| session_slug(folder));
+                let mut sessions = self
+                    .locations
+                    .sessions
+                    .iter()
+                    .flat_map(|sessions| slugs().map(|slug| sessions.join(slug)));
+                let copy = self
+                    .kept
+                    .as_ref()
+                    .and_then(|kept| path.strip_prefix(kept).ok());
+                let is_copy = || {
+                    copy.is_some_and(|copy| {
+                        slugs().any(|slug| copy.iter().any(|name| name == slug.as_str()))
+                    })
+                };
                 sessions.any(|folder| path.starts_with(folder))
                     || projects.iter().any(|folder| path.starts_with(folder))
+                    || is_copy()
             }
         }
     }
@@ -182,24 +200,78 @@ impl LogCatalog {
             return Ok(None);
         };
         let files = self.files();
-        let is_it = |log: &&LogFile| log.agent == agent && log.id == citation.path;
-        let Some(file) = files.iter().find(is_it) else {
-            return Ok(None);
-        };
-        let transcript = read(file)?;
-        if !self.is_in_scope(transcript.head.cwd.as_deref(), &file.path) {
-            return Ok(None);
-        }
-        let is_cited = |message: &Message| match &citation.part {
-            CitedPart::Whole => true,
-            CitedPart::Lines(lines) => {
-                usize::try_from(message.line).is_ok_and(|line| lines.contains(&line))
+        let is_it =
+            |log: &&LogFile| log.agent == agent && is_named(&citation.path, &log.id, &log.path);
+        // A session that was copied to another project keeps its id.
+        for file in files.iter().filter(is_it) {
+            let transcript = read(file)?;
+            if self.is_in_scope(transcript.head.cwd.as_deref(), &file.path) {
+                return Ok(cited(transcript, citation));
             }
-            CitedPart::Entry(_) => false,
-        };
-        let messages: Vec<Message> = transcript.messages.into_iter().filter(is_cited).collect();
-        Ok((!messages.is_empty()).then_some(messages))
+        }
+        Ok(None)
     }
+
+    /// Returns the log with this id, or the only one whose id starts with it. Of several with one id,
+    /// that of the current project is meant.
+    pub fn log_named(&self, id: &str) -> Result<LogFile> {
+        let files = self.files();
+        let exact: Vec<&LogFile> = files
+            .iter()
+            .filter(|log| is_named(id, &log.id, &log.path))
+            .collect();
+        match exact.as_slice() {
+            [] => {}
+            [only] => return Ok((*only).clone()),
+            several => return self.one_of(id, several),
+        }
+        let mut found = files.iter().filter(|log| log.id.starts_with(id));
+        match (found.next(), found.next()) {
+            (Some(log), None) => Ok(log.clone()),
+            (Some(first), Some(second)) => Err(Error::refused(
+                id,
+                format!(
+                    "more than one log starts with it: {}, {}; give more of the id",
+                    first.id, second.id
+                ),
+            )),
+            (None, _) => Err(Error::not_found(format!("log {id}"))),
+        }
+    }
+
+    /// Returns the one of these logs with one id that is of the current project.
+    fn one_of(&self, id: &str, logs: &[&LogFile]) -> Result<LogFile> {
+        let mut own = Vec::new();
+        let mut names = Vec::new();
+        for log in logs {
+            let (head, _) = read_each(log, &mut |_| {})?;
+            if self.is_of_project(head.cwd.as_deref(), &log.path) {
+                own.push(log);
+            }
+            let place = head.cwd.unwrap_or_else(|| log.path.display().to_string());
+            names.push(format!("{} ({place})", marked_id(&log.id, &log.path)));
+        }
+        match own.as_slice() {
+            [only] => Ok((**only).clone()),
+            _ => Err(Error::refused(
+                id,
+                format!("several logs have this id: {}; name one", names.join(", ")),
+            )),
+        }
+    }
+}
+
+/// Returns the messages of a log that a citation names; `None` if it has none of them.
+fn cited(transcript: Transcript, citation: &Citation) -> Option<Vec<Message>> {
+    let is_cited = |message: &Message| match &citation.part {
+        CitedPart::Whole => true,
+        CitedPart::Lines(lines) => {
+            usize::try_from(message.line).is_ok_and(|line| lines.contains(&line))
+        }
+        CitedPart::Entry(_) => false,
+    };
+    let messages: Vec<Message> = transcript.messages.into_iter().filter(is_cited).collect();
+    (!messages.is_empty()).then_some(messages)
 }
 
 /// Provides the logs to read to a server, whose caller locates them.
@@ -246,11 +318,15 @@ pub fn running_session(corpus: &Corpus, agent: Agent, since: i64) -> Option<Stri
     running.map(|log| log.id().to_owned())
 }
 
-/// Returns the title of a log, or else its first prompt, with secrets masked.
+/// Returns what a log is called, with secrets masked; see [`Head::name`].
+///
+/// [`Head::name`]: crate::core::log::Head::name
 pub fn log_title(log: &Log<'_>) -> String {
-    let title = log.title().map(str::to_owned);
-    let title = title.or_else(|| log.facts()?.0.first_prompt);
-    safe_line(&title.unwrap_or_default())
+    let name = match log.title() {
+        Some(title) => Some(title.to_owned()),
+        None => log.facts().and_then(|(head, _)| head.first_prompt),
+    };
+    safe_line(&name.unwrap_or_default())
 }
 
 /// Returns the logs that are not understood: those of the corpus that have bytes and no text, and

@@ -38,7 +38,7 @@ mod table;
 mod tests;
 mod tokenizer;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -228,6 +228,8 @@ pub struct Corpus {
     projects: OnceLock<HashedProjects>,
     /// The ids of all logs but those of captured events.
     sessions: OnceLock<HashSet<String>>,
+    /// The ids that several visible logs of an agent have.
+    shared: OnceLock<HashSet<(u32, String)>>,
 }
 
 impl CorpusMessage<'_> {
@@ -344,6 +346,7 @@ impl Corpus {
             cache_error: None,
             projects: OnceLock::new(),
             sessions: OnceLock::new(),
+            shared: OnceLock::new(),
         })
     }
 
@@ -474,6 +477,27 @@ impl Corpus {
             let directories: BTreeSet<&str> = rows.filter_map(table::LogRow::cwd).collect();
             HashedProjects::new(directories)
         })
+    }
+
+    /// Returns the working directories of all logs, visible or not, with how many logs each has.
+    pub fn directories(&self) -> BTreeMap<&str, usize> {
+        let mut directories = BTreeMap::new();
+        for directory in self.table.logs.iter().filter_map(table::LogRow::cwd) {
+            *directories.entry(directory).or_default() += 1;
+        }
+        directories
+    }
+
+    /// Whether several visible logs of an agent have this id.
+    fn has_shared(&self, agent: u32, id: &str) -> bool {
+        let shared = self.shared.get_or_init(|| {
+            let rows = self.shown.iter().map(|row| &self.table.logs[*row]);
+            let mut known = HashSet::new();
+            rows.filter(|row| !known.insert((row.agent, row.id())))
+                .map(|row| (row.agent, row.id().to_owned()))
+                .collect()
+        });
+        !shared.is_empty() && shared.contains(&(agent, id.to_owned()))
     }
 
     /// Whether a hook captured a message in a session that has a log of its own, which tells it.

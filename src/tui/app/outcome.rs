@@ -1,7 +1,6 @@
 //! The app's own handling of events: plans, commits, edited texts, conflicts.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::App;
 use crate::core::change::history::Record;
@@ -10,7 +9,6 @@ use crate::core::disk::error::Conflict;
 use crate::core::insight::curate::waiver::Waiver;
 use crate::core::insight::promote::Proposal;
 use crate::core::insight::review::Item;
-use crate::core::memory::library::LogGroup;
 use crate::core::memory::store::{Document, StoreId};
 use crate::core::memory::unsaved::Unsaved;
 use crate::core::text::diff::merge;
@@ -22,7 +20,7 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{
     Effect, Request, ReviewJob, SaveKind, Target, UndoDirection, UnsavedJob, WaiveJob,
 };
-use crate::tui::event::{Event, NewMemoryText, ReviewCounts, SessionTitles};
+use crate::tui::event::{Event, NewMemoryText, ReviewCounts};
 use crate::tui::keymap::KeyContext;
 use crate::tui::overlay::combine::CombineDialog;
 use crate::tui::overlay::form::NewMemoryForm;
@@ -343,22 +341,6 @@ fn reviewed(job: &ReviewJob, result: Result<usize>, undo: Option<String>) -> Toa
         (ReviewJob::Accept(_), Ok(number)) => Toast::done(format!("Accepted {number} files{back}")),
         (ReviewJob::Note { .. }, Ok(_)) => Toast::done("Noted"),
     }
-}
-
-/// Gives the sessions that have no title of their own that of the timeline.
-pub(super) fn titled(logs: &Arc<Vec<LogGroup>>, titles: &SessionTitles) -> Arc<Vec<LogGroup>> {
-    if titles.is_empty() {
-        return Arc::clone(logs);
-    }
-    let mut groups = logs.as_ref().clone();
-    for group in &mut groups {
-        for log in &mut group.logs {
-            if let Some(title) = titles.get(&(group.agent, log.file.id.clone())) {
-                log.title.clone_from(title);
-            }
-        }
-    }
-    Arc::new(groups)
 }
 
 fn is_index_update(request: &Request) -> bool {

@@ -15,7 +15,7 @@ use ratatui::text::{Line, Span};
 use self::find::LogSearch;
 use super::{Handled, Pane, Step, say};
 use crate::core::insight::timeline::Node;
-use crate::core::log::{Agent, Head, LogFile, Resume, Transcript};
+use crate::core::log::{Agent, Head, LogFile, Resume, Transcript, is_named};
 use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::library::{Library, LogSummary};
 use crate::core::text::display::format_size;
@@ -538,7 +538,10 @@ pub(crate) fn cited_log<'a>(
     let Ok(citation) = target.parse::<Citation>();
     let agent = Agent::named(citation.store.as_deref()?)?;
     let mut logs = library.logs.iter().flat_map(|log_group| &log_group.logs);
-    let log = logs.find(|log| log.file.agent == agent && log.file.id == citation.path)?;
+    let log = logs.find(|log| {
+        let file = &log.file;
+        file.agent == agent && is_named(&citation.path, &file.id, &file.path)
+    })?;
     let line = match citation.part {
         CitedPart::Lines(lines) => Some(*lines.start() as u64),
         _ => None,

@@ -1,7 +1,6 @@
 //! The timeline worker: makes the timeline of the logs from what the cache has, then brings it up
 //! to date a few logs at a time, so that what is asked for meanwhile does not wait.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -61,8 +60,6 @@ pub(crate) struct TimelineWorker {
     is_shown: bool,
     /// When the last report was made, and how long it took.
     reported: (Instant, Duration),
-    /// The titles that were reported.
-    titles: HashMap<(Agent, String), String>,
 }
 
 impl TimelineWorker {
@@ -84,7 +81,6 @@ impl TimelineWorker {
             outdated: Vec::new(),
             is_shown: false,
             reported: (Instant::now(), Duration::ZERO),
-            titles: HashMap::new(),
         }
     }
 
@@ -130,18 +126,10 @@ impl TimelineWorker {
         self.fill_on();
     }
 
-    /// Reports the titles of the sessions if they have changed, and the nodes if they are shown.
+    /// Reports the nodes if they are shown.
     fn report(&mut self) {
         let start = Instant::now();
-        let Some(corpus) = &self.logs else {
-            return;
-        };
-        let titles = self.timeline.titles(corpus);
-        if titles != self.titles {
-            self.titles.clone_from(&titles);
-            self.send(Event::SessionsTitled(Arc::new(titles)));
-        }
-        if self.is_shown {
+        if self.is_shown && self.logs.is_some() {
             self.send(Event::TimelineMade {
                 outline: Arc::new(Outline::of(&self.timeline)),
                 left: self.outdated.len(),

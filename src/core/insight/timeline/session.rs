@@ -1,6 +1,5 @@
-//! The nodes and titles of sessions as wholes.
+//! The nodes of sessions as wholes.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::event::LogEvents;
@@ -54,19 +53,5 @@ impl Timeline {
             id: format!("log:{}:{}", session.agent, session.id),
             ..node
         })
-    }
-
-    /// Returns the titles of the sessions that have none of their own in their logs.
-    pub fn titles(&self, corpus: &Corpus) -> HashMap<(Agent, String), String> {
-        let untitled = self.logs.iter().filter_map(|log| {
-            let own = corpus.log(log.number)?.title();
-            log.record.as_ref().filter(|_| own.is_none())
-        });
-        let titles = untitled.filter_map(|log| {
-            let title = &log.whole.as_ref()?.title;
-            let key = (log.agent, log.id.clone());
-            (!title.is_empty()).then(|| (key, title.clone()))
-        });
-        titles.collect()
     }
 }

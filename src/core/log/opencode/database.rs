@@ -6,7 +6,7 @@
 //! schema in OpenCode's source (`packages/schema/src/session-message.ts`) and from public reports
 //! on databases of 2.0.3 to 2.0.12; they were tried on databases made by tests only.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -60,10 +60,15 @@ pub(super) fn locate(path: &Path) -> Vec<LogFile> {
                     size: 0,
                     modified: row.get(3)?,
                     start: LogStart::default(),
+                    changed: None,
+                    original: None,
                 })
             })?;
+            let counts = table.counts(&connection)?;
             for row in rows {
-                sessions.push(row?);
+                let row: LogFile = row?;
+                let changed = counts.get(&row.id).copied();
+                sessions.push(LogFile { changed, ..row });
             }
         }
         Ok(sessions)
@@ -106,16 +111,20 @@ pub(super) fn problem(path: &Path) -> Option<String> {
 struct Table {
     sessions: &'static str,
     messages: &'static str,
+    /// The table of parts of messages, if they have one.
+    parts: Option<&'static str>,
 }
 
 const FIRST: Table = Table {
     sessions: "session",
     messages: "message",
+    parts: Some("part"),
 };
 
 const SECOND: Table = Table {
     sessions: "session_v2",
     messages: "session_message",
+    parts: None,
 };
 
 const TABLES: [Table; 2] = [FIRST, SECOND];
@@ -128,6 +137,23 @@ impl Table {
             |row| row.get::<_, i64>(0),
         );
         count.is_ok_and(|count| count == 2)
+    }
+
+    /// Counts the rows of each session, because the session's own time may not have moved.
+    fn counts(&self, connection: &Connection) -> rusqlite::Result<HashMap<String, i64>> {
+        let mut counts = HashMap::new();
+        for table in std::iter::once(self.messages).chain(self.parts) {
+            let query = format!("SELECT session_id, count(*) FROM {table} GROUP BY session_id");
+            let Ok(mut query) = connection.prepare(&query) else {
+                continue;
+            };
+            let rows = query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+            for row in rows {
+                let (session, count): (String, i64) = row?;
+                *counts.entry(session).or_default() += count;
+            }
+        }
+        Ok(counts)
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn read(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry
         }
         Err(_) => carry.skipped.broken += 1,
     }
-    let storage = log.path.ancestors().nth(3).unwrap_or(Path::new(""));
+    let storage = storage(log);
     let mut messages = Vec::new();
     for (ordinal, path) in (1..).zip(json_files(&storage.join("message").join(&log.id))) {
         let mut sink = Sink::new(&mut carry, &mut messages, ordinal);
@@ -54,6 +54,22 @@ pub(super) fn read(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry
         sink.drain(take);
     }
     Ok(carry)
+}
+
+/// Returns `storage` of `storage/session/<project>/<session>.json`.
+fn storage(log: &LogFile) -> &Path {
+    log.path.ancestors().nth(3).unwrap_or(Path::new(""))
+}
+
+/// Returns the files of a session's messages and of their parts.
+pub(super) fn files(log: &LogFile) -> Vec<PathBuf> {
+    let storage = storage(log);
+    let messages = json_files(&storage.join("message").join(&log.id));
+    let parts = messages.iter().flat_map(|message| {
+        let id = location::stem(message, ".json").unwrap_or_default();
+        json_files(&storage.join("part").join(id))
+    });
+    parts.chain(messages.iter().cloned()).collect()
 }
 
 /// Adds a message and its parts; missing and broken files are counted and skipped.

@@ -100,6 +100,8 @@ pub fn searched_places(
             Agent::Vibe.name(),
             below(&locations.vibe, &["logs/session"]),
         ),
+        row(Agent::Grok.name(), below(&locations.grok, &["sessions"])),
+        row(Agent::Amp.name(), below(&locations.amp, &["threads"])),
         row("sessions", locations.sessions.clone()),
     ]);
     if settings.discover_home {

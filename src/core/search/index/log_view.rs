@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::table::LogRow;
 use super::{Corpus, Part};
-use crate::core::log::{Agent, Head, Role, Skipped};
+use crate::core::log::{Agent, Head, Role, Skipped, is_named, marked_id};
 
 /// A log of the corpus.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +31,19 @@ impl<'a> Log<'a> {
     /// Returns the session's id, from the file's name or the database's key.
     pub fn id(&self) -> &'a str {
         self.row.id()
+    }
+
+    /// Returns what a citation calls the log: its id, with a mark if another log has the same.
+    pub fn cited_id(&self) -> String {
+        match self.corpus.has_shared(self.row.agent, self.id()) {
+            true => marked_id(self.id(), &self.path()),
+            false => self.id().to_owned(),
+        }
+    }
+
+    /// Whether a citation's name of a log is this one's.
+    pub fn is_named(&self, name: &str) -> bool {
+        name.starts_with(self.id()) && is_named(name, self.id(), &self.path())
     }
 
     /// Returns the working directory; if the log has only its hash, that of another log with it.

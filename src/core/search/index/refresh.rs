@@ -223,8 +223,8 @@ struct Task {
     with_results: bool,
 }
 
-/// What has changed since the last table. A listed log counts as unchanged if its size and
-/// modification time are those of the table: its file is not opened.
+/// What has changed since the last table. A listed log counts as unchanged if its size and its
+/// times are those of the table: its file is not opened.
 #[derive(Debug, Default)]
 struct Plan {
     /// The rows of the listed logs, in the order of the list; new ones have none.
@@ -256,9 +256,8 @@ impl Plan {
             let known = row.map(|row| &table.logs[row]);
             let with_results =
                 results == ReadResults::Now || known.map_or(have_all, |row| row.has_results);
-            let is_same = known.is_some_and(|row| {
-                row.stamp() == (log.size, log.modified) && row.has_results == with_results
-            });
+            let is_same =
+                known.is_some_and(|row| row.is_listed_as(log) && row.has_results == with_results);
             if !is_same {
                 plan.read.push(Task {
                     listed,
@@ -739,7 +738,7 @@ impl<'a> Indexer<'a> {
         (log, with_results): (&LogFile, bool),
         old: Option<&LogRow>,
     ) -> Result<ReadOutcome> {
-        let unchanged = old.filter(|row| row.stamp() == (log.size, log.modified));
+        let unchanged = old.filter(|row| row.is_listed_as(log));
         if let Some(row) = unchanged.filter(|row| row.tail_owner == 0 && !row.has_results) {
             self.log = CurrentLog {
                 parts: Part::ALL.map(|part| part == Part::Results),
@@ -780,14 +779,12 @@ impl<'a> Indexer<'a> {
     /// Returns the row of a log that has been read.
     fn finish(&self, task: &Task, log: &LogFile, outcome: ReadOutcome) -> ReadLog {
         let head = &outcome.head;
-        let title = head.title.as_deref().or_else(|| {
-            let title = log.title.as_deref();
-            title.filter(|title| !log::is_placeholder(title))
-        });
+        let title = head.entitled(log.title.as_deref());
         let mut row = LogRow {
             agent: log.agent as u32,
             size: log.size,
             modified: log.modified,
+            changed: log.changed,
             inode: outcome.inode,
             owner: self.log.owner,
             tail_owner: self.log.tail_owner,

@@ -18,7 +18,7 @@ use crate::core::disk::private;
 use crate::core::log::{Carry, Head, LogFile, Skipped};
 
 /// The version of the cache; one of another version is built anew.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// The beginning of the names of tables.
 const PREFIX: &str = "logs.";
 
@@ -47,6 +47,8 @@ pub(super) struct LogRow {
     pub(super) ends: [u32; 5],
     pub(super) size: u64,
     pub(super) modified: Option<i64>,
+    /// See [`LogFile::changed`].
+    pub(super) changed: Option<i64>,
     pub(super) inode: u64,
     /// The number that its messages share, never used again if the log is read anew.
     pub(super) owner: u64,
@@ -213,6 +215,11 @@ impl LogRow {
     /// Returns the state of the decoder.
     pub(super) fn carry(&self) -> Option<Carry> {
         postcard::from_bytes(&self.carry).ok()
+    }
+
+    /// Whether the log is listed as it was when it was read.
+    pub(super) fn is_listed_as(&self, log: &LogFile) -> bool {
+        self.stamp() == (log.size, log.modified) && self.changed == log.changed
     }
 
     /// Returns the size and the modification time that it was listed with.

@@ -66,6 +66,8 @@ impl TestCache {
             size: fs::metadata(&path).map_or(0, |metadata| metadata.len()),
             modified: Some(self.now),
             start: log::LogStart::default(),
+            changed: None,
+            original: None,
             path,
         }
     }

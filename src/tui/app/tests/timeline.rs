@@ -307,14 +307,6 @@ fn a_session_is_headed_by_its_node_and_titled_in_the_tree() {
     );
     let timeline = Timeline::of_records(records());
     let node: Node = timeline.session(Agent::Codex, "rotation").expect("a node");
-    let titles = [(
-        (Agent::Codex, "rotation".to_owned()),
-        "A title made of it".to_owned(),
-    )];
-    ui.tell(Event::SessionsTitled(Arc::new(
-        titles.into_iter().collect(),
-    )));
-    assert!(ui.text().contains("A title made of it"), "{}", ui.text());
     let effects = ui.press("<cr>");
     let asked = Effect::Timeline(TimelineJob::Session {
         agent: Agent::Codex,

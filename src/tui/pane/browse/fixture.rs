@@ -107,6 +107,8 @@ pub(crate) fn log_summary(id: &str, title: &str) -> LogSummary {
             size: 0,
             modified: None,
             start: LogStart::default(),
+            changed: None,
+            original: None,
         },
         title: title.to_owned(),
         time: 0,

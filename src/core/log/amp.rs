@@ -1,0 +1,137 @@
+//! Amp: one JSON file per thread, `~/.local/share/amp/threads/T-<id>.json`.
+//!
+//! Known from public readers and their tests. Later versions keep threads on their server alone.
+
+use std::path::PathBuf;
+
+use super::content::{self, Speaker};
+use super::decode::Decode;
+use super::json::{self, JsonItem, Object, Raw};
+use super::sink::{RecordStamp, Sink, ToolUse};
+use super::{Agent, Format, Head, LogFile, LogLocations, Resume, TitleSource, location};
+use crate::core::Result;
+
+pub(super) const FORMAT: Format = Format {
+    agent: Agent::Amp,
+    name: "amp",
+    locate,
+    decode: Decode::Into(read),
+    resume,
+};
+
+fn locate(locations: &LogLocations) -> Vec<LogFile> {
+    let roots = locations.amp.iter().map(|root| root.join("threads"));
+    roots
+        .flat_map(|root| location::entries(&root))
+        .filter_map(|path| {
+            let id = location::stem(&path, ".json").filter(|id| id.starts_with("T-"))?;
+            location::found(Agent::Amp, path, id)
+        })
+        .collect()
+}
+
+fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
+    Some(Resume {
+        program: "amp",
+        args: ["threads", "continue", &log.id].map(str::to_owned).to_vec(),
+        cwd: head.cwd.as_ref().map(PathBuf::from),
+    })
+}
+
+fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
+    let bytes = location::bytes(&log.path)?;
+    let bytes = bytes.trim_ascii();
+    let Ok((thread, _)) = json::object(bytes) else {
+        sink.carry.skipped.broken += u64::from(!bytes.is_empty());
+        return Ok(());
+    };
+    let head = sink.head();
+    head.session = thread.text("id").or_else(|| Some(log.id.clone()));
+    head.set_title(TitleSource::Ai, thread.text("title").unwrap_or_default());
+    head.extend_span(thread.time("created"));
+    let start = thread.object("env").and_then(|env| env.object("initial"));
+    let start = start.unwrap_or_default();
+    let mut trees = start.items("trees").filter_map(Raw::object);
+    head.cwd = trees.find_map(|tree| location::path_of_uri(&tree.text("uri")?));
+    for (ordinal, item) in (1..).zip(thread.items("messages").opened()) {
+        sink.turn_to(ordinal);
+        match item {
+            JsonItem::Object(message) => take_message(&message, sink),
+            JsonItem::Other(_) => sink.carry.skipped.not_object += 1,
+        }
+    }
+    Ok(())
+}
+
+fn take_message(message: &Object<'_>, sink: &mut Sink<'_>) {
+    let meta = message.object("meta").unwrap_or_default();
+    sink.stamp = RecordStamp {
+        time: meta.time("sentAt"),
+        ..RecordStamp::default()
+    };
+    let usage = message.object("usage").unwrap_or_default();
+    let head = sink.head();
+    head.model = usage.text("model").or(head.model.take());
+    let speaker = match message.word("role") {
+        Some("assistant") => Speaker::Model,
+        Some("user") => Speaker::Person,
+        _ => Speaker::Program,
+    };
+    for item in message.items("content") {
+        match item
+            .object()
+            .filter(|block| block.is("type", "tool_result"))
+        {
+            Some(result) => take_result(&result, sink),
+            None => content::take(item, speaker, sink),
+        }
+    }
+}
+
+fn take_result(result: &Object<'_>, sink: &mut Sink<'_>) {
+    let run = result.object("run").unwrap_or_default();
+    let output = run.get("result").or_else(|| run.get("error"));
+    let output = output.map_or_else(String::new, content::flat);
+    let id = result.text("toolUseID");
+    let has_failed = run.get("status").is_some_and(|status| !status.is("done"));
+    sink.tool_result(ToolUse::new(id, None, output).failing(has_failed));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Home, describe_messages};
+
+    #[test]
+    fn a_thread_is_read() {
+        let home = Home::new();
+        home.write(
+            ".local/share/amp/threads/T-1.json",
+            r#"{"v":1,"id":"T-1","created":1785578400000,"title":"Find it","messages":[
+              {"role":"user","content":[{"type":"text","text":"find it"}],"meta":{"sentAt":1785578401000}},
+              {"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"Let me look."},{"type":"tool_use","id":"c1","name":"Bash","input":{"cmd":"ls"}}],"usage":{"model":"opus"}},
+              {"role":"user","content":[{"type":"tool_result","toolUseID":"c1","run":{"status":"done","result":{"output":"files","exitCode":0}}}]},
+              7],
+              "env":{"initial":{"trees":[{"displayName":"repo","uri":"file:///repo"}]}}}"#,
+        );
+        home.write(".local/share/amp/threads/other.json", "{}");
+        let transcript = home.read();
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 user text: find it",
+                "2 assistant thinking: hm",
+                "2 assistant text: Let me look.",
+                "2 assistant tool-call Bash: cmd: ls",
+                "3 tool tool-result Bash: files",
+            ]
+        );
+        let head = &transcript.head;
+        assert_eq!(
+            [&head.cwd, &head.title, &head.model].map(Option::as_deref),
+            [Some("/repo"), Some("Find it"), Some("opus")]
+        );
+        assert_eq!(transcript.skipped.not_object, 1);
+        let resume = home.locate()[0].resume(head).expect("it can be continued");
+        assert_eq!(resume.args, ["threads", "continue", "T-1"]);
+    }
+}

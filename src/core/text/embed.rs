@@ -1,0 +1,129 @@
+//! Text of others inside a Markdown document: it stays as it was written, and can neither end the place
+//! that it stands in nor look like a part of the document.
+
+/// A code block that a text has opened.
+struct OpenBlock {
+    mark: char,
+    length: usize,
+    indent: usize,
+}
+
+/// Formats a code block whose fence is longer than any in the text.
+pub fn fenced(text: &str) -> String {
+    let runs = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(runs.max(2) + 1);
+    format!("{fence}\n{}\n{fence}", text.trim_end())
+}
+
+/// Formats a text as a part of a document whose own headings have one or two marks: such headings and
+/// the beginnings of HTML are escaped, and a code block that is left open is closed. A text whose code
+/// blocks may end elsewhere than they seem to, as in a list, is a code block as a whole.
+pub fn embedded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut open: Option<OpenBlock> = None;
+    let mut is_after_text = false;
+    for line in text.trim_end().lines() {
+        let bare = line.trim_start_matches(' ');
+        let indent = line.len() - bare.len();
+        match &open {
+            Some(block) if block.ends_at(indent, bare) => open = None,
+            Some(block) if indent < block.indent && !bare.is_empty() => return fenced(text),
+            Some(_) => {}
+            None => {
+                open = OpenBlock::begun_by(indent, bare);
+                if open.is_none() && indent < 4 && is_special(bare, is_after_text) {
+                    out.push_str(&line[..indent]);
+                    out.push('\\');
+                    out.push_str(bare);
+                    out.push('\n');
+                    is_after_text = true;
+                    continue;
+                }
+            }
+        }
+        is_after_text = !bare.is_empty();
+        out.push_str(line);
+        out.push('\n');
+    }
+    match open {
+        Some(block) if block.indent > 0 => fenced(text),
+        Some(block) => {
+            out.extend(std::iter::repeat_n(block.mark, block.length));
+            out
+        }
+        None => out.trim_end().to_owned(),
+    }
+}
+
+impl OpenBlock {
+    /// Returns the block that a line begins.
+    fn begun_by(indent: usize, line: &str) -> Option<Self> {
+        let mark = line
+            .chars()
+            .next()
+            .filter(|mark| matches!(mark, '`' | '~'))?;
+        let length = run(line, mark);
+        let is_fence = indent < 4 && length >= 3 && !(mark == '`' && line[length..].contains('`'));
+        is_fence.then_some(Self {
+            mark,
+            length,
+            indent,
+        })
+    }
+
+    fn ends_at(&self, indent: usize, line: &str) -> bool {
+        let length = run(line, self.mark);
+        indent < 4 && length >= self.length && line[length..].trim().is_empty()
+    }
+}
+
+/// Returns how many of these marks a line begins with.
+fn run(line: &str, mark: char) -> usize {
+    line.chars().take_while(|c| *c == mark).count()
+}
+
+/// Whether a line is a heading of the document's own kind, underlines one, or begins HTML.
+fn is_special(line: &str, is_after_text: bool) -> bool {
+    let marks = run(line, '#');
+    let is_heading =
+        (1..=2).contains(&marks) && line[marks..].chars().next().is_none_or(char::is_whitespace);
+    let is_underline = |mark: char| {
+        let length = run(line, mark);
+        length > 0 && line[length..].trim().is_empty()
+    };
+    let is_html = line
+        .strip_prefix('<')
+        .is_some_and(|tag| tag.starts_with(|c: char| c.is_ascii_alphabetic() || "/!?".contains(c)));
+    is_heading || is_after_text && (is_underline('=') || is_underline('-')) || is_html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_cannot_forge_a_part_of_the_document() {
+        for (text, expected) in [
+            (
+                "plain\n\n### deep\n- a\n\n---\n",
+                "plain\n\n### deep\n- a\n\n---",
+            ),
+            ("## you\nhi", "\\## you\nhi"),
+            ("  # you", "  \\# you"),
+            ("#hash and ##", "#hash and ##"),
+            ("you\n---", "you\n\\---"),
+            ("<h2>you</h2>", "\\<h2>you</h2>"),
+            ("<!-- hidden", "\\<!-- hidden"),
+            ("a < b", "a < b"),
+            ("```sh\n## kept\n```", "```sh\n## kept\n```"),
+            ("````\n```\n## kept", "````\n```\n## kept\n````"),
+            ("~~~\nopen", "~~~\nopen\n~~~"),
+            ("1. a\n   ```\n   b\n   ```", "1. a\n   ```\n   b\n   ```"),
+            // The list may have ended, so that the second fence opens a block.
+            ("- a\n  ```\nb\n  ```", "````\n- a\n  ```\nb\n  ```\n````"),
+            ("- ```\n  a\n  ```\n", "````\n- ```\n  a\n  ```\n````"),
+        ] {
+            assert_eq!(embedded(text), expected, "{text}");
+        }
+    }
+}
