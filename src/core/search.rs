@@ -59,6 +59,8 @@ pub struct Hit {
     pub path: String,
     /// The line, from 1.
     pub line: u64,
+    /// The line of the message's text with the match, from 0; `None` if that is not known.
+    pub within: Option<usize>,
     /// The title of the memory or the conversation.
     pub title: String,
     /// The text around the match, one line of at most 300 characters.
@@ -117,6 +119,7 @@ impl Sources<'_> {
             store: memory_text.store.clone(),
             path: memory_text.memory.path.clone(),
             line: line as u64,
+            within: None,
             title: memory_text.memory.title.clone(),
             text,
             citation: Citation {
@@ -187,6 +190,7 @@ impl Sources<'_> {
             store,
             path,
             line: 1,
+            within: None,
             title: log_title(&log),
             text,
             citation,

@@ -653,8 +653,11 @@ impl Matches {
             MatchSpot::Message(at, offset) => {
                 let corpus = sources.corpus?;
                 corpus.message(at, |message| {
-                    let text = text(message.text.get(offset as usize..)?.lines().next()?);
-                    Some(sources.message(corpus.log(message.log)?, message, text))
+                    let (before, rest) = message.text.split_at_checked(offset as usize)?;
+                    let text = text(rest.lines().next()?);
+                    let mut hit = sources.message(corpus.log(message.log)?, message, text);
+                    hit.within = Some(memchr::memchr_iter(b'\n', before.as_bytes()).count());
+                    Some(hit)
                 })?
             }
         }

@@ -406,11 +406,10 @@ impl Pane for BrowsePane {
                 key,
                 line,
                 words,
-                then,
             } => {
                 self.line = *line;
                 self.preview.mark(words.clone());
-                let Some(mut steps) = self.go(key, cx) else {
+                let Some(steps) = self.go(key, cx) else {
                     self.line = None;
                     return vec![
                         Step::Return,
@@ -419,9 +418,6 @@ impl Pane for BrowsePane {
                 };
                 self.focus = Focus::Preview;
                 self.is_found = true;
-                if let Some(action) = then {
-                    steps.extend(self.act_on_selection(*action, cx).unwrap_or_default());
-                }
                 steps
             }
             Event::ReviewCounted(counts) => {

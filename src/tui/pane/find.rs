@@ -71,11 +71,9 @@ pub(crate) struct FindPane {
 }
 
 impl FindPane {
-    /// Opens the finder and starts its first search.
-    pub(crate) fn open(cx: &PaneContext<'_>) -> Vec<Step> {
-        let mut find = Self::new(None, "");
-        let ask = find.ask(cx);
-        vec![Step::Push(Box::new(find)), ask]
+    /// Opens the finder.
+    pub(crate) fn open() -> Vec<Step> {
+        vec![Step::Push(Box::new(Self::new(None, "")))]
     }
 
     /// Creates a finder; with `picks`, a choice prints it and ends the program.
@@ -243,6 +241,7 @@ impl FindPane {
         OpenAt {
             // A hit without a role is a whole log, not a message.
             line: row.hit.role.map(|_| row.hit.line),
+            within: row.hit.within,
             words: self.marked_words(row),
         }
     }
@@ -381,6 +380,10 @@ impl Pane for FindPane {
                 Vec::new()
             }
         }
+    }
+
+    fn resume(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        vec![self.ask(cx)]
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {

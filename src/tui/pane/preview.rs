@@ -146,8 +146,9 @@ impl Preview {
         self.shown = None;
         let before = self.log.replace((log.file.clone(), start));
         let is_there = |(old, was): &(LogFile, OpenAt)| {
-            let line = self.log.as_ref().and_then(|(_, start)| start.line);
-            log::is_same_log(old, &log.file) && was.line == line
+            let place = |start: &OpenAt| (start.line, start.within);
+            let wanted = self.log.as_ref().map(|(_, start)| place(start));
+            log::is_same_log(old, &log.file) && Some(place(was)) == wanted
         };
         self.arrives |= !before.as_ref().is_some_and(is_there);
         self.content = log_content(log, cx);
@@ -236,7 +237,9 @@ impl Preview {
             return;
         };
         match start.line {
-            Some(line) => conversation.go_to(line, start.words.clone(), viewport(cx)),
+            Some(line) => {
+                conversation.go_to(line, start.within, start.words.clone(), viewport(cx));
+            }
             None => conversation.step(Move::First, viewport(cx)),
         }
     }

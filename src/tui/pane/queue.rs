@@ -13,13 +13,14 @@ use ratatui::layout::{Position, Rect};
 
 use self::rows::{Entry, Queue, QueueRow};
 use super::list_text::{ListWithText, Parts};
-use super::{Handled, Pane, Step, latest};
+use super::{Handled, Pane, Step};
+use crate::core::change::history::FileChange;
 use crate::core::insight::review::{Attributions, Item, ItemChange};
 use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
-use crate::tui::effect::{Effect, LibraryJob, Request, UndoDirection};
+use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
@@ -49,6 +50,8 @@ pub(crate) struct QueuePane {
     words: HashMap<String, String>,
     /// How many memories were there before tome.
     here_before: usize,
+    /// The files of the last change, to which the cursor goes if they wait again.
+    changed: Vec<(StoreId, String)>,
 }
 
 impl QueuePane {
@@ -66,8 +69,9 @@ impl QueuePane {
             attributions: Attributions::new(),
             words: HashMap::new(),
             here_before: 0,
+            changed: Vec::new(),
         };
-        vec![Step::Push(Box::new(pane)), load()]
+        vec![Step::Push(Box::new(pane))]
     }
 
     /// The file under the cursor.
@@ -104,6 +108,27 @@ impl QueuePane {
         self.queue.without(&self.accepted);
         self.is_loaded = true;
         self.show(cx);
+        self.go_to_changed(cx);
+    }
+
+    /// Goes to the first file of the last change that waits.
+    fn go_to_changed(&mut self, cx: &PaneContext<'_>) {
+        let changed = std::mem::take(&mut self.changed);
+        let is_changed = |row: &QueueRow| match row {
+            QueueRow::Entry { at, .. } => self.queue.entries.get(*at).is_some_and(|entry| {
+                changed
+                    .iter()
+                    .any(|(store, path)| *store == entry.store && *path == entry.item.path)
+            }),
+            QueueRow::Heading { .. } => false,
+        };
+        let here = self.list.selected().is_some_and(is_changed);
+        let found = self.list.rows().iter().position(is_changed);
+        if let Some(at) = found.filter(|_| !here) {
+            self.list.select(at, Move::Down);
+            (self.hunk, self.scroll) = (0, 0);
+            self.list.fit(Parts::of(cx).height());
+        }
     }
 
     /// Names the sessions that the logs show.
@@ -250,8 +275,6 @@ impl Pane for QueuePane {
             Action::Delete => self.delete(cx),
             Action::Open => self.open_memory(cx),
             Action::Why => self.explain(cx),
-            Action::Undo => latest(UndoDirection::Undo),
-            Action::Redo => latest(UndoDirection::Redo),
             Action::Back => self.back(),
             _ => return Handled::Unused,
         })
@@ -282,6 +305,17 @@ impl Pane for QueuePane {
             }
             // An undo may have brought back what was accepted, and what failed still waits.
             Event::Committed { .. } | Event::Reviewed { result: Err(_), .. } => {
+                if let Event::Committed {
+                    result: Ok(Some(record)),
+                    ..
+                } = event
+                {
+                    let files = record.files.iter().filter(|file| !file.derived);
+                    let place = |file: &FileChange| {
+                        (StoreId::new(&file.root, file.layout), file.reference())
+                    };
+                    self.changed = files.map(place).collect();
+                }
                 self.accepted.clear();
                 vec![load()]
             }
@@ -294,6 +328,14 @@ impl Pane for QueuePane {
             } if matches!(**request, Request::Revert(_)) => vec![load()],
             _ => Vec::new(),
         }
+    }
+
+    fn identity(&self) -> Option<String> {
+        Some("review".to_owned())
+    }
+
+    fn resume(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
+        vec![load()]
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {

@@ -77,7 +77,7 @@ impl TimelinePane {
             day: today,
             today,
         };
-        vec![Step::Push(Box::new(pane)), ask(TimelineJob::Show)]
+        vec![Step::Push(Box::new(pane))]
     }
 
     fn entry(&self) -> Option<&Entry> {
@@ -158,6 +158,7 @@ impl TimelinePane {
                 let start = OpenAt {
                     line: Some(grip.first_line),
                     words: MarkedWords::new([grip.opening().as_str()]),
+                    ..OpenAt::default()
                 };
                 LogPane::open(log.file.clone(), log.title.clone(), start)
             }
@@ -267,7 +268,7 @@ impl Pane for TimelinePane {
             Action::PreviousWeek => self.week(Move::Up, cx),
             Action::Today => self.go_to(&NodeId::Day(self.today), cx),
             Action::When => self.choose_place(),
-            Action::Find => FindPane::open(cx),
+            Action::Find => FindPane::open(),
             Action::Copy => self.cite(),
             Action::Promote => self.promote(),
             Action::Back => self.back(cx),
@@ -306,6 +307,15 @@ impl Pane for TimelinePane {
             Event::GoTo(node) => self.go_to(node, cx),
             _ => Vec::new(),
         }
+    }
+
+    fn identity(&self) -> Option<String> {
+        Some("timeline".to_owned())
+    }
+
+    fn resume(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.today = today(cx);
+        vec![ask(TimelineJob::Show)]
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {
