@@ -76,6 +76,8 @@ pub(crate) struct App {
     /// The process whose lock a change waits for, and the seconds waited so far.
     waiting: Option<(String, u64)>,
     toast: Option<(u64, Toast)>,
+    /// Whether the last frame could not be drawn.
+    is_broken: bool,
     /// How many toasts there were so far.
     toasts: u64,
     /// The number of the newest plan request.
@@ -120,6 +122,7 @@ impl App {
             now: 0,
             waiting: None,
             toast: None,
+            is_broken: false,
             toasts: 0,
             generation: 0,
         }
@@ -423,7 +426,10 @@ impl App {
     /// Opens a pane, or the one of its name that was closed.
     fn push(&mut self, pane: Box<dyn Pane>, effects: &mut Vec<Effect>) {
         let name = pane.identity();
-        let at = self.kept.iter().position(|(kept, _)| Some(kept) == name.as_ref());
+        let at = self
+            .kept
+            .iter()
+            .position(|(kept, _)| Some(kept) == name.as_ref());
         let kept = at.map(|at| self.kept.remove(at));
         self.show(kept.map_or(pane, |(_, kept)| kept), effects);
     }

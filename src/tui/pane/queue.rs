@@ -8,7 +8,7 @@ mod view;
 use std::collections::{HashMap, HashSet};
 
 use ratatui::Frame;
-use ratatui::crossterm::event::MouseEvent;
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::{Position, Rect};
 
 use self::rows::{Entry, Queue, QueueRow};
@@ -25,6 +25,7 @@ use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::model::PaneContext;
+use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::list::{List, Move};
 
 /// The list of files, and the difference of the selected one.
@@ -36,6 +37,7 @@ pub(crate) struct QueuePane {
     /// The ids that were accepted here; a queue that was read before that may still have them.
     accepted: Vec<String>,
     list: List<QueueRow>,
+    filter: RowFilter,
     /// Whether whole files are decided about, or hunks.
     focus: Focus,
     /// The current hunk of the file under the cursor.
@@ -62,6 +64,7 @@ impl QueuePane {
             is_loaded: false,
             accepted: Vec::new(),
             list: List::default(),
+            filter: RowFilter::default(),
             focus: Focus::Tree,
             hunk: 0,
             scroll: 0,
@@ -146,13 +149,27 @@ impl QueuePane {
 
     /// Makes the rows again, with the cursor on the same file, or on the next one if that is gone.
     fn lay_out(&mut self, cx: &PaneContext<'_>) {
-        if self.list.replace(self.queue.rows(), Parts::of(cx).height()) {
+        let is_shown = |entry: &Entry| {
+            let session = self.session_name(entry).unwrap_or_default();
+            let text = format!("{} {} {session}", entry.item.path, entry.item.who());
+            self.filter.shows(&text)
+        };
+        let rows = self.queue.rows(is_shown);
+        if self.list.replace(rows, Parts::of(cx).height()) {
             self.hunk = 0;
             self.scroll = 0;
         }
         let divisions = self.entry().map_or(0, Entry::divisions);
         self.hunk = self.hunk.min(divisions.saturating_sub(1));
         self.show_hunk(cx);
+    }
+
+    /// Shows the rows that the filter leaves, if it has changed.
+    fn filtered(&mut self, has_changed: bool, cx: &PaneContext<'_>) -> Vec<Step> {
+        if has_changed {
+            self.lay_out(cx);
+        }
+        Vec::new()
     }
 
     /// Goes to the next hunk, and from the last one to the next file.
@@ -253,7 +270,11 @@ impl ListWithText for QueuePane {
 
 impl Pane for QueuePane {
     fn key_context(&self) -> KeyContext {
-        KeyContext::Queue
+        if self.filter.is_typing() {
+            KeyContext::Prompt
+        } else {
+            KeyContext::Queue
+        }
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
@@ -273,11 +294,30 @@ impl Pane for QueuePane {
             Action::Note => self.note(),
             Action::Edit => self.edit(cx),
             Action::Delete => self.delete(cx),
+            Action::Filter => {
+                self.filter.open();
+                self.filtered(true, cx)
+            }
+            Action::Open if self.filter.is_typing() => {
+                self.filter.accept();
+                Vec::new()
+            }
             Action::Open => self.open_memory(cx),
             Action::Why => self.explain(cx),
+            Action::Back if self.filter.clear() => self.filtered(true, cx),
             Action::Back => self.back(),
             _ => return Handled::Unused,
         })
+    }
+
+    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        let has_changed = self.filter.key(key);
+        self.filtered(has_changed, cx)
+    }
+
+    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
+        let has_changed = self.filter.paste(text);
+        self.filtered(has_changed, cx)
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {

@@ -268,7 +268,7 @@ impl Pane for TimelinePane {
             Action::PreviousWeek => self.week(Move::Up, cx),
             Action::Today => self.go_to(&NodeId::Day(self.today), cx),
             Action::When => self.choose_place(),
-            Action::Find => FindPane::open(),
+            Action::Find => FindPane::open(cx),
             Action::Copy => self.cite(),
             Action::Promote => self.promote(),
             Action::Back => self.back(cx),

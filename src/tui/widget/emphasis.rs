@@ -272,7 +272,11 @@ mod tests {
         let words = MarkedWords::new(["tab", "token"]);
         let text = "a tab\nthe tab and its token, a tab\n\ntoken of a tab\n";
         assert_eq!(words.lines_in(text), [1, 3]);
-        assert_eq!(words.lines_in("none\na tab\na token\n"), [1], "the first of several");
+        assert_eq!(
+            words.lines_in("none\na tab\na token\n"),
+            [1],
+            "the first of several"
+        );
         assert!(words.lines_in("a tab").is_empty());
         let wrapped = MarkedWords::new(["key change"]);
         assert_eq!(wrapped.lines_in("x\nthe key\nchange\n"), [1]);

@@ -57,7 +57,7 @@ impl BrowsePane {
                 }
                 Err(why) => vec![Step::Toast(why)],
             },
-            Action::Find => FindPane::open(),
+            Action::Find => FindPane::open(cx),
             Action::Resume | Action::CopyResume => match self.selected_log() {
                 Some(log) if action == Action::CopyResume => copy_resume(log.resume()),
                 Some(log) => resume(log.resume()),
@@ -70,8 +70,11 @@ impl BrowsePane {
             Action::Generalize => self.generalize(),
             Action::Move => self.choose_store(),
             Action::Delete => self.delete(),
+            // What is gone has no row: its deletion is the newest of all changes.
             Action::History => vec![
-                Step::Push(Box::new(HistoryPane::new(self.selected_memory()))),
+                Step::Push(Box::new(HistoryPane::new(
+                    self.selected_memory().filter(|_| !self.is_beside_deleted),
+                ))),
                 Step::Effect(Effect::Library(LibraryJob::Records)),
             ],
             Action::Review => QueuePane::open(),

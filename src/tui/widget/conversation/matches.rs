@@ -16,7 +16,11 @@ impl Conversation {
         self.current = None;
         if narrows {
             let mut messages: Vec<(usize, usize)> = Vec::new();
-            messages.extend(self.matches.iter().map(|place| (place.piece, place.at.message)));
+            messages.extend(
+                self.matches
+                    .iter()
+                    .map(|place| (place.piece, place.at.message)),
+            );
             messages.dedup();
             self.matches = self.places_in(messages);
         } else {
@@ -140,7 +144,9 @@ impl Conversation {
             .filter(|(_, message)| message.line == line)
             .map(|(at, message)| (at, message.text.as_str()))
             .collect();
-        let is_shown = |at: usize| within.is_none_or(|within| self.words.lines_in(self.text(at)).contains(&within));
+        let is_shown = |at: usize| {
+            within.is_none_or(|within| self.words.lines_in(self.text(at)).contains(&within))
+        };
         let best = of_line
             .iter()
             .find(|(at, text)| self.words.all_in(text) && is_shown(*at))
@@ -167,7 +173,12 @@ impl Conversation {
         row += viewport.height / 3;
         let mut source = None;
         while let Some(laid) = self.laid.get(&piece) {
-            source = laid.source.get(row).or(laid.source.last()).copied().or(source);
+            source = laid
+                .source
+                .get(row)
+                .or(laid.source.last())
+                .copied()
+                .or(source);
             if row < laid.source.len() {
                 break;
             }
@@ -253,6 +264,8 @@ impl Conversation {
         let start = source.partition_point(|row| row < shown).min(last);
         let end = rows.len().min(last + 1 + MORE);
         let near = rows.get(start..end).unwrap_or_default();
-        self.words.best_line(near).map_or(start, |line| start + line)
+        self.words
+            .best_line(near)
+            .map_or(start, |line| start + line)
     }
 }

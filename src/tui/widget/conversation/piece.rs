@@ -149,12 +149,7 @@ impl Conversation {
         lines
     }
 
-    fn body(
-        &self,
-        item: TurnItem,
-        speaker: Speaker,
-        options: RenderOptions<'_>,
-    ) -> ShownText {
+    fn body(&self, item: TurnItem, speaker: Speaker, options: RenderOptions<'_>) -> ShownText {
         let theme = options.theme;
         let shown = |at: usize| self.display_beginning(at);
         let mut body = ShownText::default();
@@ -164,14 +159,17 @@ impl Conversation {
             }
             TurnItem::Text(at) => {
                 let text = shown(at);
-                let left_out = text[..text.len() - text.trim_start().len()].matches('\n').count();
+                let left_out = text[..text.len() - text.trim_start().len()]
+                    .matches('\n')
+                    .count();
                 let text = text.trim();
                 let rendered = render(text, 0..text.len(), options);
                 body.lines = rendered.lines;
-                body.source.extend(rendered.source.into_iter().map(|line| MessageLine {
-                    message: at,
-                    line: left_out + line,
-                }));
+                body.source
+                    .extend(rendered.source.into_iter().map(|line| MessageLine {
+                        message: at,
+                        line: left_out + line,
+                    }));
             }
             TurnItem::Thinking(at) => body.plain(at, &shown(at), Role::Quote, options),
             TurnItem::Injected(at) => {
@@ -232,13 +230,16 @@ impl Conversation {
             ..options
         };
         let is_told_already = !input.trim().contains('\n') && cells::width(&input) <= viewport;
-        let input = call.filter(|_| !is_told_already).map(|at| (at, input, Role::Code));
+        let input = call
+            .filter(|_| !is_told_already)
+            .map(|at| (at, input, Role::Code));
         let output = result.map(|at| (at, self.display_beginning(at), Role::Text));
         for (at, text, role) in input.into_iter().chain(output) {
             body.plain(at, &text, role, inner);
         }
         for line in body.lines.iter_mut().skip(1) {
-            line.spans.insert(0, Span::styled("│ ", theme.style(Role::Rule)));
+            line.spans
+                .insert(0, Span::styled("│ ", theme.style(Role::Rule)));
         }
         body
     }

@@ -198,15 +198,25 @@ fn every_line_with_the_words_is_a_match_of_its_own() {
     // The line of the hit is shown, not the first of its message.
     talk.go_to(1, Some(82), words(), viewport);
     let shown = |talk: &Conversation| drawn(talk, 80, 12).join("\n");
-    assert!(shown(&talk).contains("error wrapping again"), "{}", shown(&talk));
+    assert!(
+        shown(&talk).contains("error wrapping again"),
+        "{}",
+        shown(&talk)
+    );
     assert_eq!(talk.match_count(), Some((2, 4)));
     let mut seen = Vec::new();
     for _ in 0..4 {
         assert!(talk.next_match(Move::Down, viewport));
-        seen.push((talk.match_count(), shown(&talk).contains("error wrapping again")));
+        seen.push((
+            talk.match_count(),
+            shown(&talk).contains("error wrapping again"),
+        ));
     }
     let expected = [(3, false), (4, true), (1, false), (2, true)];
-    assert_eq!(seen, expected.map(|(number, is_second)| (Some((number, 4)), is_second)));
+    assert_eq!(
+        seen,
+        expected.map(|(number, is_second)| (Some((number, 4)), is_second))
+    );
     assert!(talk.next_match(Move::Up, viewport));
     assert!(shown(&talk).contains("the wrapping of an error"));
 }
