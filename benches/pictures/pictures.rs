@@ -39,7 +39,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const SIZE: Size = (120, 36);
 
 /// The screenshots of the README: the place, and the theme.
-const README: [(&str, &str); 10] = [
+const README: [(&str, &str); 14] = [
     ("browse", "dark"),
     ("browse", "light"),
     ("find", "dark"),
@@ -48,6 +48,10 @@ const README: [(&str, &str); 10] = [
     ("save", "dark"),
     ("conflict", "dark"),
     ("log", "dark"),
+    ("review", "dark"),
+    ("curate", "dark"),
+    ("timeline", "dark"),
+    ("context", "dark"),
     ("history", "dark"),
     ("help", "dark"),
 ];

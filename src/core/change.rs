@@ -28,6 +28,7 @@ use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::Attributes;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::index;
+use crate::core::memory::library::Budget;
 use crate::core::text::diff;
 
 pub use crate::core::change::history::{Author, ChangeVerb, Direction};
@@ -66,6 +67,31 @@ impl Change {
             .iter()
             .filter(|edit| edit.layout == Layout::Index && edit.path == index::INDEX)
             .find_map(|edit| index::growth_warning(&text(&edit.before), &text(&edit.after)))
+    }
+
+    /// How much of what an agent reads each index takes before and after it, in a sentence.
+    pub fn index_sizes(&self) -> Vec<String> {
+        let size = |bytes: &Option<Vec<u8>>| {
+            Budget::of(&String::from_utf8_lossy(
+                bytes.as_deref().unwrap_or_default(),
+            ))
+        };
+        let indexes = self.edits.iter().filter(|edit| {
+            edit.layout == Layout::Index && edit.path == index::INDEX && edit.after.is_some()
+        });
+        let sizes = indexes.map(|edit| {
+            let (before, after) = (size(&edit.before), size(&edit.after));
+            format!(
+                "{}: {} → {} of {} lines, {} → {} % of what agents read",
+                index::INDEX,
+                before.lines,
+                after.lines,
+                Budget::MOST.lines,
+                before.percent(),
+                after.percent()
+            )
+        });
+        sizes.collect()
     }
 
     /// Whether no file would change.

@@ -86,6 +86,20 @@ impl Memory {
             problem: None,
         }
     }
+
+    /// When it was last changed, in milliseconds since 1970: as its header says, which survives
+    /// copies and clones, or else as the file system says; 0 when unknown.
+    pub fn time(&self) -> i64 {
+        let written = self.updated.as_deref().map(str::trim).and_then(|text| {
+            let time = text.parse::<jiff::Timestamp>().ok();
+            let day = || {
+                let day: jiff::civil::Date = text.get(..10)?.parse().ok()?;
+                Some(day.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
+            };
+            time.or_else(day).map(|time| time.as_millisecond())
+        });
+        written.unwrap_or(self.modified)
+    }
 }
 
 /// The name of a file without folders and without its last extension.

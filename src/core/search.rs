@@ -59,6 +59,8 @@ pub struct Hit {
     pub path: String,
     /// The line, from 1.
     pub line: u64,
+    /// The line of the message's text with the match, from 0; `None` if that is not known.
+    pub within: Option<usize>,
     /// The title of the memory or the conversation.
     pub title: String,
     /// The text around the match, one line of at most 300 characters.
@@ -117,6 +119,7 @@ impl Sources<'_> {
             store: memory_text.store.clone(),
             path: memory_text.memory.path.clone(),
             line: line as u64,
+            within: None,
             title: memory_text.memory.title.clone(),
             text,
             citation: Citation {
@@ -129,7 +132,7 @@ impl Sources<'_> {
             role: None,
             agent: None,
             session: None,
-            time: (memory_text.memory.modified > 0).then_some(memory_text.memory.modified),
+            time: Some(memory_text.memory.time()).filter(|time| *time > 0),
             log: None,
             copies: 0,
             project: None,
@@ -187,6 +190,7 @@ impl Sources<'_> {
             store,
             path,
             line: 1,
+            within: None,
             title: log_title(&log),
             text,
             citation,
@@ -216,7 +220,7 @@ pub fn allows_memory(filters: &Filters, memory_text: &MemoryText) -> bool {
         && any(&filters.types, &|kind| {
             memory_text.memory.category.as_ref() == Some(kind)
         })
-        && filters.allows_time(Some(memory_text.memory.modified).filter(|time| *time > 0))
+        && filters.allows_time(Some(memory_text.memory.time()).filter(|time| *time > 0))
 }
 
 /// Returns for each log whether the filters admit it, in the corpus's order.

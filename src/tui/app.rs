@@ -17,7 +17,7 @@ use ratatui::crossterm::event::{Event as Input, KeyEvent, KeyEventKind};
 use ratatui::layout::{Rect, Size};
 
 use super::action::Action;
-use super::effect::{Effect, LibraryJob, LogsJob, TerminalJob, UnsavedJob};
+use super::effect::{Effect, LibraryJob, LogsJob, TerminalJob, UndoDirection, UnsavedJob};
 use super::event::{Changes, Event, ReviewCounts};
 use super::highlight::Syntaxes;
 use super::keymap::{KeyContext, Keymap};
@@ -27,7 +27,7 @@ use super::overlay::palette::Palette;
 use super::overlay::reader::TextDialog;
 use super::pane::browse::BrowsePane;
 use super::pane::find::FindPane;
-use super::pane::{Handled, Pane, Step, Toast};
+use super::pane::{Handled, Pane, Step, Toast, latest};
 use super::panics::PanicReport;
 use super::theme::Theme;
 use super::worker::UNSAVED_THREAD;
@@ -50,6 +50,8 @@ pub(crate) struct App {
     panes: Vec<Box<dyn Pane>>,
     /// A pane that was set aside, to be shown again.
     parked: Option<Box<dyn Pane>>,
+    /// Panes that were closed, by their names, to be opened again as they were left.
+    kept: Vec<(String, Box<dyn Pane>)>,
     /// The queries of this run, oldest first.
     queries: Vec<String>,
     areas: Areas,
@@ -71,11 +73,16 @@ pub(crate) struct App {
     /// The process whose lock a change waits for, and the seconds waited so far.
     waiting: Option<(String, u64)>,
     toast: Option<(u64, Toast)>,
+    /// Whether the last frame could not be drawn.
+    is_broken: bool,
     /// How many toasts there were so far.
     toasts: u64,
     /// The number of the newest plan request.
     generation: u64,
 }
+
+/// How many closed panes are kept.
+const MOST_KEPT: usize = 100;
 
 /// How the screen is divided until a pane requests another arrangement.
 const START: Arrangement = Arrangement {
@@ -97,6 +104,7 @@ impl App {
             library: Arc::default(),
             panes: vec![Box::new(BrowsePane::new())],
             parked: None,
+            kept: Vec::new(),
             queries: Vec::new(),
             areas: Areas::default(),
             wanted: START,
@@ -110,6 +118,7 @@ impl App {
             now: 0,
             waiting: None,
             toast: None,
+            is_broken: false,
             toasts: 0,
             generation: 0,
         }
@@ -356,6 +365,8 @@ impl App {
             Action::Repaint => effects.push(Effect::Terminal(TerminalJob::Repaint)),
             Action::Scope => self.switch_scope(effects),
             Action::Zoom => self.toggle_zoom(),
+            Action::Undo => self.take(latest(UndoDirection::Undo), at, effects),
+            Action::Redo => self.take(latest(UndoDirection::Redo), at, effects),
             Action::Suspend => effects.push(Effect::Terminal(TerminalJob::Suspend)),
             Action::Demo if self.library.stores.is_empty() && self.logs.is_empty() => {
                 effects.push(Effect::Terminal(TerminalJob::Leave(Exit::Demo)));
@@ -389,17 +400,44 @@ impl App {
         effects.push(Effect::Library(LibraryJob::Scope(scope)));
     }
 
-    /// Shows the pane again that was set aside. What it missed meanwhile is asked for again.
+    /// Shows the pane again that was set aside.
     fn unpark(&mut self, effects: &mut Vec<Effect>) {
-        let Some(mut pane) = self.parked.take() else {
-            return;
-        };
+        if let Some(pane) = self.parked.take() {
+            self.show(pane, effects);
+        }
+    }
+
+    fn show(&mut self, mut pane: Box<dyn Pane>, effects: &mut Vec<Effect>) {
         pane.resize(&self.pane_context());
-        self.panes.push(pane);
-        let top = self.top();
-        let missed = Event::SearchSourcesChanged;
-        let steps = self.with_pane(top, |pane, cx| pane.on_event(&missed, cx));
-        self.take(steps.unwrap_or_default(), top, effects);
+        let steps = pane.resume(&self.pane_context());
+        self.open_dialog(pane);
+        self.take(steps, self.top(), effects);
+    }
+
+    /// Opens a pane, or the one of its name that was closed.
+    fn push(&mut self, pane: Box<dyn Pane>, effects: &mut Vec<Effect>) {
+        let name = pane.identity();
+        let at = self
+            .kept
+            .iter()
+            .position(|(kept, _)| Some(kept) == name.as_ref());
+        let kept = at.map(|at| self.kept.remove(at));
+        self.show(kept.map_or(pane, |(_, kept)| kept), effects);
+    }
+
+    /// Closes a pane, and keeps it if it has a name. The bottom pane cannot be closed.
+    fn close(&mut self, at: usize) {
+        if at == 0 || at >= self.panes.len() {
+            return;
+        }
+        let mut pane = self.panes.remove(at);
+        pane.rest(&self.pane_context());
+        if let Some(name) = pane.identity() {
+            self.kept.retain(|(kept, _)| *kept != name);
+            self.kept.push((name, pane));
+            let over = self.kept.len().saturating_sub(MOST_KEPT);
+            self.kept.drain(..over);
+        }
     }
 
     /// Remembers a query once, as the newest.
@@ -422,22 +460,15 @@ impl App {
                         request,
                     }));
                 }
-                Step::Push(mut pane) => {
-                    pane.resize(&self.pane_context());
-                    self.open_dialog(pane);
-                }
+                Step::Push(pane) => self.push(pane, effects),
                 Step::Park if at > 0 && at < self.panes.len() => {
                     self.parked = Some(self.panes.remove(at));
                 }
                 Step::Park => {}
                 Step::Return => self.unpark(effects),
-                // The bottom pane cannot be closed.
-                Step::Close if at > 0 && at < self.panes.len() => drop(self.panes.remove(at)),
-                Step::Close => {}
+                Step::Close => self.close(at),
                 Step::Act(action) => {
-                    if at > 0 && at < self.panes.len() {
-                        self.panes.remove(at);
-                    }
+                    self.close(at);
                     self.act(action, self.top(), effects);
                 }
                 Step::Broadcast(event) => self.on_event(*event, effects),

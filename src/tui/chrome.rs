@@ -165,6 +165,19 @@ pub(crate) fn fit_end(text: &str, width: usize) -> String {
     cut
 }
 
+/// Returns the name of a store for people, in at most `width` columns: the agent, and the end of the
+/// project's name, which tells stores apart.
+pub(crate) fn store_label(name: &str, width: usize) -> String {
+    let Some((agent, project)) = name.split_once('@') else {
+        return cells::cut(&escape_line(name), width);
+    };
+    let agent = format!("{} · ", escape_line(agent));
+    match width.checked_sub(cells::width(&agent)) {
+        Some(room) if room > 3 => format!("{agent}{}", fit_end(project, room)),
+        _ => fit_end(project, width),
+    }
+}
+
 /// Returns the last two components of a path.
 pub(crate) fn short_path(path: &Path) -> String {
     let parts: Vec<String> = path
@@ -374,6 +387,22 @@ mod tests {
             ("a/b", "a/b"),
         ] {
             assert_eq!(short_path(Path::new(path)), expected);
+        }
+    }
+
+    #[test]
+    fn stores_are_told_apart_by_the_ends_of_their_names() {
+        for (name, width, expected) in [
+            ("claude", 20, "claude"),
+            ("claude@work-shop", 20, "claude · work-shop"),
+            (
+                "claude@work-customers-acme-shop",
+                20,
+                "claude · …-acme-shop",
+            ),
+            ("claude@work-shop", 8, "…rk-shop"),
+        ] {
+            assert_eq!(store_label(name, width), expected);
         }
     }
 

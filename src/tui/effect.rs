@@ -158,6 +158,8 @@ pub(crate) struct CurateJob {
 pub(crate) struct SearchJob {
     pub(crate) generation: u64,
     pub(crate) text: String,
+    /// Whether text is left out that programs put into conversations.
+    pub(crate) says_only: bool,
     /// How many rows are visible; these are sent first.
     pub(crate) rows: usize,
 }
@@ -218,6 +220,8 @@ pub(crate) enum Requester {
     Tree,
     /// The preview beside the hits.
     Find,
+    /// The editor, to see what was changed outside.
+    Editor,
     /// The log pane.
     Reader,
 }

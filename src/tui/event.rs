@@ -178,14 +178,13 @@ pub(crate) enum Event {
         line: Option<usize>,
         then: Option<Action>,
     },
-    /// A request to read a memory that the finder found, from this line of its file on, and then
-    /// to run an action on it if it exists. Leaving it comes back to the finder.
+    /// A request to read a memory in the tree, from this line of its file on. Leaving it comes back
+    /// to the pane that was set aside for it.
     OpenFound {
         key: Key,
         line: Option<usize>,
         /// What was found, to be marked.
         words: MarkedWords,
-        then: Option<Action>,
     },
     /// The timeline was made, or has changed; `left` logs are still to be summarized.
     TimelineMade { outline: Arc<Outline>, left: usize },

@@ -86,6 +86,8 @@ pub(crate) struct FindResults {
     pub(crate) progress: SearchState,
     /// The error in the query, if it has one.
     pub(crate) wrong: Option<QueryError>,
+    /// If nothing was found: the filters without each of which something would be, and how much.
+    pub(crate) without: Vec<(String, usize)>,
     /// The texts that the rows of each closeness match, to be marked where a row is opened.
     pub(crate) terms: Vec<(Closeness, Vec<Term>)>,
 }

@@ -137,6 +137,21 @@ pub(crate) trait Pane: std::fmt::Debug {
         Vec::new()
     }
 
+    /// The name under which it is kept when it is closed: opened again, it is as it was left. `None`
+    /// if it begins anew.
+    fn identity(&self) -> Option<String> {
+        None
+    }
+
+    /// Gets ready to be kept: lets go of what can be read again.
+    fn rest(&mut self, _cx: &PaneContext<'_>) {}
+
+    /// Asks for what it shows, when it is opened, and when it is shown again after it was set aside
+    /// or kept: it got no events meanwhile.
+    fn resume(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
+        Vec::new()
+    }
+
     /// Catches up after keys that arrived at once: does what need not be done for each of them.
     fn settle(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()

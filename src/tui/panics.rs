@@ -1,7 +1,9 @@
-//! Reports of panics in worker threads: displayed to the user and logged to a file.
+//! Reports of panics in worker threads and while drawing: displayed to the user and logged to a
+//! file.
 
+use std::cell::Cell;
 use std::fmt;
-use std::panic::PanicHookInfo;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 
 use super::Clock;
 use crate::core::disk::fault::FaultLog;
@@ -66,7 +68,38 @@ impl fmt::Display for PanicReport {
     }
 }
 
-/// Returns a handler for panics of threads other than the UI's: it logs them and reports them.
+/// Whether this thread is drawing a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Drawing {
+    No,
+    Yes,
+    /// The frame before panicked and was reported: to report this one would draw without end.
+    Again,
+}
+
+thread_local! {
+    static DRAWING: Cell<Drawing> = const { Cell::new(Drawing::No) };
+}
+
+/// Whether this thread is drawing.
+pub(crate) fn drawing() -> Drawing {
+    DRAWING.get()
+}
+
+/// Draws a frame; returns whether that succeeded. `was_broken` is whether the frame before did not.
+pub(crate) fn draw_guarded(was_broken: bool, draw: impl FnOnce()) -> bool {
+    DRAWING.set(if was_broken {
+        Drawing::Again
+    } else {
+        Drawing::Yes
+    });
+    let drawn = catch_unwind(AssertUnwindSafe(draw));
+    DRAWING.set(Drawing::No);
+    drawn.is_ok()
+}
+
+/// Returns a handler for panics of threads other than the UI's, and while a frame is drawn: it logs
+/// them and reports them.
 pub(crate) fn reporter(
     log: FaultLog,
     clock: Clock,

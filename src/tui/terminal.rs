@@ -31,6 +31,7 @@ use signal_hook::iterator::Signals;
 
 use super::app::App;
 use super::event::Event;
+use super::panics::{Drawing, drawing};
 use super::theme::Background;
 use crate::core::disk::fault::is_panic_expected;
 use crate::core::log::Resume;
@@ -166,8 +167,8 @@ fn give_back() -> io::Result<()> {
     disable_raw_mode().and(written)
 }
 
-/// Restores the terminal before a panic of this thread is printed. Panics of other threads are
-/// passed to `report`.
+/// Restores the terminal before a panic of this thread is printed. Panics of other threads, and
+/// while a frame is drawn, are passed to `report`.
 fn restore_on_panic(report: impl Fn(&PanicHookInfo<'_>) + Send + Sync + 'static) {
     let ours = thread::current().id();
     let before = panic::take_hook();
@@ -175,7 +176,11 @@ fn restore_on_panic(report: impl Fn(&PanicHookInfo<'_>) + Send + Sync + 'static)
         if is_panic_expected() {
             return;
         }
-        if thread::current().id() == ours {
+        let is_ours = thread::current().id() == ours;
+        if is_ours && drawing() == Drawing::Again {
+            return;
+        }
+        if is_ours && drawing() == Drawing::No {
             // The panic matters more than a failure to restore.
             drop(give_back());
             before(info);

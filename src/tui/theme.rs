@@ -425,6 +425,61 @@ mod tests {
         }
     }
 
+    /// The contrast of two colours, as the Web Content Accessibility Guidelines compute it.
+    fn contrast(one: Color, other: Color) -> f64 {
+        let luminance = |colour: Color| -> f64 {
+            let Color::Rgb(red, green, blue) = colour else {
+                panic!("{colour:?} is not of the full range");
+            };
+            let linear = |part: u8| {
+                let part = f64::from(part) / 255.0;
+                if part <= 0.03928 {
+                    part / 12.92
+                } else {
+                    ((part + 0.055) / 1.055).powf(2.4)
+                }
+            };
+            0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+        };
+        let (one, other) = (luminance(one), luminance(other));
+        (one.max(other) + 0.05) / (one.min(other) + 0.05)
+    }
+
+    #[test]
+    fn every_text_can_be_read_on_every_ground() {
+        // Lines, not text; the numbers of lines stay in the background.
+        const LINES: [Role; 4] = [Role::Border, Role::BorderFocused, Role::Rule, Role::Gutter];
+        let terminals = [
+            (Background::Dark, [0x16, 0x18, 0x1d], [0xd8, 0xdc, 0xe8]),
+            (Background::Light, [0xff, 0xff, 0xff], [0x20, 0x24, 0x2e]),
+        ];
+        for (background, ground, text) in terminals {
+            let rgb = |[red, green, blue]: [u8; 3]| Color::Rgb(red, green, blue);
+            let theme = Theme::new(Terminal {
+                background,
+                depth: ColorDepth::True,
+            });
+            let behind = [Role::Selected, Role::CodeBlock, Role::CursorLine];
+            let behind = behind.iter().filter_map(|role| theme.style(*role).bg);
+            let grounds: Vec<Color> = std::iter::once(rgb(ground)).chain(behind).collect();
+            for role in Role::ALL.iter().filter(|role| !LINES.contains(role)) {
+                let style = theme.style(*role);
+                let colour = style
+                    .fg
+                    .filter(|fg| *fg != Color::Reset)
+                    .unwrap_or(rgb(text));
+                let own = style.bg.map(|own| vec![own]);
+                for ground in own.unwrap_or_else(|| grounds.clone()) {
+                    let found = contrast(colour, ground);
+                    assert!(
+                        found >= 4.5,
+                        "{background:?} {role:?} on {ground:?}: {found:.2}"
+                    );
+                }
+            }
+        }
+    }
+
     #[test]
     fn green_red_and_amber_keep_their_meaning() {
         let expected = [

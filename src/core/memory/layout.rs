@@ -336,6 +336,11 @@ pub trait Rules: Sync {
         text
     }
 
+    /// How many characters the agent keeps in a file at most, if it has a limit.
+    fn most_characters(&self, _root: &Root, _file: &str) -> Option<usize> {
+        None
+    }
+
     /// Returns an error if the agent would not take `text` as the new content of a file.
     fn check(&self, _root: &Root, _file: &str, _old: Option<&str>, _text: &str) -> Result<()> {
         Ok(())

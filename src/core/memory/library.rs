@@ -67,30 +67,32 @@ impl PartialEq for StoreSnapshot {
 pub struct Budget {
     /// The number of lines.
     pub lines: usize,
-    /// The number of bytes.
-    pub bytes: usize,
+    /// The number of characters, as UTF-16 counts them: so do the agents.
+    pub characters: usize,
 }
 
 impl Budget {
     /// The most that an agent reads.
     pub const MOST: Self = Self {
         lines: index::BUDGET_LINES,
-        bytes: index::BUDGET_BYTES,
+        characters: index::BUDGET_BYTES,
     };
 
-    /// Returns the size of a text.
+    /// Returns the size of a text, without the blanks around it.
     pub fn of(text: &str) -> Self {
+        let text = text.trim();
         Self {
             lines: text.lines().count(),
-            bytes: text.len(),
+            characters: text.encode_utf16().count(),
         }
     }
 
-    /// Returns the share of the limit in percent, the higher one of lines and bytes; above 100
+    /// Returns the share of the limit in percent, the higher one of lines and characters; above 100
     /// the agent cuts the text.
     pub fn percent(self) -> usize {
-        let part = |is: usize, most: usize| is * 100 / most;
-        part(self.lines, Self::MOST.lines).max(part(self.bytes, Self::MOST.bytes))
+        let part = |is: usize, most: usize| (is * 100).div_ceil(most);
+        let characters = part(self.characters, Self::MOST.characters);
+        part(self.lines, Self::MOST.lines).max(characters)
     }
 }
 
@@ -386,6 +388,14 @@ impl StoreSnapshot {
         }
     }
 
+    /// Whether it is a store of the current project, and not of a subagent, of another project or of
+    /// captured events. Discovery names them.
+    pub fn is_of_project(&self) -> bool {
+        let name = self.store.name();
+        let is_subagent = name.starts_with("agent-") || name.starts_with("user-agent-");
+        !(is_subagent || name.contains('@') || self.store.layout() == Layout::Events)
+    }
+
     /// Whether a path below the root can be a file of this store.
     fn may_contain(&self, path: &Path) -> bool {
         self.store.layout() != Layout::Instructions
@@ -463,7 +473,13 @@ mod tests {
         let after = before.refresh(&[root.join("b.md"), root.join("MEMORY.md")]);
         assert_eq!(titles(&after), ["A", "C"]);
         assert_eq!(titles(&before), ["A", "B"]);
-        assert_eq!(after.stores[0].index, Some(Budget { lines: 1, bytes: 9 }));
+        assert_eq!(
+            after.stores[0].index,
+            Some(Budget {
+                lines: 1,
+                characters: 8
+            })
+        );
         let same = after.refresh(&[PathBuf::from("/elsewhere/x.md")]);
         assert!(Arc::ptr_eq(&same.stores[0], &after.stores[0]));
     }
@@ -529,7 +545,7 @@ mod tests {
         assert_eq!(
             Budget {
                 lines: 100,
-                bytes: 100
+                characters: 100
             }
             .percent(),
             50
@@ -537,7 +553,7 @@ mod tests {
         assert_eq!(
             Budget {
                 lines: 10,
-                bytes: 30_000
+                characters: 30_000
             }
             .percent(),
             120

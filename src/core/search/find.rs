@@ -21,9 +21,9 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, snippet};
+use super::{Hit, Sources, allowed_logs, allows_memory, snippet};
 use crate::core::disk::parallel::on_all_cores;
-use crate::core::log::Role;
+use crate::core::log::{Origin, Role};
 use crate::core::search::catalog::{last_activity, log_title};
 use crate::core::search::index::{Corpus, MessageAt, MessageFilter, Part, WantedWord, index_words};
 use crate::core::search::query::{Atom, MatchMode, Polarity, Query, SearchArea};
@@ -175,8 +175,6 @@ const TITLE: u32 = 30;
 const HEADING: u32 = 10;
 /// What a line of a memory is worth more than the same in a log.
 const CURATED: u32 = 5;
-/// What a line that a program put into the conversation is worth less.
-const INJECTED: u32 = 15;
 
 /// Finds the matching lines.
 pub fn find(
@@ -255,8 +253,22 @@ struct Search<'a> {
     found: Matches,
 }
 
-/// What orders lines of equal score: memories first, then what was said last.
-type LineOrder = (HitSource, Reverse<Option<i64>>, MatchSpot);
+/// Who a line is from, in the order in which lines are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Voice {
+    /// A memory, the title of a session, or the words of a person.
+    Person,
+    Agent,
+    /// A program put it into the conversation.
+    Program,
+    Tool,
+}
+
+/// What orders lines beside their score.
+type LineOrder = (Voice, Reverse<Option<i64>>, MatchSpot);
+
+/// Scores that differ by less than this are as good as equal: what was said last comes first.
+const EQUAL: u32 = 10;
 
 impl<'a> Search<'a> {
     fn new(sources: Sources<'a>, request: FindRequest<'a>, watch: &'a dyn SearchWatcher) -> Self {
@@ -382,9 +394,10 @@ impl<'a> Search<'a> {
                 continue;
             }
             let title = &memory_text.memory.title;
+            let time = Some(memory_text.memory.time()).filter(|time| *time > 0);
             wanted.matcher.lines(title, &mut |_, score| {
                 let spot = MatchSpot::Title(number);
-                self.take(score + TITLE + CURATED, HitSource::Detail, None, spot);
+                self.take(score + TITLE + CURATED, time, spot);
             });
             let text = &memory_text.text;
             wanted.matcher.lines(text, &mut |offset, score| {
@@ -396,7 +409,7 @@ impl<'a> Search<'a> {
                 let is_heading = text[offset..].starts_with('#');
                 let score = score + if is_heading { HEADING } else { 0 };
                 let spot = MatchSpot::Line(number, line);
-                self.take(score + CURATED, HitSource::Detail, None, spot);
+                self.take(score + CURATED, time, spot);
             });
         }
     }
@@ -416,14 +429,14 @@ impl<'a> Search<'a> {
             if filters.allows_time(time) {
                 wanted.matcher.lines(title, &mut |_, score| {
                     let spot = MatchSpot::Session(number);
-                    self.take(score + TITLE, HitSource::Messages, time, spot);
+                    self.take(score + TITLE, time, spot);
                 });
             }
         }
     }
 
     /// Adds a match, unless the line was found closer.
-    fn take(&mut self, score: u32, source: HitSource, time: Option<i64>, spot: MatchSpot) {
+    fn take(&mut self, score: u32, time: Option<i64>, spot: MatchSpot) {
         if self.closer.iter().all(|closer| closer.spot != spot) {
             let found = Match {
                 closeness: self.closeness,
@@ -432,7 +445,8 @@ impl<'a> Search<'a> {
                 line: None,
             };
             self.found.total += 1;
-            self.scored.push((found, (source, Reverse(time), spot)));
+            self.scored
+                .push((found, (Voice::Person, Reverse(time), spot)));
         }
     }
 
@@ -495,6 +509,7 @@ impl<'a> Search<'a> {
         /// How many messages a thread reads at a time.
         const TOGETHER: usize = 12;
         let closeness = self.closeness;
+        let says_only = self.request.query.filters.says_only;
         let chunks: Vec<&[MessageAt]> = messages.chunks(TOGETHER).collect();
         let scored = on_all_cores(chunks.len(), |chunk| {
             let mut scored = Vec::new();
@@ -507,18 +522,25 @@ impl<'a> Search<'a> {
                 }
                 // A damaged message is recorded by the corpus.
                 let _ = corpus.message(*at, |message| {
+                    let voice = match (message.role, message.origin) {
+                        (Role::Tool, _) => Voice::Tool,
+                        (Role::User, Origin::Written) => Voice::Person,
+                        (Role::Assistant, Origin::Written) => Voice::Agent,
+                        _ => Voice::Program,
+                    };
+                    if voice == Voice::Program && says_only {
+                        return;
+                    }
                     wanted.matcher.lines(message.text, &mut |offset, score| {
                         let spot = MatchSpot::Message(*at, offset as u32);
                         let line = message.text[offset..].lines().next().unwrap_or_default();
-                        let less = if message.is_said() { 0 } else { INJECTED };
                         let found = Match {
                             closeness,
-                            score: score.saturating_sub(less),
+                            score,
                             spot,
                             line: Some(LogLine::new(message, line)),
                         };
-                        let order = (HitSource::Messages, Reverse(message.time), spot);
-                        scored.push((found, order));
+                        scored.push((found, (voice, Reverse(message.time), spot)));
                     });
                 });
             }
@@ -535,9 +557,13 @@ impl<'a> Search<'a> {
 
     /// Puts the matches of this closeness in order, behind those that are closer.
     fn rank(&mut self) {
-        let order = |(found, order): &(Match, LineOrder)| (Reverse(found.score), *order);
+        let order = |(found, (voice, time, spot)): &(Match, LineOrder)| {
+            let good = Reverse(found.score / EQUAL);
+            (*voice, good, *time, Reverse(found.score), *spot)
+        };
         self.scored.sort_unstable_by_key(order);
-        let best = self.scored.first().map_or(0, |(found, _)| found.score);
+        let scores = self.scored.iter().map(|(found, _)| found.score);
+        let best = scores.max().unwrap_or(0);
         let is_shown = |found: &Match| {
             // Compared with lines that have the letters together, scattered ones are noise.
             self.closeness != Closeness::Letters || found.score * 2 >= best
@@ -653,8 +679,11 @@ impl Matches {
             MatchSpot::Message(at, offset) => {
                 let corpus = sources.corpus?;
                 corpus.message(at, |message| {
-                    let text = text(message.text.get(offset as usize..)?.lines().next()?);
-                    Some(sources.message(corpus.log(message.log)?, message, text))
+                    let (before, rest) = message.text.split_at_checked(offset as usize)?;
+                    let text = text(rest.lines().next()?);
+                    let mut hit = sources.message(corpus.log(message.log)?, message, text);
+                    hit.within = Some(memchr::memchr_iter(b'\n', before.as_bytes()).count());
+                    Some(hit)
                 })?
             }
         }
@@ -749,6 +778,36 @@ mod tests {
             limit: 500,
         };
         find(sources, request, &mut SearchCache::default(), &())
+    }
+
+    #[test]
+    fn people_come_before_agents_and_the_newest_first() {
+        let home = TestHome::new(
+            &[("note.md", "# Packs\n\nthe packfile of a release\n")],
+            &[
+                conversation(&["the packfile of today", "this packfile is new"]),
+                conversation(&[
+                    "nothing here",
+                    "this packfile is old",
+                    "that packfile is mine",
+                ]),
+            ],
+        );
+        let found = texts(&home, &["packfile"]);
+        let voices: Vec<&str> = found
+            .iter()
+            .map(|text| text.rsplit(' ').next().unwrap_or_default())
+            .collect();
+        let agents = voices
+            .iter()
+            .position(|word| *word == "new")
+            .expect("found");
+        let people = ["release", "today", "mine"];
+        for word in people {
+            let at = voices.iter().position(|voice| *voice == word);
+            assert!(at.expect("found") < agents, "{found:?}");
+        }
+        assert_eq!(voices.last(), Some(&"old"), "{found:?}");
     }
 
     fn house() -> TestHome {

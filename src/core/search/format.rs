@@ -83,6 +83,7 @@ mod tests {
             store: "s".to_owned(),
             path: citation.path.clone(),
             line: 10,
+            within: None,
             title: String::new(),
             text: text.to_owned(),
             citation,

@@ -131,6 +131,18 @@ impl Query {
             .or_else(|wrong| Self::parse(&format!("{text}\""), now).map_err(|_| wrong))
     }
 
+    /// Returns each filter of a query, and the query without it.
+    pub fn without_each_filter(text: &str) -> Vec<(String, String)> {
+        let filters = tokens(text).filter_map(|token| {
+            let token = token.ok()?;
+            token.filter()?;
+            let span = token.span.clone();
+            let rest = format!("{}{}", &text[..span.start], &text[span.end..]);
+            Some((text[span].to_owned(), rest))
+        });
+        filters.collect()
+    }
+
     /// Parses a sentence: `"phrases"` and filters; everything else is words.
     pub fn of_prose(text: &str, now: &Zoned) -> Self {
         let mut query = Self::default();
@@ -251,6 +263,19 @@ mod tests {
         assert_eq!(
             filters.before,
             Some(noon().timestamp().as_millisecond() - 2 * 86_400_000)
+        );
+    }
+
+    #[test]
+    fn each_filter_can_be_left_out() {
+        let left = Query::without_each_filter("in:logs type:user \"a in:b\" tea");
+        let expected = [
+            ("in:logs", " type:user \"a in:b\" tea"),
+            ("type:user", "in:logs  \"a in:b\" tea"),
+        ];
+        assert_eq!(
+            left,
+            expected.map(|(filter, rest)| (filter.to_owned(), rest.to_owned()))
         );
     }
 

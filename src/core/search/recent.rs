@@ -23,7 +23,7 @@ pub fn recent(sources: Sources<'_>, filters: &Filters, limit: usize) -> Recent {
     for memory_text in &sources.memories.texts {
         let is_index = memory_text.memory.kind == FileKind::Index;
         if !is_index && allows_memory(filters, memory_text) {
-            found.push((memory_text.memory.modified, RecentItem::Memory(memory_text)));
+            found.push((memory_text.memory.time(), RecentItem::Memory(memory_text)));
         }
     }
     // Only messages have roles, conversations do not.

@@ -90,6 +90,11 @@ impl App {
                 vec![Step::Toast(reviewed(&job, result, undo))]
             }
             Event::Waived { job, result } => vec![Step::Toast(self.waived(&job, result))],
+            Event::EditorLeft(left) => {
+                let key = self.key_here(Action::Edit);
+                let how = key.map_or_else(String::new, |key| format!("; {key} goes on with it"));
+                say_trouble(format!("{} is not saved{how}", left.text.path))
+            }
             Event::Failed(message) => say_trouble(message),
             // The same problems are reported once, however often the library is read.
             Event::Indexed(library) if library.problems != self.problems => {
@@ -117,6 +122,7 @@ impl App {
             ),
             Ok(change) if change.is_empty() => say("Nothing would be different"),
             Ok(change) => {
+                notes.extend(change.index_sizes());
                 notes.extend(change.index_warning());
                 let dialog = ReviewDialog::new(request, change, notes);
                 vec![Step::Push(Box::new(dialog))]
@@ -159,13 +165,19 @@ impl App {
         }
     }
 
-    /// Describes a commit and names the key that undoes it.
+    /// The key of an action where the user is now.
+    fn key_here(&self, action: Action) -> Option<String> {
+        let ground = self.panes.iter().rev().find(|pane| pane.is_fullscreen());
+        self.keymap.key(ground?.key_context(), action)
+    }
+
+    /// Describes a commit and names the key that undoes it, if there is one here.
     fn commit_message(&self, request: &Request, record: &Record) -> String {
         let (action, word) = match request {
             Request::Latest(UndoDirection::Undo) => (Action::Redo, "makes it again"),
             _ => (Action::Undo, "undoes it"),
         };
-        let Some(key) = self.keymap.key(KeyContext::Tree, action) else {
+        let Some(key) = self.key_here(action) else {
             return record.message.clone();
         };
         // The message may name many files; the key must stay on the screen.

@@ -11,6 +11,7 @@ mod place;
 mod pruning;
 mod reading;
 mod review;
+mod staying;
 mod timeline;
 mod unsaved;
 mod why;

@@ -13,15 +13,29 @@ use crate::tui::chrome::{Hint, count, two_ends};
 use crate::tui::keymap::{KeyContext, editor_hints};
 use crate::tui::model::PaneContext;
 use crate::tui::pane::Tone;
+use crate::tui::panics::draw_guarded;
 use crate::tui::theme::Role;
 
 impl App {
     /// Draws into a frame, whose size may have changed since the last event.
     pub(crate) fn draw(&mut self, frame: &mut Frame<'_>) {
-        if frame.area() != self.areas.whole {
-            self.resize(frame.area().as_size());
+        let is_drawn = draw_guarded(self.is_broken, || {
+            if frame.area() != self.areas.whole {
+                self.resize(frame.area().as_size());
+            }
+            self.view(frame);
+        });
+        self.is_broken = !is_drawn;
+        if !is_drawn {
+            let key = self.panes.last().and_then(|top| {
+                let key = self.keymap.key(top.key_context(), Action::Back);
+                key.map(|key| format!("; {key} leads back"))
+            });
+            let text = format!("This could not be drawn{}", key.unwrap_or_default());
+            frame.buffer_mut().reset();
+            let line = Line::from(Span::styled(text, self.theme.style(Role::Warn)));
+            frame.render_widget(line, frame.area());
         }
-        self.view(frame);
     }
 
     pub(super) fn view(&self, frame: &mut Frame<'_>) {

@@ -18,6 +18,7 @@ use ratatui::layout::Rect;
 use super::log::OpenAt;
 use super::preview::{self, Preview, PreviewContent, PreviewMode};
 use super::{Handled, Pane, Step, Toast, say_trouble};
+use crate::core::change::history::FileChange;
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::discover::SearchedPlace;
 use crate::core::memory::library::Library;
@@ -64,6 +65,9 @@ pub(crate) struct BrowsePane {
     line: Option<usize>,
     /// Whether the finder opened what the preview shows, so that leaving it goes back there.
     is_found: bool,
+    /// Whether the last change was a deletion and the cursor was not moved since: it is beside what
+    /// is gone.
+    is_beside_deleted: bool,
     /// How many files of each store wait for review.
     to_review: ReviewCounts,
     /// Whether the library has been read.
@@ -93,6 +97,7 @@ impl BrowsePane {
             trail: Vec::new(),
             line: None,
             is_found: false,
+            is_beside_deleted: false,
             to_review: ReviewCounts::new(),
             loaded: false,
             searched_places: Vec::new(),
@@ -152,6 +157,7 @@ impl BrowsePane {
 
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         self.waiting = None;
+        self.is_beside_deleted = false;
         let before = self.cursor.selected;
         self.cursor.step(to, Self::height(cx), self.tree.rows.len());
         if self.cursor.selected == before {
@@ -390,7 +396,11 @@ impl Pane for BrowsePane {
             Event::Committed {
                 result: Ok(Some(record)),
                 ..
-            } => self.go_to_changed(record, cx),
+            } => {
+                let is_left = |file: &FileChange| file.after.is_some() && !file.derived;
+                self.is_beside_deleted = !record.files.iter().any(is_left);
+                self.go_to_changed(record, cx)
+            }
             Event::Reveal { key, line, then } => {
                 self.line = *line;
                 let Some(mut steps) = self.go(key, cx) else {
@@ -402,15 +412,10 @@ impl Pane for BrowsePane {
                 }
                 steps
             }
-            Event::OpenFound {
-                key,
-                line,
-                words,
-                then,
-            } => {
+            Event::OpenFound { key, line, words } => {
                 self.line = *line;
                 self.preview.mark(words.clone());
-                let Some(mut steps) = self.go(key, cx) else {
+                let Some(steps) = self.go(key, cx) else {
                     self.line = None;
                     return vec![
                         Step::Return,
@@ -419,9 +424,6 @@ impl Pane for BrowsePane {
                 };
                 self.focus = Focus::Preview;
                 self.is_found = true;
-                if let Some(action) = then {
-                    steps.extend(self.act_on_selection(*action, cx).unwrap_or_default());
-                }
                 steps
             }
             Event::ReviewCounted(counts) => {

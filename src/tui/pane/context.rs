@@ -12,13 +12,13 @@ use ratatui::layout::{Position, Rect};
 
 use self::view::PieceText;
 use super::list_text::{ListWithText, Parts};
-use super::{Handled, Pane, Step, latest, say, say_trouble};
+use super::{Handled, Pane, Step, say, say_trouble};
 use crate::core::insight::context::{AgentContext, KnownAgent, Piece};
 use crate::core::log::Agent;
 use crate::core::text::display::format_size;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
-use crate::tui::effect::{Effect, LibraryJob, UndoDirection};
+use crate::tui::effect::{Effect, LibraryJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
@@ -90,6 +90,8 @@ pub(crate) struct ContextPane {
     text: PieceText,
     /// The first visible line of it.
     scroll: usize,
+    /// Whether it was opened for a certain agent, and not where it was left.
+    is_aimed: bool,
 }
 
 impl ContextPane {
@@ -109,11 +111,9 @@ impl ContextPane {
             focus: Focus::Tree,
             text: PieceText::default(),
             scroll: 0,
+            is_aimed: agent.is_some(),
         };
-        let load = pane.load();
-        std::iter::once(Step::Push(Box::new(pane)))
-            .chain(load)
-            .collect()
+        vec![Step::Push(Box::new(pane))]
     }
 
     fn agent(&self) -> Option<KnownAgent> {
@@ -275,8 +275,6 @@ impl Pane for ContextPane {
             Action::NextAgent => self.turn(1),
             Action::PreviousAgent => self.turn(-1),
             Action::Open => self.edit(),
-            Action::Undo => latest(UndoDirection::Undo),
-            Action::Redo => latest(UndoDirection::Redo),
             Action::Reload => self.load(),
             Action::Back => self.back(),
             _ => return Handled::Unused,
@@ -320,6 +318,18 @@ impl Pane for ContextPane {
             Event::Committed { .. } | Event::Indexed(_) => self.load(),
             _ => Vec::new(),
         }
+    }
+
+    fn identity(&self) -> Option<String> {
+        (!self.is_aimed).then(|| "context".to_owned())
+    }
+
+    fn rest(&mut self, _cx: &PaneContext<'_>) {
+        self.is_aimed = false;
+    }
+
+    fn resume(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
+        self.load()
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {

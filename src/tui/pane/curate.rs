@@ -52,15 +52,13 @@ pub(crate) struct CuratePane {
     marks: BTreeSet<String>,
     /// The first visible line of the evidence.
     scroll: usize,
-    /// Whether the pane is set aside and sees no events.
-    is_parked: bool,
     visit: Visit,
 }
 
 impl CuratePane {
-    /// Opens the pane and starts a check.
-    pub(crate) fn open(cx: &PaneContext<'_>) -> Vec<Step> {
-        let mut pane = Self {
+    /// Opens the pane.
+    pub(crate) fn open() -> Vec<Step> {
+        vec![Step::Push(Box::new(Self {
             findings: Findings::default(),
             shown: Shown::default(),
             list: List::default(),
@@ -72,11 +70,8 @@ impl CuratePane {
             is_moved: false,
             marks: BTreeSet::new(),
             scroll: 0,
-            is_parked: false,
             visit: Visit::default(),
-        };
-        let check = pane.check(cx);
-        vec![Step::Push(Box::new(pane)), check]
+        }))]
     }
 
     /// Starts a check of the current stores.
@@ -406,13 +401,6 @@ impl Pane for CuratePane {
                 self.curated(step, cx)
             }
             Event::Indexed(library) => self.check_changed(library, cx),
-            // While the pane was set aside, it got no events.
-            Event::SearchSourcesChanged if std::mem::take(&mut self.is_parked) => {
-                match self.progress {
-                    Some(_) => vec![self.check(cx)],
-                    None => self.check_changed(cx.library, cx),
-                }
-            }
             Event::Committed {
                 request,
                 result: Ok(Some(record)),
@@ -434,6 +422,23 @@ impl Pane for CuratePane {
                 Vec::new()
             }
             _ => Vec::new(),
+        }
+    }
+
+    fn identity(&self) -> Option<String> {
+        Some("curate".to_owned())
+    }
+
+    /// What was done is of one visit.
+    fn rest(&mut self, _cx: &PaneContext<'_>) {
+        self.visit = Visit::default();
+    }
+
+    fn resume(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        if self.is_loaded && self.progress.is_none() {
+            self.check_changed(cx.library, cx)
+        } else {
+            vec![self.check(cx)]
         }
     }
 

@@ -22,10 +22,13 @@ use crate::core::insight::context::AgentContext;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
+use crate::core::text::diff::counts;
 use crate::tui::action::Action;
 use crate::tui::cells::{cut, escape_line};
 use crate::tui::chrome::{count, two_ends};
-use crate::tui::effect::{Effect, Request, SaveKind, TerminalJob, UnsavedJob};
+use crate::tui::effect::{
+    Effect, LibraryJob, Request, Requester, SaveKind, Target, TerminalJob, UnsavedJob,
+};
 use crate::tui::event::{Event, LeftText};
 use crate::tui::highlight::Language;
 use crate::tui::keymap::KeyContext;
@@ -50,6 +53,10 @@ pub(crate) struct EditorPane {
     meter: Option<ContextMeter>,
     /// The revision of the text that was to be discarded. It cannot be undone, so it is confirmed.
     asked_to_discard: Option<u64>,
+    /// How many lines another program added and removed since the file was opened.
+    outside: Option<(usize, usize)>,
+    /// What of another program is in the text, to be told when it is saved.
+    merged: Option<(usize, usize)>,
 }
 
 /// The file that is edited, and its content when it was opened.
@@ -117,6 +124,8 @@ impl EditorPane {
             kind: SaveKind::Alone,
             meter: None,
             asked_to_discard: None,
+            outside: None,
+            merged: None,
         };
         editor.look_at(&text.text);
         editor
@@ -217,10 +226,6 @@ impl EditorPane {
         if !self.is_modified {
             return vec![Step::Close];
         }
-        let key = cx
-            .keymap
-            .key(KeyContext::Tree, Action::Edit)
-            .unwrap_or_default();
         vec![
             Step::Close,
             Step::Broadcast(Box::new(Event::EditorLeft(LeftText {
@@ -228,10 +233,6 @@ impl EditorPane {
                 state: Some(self.widget.state()),
                 kind: self.kind.clone(),
             }))),
-            Step::Toast(Toast::trouble(format!(
-                "{} is not saved; {key} goes on with it",
-                self.file.path
-            ))),
         ]
     }
 
@@ -272,6 +273,42 @@ impl EditorPane {
     fn is_about(&self, other: &Unsaved) -> bool {
         (&self.file.root, self.file.layout, &self.file.path)
             == (&other.root, other.layout, &other.path)
+    }
+
+    fn target(&self) -> Target {
+        Target::File {
+            store: StoreId::new(&self.file.root, self.file.layout),
+            path: self.file.path.clone(),
+        }
+    }
+
+    /// Reads the file again if its store was read again.
+    fn look_outside(&self) -> Vec<Step> {
+        if self.file.base.is_none() {
+            return Vec::new();
+        }
+        vec![Step::Effect(Effect::Library(LibraryJob::Read {
+            generation: 0,
+            requester: Requester::Editor,
+            target: self.target(),
+        }))]
+    }
+
+    /// Compares the file with what it was when it was opened; tells if another program has just
+    /// changed it.
+    fn compare(&mut self, now: &[u8], cx: &PaneContext<'_>) -> Vec<Step> {
+        let base = self.file.base.as_deref().unwrap_or_default().as_bytes();
+        let found = (now != base).then(|| counts(base, now));
+        let before = std::mem::replace(&mut self.outside, found);
+        let Some((added, removed)) = found.filter(|_| found != before) else {
+            return Vec::new();
+        };
+        let key = cx.keymap.key(KeyContext::Editor, Action::Save);
+        say_trouble(format!(
+            "{} was changed outside, +{added} −{removed}; {} merges both",
+            self.file.path,
+            key.unwrap_or_default()
+        ))
     }
 
     /// Goes on with another version of the text; undo leads back to the one before.
@@ -383,7 +420,17 @@ impl Pane for EditorPane {
                 }
                 Vec::new()
             }
+            Event::Indexed(_) => self.look_outside(),
+            Event::Read {
+                target,
+                result: Ok(document),
+                ..
+            } if *target == self.target() => self.compare(&document.bytes, cx),
             Event::Resolved(text) if self.is_about(text) => {
+                let base = |base: &Option<String>| base.clone().unwrap_or_default().into_bytes();
+                let merged = counts(&base(&self.file.base), &base(&text.base));
+                self.merged = Some(merged).filter(|merged| *merged != (0, 0));
+                self.outside = None;
                 self.file.base.clone_from(&text.base);
                 let mut steps = self.take(&text.text, cx);
                 steps.extend(self.save(cx));
@@ -434,8 +481,15 @@ impl Pane for EditorPane {
     }
 
     fn save_note(&self, text: &Unsaved) -> Option<String> {
-        let meter = self.meter.as_ref().filter(|_| self.is_about(text))?;
-        Some(meter.text())
+        if !self.is_about(text) {
+            return None;
+        }
+        let merged = self.merged.map(|(added, removed)| {
+            format!("Merged with what was changed outside: +{added} −{removed}")
+        });
+        let meter = self.meter.as_ref().map(ContextMeter::text);
+        let notes: Vec<String> = merged.into_iter().chain(meter).collect();
+        (!notes.is_empty()).then(|| notes.join(" · "))
     }
 
     fn is_fullscreen(&self) -> bool {
@@ -456,12 +510,16 @@ impl Pane for EditorPane {
             ..body
         };
         let width = usize::from(line.width);
-        let left = match &self.check.trouble {
-            Some(trouble) => Span::styled(
+        let left = match (&self.check.trouble, self.outside) {
+            (_, Some((added, removed))) => Span::styled(
+                format!(" ! changed outside, +{added} −{removed}: saving merges both"),
+                theme.style(Role::Warn),
+            ),
+            (Some(trouble), None) => Span::styled(
                 format!(" ! {}", cut(trouble, width.saturating_sub(4))),
                 theme.style(Role::Warn),
             ),
-            None => Span::styled(" ✓ header", theme.style(Role::Muted)),
+            (None, None) => Span::styled(" ✓ header", theme.style(Role::Muted)),
         };
         let mut spans = vec![left];
         if self.check.trouble.is_none()

@@ -15,11 +15,12 @@ use ratatui::layout::Position;
 
 use super::log::{OpenAt, resume};
 use super::preview::{Preview, PreviewContent, PreviewRequest as Text};
-use super::{Handled, Pane, Step, say};
+use super::{Handled, Pane, Step, Toast, say};
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::library::LogSummary;
 use crate::core::search::HitSource;
 use crate::core::search::find::SearchState;
+use crate::core::search::query::Query;
 use crate::tui::Exit;
 use crate::tui::action::Action;
 use crate::tui::effect::{Effect, Requester, SearchJob, Target, TerminalJob};
@@ -63,6 +64,8 @@ pub(crate) struct FindPane {
     cursor: Cursor,
     /// The marked rows, including those that the current query does not find.
     marks: BTreeMap<String, HitRow>,
+    /// Whether text is left out that programs put into conversations.
+    hides_injected: bool,
     /// The action to run as soon as the results of the current query arrive.
     waiting: Option<Action>,
     preview: Preview,
@@ -71,11 +74,13 @@ pub(crate) struct FindPane {
 }
 
 impl FindPane {
-    /// Opens the finder and starts its first search.
+    /// Opens the finder with the last query, which the next letter replaces.
     pub(crate) fn open(cx: &PaneContext<'_>) -> Vec<Step> {
-        let mut find = Self::new(None, "");
-        let ask = find.ask(cx);
-        vec![Step::Push(Box::new(find)), ask]
+        let last = cx.queries.last().map_or("", String::as_str);
+        vec![Step::Push(Box::new(Self {
+            query: QueryInput::selected(last),
+            ..Self::new(None, "")
+        }))]
     }
 
     /// Creates a finder; with `picks`, a choice prints it and ends the program.
@@ -90,6 +95,7 @@ impl FindPane {
             recalled: None,
             cursor: Cursor::default(),
             marks: BTreeMap::new(),
+            hides_injected: false,
             waiting: None,
             preview: Preview::new(Requester::Find),
             picks,
@@ -105,6 +111,7 @@ impl FindPane {
         Step::Effect(Effect::Search(SearchJob {
             generation: self.generation,
             text: self.query.query(),
+            says_only: self.hides_injected,
             rows: Self::height(cx),
         }))
     }
@@ -143,24 +150,27 @@ impl FindPane {
         (is_other || !row.others.is_empty()).then_some(is_open)
     }
 
-    /// Puts an earlier query into the input; after the earliest comes what was typed.
-    fn recall(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        let (back, typed) = match self.recalled.take() {
-            Some((back, typed)) => (back + 1, typed),
-            None => (0, self.query.query()),
+    /// Puts an earlier query into the input, or a later one; before the earliest and after the
+    /// latest comes what was typed.
+    fn recall(&mut self, step: Move, cx: &PaneContext<'_>) -> Vec<Step> {
+        let (back, typed) = match (self.recalled.take(), step) {
+            (Some((back, typed)), Move::Up) => (Some(back + 1), typed),
+            (Some((back, typed)), _) => (back.checked_sub(1), typed),
+            (None, _) => (Some(0), self.query.query()),
         };
         let mut earlier = cx.queries.iter().rev().filter(|query| **query != typed);
-        let text = match earlier.nth(back) {
-            Some(query) => {
+        let found = back.and_then(|back| Some((back, earlier.nth(back)?.clone())));
+        let text = match found {
+            Some((back, query)) => {
                 self.recalled = Some((back, typed));
-                query.clone()
+                query
             }
             None => typed,
         };
         if text == self.query.query() {
             return Vec::new();
         }
-        self.query = QueryInput::new(&format!("{text} "));
+        self.query = QueryInput::new(&text);
         self.cursor = Cursor::default();
         vec![self.ask(cx)]
     }
@@ -243,6 +253,7 @@ impl FindPane {
         OpenAt {
             // A hit without a role is a whole log, not a message.
             line: row.hit.role.map(|_| row.hit.line),
+            within: row.hit.within,
             words: self.marked_words(row),
         }
     }
@@ -251,12 +262,26 @@ impl FindPane {
         if outcome != InputOutcome::Changed {
             return Vec::new();
         }
-        self.query.extract_filters();
+        if !self.query.is_selected {
+            self.query.extract_filters();
+        }
         self.cursor = Cursor::default();
         self.waiting = None;
         self.recalled = None;
         self.unfolded.clear();
         vec![self.ask(cx)]
+    }
+
+    /// Searches without the filter for which nothing is found, if there is one.
+    fn drop_filter(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let without = self.found().and_then(|found| found.without.first());
+        let Some((filter, _)) = without.cloned() else {
+            return Vec::new();
+        };
+        let query = Query::without_each_filter(&self.query.query());
+        let rest = query.into_iter().find(|(one, _)| *one == filter);
+        self.query = QueryInput::new(&rest.map(|(_, rest)| rest).unwrap_or_default());
+        self.changed(InputOutcome::Changed, cx)
     }
 
     /// Completes the filter that is typed, or moves in the input, or at its end unfolds the row.
@@ -290,8 +315,11 @@ impl Pane for FindPane {
             return Handled::Used(Vec::new());
         }
         Handled::Used(match action {
-            Action::Up if self.cursor.selected == 0 => self.recall(cx),
+            Action::Up if self.cursor.selected == 0 => self.recall(Move::Up, cx),
             Action::Up => self.moved(Move::Up, cx),
+            Action::Down if self.cursor.selected == 0 && self.recalled.is_some() => {
+                self.recall(Move::Down, cx)
+            }
             Action::Down => self.moved(Move::Down, cx),
             Action::PageUp => self.moved(Move::PageUp, cx),
             Action::PageDown => self.moved(Move::PageDown, cx),
@@ -306,11 +334,22 @@ impl Pane for FindPane {
             Action::Right => return self.right(cx),
             Action::Left if self.fold_state() == Some(true) => self.unfold(cx),
             Action::Left => self.type_key(KeyCode::Left, cx),
+            Action::Open if self.row().is_none() => self.drop_filter(cx),
             Action::Open => self.choose(cx),
             Action::Edit => self.edit(),
             Action::Mark => self.mark(cx),
             Action::Copy => self.copy(),
             Action::Promote => self.promote(),
+            Action::Injected => {
+                self.hides_injected = !self.hides_injected;
+                let word = if self.hides_injected {
+                    "hidden"
+                } else {
+                    "shown"
+                };
+                let toast = Toast::done(format!("What programs put in is {word}"));
+                vec![self.ask(cx), Step::Toast(toast)]
+            }
             Action::Resume => match self.log(cx) {
                 Some(log) => resume(log.resume()),
                 None => say("That is no session"),
@@ -331,7 +370,7 @@ impl Pane for FindPane {
     }
 
     fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
-        let outcome = self.query.input.paste(text);
+        let outcome = self.query.paste(text);
         self.changed(outcome, cx)
     }
 
@@ -383,6 +422,10 @@ impl Pane for FindPane {
         }
     }
 
+    fn resume(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        vec![self.ask(cx)]
+    }
+
     fn resize(&mut self, cx: &PaneContext<'_>) {
         self.cursor.fit(Self::height(cx), self.count());
         self.preview.resize(cx);
@@ -399,7 +442,11 @@ impl Pane for FindPane {
     fn offers(&self, action: Action) -> bool {
         let row = self.row();
         match action {
-            Action::Open | Action::Mark | Action::Copy => row.is_some(),
+            Action::Open => {
+                let found = self.found();
+                row.is_some() || found.is_some_and(|found| !found.without.is_empty())
+            }
+            Action::Mark | Action::Copy => row.is_some(),
             Action::Edit => self.picks.is_none() && row.is_some_and(|row| row.store.is_some()),
             Action::Resume => row.is_some_and(|row| row.hit.log.is_some()),
             _ => true,

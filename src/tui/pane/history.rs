@@ -3,7 +3,7 @@
 mod rows;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::MouseEvent;
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 
@@ -17,7 +17,9 @@ use crate::core::memory::store::StoreId;
 use crate::core::text::display::format_age;
 use crate::tui::action::Action;
 use crate::tui::cells::{escape_line, fit};
-use crate::tui::chrome::{KeyFocus, bordered, count, draw_note, short_path, title_span};
+use crate::tui::chrome::{
+    KeyFocus, bordered, count, draw_note, short_path, store_label, title_span,
+};
 use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
@@ -25,6 +27,7 @@ use crate::tui::model::PaneContext;
 use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
+use crate::tui::widget::filter::{FILTERED, RowFilter};
 use crate::tui::widget::list::{List, Move, RowLook};
 
 /// The list of changes, and the diff of the selected one.
@@ -36,6 +39,7 @@ pub(crate) struct HistoryPane {
     lists_all: bool,
     records: Option<Vec<Record>>,
     list: List<HistoryRow>,
+    filter: RowFilter,
     /// The id of the change whose diff is displayed, and the diff.
     shown: Option<(String, Diff)>,
 }
@@ -48,6 +52,7 @@ impl HistoryPane {
             memory,
             records: None,
             list: List::default(),
+            filter: RowFilter::default(),
             shown: None,
         }
     }
@@ -59,7 +64,13 @@ impl HistoryPane {
 
     /// Lists the changes again, with the cursor on the same one.
     fn lay_out(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        let rows = rows::rows(self.records(), self.scope());
+        let mut rows = rows::rows(self.records(), self.scope());
+        rows.retain(|row| {
+            let record = &self.records()[row.record];
+            let (who, verb) = (&record.author.who, record.verb.name());
+            let text = format!("{who} {verb} {} {}", stores(record, cx), what(record));
+            self.filter.shows(&text)
+        });
         self.list.replace(rows, Self::parts(cx).height());
         self.load_diff()
     }
@@ -174,7 +185,7 @@ impl HistoryPane {
             Span::styled(fit(&escape_line(&who), 16), muted),
             Span::styled(fit(record.verb.name(), 9), theme.style(Role::Strong)),
             Span::styled(
-                format!("{} ", fit(&escape_line(&stores(record, cx)), STORE)),
+                format!("{} ", fit(&store_label(&stores(record, cx), STORE), STORE)),
                 muted,
             ),
             Span::styled(state, theme.style(Role::Warn)),
@@ -288,7 +299,11 @@ impl ListWithText for HistoryPane {
 
 impl Pane for HistoryPane {
     fn key_context(&self) -> KeyContext {
-        KeyContext::History
+        if self.filter.is_typing() {
+            KeyContext::Prompt
+        } else {
+            KeyContext::History
+        }
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
@@ -305,10 +320,35 @@ impl Pane for HistoryPane {
                 self.lists_all = !self.lists_all;
                 self.lay_out(cx)
             }
+            Action::Filter => {
+                self.filter.open();
+                self.lay_out(cx)
+            }
+            Action::Open if self.filter.is_typing() => {
+                self.filter.accept();
+                Vec::new()
+            }
             Action::Open => self.open(cx),
+            Action::Back if self.filter.clear() => self.lay_out(cx),
             Action::Back => vec![Step::Close],
             _ => return Handled::Unused,
         })
+    }
+
+    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        if self.filter.key(key) {
+            self.lay_out(cx)
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
+        if self.filter.paste(text) {
+            self.lay_out(cx)
+        } else {
+            Vec::new()
+        }
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -366,13 +406,17 @@ impl Pane for HistoryPane {
         let theme = cx.theme;
         let parts = Self::parts(cx);
         if parts.list.area() > 0 {
-            let block = bordered(theme, KeyFocus::Here).title(title_span(theme, "history"));
+            let mut block = bordered(theme, KeyFocus::Here).title(title_span(theme, "history"));
+            if let Some(filter) = self.filter.title(" filter ❯ ", theme, parts.list.width / 2) {
+                block = block.title(filter.right_aligned());
+            }
             frame.render_widget(block, parts.list);
         }
         if self.list.rows().is_empty() {
             let key = cx.keymap.key(KeyContext::History, Action::AllChanges);
             let text = match (&self.records, self.scope()) {
                 (None, _) => "reading…".to_owned(),
+                (Some(_), _) if !self.filter.shows("") => FILTERED.to_owned(),
                 (Some(_), Some((_, path))) => format!(
                     "{path} was not changed here yet. {} lists all changes.",
                     key.unwrap_or_default()

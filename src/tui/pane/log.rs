@@ -38,6 +38,8 @@ use crate::tui::widget::markdown::RenderOptions;
 pub(crate) struct OpenAt {
     /// The line of the log; `None` for the default position.
     pub(crate) line: Option<u64>,
+    /// The line of the text there, from 0.
+    pub(crate) within: Option<usize>,
     /// The words to mark.
     pub(crate) words: MarkedWords,
 }
@@ -48,11 +50,15 @@ pub(crate) struct LogPane {
     file: LogFile,
     title: String,
     start: OpenAt,
+    /// Whether it was opened for something in it, and not where it was left.
+    is_aimed: bool,
     read: Option<Arc<Transcript>>,
     conversation: Option<Conversation>,
     /// The error, if the log could not be read.
     problem: Option<String>,
     search: Option<LogSearch>,
+    /// Whether the marked words were searched for here, so that leaving begins with them.
+    is_searched: bool,
     /// Whether the memories that it touched are listed once it is read.
     lists_touched: bool,
     /// What happened in it.
@@ -62,7 +68,7 @@ pub(crate) struct LogPane {
 }
 
 impl LogPane {
-    /// Opens a log; the returned steps request its transcript.
+    /// Opens a log, where it was left or at a line.
     pub(crate) fn open(file: LogFile, title: String, start: OpenAt) -> Vec<Step> {
         Self::opened(file, title, start, false)
     }
@@ -73,31 +79,28 @@ impl LogPane {
     }
 
     fn opened(file: LogFile, title: String, start: OpenAt, lists_touched: bool) -> Vec<Step> {
-        let read = Effect::Transcript(TranscriptJob {
-            file: file.clone(),
-            requester: Requester::Reader,
-        });
-        let pane = Self {
+        vec![Step::Push(Box::new(Self {
             file,
             title,
+            is_aimed: start.line.is_some() || lists_touched,
             start,
             read: None,
             conversation: None,
             problem: None,
             search: None,
+            is_searched: false,
             lists_touched,
             node: None,
             marked: None,
-        };
-        let session = Effect::Timeline(TimelineJob::Session {
-            agent: pane.file.agent,
-            id: pane.file.id.clone(),
-        });
-        vec![
-            Step::Push(Box::new(pane)),
-            Step::Effect(read),
-            Step::Effect(session),
-        ]
+        }))]
+    }
+
+    /// Reads the transcript.
+    fn load(&self) -> Step {
+        Step::Effect(Effect::Transcript(TranscriptJob {
+            file: self.file.clone(),
+            requester: Requester::Reader,
+        }))
     }
 
     fn area(cx: &PaneContext<'_>) -> Rect {
@@ -124,7 +127,10 @@ impl LogPane {
                     conversation.set_summary(summary(node), viewport);
                 }
                 match self.start.line {
-                    Some(line) => conversation.go_to(line, self.start.words.clone(), viewport),
+                    Some(line) => {
+                        let start = &self.start;
+                        conversation.go_to(line, start.within, start.words.clone(), viewport);
+                    }
                     None => conversation.lay_out(viewport),
                 }
                 self.conversation = Some(conversation);
@@ -337,6 +343,7 @@ impl Pane for LogPane {
                 self.marked = None;
                 Vec::new()
             }
+            Action::Back if std::mem::take(&mut self.is_searched) => self.unmark(cx),
             Action::Back => vec![Step::Close],
             _ => return Handled::Unused,
         })
@@ -397,7 +404,7 @@ impl Pane for LogPane {
             Event::ShowMessage { log, line } if is_same_log(log, &self.file) => {
                 let viewport = Self::viewport(cx);
                 if let Some(conversation) = &mut self.conversation {
-                    conversation.go_to(*line, MarkedWords::default(), viewport);
+                    conversation.go_to(*line, None, MarkedWords::default(), viewport);
                 }
                 Vec::new()
             }
@@ -411,16 +418,40 @@ impl Pane for LogPane {
                     Some(listed) => {
                         self.file = listed.file.clone();
                         self.title.clone_from(&listed.title);
-                        vec![Step::Effect(Effect::Transcript(TranscriptJob {
-                            file: self.file.clone(),
-                            requester: Requester::Reader,
-                        }))]
+                        vec![self.load()]
                     }
                     None => Vec::new(),
                 }
             }
             _ => Vec::new(),
         }
+    }
+
+    fn identity(&self) -> Option<String> {
+        let path = self.file.path.display();
+        (!self.is_aimed).then(|| format!("log {path} {}", self.file.id))
+    }
+
+    /// Keeps the place alone: a transcript is large.
+    fn rest(&mut self, cx: &PaneContext<'_>) {
+        if let Some(conversation) = self.conversation.take() {
+            let (line, within) = conversation.place(Self::viewport(cx)).unzip();
+            self.start = OpenAt {
+                line,
+                within,
+                words: MarkedWords::default(),
+            };
+        }
+        self.read = None;
+        (self.is_aimed, self.is_searched, self.marked) = (false, false, None);
+    }
+
+    fn resume(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
+        let session = Effect::Timeline(TimelineJob::Session {
+            agent: self.file.agent,
+            id: self.file.id.clone(),
+        });
+        vec![self.load(), Step::Effect(session)]
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {

@@ -4,6 +4,7 @@
 mod content;
 mod page;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use content::{file_content, log_content};
@@ -47,6 +48,17 @@ pub(crate) struct PreviewRequest {
     pub(crate) line: Option<usize>,
 }
 
+impl PreviewRequest {
+    /// What tells texts apart.
+    fn key(&self) -> (Target, Option<String>) {
+        let entry = match &self.part {
+            CitedPart::Entry(slug) => Some(slug.clone()),
+            _ => None,
+        };
+        (self.target.clone(), entry)
+    }
+}
+
 /// The displayed text or conversation, and the position in it.
 #[derive(Debug)]
 pub(crate) struct Preview {
@@ -66,8 +78,10 @@ pub(crate) struct Preview {
     log: Option<(LogFile, OpenAt)>,
     conversation: Option<(LogFile, Conversation)>,
     requester: Requester,
-    /// Whether the requested text is a new one, to be displayed from its start or its line.
+    /// Whether the requested text is a new one, to be displayed from its line or where it was left.
     arrives: bool,
+    /// The rows at which texts were left.
+    places: HashMap<(Target, Option<String>), usize>,
 }
 
 impl Preview {
@@ -75,6 +89,7 @@ impl Preview {
         Self {
             requester,
             arrives: false,
+            places: HashMap::new(),
             generation: 0,
             wanted: None,
             shown: None,
@@ -99,7 +114,10 @@ impl Preview {
                 wanted.line = wanted.line.or(old.line);
                 self.arrives |= wanted.line != old.line;
             }
-            None => self.arrives = true,
+            None => {
+                self.leave();
+                self.arrives = true;
+            }
         }
         let target = wanted.target.clone();
         self.wanted = Some(wanted);
@@ -113,6 +131,7 @@ impl Preview {
 
     /// Shows a text that is already available.
     pub(crate) fn show(&mut self, content: PreviewContent, cx: &PaneContext<'_>) {
+        self.leave();
         self.generation += 1;
         self.wanted = None;
         self.shown = None;
@@ -122,6 +141,13 @@ impl Preview {
         }
         self.content = content;
         self.lay_out(cx);
+    }
+
+    /// Remembers where the displayed text is left.
+    fn leave(&mut self) {
+        if let Some((shown, _)) = &self.shown {
+            self.places.insert(shown.key(), self.scroll);
+        }
     }
 
     fn rewind(&mut self) {
@@ -141,13 +167,15 @@ impl Preview {
         start: OpenAt,
         cx: &PaneContext<'_>,
     ) -> Option<Effect> {
+        self.leave();
         self.generation += 1;
         self.wanted = None;
         self.shown = None;
         let before = self.log.replace((log.file.clone(), start));
         let is_there = |(old, was): &(LogFile, OpenAt)| {
-            let line = self.log.as_ref().and_then(|(_, start)| start.line);
-            log::is_same_log(old, &log.file) && was.line == line
+            let place = |start: &OpenAt| (start.line, start.within);
+            let wanted = self.log.as_ref().map(|(_, start)| place(start));
+            log::is_same_log(old, &log.file) && Some(place(was)) == wanted
         };
         self.arrives |= !before.as_ref().is_some_and(is_there);
         self.content = log_content(log, cx);
@@ -236,7 +264,9 @@ impl Preview {
             return;
         };
         match start.line {
-            Some(line) => conversation.go_to(line, start.words.clone(), viewport(cx)),
+            Some(line) => {
+                conversation.go_to(line, start.within, start.words.clone(), viewport(cx));
+            }
             None => conversation.step(Move::First, viewport(cx)),
         }
     }
@@ -308,6 +338,8 @@ impl Preview {
         let arrives = std::mem::take(&mut self.arrives);
         if arrives {
             self.rewind();
+            let left = self.places.get(&wanted.key()).copied();
+            self.scroll = left.filter(|_| wanted.line.is_none()).unwrap_or(0);
         }
         self.content = file_content(&wanted, &document, cx);
         // The header is not part of the rendered text, so its lines are not scrolled to.

@@ -8,22 +8,24 @@ mod view;
 use std::collections::{HashMap, HashSet};
 
 use ratatui::Frame;
-use ratatui::crossterm::event::MouseEvent;
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::{Position, Rect};
 
 use self::rows::{Entry, Queue, QueueRow};
 use super::list_text::{ListWithText, Parts};
-use super::{Handled, Pane, Step, latest};
+use super::{Handled, Pane, Step};
+use crate::core::change::history::FileChange;
 use crate::core::insight::review::{Attributions, Item, ItemChange};
 use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
-use crate::tui::effect::{Effect, LibraryJob, Request, UndoDirection};
+use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::model::PaneContext;
+use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::list::{List, Move};
 
 /// The list of files, and the difference of the selected one.
@@ -35,6 +37,7 @@ pub(crate) struct QueuePane {
     /// The ids that were accepted here; a queue that was read before that may still have them.
     accepted: Vec<String>,
     list: List<QueueRow>,
+    filter: RowFilter,
     /// Whether whole files are decided about, or hunks.
     focus: Focus,
     /// The current hunk of the file under the cursor.
@@ -49,6 +52,8 @@ pub(crate) struct QueuePane {
     words: HashMap<String, String>,
     /// How many memories were there before tome.
     here_before: usize,
+    /// The files of the last change, to which the cursor goes if they wait again.
+    changed: Vec<(StoreId, String)>,
 }
 
 impl QueuePane {
@@ -59,6 +64,7 @@ impl QueuePane {
             is_loaded: false,
             accepted: Vec::new(),
             list: List::default(),
+            filter: RowFilter::default(),
             focus: Focus::Tree,
             hunk: 0,
             scroll: 0,
@@ -66,8 +72,9 @@ impl QueuePane {
             attributions: Attributions::new(),
             words: HashMap::new(),
             here_before: 0,
+            changed: Vec::new(),
         };
-        vec![Step::Push(Box::new(pane)), load()]
+        vec![Step::Push(Box::new(pane))]
     }
 
     /// The file under the cursor.
@@ -104,6 +111,27 @@ impl QueuePane {
         self.queue.without(&self.accepted);
         self.is_loaded = true;
         self.show(cx);
+        self.go_to_changed(cx);
+    }
+
+    /// Goes to the first file of the last change that waits.
+    fn go_to_changed(&mut self, cx: &PaneContext<'_>) {
+        let changed = std::mem::take(&mut self.changed);
+        let is_changed = |row: &QueueRow| match row {
+            QueueRow::Entry { at, .. } => self.queue.entries.get(*at).is_some_and(|entry| {
+                changed
+                    .iter()
+                    .any(|(store, path)| *store == entry.store && *path == entry.item.path)
+            }),
+            QueueRow::Heading { .. } => false,
+        };
+        let here = self.list.selected().is_some_and(is_changed);
+        let found = self.list.rows().iter().position(is_changed);
+        if let Some(at) = found.filter(|_| !here) {
+            self.list.select(at, Move::Down);
+            (self.hunk, self.scroll) = (0, 0);
+            self.list.fit(Parts::of(cx).height());
+        }
     }
 
     /// Names the sessions that the logs show.
@@ -121,13 +149,27 @@ impl QueuePane {
 
     /// Makes the rows again, with the cursor on the same file, or on the next one if that is gone.
     fn lay_out(&mut self, cx: &PaneContext<'_>) {
-        if self.list.replace(self.queue.rows(), Parts::of(cx).height()) {
+        let is_shown = |entry: &Entry| {
+            let session = self.session_name(entry).unwrap_or_default();
+            let text = format!("{} {} {session}", entry.item.path, entry.item.who());
+            self.filter.shows(&text)
+        };
+        let rows = self.queue.rows(is_shown);
+        if self.list.replace(rows, Parts::of(cx).height()) {
             self.hunk = 0;
             self.scroll = 0;
         }
         let divisions = self.entry().map_or(0, Entry::divisions);
         self.hunk = self.hunk.min(divisions.saturating_sub(1));
         self.show_hunk(cx);
+    }
+
+    /// Shows the rows that the filter leaves, if it has changed.
+    fn filtered(&mut self, has_changed: bool, cx: &PaneContext<'_>) -> Vec<Step> {
+        if has_changed {
+            self.lay_out(cx);
+        }
+        Vec::new()
     }
 
     /// Goes to the next hunk, and from the last one to the next file.
@@ -228,7 +270,11 @@ impl ListWithText for QueuePane {
 
 impl Pane for QueuePane {
     fn key_context(&self) -> KeyContext {
-        KeyContext::Queue
+        if self.filter.is_typing() {
+            KeyContext::Prompt
+        } else {
+            KeyContext::Queue
+        }
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
@@ -248,13 +294,30 @@ impl Pane for QueuePane {
             Action::Note => self.note(),
             Action::Edit => self.edit(cx),
             Action::Delete => self.delete(cx),
+            Action::Filter => {
+                self.filter.open();
+                self.filtered(true, cx)
+            }
+            Action::Open if self.filter.is_typing() => {
+                self.filter.accept();
+                Vec::new()
+            }
             Action::Open => self.open_memory(cx),
             Action::Why => self.explain(cx),
-            Action::Undo => latest(UndoDirection::Undo),
-            Action::Redo => latest(UndoDirection::Redo),
+            Action::Back if self.filter.clear() => self.filtered(true, cx),
             Action::Back => self.back(),
             _ => return Handled::Unused,
         })
+    }
+
+    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        let has_changed = self.filter.key(key);
+        self.filtered(has_changed, cx)
+    }
+
+    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
+        let has_changed = self.filter.paste(text);
+        self.filtered(has_changed, cx)
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -282,6 +345,17 @@ impl Pane for QueuePane {
             }
             // An undo may have brought back what was accepted, and what failed still waits.
             Event::Committed { .. } | Event::Reviewed { result: Err(_), .. } => {
+                if let Event::Committed {
+                    result: Ok(Some(record)),
+                    ..
+                } = event
+                {
+                    let files = record.files.iter().filter(|file| !file.derived);
+                    let place = |file: &FileChange| {
+                        (StoreId::new(&file.root, file.layout), file.reference())
+                    };
+                    self.changed = files.map(place).collect();
+                }
                 self.accepted.clear();
                 vec![load()]
             }
@@ -294,6 +368,14 @@ impl Pane for QueuePane {
             } if matches!(**request, Request::Revert(_)) => vec![load()],
             _ => Vec::new(),
         }
+    }
+
+    fn identity(&self) -> Option<String> {
+        Some("review".to_owned())
+    }
+
+    fn resume(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
+        vec![load()]
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {

@@ -77,7 +77,7 @@ impl TimelinePane {
             day: today,
             today,
         };
-        vec![Step::Push(Box::new(pane)), ask(TimelineJob::Show)]
+        vec![Step::Push(Box::new(pane))]
     }
 
     fn entry(&self) -> Option<&Entry> {
@@ -158,6 +158,7 @@ impl TimelinePane {
                 let start = OpenAt {
                     line: Some(grip.first_line),
                     words: MarkedWords::new([grip.opening().as_str()]),
+                    ..OpenAt::default()
                 };
                 LogPane::open(log.file.clone(), log.title.clone(), start)
             }
@@ -306,6 +307,15 @@ impl Pane for TimelinePane {
             Event::GoTo(node) => self.go_to(node, cx),
             _ => Vec::new(),
         }
+    }
+
+    fn identity(&self) -> Option<String> {
+        Some("timeline".to_owned())
+    }
+
+    fn resume(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.today = today(cx);
+        vec![ask(TimelineJob::Show)]
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {

@@ -69,8 +69,10 @@ pub struct Conversation {
     /// Tool calls whose fold state differs from the `Tools` layer, by their first message.
     toggled: HashSet<usize>,
     words: MarkedWords,
-    /// The places that have the words, in order.
-    matches: Vec<TurnItem>,
+    /// The lines that have the words, in order.
+    matches: Vec<MatchPlace>,
+    /// The line that was gone to last.
+    current: Option<MatchPlace>,
     selected: usize,
     /// The first piece on the screen, and its first line there.
     top: (usize, usize),
@@ -79,10 +81,27 @@ pub struct Conversation {
     summary: Vec<String>,
 }
 
+/// A line of the text of a message: the index of the message, and the line from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct MessageLine {
+    message: usize,
+    line: usize,
+}
+
+/// A line that has the words, ordered as it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct MatchPlace {
+    /// The first message of its piece.
+    piece: usize,
+    at: MessageLine,
+}
+
 /// The lines of a piece.
 #[derive(Debug, Clone, Default)]
 struct LaidOutPiece {
     lines: Vec<Line<'static>>,
+    /// What each of them shows.
+    source: Vec<MessageLine>,
     /// How many of them precede the piece itself: an empty line, and the day.
     above: usize,
 }
@@ -99,6 +118,7 @@ impl Conversation {
             toggled: HashSet::new(),
             words: MarkedWords::default(),
             matches: Vec::new(),
+            current: None,
             selected: 0,
             top: (0, 0),
             laid: BTreeMap::new(),

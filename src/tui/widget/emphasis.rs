@@ -1,5 +1,6 @@
 //! Marks texts in lines that are already laid out. A text may be wrapped onto several lines.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use ratatui::style::Style;
@@ -47,6 +48,38 @@ impl MarkedWords {
     /// Whether every one is in the text.
     pub fn all_in(&self, text: &str) -> bool {
         !self.is_empty() && self.words.iter().all(|word| word.is_match(text))
+    }
+
+    /// Returns the lines of a text that have every one, from 0. If the text has them only on
+    /// different lines, that is the first line with the most of them.
+    pub fn lines_in(&self, text: &str) -> Vec<usize> {
+        let Some((first, others)) = self.words.split_first() else {
+            return Vec::new();
+        };
+        if !self.all_in(text) {
+            return Vec::new();
+        }
+        let mut lines = Vec::new();
+        let (mut at, mut number) = (0, 0);
+        for found in first.find_iter(text) {
+            number += memchr::memchr_iter(b'\n', &text.as_bytes()[at..found.start()]).count();
+            at = found.start();
+            if lines.last() == Some(&number) {
+                continue;
+            }
+            let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+            let line = text[start..].lines().next().unwrap_or_default();
+            if others.iter().all(|word| word.is_match(line)) {
+                lines.push(number);
+            }
+        }
+        if lines.is_empty() {
+            let count = |line: &str| self.words.iter().filter(|word| word.is_match(line)).count();
+            let numbered = text.lines().enumerate();
+            let best = numbered.max_by_key(|(number, line)| (count(line), Reverse(*number)));
+            lines.extend(best.map(|(number, _)| number));
+        }
+        lines
     }
 
     /// Returns the first of the lines on which the most of the texts are closest together.
@@ -232,6 +265,21 @@ mod tests {
         assert_eq!(words.best_line(&lines), Some(0));
         assert!(words.all_in("the key\nchange is that"));
         assert!(!words.all_in("change is that key"));
+    }
+
+    #[test]
+    fn every_line_with_all_texts_is_a_place() {
+        let words = MarkedWords::new(["tab", "token"]);
+        let text = "a tab\nthe tab and its token, a tab\n\ntoken of a tab\n";
+        assert_eq!(words.lines_in(text), [1, 3]);
+        assert_eq!(
+            words.lines_in("none\na tab\na token\n"),
+            [1],
+            "the first of several"
+        );
+        assert!(words.lines_in("a tab").is_empty());
+        let wrapped = MarkedWords::new(["key change"]);
+        assert_eq!(wrapped.lines_in("x\nthe key\nchange\n"), [1]);
     }
 
     #[test]

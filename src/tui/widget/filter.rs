@@ -6,6 +6,9 @@ use ratatui::text::{Line, Span};
 use super::input::{Input, InputOutcome};
 use crate::tui::theme::{Role, Theme};
 
+/// What a list says if its filter leaves no row.
+pub(crate) const FILTERED: &str = "Nothing here has these words. Esc shows everything again.";
+
 /// The words of a filter, if there is one.
 #[derive(Debug, Default)]
 pub(crate) struct RowFilter {

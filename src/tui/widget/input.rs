@@ -62,6 +62,16 @@ impl Input {
         Self { area }
     }
 
+    /// The same, with the cursor at byte `at`.
+    pub fn with_cursor(line: String, at: usize) -> Self {
+        let after = line.get(at..).map_or(0, |after| after.chars().count());
+        let mut input = Self::of_typed(line);
+        for _ in 0..after {
+            input.area.move_cursor(CursorMove::Back);
+        }
+        input
+    }
+
     /// Returns the text.
     pub fn text(&self) -> &str {
         &self.area.lines()[0]

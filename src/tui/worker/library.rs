@@ -12,10 +12,12 @@ use super::{curate, search, tell_unwatched, why, writer};
 use crate::core::change::history::{History, Record};
 use crate::core::change::recorded_edits;
 use crate::core::disk::revision::Revision;
+use crate::core::disk::trust::real_path;
 use crate::core::disk::watch::DirectoryWatcher;
+use crate::core::insight::context::PieceKind;
 use crate::core::insight::review::{here_before, queue};
 use crate::core::memory::discover::{Discovered, DiscoveryScope, FoundStore, Problem, discover};
-use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::{Layout, index};
 use crate::core::memory::library::Library;
 use crate::core::memory::store::{Document, Store};
 use crate::core::search::catalog::LogScope;
@@ -256,13 +258,29 @@ impl LibraryWorker {
         self.send(Event::Committed { request, result });
     }
 
+    /// What an agent itself loads of the index of a store at its start, if it does.
+    fn loaded_index(&self, store: &Store) -> Option<String> {
+        let index = store.root().path().join(index::INDEX);
+        let agents = self.contexts.agents().into_iter();
+        let mut agents = agents.filter(|_| store.layout() == Layout::Index);
+        agents.find_map(|known| {
+            let context = self.contexts.read(known.agent, None).ok()?;
+            let mut pieces = context.pieces.into_iter();
+            let piece = pieces
+                .find(|piece| piece.kind == PieceKind::Memory && real_path(&piece.path) == index)?;
+            Some(piece.text)
+        })
+    }
+
     fn read(&self, target: &Target) -> Result<Document> {
         let planner = self.planner();
         match target {
             Target::File { store, path } => planner.store(store)?.read(path),
             Target::Context { store } => {
                 let store = planner.store(store)?;
-                let bytes = store.rules().context(store)?.into_bytes();
+                let loaded = self.loaded_index(store).map(Ok);
+                let text = loaded.unwrap_or_else(|| store.rules().context(store))?;
+                let bytes = text.into_bytes();
                 Ok(Document {
                     path: store.name().to_owned(),
                     revision: Revision::of(&bytes),

@@ -124,11 +124,10 @@ impl SearchWorker {
             events: &self.events,
             sent: &self.sent,
             near: Vec::new(),
+            without: Vec::new(),
         };
-        let query = match Query::parse_unfinished(
-            &job.text,
-            &(self.clock)().time.to_zoned(self.zone.clone()),
-        ) {
+        let now = (self.clock)().time.to_zoned(self.zone.clone());
+        let mut query = match Query::parse_unfinished(&job.text, &now) {
             Ok(query) => query,
             Err(wrong) => {
                 return reporter.deliver(FindResults {
@@ -137,6 +136,7 @@ impl SearchWorker {
                     is_newest_first: false,
                     progress: SearchState::Complete,
                     wrong: Some(wrong),
+                    without: Vec::new(),
                     terms: Vec::new(),
                 });
             }
@@ -150,9 +150,11 @@ impl SearchWorker {
                 is_newest_first: true,
                 progress: SearchState::Complete,
                 wrong: None,
+                without: Vec::new(),
                 terms: Vec::new(),
             });
         }
+        query.filters.says_only = job.says_only;
         let request = FindRequest {
             query: &query,
             limit: MOST_LINES,
@@ -164,7 +166,29 @@ impl SearchWorker {
             if let Some(note) = note {
                 drop(self.events.send(Event::Failed(note)));
             }
-            ResultReporter { near, ..reporter }.send(&found);
+            let is_nothing = found.total == 0 && near.is_empty();
+            let without = Query::without_each_filter(&job.text).into_iter();
+            let without = without.filter_map(|(filter, rest)| {
+                let mut query = Query::parse_unfinished(&rest, &now).ok()?;
+                query.filters.says_only = job.says_only;
+                let request = FindRequest {
+                    query: &query,
+                    limit: MOST_LINES,
+                };
+                let found = find(sources, request, &mut self.cache, &reporter);
+                (found.total > 0).then_some((filter, found.total))
+            });
+            let without = if is_nothing {
+                without.collect()
+            } else {
+                Vec::new()
+            };
+            let reporter = ResultReporter {
+                near,
+                without,
+                ..reporter
+            };
+            reporter.send(&found);
         }
         let is_damaged = self.corpus.as_ref().is_some_and(|c| c.is_damaged());
         if is_damaged {
@@ -220,6 +244,8 @@ struct ResultReporter<'a> {
     sent: &'a Mutex<VecDeque<Arc<FindResults>>>,
     /// What is near the query by its meaning.
     near: Vec<NearHit>,
+    /// The filters without each of which something would be found, and how much.
+    without: Vec<(String, usize)>,
 }
 
 /// The matches, and for one thread what reads them and the markers of each closeness in the order
@@ -356,6 +382,7 @@ impl ResultReporter<'_> {
             is_newest_first: false,
             progress,
             wrong: None,
+            without: self.without.clone(),
             terms: KINDS.map(|kind| (kind, found.terms(kind).to_vec())).into(),
         });
     }

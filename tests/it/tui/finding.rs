@@ -58,6 +58,12 @@ fn a_memory_found_by_its_letters_is_edited_and_nothing_else_changes() {
         })
         .collect();
     assert_eq!(files(&home), expected);
+    // Find is there again with its query, and its message names a key that works there.
+    tty.see("❯ tkns lve");
+    tty.see("Alt-u undoes it");
+    tty.press("\u{1b}u", "Undone");
+    tty.send(ESCAPE);
+    tty.gone("find ❯");
     tty.send("q");
     assert!(tty.end().0.success());
 }

@@ -150,13 +150,15 @@ impl Grip {
             return None;
         };
         let agent = Agent::named(citation.store.as_deref()?)?;
-        let is_it = |log: Log<'_>| log.agent() == Some(agent) && log.id() == citation.path;
-        let events = LogEvents::of(corpus, corpus.logs().position(is_it)?);
+        let is_it = |log: Log<'_>| log.agent() == Some(agent) && log.is_named(&citation.path);
+        let number = corpus.logs().position(is_it)?;
+        let events = LogEvents::of(corpus, number);
         let line = u64::try_from(*lines.start()).ok()?;
         let mut on_line = (0..events.count()).filter(|at| events.line(*at) == line);
         let at = on_line.next()?;
         let event = events.read(at..at + 1, Texts::All).next()?;
-        Some(Self::new(agent, &citation.path, &event, 1))
+        let log = corpus.logs().nth(number)?;
+        Some(Self::new(agent, log.id(), &event, 1))
     }
 
     /// Finds the event of a grip with this id in the corpus.

@@ -190,6 +190,10 @@ impl Rules for Entries {
         Ok(format!("{old}{end}{gap}{entry}"))
     }
 
+    fn most_characters(&self, root: &Root, file: &str) -> Option<usize> {
+        limit(root, file)
+    }
+
     fn check(&self, root: &Root, file: &str, old: Option<&str>, text: &str) -> Result<()> {
         let length = |text: &str| text.chars().count();
         let is_over = |most: &usize| length(text) > *most && length(text) > old.map_or(0, length);

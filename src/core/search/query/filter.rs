@@ -57,6 +57,8 @@ pub struct Filters {
     pub since: Option<i64>,
     /// The time that results must be older than, in milliseconds since 1970 UTC.
     pub before: Option<i64>,
+    /// Whether text is left out that programs put into conversations. No word of a query says so.
+    pub says_only: bool,
 }
 
 /// The roles and their names.

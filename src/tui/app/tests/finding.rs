@@ -338,7 +338,7 @@ fn every_key_of_a_log_does_its_work() {
     assert!(ui.text().contains("What tools did is shown"));
     ui.press("T");
     assert!(!ui.text().contains("│ two_tabs FAILED"));
-    ui.press("R");
+    ui.press("M");
     assert!(ui.text().contains("Reasoning is shown"));
     ui.press("I");
     assert!(ui.text().contains("What the program put in is shown"));
@@ -481,7 +481,7 @@ fn small_screens_show_find_and_logs_too() {
         let mut ui = TestUi::sized(width, height, Background::Dark);
         ui.text();
         for pressed in [
-            "/", "refresh", "<down>", "<cr>", "j", "T", "R", "I", "<esc>", "<esc>",
+            "/", "refresh", "<down>", "<cr>", "j", "T", "M", "I", "<esc>", "<esc>",
         ] {
             ui.press(pressed);
             ui.text();
@@ -496,6 +496,7 @@ fn what_says_it_in_other_words_is_listed_where_there_is_a_model() {
         let events = ui.search(SearchJob {
             generation,
             text: "qwertz".to_owned(),
+            says_only: false,
             rows: 10,
         });
         let last = events.iter().rev().find_map(|event| match event {

@@ -230,7 +230,7 @@ fn a_change_of_the_history_is_taken_back_or_brought_back() {
     for (pressed, expected) in [
         ("u", Request::Undo("A".to_owned())),
         (
-            "R",
+            "r",
             Request::Restore {
                 id: "A".to_owned(),
                 only: None,

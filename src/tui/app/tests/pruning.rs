@@ -156,7 +156,7 @@ fn two_files(path: &str, roots: [&str; 2]) -> Change {
 }
 
 /// A change of these files of the store `claude`.
-fn record(ui: &TestApp, id: &str, verb: ChangeVerb, paths: &[&str]) -> Record {
+pub(super) fn record(ui: &TestApp, id: &str, verb: ChangeVerb, paths: &[&str]) -> Record {
     let root = ui.id("claude").root().to_owned();
     let file = |path: &&str| FileChange {
         root: root.clone(),
@@ -195,7 +195,7 @@ fn one_of_many_is_restored() {
     let gone = record(&ui, "A", ChangeVerb::Delete, &["a.md", "b.md"]);
     let root = gone.files[0].root.clone();
     ui.tell(Event::HistoryLoaded(vec![gone]));
-    ui.press("R");
+    ui.press("r");
     assert_eq!(ui.place(), KeyContext::List);
     assert!(ui.text().contains("all 2"), "{}", ui.text());
     let request = requested(&ui.press("j j <cr>"));
@@ -227,7 +227,7 @@ fn the_history_is_that_of_the_selected_memory_until_all_is_asked_for() {
     assert!(!text.contains("release.md"), "{text}");
     // What is undone is made again by the same key.
     assert_eq!(requested(&ui.press("u")), Request::Redo("A".to_owned()));
-    ui.press("a");
+    ui.press("A");
     let text = ui.text();
     assert!(text.contains("history · everything · 2 changes"), "{text}");
     assert!(ui.row("▌").contains("auth.md"), "the cursor stays: {text}");

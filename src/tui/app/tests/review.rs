@@ -465,8 +465,14 @@ fn edit_delete_open_and_undo_are_those_of_the_tree() {
     assert_eq!(reviewing.press("u"), [undo(UndoDirection::Undo)]);
     assert_eq!(reviewing.press("<c-r>"), [undo(UndoDirection::Redo)]);
     reviewing.press("<cr>");
-    assert_eq!(reviewing.ui.place(), KeyContext::Tree);
+    assert_eq!(reviewing.ui.place(), KeyContext::Preview);
     assert!(reviewing.ui.row("▌").contains("Auth Refactor"));
+    reviewing.press("<esc>");
+    assert_eq!(
+        reviewing.ui.place(),
+        KeyContext::Queue,
+        "leaving it comes back"
+    );
 }
 
 #[test]

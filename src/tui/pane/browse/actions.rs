@@ -15,7 +15,7 @@ use crate::core::memory::store::{Document, StoreId};
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
-use crate::tui::effect::{Effect, LibraryJob, Request, Target, TerminalJob, UndoDirection};
+use crate::tui::effect::{Effect, LibraryJob, Request, Target, TerminalJob};
 use crate::tui::event::LeftText;
 use crate::tui::layout::Focus;
 use crate::tui::model::PaneContext;
@@ -30,7 +30,7 @@ use crate::tui::pane::history::HistoryPane;
 use crate::tui::pane::log::{copy_resume, copy_to_clipboard, resume};
 use crate::tui::pane::queue::QueuePane;
 use crate::tui::pane::timeline::TimelinePane;
-use crate::tui::pane::{Step, Toast, latest, say, say_trouble};
+use crate::tui::pane::{Step, Toast, say, say_trouble};
 
 impl BrowsePane {
     /// Runs an action that is the same in the tree and the preview.
@@ -70,15 +70,16 @@ impl BrowsePane {
             Action::Generalize => self.generalize(),
             Action::Move => self.choose_store(),
             Action::Delete => self.delete(),
-            Action::Undo => latest(UndoDirection::Undo),
-            Action::Redo => latest(UndoDirection::Redo),
+            // What is gone has no row: its deletion is the newest of all changes.
             Action::History => vec![
-                Step::Push(Box::new(HistoryPane::new(self.selected_memory()))),
+                Step::Push(Box::new(HistoryPane::new(
+                    self.selected_memory().filter(|_| !self.is_beside_deleted),
+                ))),
                 Step::Effect(Effect::Library(LibraryJob::Records)),
             ],
             Action::Review => QueuePane::open(),
             Action::Why => self.explain(),
-            Action::Curate => CuratePane::open(cx),
+            Action::Curate => CuratePane::open(),
             Action::Timeline => TimelinePane::open(cx),
             Action::ToggleSource => self.toggle_mode(cx),
             Action::TogglePreview => self.toggle_preview(),

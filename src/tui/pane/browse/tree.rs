@@ -5,14 +5,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::core::memory::layout::{Layout, index};
 use crate::core::memory::library::{Library, LogGroup, LogSummary, StoreSnapshot};
 use crate::core::memory::store::StoreId;
 use crate::core::memory::{FileKind, Memory};
 
-/// Stores with more memories than this start with their groups folded.
+/// Stores with more memories than this start with their groups folded; the agent's own store of the
+/// project is what most come for.
 const MANY: usize = 60;
+const MANY_OWN: usize = 200;
 
 /// What a row represents, as indices into the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,9 +171,13 @@ pub(crate) struct Group {
 impl Tree {
     /// Builds the tree of a library.
     pub(crate) fn of(library: &Library, options: &TreeOptions) -> Self {
+        let is_own = |snapshot: &Arc<StoreSnapshot>| {
+            snapshot.store.layout() != Layout::Instructions && snapshot.is_of_project()
+        };
         let mut building = TreeBuilder {
             library,
             options,
+            opens_own: library.stores.iter().any(is_own),
             tree: Self::default(),
         };
         if let Some(order) = options.order {
@@ -256,6 +263,8 @@ pub(super) fn folders(layout: Layout, path: &str) -> Vec<String> {
 struct TreeBuilder<'a> {
     library: &'a Library,
     options: &'a TreeOptions,
+    /// Whether the project has stores of its own, so that the others are folded.
+    opens_own: bool,
     tree: Tree,
 }
 
@@ -294,7 +303,9 @@ impl TreeBuilder<'_> {
             .collect();
         match self.options.sort {
             Sort::Name => members.sort_by_cached_key(|at| memories[*at].title.to_lowercase()),
-            Sort::Age => members.sort_by_key(|at| std::cmp::Reverse(memories[*at].modified)),
+            Sort::Age => {
+                members.sort_by_cached_key(|at| std::cmp::Reverse(memories[*at].time()));
+            }
             Sort::Size => members.sort_by_key(|at| std::cmp::Reverse(memories[*at].size)),
         }
         members
@@ -314,9 +325,11 @@ impl TreeBuilder<'_> {
             .collect();
         let memory = |(at, of): &(usize, usize)| &self.library.stores[*at].memories[*of];
         match order {
-            Order::Oldest => all.sort_by_key(|one| memory(one).modified),
+            Order::Oldest => all.sort_by_cached_key(|one| memory(one).time()),
             Order::Largest => all.sort_by_key(|one| std::cmp::Reverse(memory(one).size)),
-            Order::Newest => all.sort_by_key(|one| std::cmp::Reverse(memory(one).modified)),
+            Order::Newest => {
+                all.sort_by_cached_key(|one| std::cmp::Reverse(memory(one).time()));
+            }
         }
         for one in all {
             self.memory(one, 0);
@@ -329,10 +342,16 @@ impl TreeBuilder<'_> {
             return;
         }
         let row = self.push(Node::Store(at), 0);
-        if !self.foldable(row, members.len(), Fold::Open) {
+        let usual = if self.opens_own && !snapshot.is_of_project() {
+            Fold::Closed
+        } else {
+            Fold::Open
+        };
+        if !self.foldable(row, members.len(), usual) {
             return;
         }
-        let groups = if snapshot.memories.len() > MANY {
+        let most = if snapshot.rank() == 0 { MANY_OWN } else { MANY };
+        let groups = if snapshot.memories.len() > most {
             Fold::Closed
         } else {
             Fold::Open

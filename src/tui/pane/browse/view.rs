@@ -16,8 +16,8 @@ use crate::core::memory::library::{Budget, Library, StoreSnapshot};
 use crate::core::memory::store::StoreId;
 use crate::core::text::display::{format_age, format_size};
 use crate::tui::action::Action;
-use crate::tui::cells::{self, cut, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, count, short_path, title_span};
+use crate::tui::cells::{cut, escape_line};
+use crate::tui::chrome::{KeyFocus, bordered, count, short_path, store_label, title_span};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Focus, MEASURE, inside};
 use crate::tui::model::PaneContext;
@@ -242,12 +242,12 @@ impl BrowsePane {
         let detail = if is_by_size {
             format_size(memory.size)
         } else {
-            format_age(memory.modified, cx.now)
+            format_age(memory.time(), cx.now)
         };
         if self.options.order.is_some() {
             // A column of its own, so that names are either whole or cut at the same place.
             const WIDEST: usize = 18;
-            let name = cells::cut(&escape_line(snapshot.store.name()), WIDEST);
+            let name = store_label(snapshot.store.name(), WIDEST);
             let column = format!("{name}  {detail:>4}");
             right.push(Span::styled(column, theme.style(Role::Muted)));
         } else {
@@ -454,15 +454,17 @@ fn instruction_names(library: &Library) -> String {
 
 fn store(snapshot: &StoreSnapshot, row: &TreeRow, theme: &Theme, width: usize) -> RowEnds<'static> {
     let muted = theme.style(Role::Muted);
-    let mut label = vec![Span::styled(
-        escape_line(snapshot.store.name()),
-        theme.style(Role::Strong),
-    )];
+    let name = |room: usize| {
+        let name = store_label(snapshot.store.name(), room);
+        vec![Span::styled(name, theme.style(Role::Strong))]
+    };
     let mut right = Vec::new();
     if snapshot.failure.is_some() {
         right.push(Span::styled("cannot be read", theme.style(Role::Warn)));
+        let label = name(width.saturating_sub(24));
         return RowEnds { label, right };
     }
+    let mut layout_name = None;
     if let Some(budget) = snapshot.index
         && width >= 34
     {
@@ -471,15 +473,19 @@ fn store(snapshot: &StoreSnapshot, row: &TreeRow, theme: &Theme, width: usize) -
     } else if snapshot.index.is_none() {
         let layout = snapshot.store.layout().name();
         if !snapshot.store.name().contains(layout) {
-            label.push(Span::styled(format!("  {layout}"), muted));
+            layout_name = Some(Span::styled(format!("  {layout}"), muted));
         }
     }
     // As wide as most, so that the meters are below each other.
     right.push(Span::styled(format!("{:>3}", row.count), muted));
+    // The bar, the mark, the fold and a blank before each end.
+    let taken: usize = right.iter().map(Span::width).sum::<usize>() + 6;
+    let mut label = name(width.saturating_sub(taken));
+    label.extend(layout_name);
     RowEnds { label, right }
 }
 
-/// Draws how much of what an agent reads of an index is used, by lines or bytes, whichever is
+/// Draws how much of what an agent reads of an index is used, by lines or characters, whichever is
 /// more.
 pub(super) fn meter(budget: Budget, theme: &Theme) -> Vec<Span<'static>> {
     let meter = Meter {
@@ -497,13 +503,13 @@ mod tests {
 
     #[test]
     fn a_meter_shows_the_nearer_limit() {
-        let text = |lines, bytes| -> String {
-            let spans = meter(Budget { lines, bytes }, &Theme::default());
+        let text = |lines, characters| -> String {
+            let spans = meter(Budget { lines, characters }, &Theme::default());
             spans.iter().map(|span| span.content.as_ref()).collect()
         };
         assert_eq!(text(50, 100), "index 25 % ▰▱▱▱");
         assert_eq!(text(162, 100), "index 81 % ▰▰▰▱");
-        assert_eq!(text(10, 24_400), "index 97 % ▰▰▰▱");
+        assert_eq!(text(10, 24_400), "index 98 % ▰▰▰▱");
         assert_eq!(text(0, 0), "index 0 % ▱▱▱▱");
         assert_eq!(text(300, 0), "index 150 % ▰▰▰▰");
     }

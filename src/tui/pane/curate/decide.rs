@@ -163,9 +163,7 @@ impl CuratePane {
             key,
             line: finding.line,
             words: MarkedWords::new(finding.marks()),
-            then: None,
         };
-        self.is_parked = true;
         vec![Step::Park, Step::Broadcast(Box::new(opened))]
     }
 

@@ -58,7 +58,7 @@ impl FindPane {
             return Vec::new();
         };
         if let Some(key) = Self::key_of(row) {
-            return self.open_memory(key, row, None);
+            return self.open_memory(key, row);
         }
         match self.log(cx) {
             Some(log) => {
@@ -70,12 +70,11 @@ impl FindPane {
     }
 
     /// Opens a memory in the tree, at the line of a row; leaving it comes back to the list.
-    fn open_memory(&self, key: Key, row: &HitRow, then: Option<Action>) -> Vec<Step> {
+    fn open_memory(&self, key: Key, row: &HitRow) -> Vec<Step> {
         let opened = Event::OpenFound {
             key,
             line: usize::try_from(row.hit.line).ok(),
             words: self.marked_words(row),
-            then,
         };
         vec![
             self.remember(),
@@ -180,7 +179,12 @@ impl FindPane {
         let Some((row, key)) = row.and_then(|row| Some((row, Self::key_of(row)?))) else {
             return say("Memories can be edited, logs cannot");
         };
-        self.open_memory(key, row, Some(Action::Edit))
+        let edited = Event::Reveal {
+            key,
+            line: usize::try_from(row.hit.line).ok(),
+            then: Some(Action::Edit),
+        };
+        vec![self.remember(), Step::Broadcast(Box::new(edited))]
     }
 }
 

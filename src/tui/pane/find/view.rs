@@ -14,8 +14,10 @@ use crate::core::log::{Agent, Role as Who};
 use crate::core::search::HitSource;
 use crate::core::search::find::{Closeness, SearchState};
 use crate::core::text::display::format_age;
+use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, title_span, two_ends};
+use crate::tui::chrome::{KeyFocus, bordered, draw_lines, store_label, title_span, two_ends};
+use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
 use crate::tui::model::{HitRow, PaneContext};
 use crate::tui::theme::{Role, Theme};
@@ -125,9 +127,17 @@ impl FindPane {
         let prompt = u16::try_from(cells::width(PROMPT)).unwrap_or(0);
         let room = usize::from(area.width.saturating_sub(prompt)).saturating_sub(taken);
         let room = u16::try_from(room.max(12)).unwrap_or(12);
-        let (typed, column) = self.query.input.line(theme, room);
+        let (mut typed, column) = self.query.input.line(theme, room);
+        if self.query.is_selected {
+            typed = typed.patch_style(theme.style(Role::MatchCurrent));
+        }
         let mut left = vec![Span::styled(PROMPT, theme.style(Role::Accent))];
-        left.extend(typed.spans);
+        left.extend(
+            typed
+                .spans
+                .into_iter()
+                .map(|span| span.patch_style(typed.style)),
+        );
         if let Some(completion) = self.query.completion(cx.library) {
             let begun = self.query.input.text().len() - completion.span.start;
             let ghost = completion.text.get(begun..).unwrap_or_default().to_owned();
@@ -235,7 +245,7 @@ impl FindPane {
                 let taken = wide(&source) + wide(&ends) + indent.len() + 9;
                 most = most.min(width.saturating_sub(taken).max(width / 4));
             }
-            ends.push(Span::styled(cells::cut(&owner(row), most), muted));
+            ends.push(Span::styled(owner(row, most), muted));
         }
         let old = hit
             .time
@@ -306,6 +316,9 @@ impl FindPane {
             Some(_) => "Nothing yet: logs are being read.",
             None => "Nothing was found.",
         };
+        if !found.without.is_empty() && cx.reading.is_none() {
+            return self.draw_without(frame, area, &found.without, cx);
+        }
         let help = [
             ("", nothing),
             ("", ""),
@@ -358,6 +371,33 @@ impl FindPane {
     }
 }
 
+impl FindPane {
+    /// Draws how much would be found without each filter; Enter leaves the first one out.
+    fn draw_without(
+        &self,
+        frame: &mut Frame<'_>,
+        area: Rect,
+        without: &[(String, usize)],
+        cx: &PaneContext<'_>,
+    ) {
+        let theme = cx.theme;
+        let key = cx.keymap.key(KeyContext::Find, Action::Open);
+        let mut lines = vec![Line::from("Nothing was found."), Line::default()];
+        for (at, (filter, total)) in without.iter().enumerate() {
+            let key = key.clone().filter(|_| at == 0).unwrap_or_default();
+            lines.push(Line::from(vec![
+                Span::styled(cells::fit(&key, 7), theme.style(Role::KeyHint)),
+                Span::raw(format!("without {}", escape_line(filter))),
+                Span::styled(
+                    format!("  {} found", thousands(*total)),
+                    theme.style(Role::Muted),
+                ),
+            ]));
+        }
+        draw_lines(frame, area.inner(Margin::new(2, 1)), lines);
+    }
+}
+
 /// The type of a memory.
 fn badge(row: &HitRow, theme: &Theme) -> Option<Span<'static>> {
     let category = row.hit.category.as_ref()?;
@@ -365,12 +405,12 @@ fn badge(row: &HitRow, theme: &Theme) -> Option<Span<'static>> {
     Some(Span::styled(text, theme.badge(Some(category))))
 }
 
-/// Whose a row is: the store of a memory, or the agent and the project of a log. An agent that
-/// speaks is named at the start of the row already.
-fn owner(row: &HitRow) -> String {
+/// Whose a row is, in at most `width` columns: the store of a memory, or the agent and the project of
+/// a log. An agent that speaks is named at the start of the row already.
+fn owner(row: &HitRow, width: usize) -> String {
     let hit = &row.hit;
     let Some(agent) = hit.agent else {
-        return escape_line(&hit.store);
+        return store_label(&hit.store, width);
     };
     let project = hit
         .project
@@ -378,11 +418,12 @@ fn owner(row: &HitRow) -> String {
         .map(Path::new)
         .and_then(Path::file_name);
     let project = project.map(|project| escape_line(&project.to_string_lossy()));
-    match project {
+    let owner = match project {
         Some(project) if hit.role == Some(Who::Assistant) => project,
         Some(project) => format!("{} · {project}", agent.short_name()),
         None => agent.short_name().to_owned(),
-    }
+    };
+    cells::cut(&owner, width)
 }
 
 /// Cuts the start of a text if its first match would be out of view.

@@ -45,6 +45,7 @@ impl LogPane {
                 let is_found = conversation
                     .match_count()
                     .is_none_or(|(_, count)| count > 0);
+                self.is_searched = is_found && !search.input.is_empty();
                 self.search = None;
                 if !is_found {
                     return say("Not in this conversation");
@@ -78,7 +79,15 @@ impl LogPane {
         }
     }
 
-    /// The number of the place under the cursor and of all: `3/17`; empty without words.
+    /// Takes the marks of a search away.
+    pub(super) fn unmark(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        if let Some(conversation) = &mut self.conversation {
+            conversation.mark(MarkedWords::default(), false, Self::viewport(cx));
+        }
+        Vec::new()
+    }
+
+    /// The number of the line under the cursor and of all: `3/17`; empty without words.
     pub(super) fn match_label(&self) -> String {
         let conversation = self.conversation.as_ref();
         match conversation.and_then(|conversation| conversation.match_count()) {

@@ -74,6 +74,15 @@ pub(super) fn file_content(
             let mut content = memory_content(&memory, &text);
             let modified = listed.map_or(0, |listed| listed.modified);
             content.facts = facts(&memory, modified, document.bytes.len(), cx.now);
+            let most = snapshot.and_then(|snapshot| {
+                rules.most_characters(snapshot.store.root(), &rules.file_of(path))
+            });
+            if let Some(most) = most {
+                let used = text.chars().count();
+                let percent = (used * 100).div_ceil(most);
+                let limit = format!(" · {used} of {most} characters, {percent} %");
+                content.facts.push_str(&limit);
+            }
             content.problem = listed.and_then(|listed| listed.problem.clone());
             if snapshot.is_some_and(|snapshot| snapshot.unlisted.contains(path)) {
                 let key = cx.keymap.key(KeyContext::Tree, Action::ListInIndex);
@@ -184,11 +193,12 @@ fn context(library: &Arc<Library>, store: &StoreId, text: &str) -> PreviewConten
         ];
         if let Some(budget) = snapshot.index {
             facts.push(format!(
-                "index {} of {} lines, {} of {} KB",
+                "index {} % of what an agent reads: {} of {} lines, {} of {} characters",
+                budget.percent(),
                 budget.lines,
                 Budget::MOST.lines,
-                budget.bytes.div_ceil(1000),
-                Budget::MOST.bytes / 1000
+                budget.characters,
+                Budget::MOST.characters
             ));
         }
         if snapshot.broken() > 0 {

@@ -19,6 +19,7 @@ use crate::tui::pane::browse::tree::Key;
 use crate::tui::pane::log::{LogPane, cited_log};
 use crate::tui::pane::why::WhyPane;
 use crate::tui::pane::{Step, Toast, say};
+use crate::tui::widget::emphasis::MarkedWords;
 
 impl QueuePane {
     /// Accepts these ids. They leave the list at once, so that the next key is about the next one.
@@ -131,11 +132,12 @@ impl QueuePane {
             FileState::Gone => return vec![self.gone(entry, cx)],
             FileState::Proposed => return vec![self.only_proposed(entry, cx)],
         };
-        let then = None;
-        vec![
-            Step::Close,
-            Step::Broadcast(Box::new(Event::Reveal { key, line, then })),
-        ]
+        let opened = Event::OpenFound {
+            key,
+            line,
+            words: MarkedWords::default(),
+        };
+        vec![Step::Park, Step::Broadcast(Box::new(opened))]
     }
 
     /// Shows which sessions wrote the lines of the file; of what is deleted or proposed, the session

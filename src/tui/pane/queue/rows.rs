@@ -124,19 +124,26 @@ impl Queue {
         }
     }
 
-    pub(super) fn rows(&self) -> Vec<QueueRow> {
+    /// The rows of the entries that are shown.
+    pub(super) fn rows(&self, is_shown: impl Fn(&Entry) -> bool) -> Vec<QueueRow> {
         let mut rows = Vec::new();
         let mut first = 0;
         for group in self.entries.chunk_by(|a, b| a.source() == b.source()) {
-            rows.push(QueueRow::Heading {
-                source: group[0].source(),
-                first,
-                count: group.len(),
-            });
-            rows.extend((first..).zip(group).map(|(at, entry)| QueueRow::Entry {
-                id: entry.item.id.clone(),
-                at,
-            }));
+            let entries = (first..).zip(group).filter(|(_, entry)| is_shown(entry));
+            let entries: Vec<QueueRow> = entries
+                .map(|(at, entry)| QueueRow::Entry {
+                    id: entry.item.id.clone(),
+                    at,
+                })
+                .collect();
+            if !entries.is_empty() {
+                rows.push(QueueRow::Heading {
+                    source: group[0].source(),
+                    first,
+                    count: entries.len(),
+                });
+            }
+            rows.extend(entries);
             first += group.len();
         }
         rows

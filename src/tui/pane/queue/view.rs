@@ -12,12 +12,13 @@ use crate::core::insight::review::ItemChange;
 use crate::core::text::display::{format_age, format_ago};
 use crate::core::text::one_line;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, count, draw_empty, title_span};
+use crate::tui::chrome::{KeyFocus, bordered, count, draw_empty, draw_note, title_span};
 use crate::tui::layout::Focus;
 use crate::tui::model::PaneContext;
 use crate::tui::pane::list_text::{ListWithText as _, Parts, RowText};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::hunks::Hunks;
+use crate::tui::widget::filter::FILTERED;
 use crate::tui::widget::list::RowLook;
 
 /// The most characters that are shown of the user's words before a change.
@@ -62,8 +63,15 @@ impl QueuePane {
     fn draw_list(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let keys = KeyFocus::of(self.focus == Focus::Tree);
-        let block = bordered(theme, keys).title(title_span(theme, "to review"));
+        let mut block = bordered(theme, keys).title(title_span(theme, "to review"));
+        let room = cx.areas.tree.width / 2;
+        if let Some(filter) = self.filter.title(" filter ❯ ", theme, room) {
+            block = block.title(filter.right_aligned());
+        }
         frame.render_widget(block, cx.areas.tree);
+        if self.list.rows().is_empty() {
+            return draw_note(frame, Parts::of(cx).rows(), FILTERED, theme);
+        }
         let entries = &self.queue.entries;
         let rows = Parts::of(cx).rows();
         self.list.draw(frame, rows, |row, look| match row {
@@ -97,7 +105,7 @@ impl QueuePane {
     }
 
     /// The title of the session of an entry, or else its id.
-    fn session_name<'a>(&'a self, entry: &'a Entry) -> Option<&'a str> {
+    pub(super) fn session_name<'a>(&'a self, entry: &'a Entry) -> Option<&'a str> {
         let session = entry.session()?;
         let title = self.titles.get(session).map(String::as_str);
         Some(title.filter(|title| !title.is_empty()).unwrap_or(session))

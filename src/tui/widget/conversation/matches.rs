@@ -1,74 +1,105 @@
-//! Searching in a conversation: a line of the log, the places that have the marked words, their
+//! Searching in a conversation: a line of the log, the lines that have the marked words, their
 //! number, and the way between them.
 
-use super::{Conversation, Layer, Viewport};
-use crate::core::log::Message;
+use ratatui::text::Line;
+
+use super::{Conversation, Layer, MatchPlace, MessageLine, Viewport};
 use crate::core::log::turn::{TurnItem, turns};
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::list::Move;
 
 impl Conversation {
-    /// Sets the words to mark. If they can only be where the last ones were, only those places
+    /// Sets the words to mark. If they can only be where the last ones were, only those messages
     /// are looked at.
     pub fn mark(&mut self, words: MarkedWords, narrows: bool, viewport: Viewport<'_>) {
         self.words = words;
-        let places = if narrows {
-            std::mem::take(&mut self.matches)
+        self.current = None;
+        if narrows {
+            let mut messages: Vec<(usize, usize)> = Vec::new();
+            messages.extend(
+                self.matches
+                    .iter()
+                    .map(|place| (place.piece, place.at.message)),
+            );
+            messages.dedup();
+            self.matches = self.places_in(messages);
         } else {
-            self.pieces.iter().map(|piece| piece.item).collect()
-        };
-        self.matches = places
-            .into_iter()
-            .filter(|item| self.has_words(*item))
-            .collect();
+            self.find_matches();
+        }
         self.laid.clear();
         self.lay_out(viewport);
     }
 
     /// Looks for the words again, after the pieces have changed.
     pub(super) fn find_matches(&mut self) {
-        let items = self.pieces.iter().map(|piece| piece.item);
-        self.matches = items.filter(|item| self.has_words(*item)).collect();
+        let messages = self.pieces.iter().flat_map(|piece| {
+            let (first, second) = match piece.item {
+                TurnItem::Tool { call, result } => (call, result),
+                item => (Some(item.message()), None),
+            };
+            let both = first.into_iter().chain(second);
+            both.map(|message| (piece.item.message(), message))
+        });
+        self.matches = self.places_in(messages);
     }
 
-    fn has_words(&self, item: TurnItem) -> bool {
-        let (first, second) = match item {
-            TurnItem::Tool { call, result } => (call, result),
-            item => (Some(item.message()), None),
-        };
-        let matches = |at: Option<usize>| at.is_some_and(|at| self.words.all_in(self.text(at)));
-        matches(first) || matches(second)
+    /// Returns the lines with the words of messages, each given after the first one of its piece.
+    fn places_in(&self, messages: impl IntoIterator<Item = (usize, usize)>) -> Vec<MatchPlace> {
+        let mut places = Vec::new();
+        for (piece, message) in messages {
+            let lines = self.words.lines_in(self.text(message)).into_iter();
+            places.extend(lines.map(|line| MatchPlace {
+                piece,
+                at: MessageLine { message, line },
+            }));
+        }
+        places
     }
 
-    /// Returns the number of the place under the cursor, 0 if it is none, and the number of
-    /// places; `None` if no words are marked.
+    /// The line that was gone to, if the cursor is still there.
+    fn here(&self) -> Option<MatchPlace> {
+        let piece = self.selected_message();
+        self.current.filter(|place| place.piece == piece)
+    }
+
+    /// Returns the number of the line with the words that was gone to, or else of the first one of
+    /// the piece under the cursor, 0 if there is none, and how many there are; `None` if no words
+    /// are marked.
     pub fn match_count(&self) -> Option<(usize, usize)> {
         if self.words.is_empty() {
             return None;
         }
-        let here = self.pieces.get(self.selected).map(|piece| piece.item);
-        let at = self.matches.iter().position(|item| Some(*item) == here);
-        Some((at.map_or(0, |at| at + 1), self.matches.len()))
+        let piece = self.selected_message();
+        let number = match self.here() {
+            Some(here) => self.matches.partition_point(|place| *place <= here),
+            None => {
+                let first = self.matches.iter().position(|place| place.piece == piece);
+                first.map_or(0, |at| at + 1)
+            }
+        };
+        Some((number, self.matches.len()))
     }
 
-    /// Goes to the next or previous place that has the words; returns whether there is one.
+    /// Goes to the next or previous line that has the words; returns whether there is one.
     pub fn next_match(&mut self, step: Move, viewport: Viewport<'_>) -> bool {
-        let here = self.selected_message();
+        let piece = self.selected_message();
         let count = self.matches.len();
+        let before = match self.here() {
+            Some(here) => self.matches.partition_point(|place| *place < here),
+            None => self.matches.partition_point(|place| place.piece < piece),
+        };
+        let is_there = self.here().is_some() && self.matches.get(before).copied() == self.here();
         let found = match step {
-            Move::Up => {
-                let before = self.matches.partition_point(|item| item.message() < here);
-                (before + count).checked_sub(1)
-            }
-            _ => Some(self.matches.partition_point(|item| item.message() <= here)),
+            Move::Up => (before + count).checked_sub(1),
+            _ => Some(before + usize::from(is_there)),
         };
         let found = found.and_then(|at| self.matches.get(at.checked_rem(count)?).copied());
         self.go_to_match(found, viewport)
     }
 
-    /// Goes to the first place that has the words, from a message on; returns whether there is one.
+    /// Goes to the first line that has the words, from a message on; returns whether there is one.
     pub fn first_match(&mut self, from: usize, viewport: Viewport<'_>) -> bool {
-        let at = self.matches.partition_point(|item| item.message() < from);
+        let at = self.matches.partition_point(|place| place.piece < from);
         let found = self.matches.get(at).or(self.matches.first()).copied();
         self.go_to_match(found, viewport)
     }
@@ -79,17 +110,11 @@ impl Conversation {
         piece.map_or(0, |piece| piece.item.message())
     }
 
-    fn go_to_match(&mut self, found: Option<TurnItem>, viewport: Viewport<'_>) -> bool {
-        let message = match found {
-            None => return false,
-            Some(TurnItem::Tool {
-                call: Some(call),
-                result: Some(result),
-            }) if !self.words.all_in(self.text(call)) => result,
-            Some(item) => item.message(),
-        };
-        self.seek(message, viewport);
-        true
+    fn go_to_match(&mut self, found: Option<MatchPlace>, viewport: Viewport<'_>) -> bool {
+        if let Some(found) = found {
+            self.seek_line(found.at, viewport);
+        }
+        found.is_some()
     }
 
     /// Returns the input and the result of the tool call under the cursor.
@@ -103,29 +128,77 @@ impl Conversation {
         }
     }
 
-    /// Goes to the record at `line` of the log, and marks these words there.
-    pub fn go_to(&mut self, line: u64, words: MarkedWords, viewport: Viewport<'_>) {
+    /// Goes to the record at `line` of the log, and there to line `within` of its text, or else to
+    /// the first one with these words, which are marked.
+    pub fn go_to(
+        &mut self,
+        line: u64,
+        within: Option<usize>,
+        words: MarkedWords,
+        viewport: Viewport<'_>,
+    ) {
         self.words = words;
         self.find_matches();
-        let messages = &self.transcript.messages;
-        let of_line = |message: &&Message| message.line == line;
-        let best = messages.iter().filter(of_line);
-        let best = best
-            .clone()
-            .find(|message| self.words.all_in(&message.text))
-            .or_else(|| messages.iter().find(of_line));
-        let Some(best) = best else {
+        let messages = self.transcript.messages.iter().enumerate();
+        let of_line: Vec<(usize, &str)> = messages
+            .filter(|(_, message)| message.line == line)
+            .map(|(at, message)| (at, message.text.as_str()))
+            .collect();
+        let is_shown = |at: usize| {
+            within.is_none_or(|within| self.words.lines_in(self.text(at)).contains(&within))
+        };
+        let best = of_line
+            .iter()
+            .find(|(at, text)| self.words.all_in(text) && is_shown(*at))
+            .or_else(|| of_line.iter().find(|(_, text)| self.words.all_in(text)))
+            .or_else(|| of_line.first());
+        let Some((message, text)) = best else {
             return self.lay_out(viewport);
         };
-        let at = messages
-            .iter()
-            .position(|message| std::ptr::eq(message, best));
-        self.seek(at.unwrap_or(0), viewport);
+        let first = self.words.lines_in(text).first().copied();
+        let at = MessageLine {
+            message: *message,
+            line: within.or(first).unwrap_or(0),
+        };
+        self.seek_line(at, viewport);
+    }
+
+    /// Returns the record and the line of its text to which [`Conversation::go_to`] leads back
+    /// from elsewhere; `None` at the beginning.
+    pub fn place(&self, viewport: Viewport<'_>) -> Option<(u64, usize)> {
+        if self.top == (0, 0) && self.selected == 0 {
+            return None;
+        }
+        let (mut piece, mut row) = self.top;
+        row += viewport.height / 3;
+        let mut source = None;
+        while let Some(laid) = self.laid.get(&piece) {
+            source = laid
+                .source
+                .get(row)
+                .or(laid.source.last())
+                .copied()
+                .or(source);
+            if row < laid.source.len() {
+                break;
+            }
+            row -= laid.source.len();
+            piece += 1;
+        }
+        let source = source?;
+        let message = self.transcript.messages.get(source.message)?;
+        Some((message.line, source.line))
     }
 
     /// Selects the piece with a message, showing it if it is hidden.
     pub fn seek(&mut self, message: usize, viewport: Viewport<'_>) {
+        self.seek_line(MessageLine { message, line: 0 }, viewport);
+    }
+
+    /// Selects the piece with a line of a message, showing it if it is hidden, and scrolls there.
+    fn seek_line(&mut self, at: MessageLine, viewport: Viewport<'_>) {
         let all = turns(&self.transcript.messages);
+        let message = at.message;
         let holds = |item: &TurnItem| match *item {
             TurnItem::Tool { call, result } => call == Some(message) || result == Some(message),
             item => item.message() == message,
@@ -150,23 +223,49 @@ impl Conversation {
             && !self.is_open(item)
         {
             self.toggled.insert(item.message());
-            self.laid.remove(&self.selected);
         }
+        let piece = item.map_or(message, TurnItem::message);
+        self.current = Some(MatchPlace { piece, at });
+        // The line before loses its mark.
+        self.laid.clear();
         // The first third of the screen shows the context before the match.
         self.top = (self.selected, 0);
         self.lay_out(viewport);
-        let line = self.match_line(viewport);
+        let line = self.match_line(at, viewport);
         let selected = self.selected;
         self.top = (selected, line);
         self.scroll(-((viewport.height / 3) as isize), viewport);
         self.selected = selected;
     }
 
-    /// Returns the line of the selected piece with the match.
-    fn match_line(&mut self, viewport: Viewport<'_>) -> usize {
+    /// Returns the row of the selected piece that shows a line of a message.
+    fn match_line(&mut self, at: MessageLine, viewport: Viewport<'_>) -> usize {
         self.height(self.selected, viewport);
         let laid = self.laid.get(&self.selected);
-        laid.and_then(|laid| self.words.best_line(&laid.lines))
-            .unwrap_or(0)
+        laid.map_or(0, |laid| {
+            let (lines, source) = (&laid.lines[laid.above..], &laid.source[laid.above..]);
+            laid.above + self.row_of(at, lines, source)
+        })
+    }
+
+    /// Returns which of these rows shows a line of a message, or the match in it.
+    pub(super) fn row_of(
+        &self,
+        at: MessageLine,
+        rows: &[Line<'_>],
+        source: &[MessageLine],
+    ) -> usize {
+        // A text that begins on these rows may be wrapped onto the next ones.
+        const MORE: usize = 2;
+        let last = source.partition_point(|row| *row <= at).saturating_sub(1);
+        let Some(shown) = source.get(last) else {
+            return 0;
+        };
+        let start = source.partition_point(|row| row < shown).min(last);
+        let end = rows.len().min(last + 1 + MORE);
+        let near = rows.get(start..end).unwrap_or_default();
+        self.words
+            .best_line(near)
+            .map_or(start, |line| start + line)
     }
 }

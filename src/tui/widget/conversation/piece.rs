@@ -2,7 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
-use super::{Conversation, LaidOutPiece};
+use super::{Conversation, LaidOutPiece, MessageLine};
 use crate::core::log::turn::{Speaker, TurnItem};
 use crate::core::text::display::{format_size, safe_line};
 use crate::tui::cells;
@@ -85,8 +85,19 @@ impl Conversation {
                 Span::styled(format!("  {clock}"), theme.style(Role::Muted)),
             ]));
         }
-        let body_lines = self.body(piece.item, piece.speaker, body);
-        let body_lines = self.words.mark(body_lines, theme.style(Role::MatchLine));
+        let message = piece.item.message();
+        let mut source = vec![MessageLine { message, line: 0 }; lines.len()];
+        let shown = self.body(piece.item, piece.speaker, body);
+        source.extend(shown.source);
+        let mut body_lines = self.words.mark(shown.lines, theme.style(Role::MatchLine));
+        if let Some(current) = self.current.filter(|place| place.piece == message) {
+            let row = self.row_of(current.at, &body_lines, &source[lines.len()..]);
+            if let Some(line) = body_lines.get_mut(row) {
+                let style = theme.style(Role::MatchCurrent);
+                let marked = self.words.mark(vec![std::mem::take(line)], style);
+                *line = marked.into_iter().next().unwrap_or_default();
+            }
+        }
         for (number, line) in body_lines.into_iter().enumerate() {
             let mut spans = if number == 0 && piece.starts && wide {
                 vec![
@@ -104,7 +115,11 @@ impl Conversation {
             }));
             lines.push(Line::from(spans));
         }
-        LaidOutPiece { lines, above }
+        LaidOutPiece {
+            lines,
+            source,
+            above,
+        }
     }
 
     /// Lays out what happened in the conversation.
@@ -134,35 +149,40 @@ impl Conversation {
         lines
     }
 
-    fn body(
-        &self,
-        item: TurnItem,
-        speaker: Speaker,
-        options: RenderOptions<'_>,
-    ) -> Vec<Line<'static>> {
+    fn body(&self, item: TurnItem, speaker: Speaker, options: RenderOptions<'_>) -> ShownText {
         let theme = options.theme;
         let shown = |at: usize| self.display_beginning(at);
+        let mut body = ShownText::default();
         match item {
             TurnItem::Text(at) if speaker == Speaker::Person => {
-                plain(&shown(at), Role::Text, options)
+                body.plain(at, &shown(at), Role::Text, options);
             }
             TurnItem::Text(at) => {
                 let text = shown(at);
+                let left_out = text[..text.len() - text.trim_start().len()]
+                    .matches('\n')
+                    .count();
                 let text = text.trim();
-                render(text, 0..text.len(), options).lines
+                let rendered = render(text, 0..text.len(), options);
+                body.lines = rendered.lines;
+                body.source
+                    .extend(rendered.source.into_iter().map(|line| MessageLine {
+                        message: at,
+                        line: left_out + line,
+                    }));
             }
-            TurnItem::Thinking(at) => plain(&shown(at), Role::Quote, options),
+            TurnItem::Thinking(at) => body.plain(at, &shown(at), Role::Quote, options),
             TurnItem::Injected(at) => {
-                let mut lines = vec![Line::from(Span::styled(
-                    "put in by the program",
-                    theme.style(Role::Comment),
-                ))];
-                lines.extend(plain(&shown(at), Role::Muted, options));
-                lines
+                let note = Span::styled("put in by the program", theme.style(Role::Comment));
+                body.push(at, 0, Line::from(note));
+                body.plain(at, &shown(at), Role::Muted, options);
             }
-            TurnItem::Notice(at) => plain(&format!("· {}", shown(at)), Role::Muted, options),
-            TurnItem::Tool { call, result } => self.tool(item, (call, result), options),
+            TurnItem::Notice(at) => {
+                body.plain(at, &format!("· {}", shown(at)), Role::Muted, options);
+            }
+            TurnItem::Tool { call, result } => return self.tool(item, (call, result), options),
         }
+        body
     }
 
     /// Lays out a tool call on one line and, if unfolded, its input and result below.
@@ -171,7 +191,7 @@ impl Conversation {
         item: TurnItem,
         (call, result): (Option<usize>, Option<usize>),
         options: RenderOptions<'_>,
-    ) -> Vec<Line<'static>> {
+    ) -> ShownText {
         let theme = options.theme;
         let is_open = self.is_open(item);
         let message = self.transcript.messages.get(item.message());
@@ -194,32 +214,78 @@ impl Conversation {
             .width
             .saturating_sub(2 + cells::width(&name) + cells::width(&shown) + 2);
         let short = cut_value(without_key(first_line(&input)), viewport);
-        let mut lines = vec![Line::from(vec![
+        let mut body = ShownText::default();
+        let head = vec![
             Span::styled(fold, theme.style(Role::Muted)),
             Span::styled(name, theme.style(Role::Tool)),
             Span::styled(short, theme.style(Role::Muted)),
             Span::styled(format!("  {shown}"), theme.style(Role::Muted)),
-        ])];
+        ];
+        body.push(item.message(), 0, Line::from(head));
         if !is_open {
-            return lines;
+            return body;
         }
         let inner = RenderOptions {
             width: options.width.saturating_sub(2).max(8),
             ..options
         };
         let is_told_already = !input.trim().contains('\n') && cells::width(&input) <= viewport;
-        let parts = [
-            (!is_told_already).then_some((input, Role::Code)),
-            result.map(|at| (self.display_beginning(at), Role::Text)),
-        ];
-        for (text, role) in parts.into_iter().flatten() {
-            for line in plain(&text, role, inner) {
-                let mut spans = vec![Span::styled("│ ", theme.style(Role::Rule))];
-                spans.extend(line.spans);
-                lines.push(Line::from(spans));
+        let input = call
+            .filter(|_| !is_told_already)
+            .map(|at| (at, input, Role::Code));
+        let output = result.map(|at| (at, self.display_beginning(at), Role::Text));
+        for (at, text, role) in input.into_iter().chain(output) {
+            body.plain(at, &text, role, inner);
+        }
+        for line in body.lines.iter_mut().skip(1) {
+            line.spans
+                .insert(0, Span::styled("│ ", theme.style(Role::Rule)));
+        }
+        body
+    }
+}
+
+/// The lines of a text, and what each of them shows.
+#[derive(Default)]
+struct ShownText {
+    lines: Vec<Line<'static>>,
+    source: Vec<MessageLine>,
+}
+
+impl ShownText {
+    fn push(&mut self, message: usize, line: usize, shown: Line<'static>) {
+        self.lines.push(shown);
+        self.source.push(MessageLine { message, line });
+    }
+
+    /// Adds the plain text of a message with long lines wrapped; lines beyond the maximum are only
+    /// counted.
+    fn plain(&mut self, message: usize, text: &str, role: Role, options: RenderOptions<'_>) {
+        let style = options.theme.style(role);
+        let shown = text.trim_end().trim_start_matches(['\n', '\r']);
+        let left_out = text.len() - text.trim_start_matches(['\n', '\r']).len();
+        let mut number = text[..left_out].matches('\n').count();
+        let first = self.lines.len();
+        let mut rest = shown.lines();
+        for line in rest.by_ref() {
+            let end = line
+                .char_indices()
+                .nth(LONGEST_LINE)
+                .map_or(line.len(), |(at, _)| at);
+            for row in cells::styled_rows(&line[..end], options.width, |_| style) {
+                self.push(message, number, Line::from(row));
+            }
+            number += 1;
+            if self.lines.len() - first >= MOST_LINES {
+                break;
             }
         }
-        lines
+        let left = rest.count();
+        if left > 0 {
+            let note = format!("… {left} lines more");
+            let note = Span::styled(note, options.theme.style(Role::Muted));
+            self.push(message, number, Line::from(note));
+        }
     }
 }
 
@@ -248,36 +314,6 @@ fn without_key(input: &str) -> &str {
         Some((key, value)) if key.chars().all(|c| c.is_ascii_lowercase() || c == '_') => value,
         _ => input,
     }
-}
-
-/// Lays out plain text with long lines wrapped; lines beyond the maximum are only counted.
-fn plain(text: &str, role: Role, options: RenderOptions<'_>) -> Vec<Line<'static>> {
-    let style = options.theme.style(role);
-    let mut lines = Vec::new();
-    let mut rest = text.trim_end().trim_start_matches(['\n', '\r']).lines();
-    for line in rest.by_ref() {
-        let end = line
-            .char_indices()
-            .nth(LONGEST_LINE)
-            .map_or(line.len(), |(at, _)| at);
-        lines.extend(
-            cells::styled_rows(&line[..end], options.width, |_| style)
-                .into_iter()
-                .map(Line::from),
-        );
-        if lines.len() >= MOST_LINES {
-            break;
-        }
-    }
-    let left = rest.count();
-    if left > 0 {
-        let note = format!("… {left} lines more");
-        lines.push(Line::from(Span::styled(
-            note,
-            options.theme.style(Role::Muted),
-        )));
-    }
-    lines
 }
 
 #[cfg(test)]

@@ -148,12 +148,12 @@ fn a_line_of_the_log_is_found_even_in_what_is_folded_or_hidden() {
     let stage = TestConversation::new();
     let viewport = stage.viewport(80, 30);
     let mut talk = Conversation::new(info(), transcript());
-    talk.go_to(4, MarkedWords::new(["failed"]), viewport);
+    talk.go_to(4, None, MarkedWords::new(["failed"]), viewport);
     assert_eq!(talk.message().map(|message| message.line), Some(3));
     assert!(drawn(&talk, 80, 30).join("\n").contains("│ FAILED"));
-    talk.go_to(2, MarkedWords::new(["race"]), viewport);
+    talk.go_to(2, None, MarkedWords::new(["race"]), viewport);
     assert!(drawn(&talk, 80, 30).join("\n").contains("a race, perhaps"));
-    talk.go_to(999, MarkedWords::default(), viewport);
+    talk.go_to(999, None, MarkedWords::default(), viewport);
 }
 
 #[test]
@@ -176,6 +176,49 @@ fn words_are_found_one_after_the_other_and_around() {
     assert_eq!(lines, [3, 5, 3]);
     assert!(talk.next_match(Move::Up, viewport));
     assert_eq!(talk.message().map(|message| message.line), Some(5));
+}
+
+#[test]
+fn every_line_with_the_words_is_a_match_of_its_own() {
+    let stage = TestConversation::new();
+    let viewport = stage.viewport(80, 12);
+    let mut long: Vec<String> = (0..90).map(|number| format!("line {number}")).collect();
+    long[52] = "the wrapping of an error".to_owned();
+    long[82] = "error wrapping again".to_owned();
+    let answer = long.join("\n\n");
+    let transcript = Transcript {
+        messages: vec![
+            message(1, Who::User, MessageKind::Text, &long.join("\n")),
+            message(2, Who::Assistant, MessageKind::Text, &answer),
+        ],
+        ..Transcript::default()
+    };
+    let mut talk = Conversation::new(info(), Arc::new(transcript));
+    let words = || MarkedWords::new(["error", "wrapping"]);
+    // The line of the hit is shown, not the first of its message.
+    talk.go_to(1, Some(82), words(), viewport);
+    let shown = |talk: &Conversation| drawn(talk, 80, 12).join("\n");
+    assert!(
+        shown(&talk).contains("error wrapping again"),
+        "{}",
+        shown(&talk)
+    );
+    assert_eq!(talk.match_count(), Some((2, 4)));
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        assert!(talk.next_match(Move::Down, viewport));
+        seen.push((
+            talk.match_count(),
+            shown(&talk).contains("error wrapping again"),
+        ));
+    }
+    let expected = [(3, false), (4, true), (1, false), (2, true)];
+    assert_eq!(
+        seen,
+        expected.map(|(number, is_second)| (Some((number, 4)), is_second))
+    );
+    assert!(talk.next_match(Move::Up, viewport));
+    assert!(shown(&talk).contains("the wrapping of an error"));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use super::super::{Found, Limit, Piece, PieceKind, Source, Start, counted, decod
 use super::{LARGEST, header, markdown};
 use crate::core::memory::discover::claude_memory_root;
 use crate::core::memory::layout::index::BUDGET_LINES;
+use crate::core::memory::library::Budget;
 
 const INDEX: &str = "MEMORY.md";
 
@@ -49,14 +50,15 @@ pub(super) fn index(start: &Start<'_>, seen: &HashSet<PathBuf>) -> Option<Piece>
 
 /// Returns the limit that an index is nearest to, and how much of it is used.
 fn limit(text: &str) -> Limit {
+    let used = Budget::of(text);
     let lines = Limit {
-        used: text.split('\n').count(),
-        most: BUDGET_LINES,
+        used: used.lines,
+        most: Budget::MOST.lines,
         unit: "lines",
     };
     let units = Limit {
-        used: text.encode_utf16().count(),
-        most: MOST_UNITS,
+        used: used.characters,
+        most: Budget::MOST.characters,
         unit: "characters",
     };
     if units.percent() > lines.percent() {

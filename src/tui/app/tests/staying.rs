@@ -1,0 +1,322 @@
+//! What stays: queries, places, what was searched for, and what is said where it is true.
+
+use std::fs;
+use std::sync::Arc;
+
+use ratatui::Frame;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use super::finding::TestUi;
+use super::pruning::record;
+use super::{AUTH, TestApp};
+use crate::core::change::ChangeVerb;
+use crate::tui::action::Action;
+use crate::tui::effect::{Request, UndoDirection};
+use crate::tui::event::Event;
+use crate::tui::keymap::KeyContext;
+use crate::tui::model::PaneContext;
+use crate::tui::pane::{Handled, Pane};
+use crate::tui::theme::Background;
+
+/// A log in which every question has a number, and every answer many lines.
+fn long_log() -> String {
+    let message = |number: usize, role: &str, text: String| {
+        let record = serde_json::json!({
+            "type": role, "uuid": format!("{role}{number}"), "cwd": "/shop", "sessionId": "s1",
+            "timestamp": format!("2026-01-02T03:{number:02}:05Z"),
+            "message": { "role": role, "content": text },
+        });
+        format!("{record}\n")
+    };
+    (0..50)
+        .map(|number| {
+            let lines: Vec<String> = (0..6)
+                .map(|line| format!("answer {number}.{line}"))
+                .collect();
+            let question = message(number, "user", format!("question {number}?"));
+            question + &message(number, "assistant", lines.join("\n\n"))
+        })
+        .collect()
+}
+
+fn with_long_log() -> TestUi {
+    let mut ui = TestUi::new();
+    let log = ui.ui.home.path().join("agent/projects/-shop/s1.jsonl");
+    fs::write(log, long_log()).expect("a log");
+    ui.look();
+    ui
+}
+
+#[test]
+fn find_stays_with_its_query_below_the_editor() {
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("jwt<space>refresh");
+    ui.press("<c-e>");
+    assert_eq!(ui.ui.place(), KeyContext::Editor);
+    ui.press("<esc>");
+    assert_eq!(ui.ui.place(), KeyContext::Find);
+    assert!(ui.text().contains("❯ jwt refresh"), "{}", ui.text());
+    ui.press("<c-e>");
+    ui.press("X <esc>");
+    let text = ui.text();
+    assert!(
+        text.contains("is not saved; Ctrl-E goes on with it"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_message_offers_only_a_key_that_works_where_it_is_shown() {
+    let mut ui = TestUi::new();
+    let change = |ui: &TestUi| Event::Committed {
+        request: Box::new(Request::Latest(UndoDirection::Redo)),
+        result: Ok(Some(record(&ui.ui, "A", ChangeVerb::Edit, &["auth.md"]))),
+    };
+    let event = change(&ui);
+    ui.tell(event);
+    assert!(ui.text().contains("· u undoes it"), "{}", ui.text());
+    ui.press("/");
+    let event = change(&ui);
+    ui.tell(event);
+    let text = ui.text();
+    assert!(text.contains("· Alt-u undoes it"), "{text}");
+    assert_eq!(ui.press("<a-u>").len(), 1, "it undoes");
+}
+
+#[test]
+fn the_last_query_is_selected_and_earlier_ones_are_walked_through() {
+    let mut ui = TestUi::new();
+    for query in ["tea", "jwt"] {
+        ui.press("/");
+        ui.press(query);
+        ui.press("<esc>");
+    }
+    ui.press("/");
+    assert!(ui.text().contains("❯ jwt"), "{}", ui.text());
+    assert!(ui.text().contains("Auth Refactor"), "its results are there");
+    ui.press("<up>");
+    assert!(ui.text().contains("❯ tea"), "{}", ui.text());
+    ui.press("<down>");
+    assert!(ui.text().contains("❯ jwt"), "{}", ui.text());
+    ui.press("<esc> /");
+    ui.press("release");
+    assert!(
+        ui.text().contains("❯ release "),
+        "it is replaced: {}",
+        ui.text()
+    );
+}
+
+#[test]
+fn nothing_found_offers_to_leave_the_filter_out_that_is_the_cause() {
+    let mut ui = TestUi::new();
+    ui.press("/");
+    ui.press("in:logs<space>type:project<space>rotation<space>jwt");
+    let text = ui.text();
+    assert!(text.contains("Nothing was found."), "{text}");
+    assert!(text.contains("without in:logs"), "{text}");
+    assert!(!text.contains("without type:project"), "{text}");
+    ui.press("<cr>");
+    let text = ui.text();
+    assert!(
+        text.contains("Auth Refactor") && !text.contains("in:logs"),
+        "{text}"
+    );
+    assert!(text.contains("type:project ×"), "{text}");
+}
+
+#[test]
+fn escape_first_takes_a_search_away_and_then_leaves_the_log() {
+    let mut ui = with_long_log();
+    ui.press("G l G l G <cr>");
+    assert_eq!(ui.ui.place(), KeyContext::Log);
+    ui.press("/");
+    ui.press("answer<space>7.3<cr>");
+    assert!(ui.text().contains("1/1 found"), "{}", ui.text());
+    ui.press("<esc>");
+    assert_eq!(ui.ui.place(), KeyContext::Log);
+    assert!(!ui.text().contains("found"), "{}", ui.text());
+    assert!(ui.text().contains("answer 7.3"), "it stays where it is");
+    ui.press("<esc>");
+    assert_eq!(ui.ui.place(), KeyContext::Tree);
+}
+
+#[test]
+fn a_log_is_opened_again_where_it_was_left() {
+    let mut ui = with_long_log();
+    ui.press("G l G l G <cr>");
+    ui.press("<pagedown> <pagedown> <pagedown>");
+    let shown = |ui: &TestUi| -> Vec<String> {
+        let text = ui.text().replace('▌', " ");
+        let lines = text.lines().filter(|line| line.starts_with('│'));
+        lines.map(|line| line.trim().to_owned()).collect()
+    };
+    let left = shown(&ui);
+    assert!(
+        !left.iter().any(|line| line.contains("question 0?")),
+        "{left:?}"
+    );
+    ui.press("<esc>");
+    assert_eq!(ui.ui.place(), KeyContext::Tree);
+    ui.press("<cr>");
+    assert_eq!(shown(&ui), left);
+}
+
+#[test]
+fn the_line_of_a_row_is_the_line_of_the_preview_and_where_enter_leads() {
+    let mut ui = with_long_log();
+    ui.press("/");
+    ui.press("answer<space>31.4");
+    let row = ui.ui.row("  answer 31.4");
+    assert!(row.contains("answer 31.4"), "{row}");
+    ui.press("<cr>");
+    let text = ui.text();
+    assert!(
+        text.contains("answer 31.4") && text.contains("1/1 found"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_memory_is_shown_again_where_it_was_left() {
+    let mut ui = TestApp::sized(100, 10, Background::Dark);
+    ui.press(AUTH);
+    ui.press("<tab> G");
+    let preview = |ui: &TestApp| -> Vec<String> {
+        let text = ui.text();
+        let lines = text.lines().filter_map(|line| line.split_once("││"));
+        lines.map(|(_, preview)| preview.to_owned()).collect()
+    };
+    let left = preview(&ui);
+    assert!(!left[0].contains("Backend"), "{left:?}");
+    ui.press("<esc> j k");
+    assert_eq!(preview(&ui), left);
+}
+
+#[test]
+fn the_history_after_a_deletion_begins_with_it() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    let gone = record(&ui, "A", ChangeVerb::Delete, &["gone.md"]);
+    ui.tell(Event::Committed {
+        request: Box::new(Request::Latest(UndoDirection::Redo)),
+        result: Ok(Some(gone)),
+    });
+    ui.press("H");
+    assert!(ui.text().contains("history · everything"), "{}", ui.text());
+    ui.press("<esc> j k H");
+    assert!(ui.text().contains("history · auth.md"), "{}", ui.text());
+}
+
+#[test]
+fn a_deletion_tells_what_the_index_takes_before_and_after() {
+    let mut ui = TestApp::sized(120, 30, Background::Dark);
+    ui.press(AUTH);
+    let effects = ui.press("d");
+    ui.planned(&effects);
+    let text = ui.text();
+    assert!(
+        text.contains("MEMORY.md: 8 → 7 of 200 lines, 4 → 4 %"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_editor_tells_that_its_file_was_changed_outside() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("e");
+    let file = ui.home.path().join("claude/auth.md");
+    let text = fs::read_to_string(&file).expect("reads");
+    fs::write(&file, format!("{text}- refresh token: 30 days\n")).expect("writes");
+    let library = Arc::clone(&ui.library);
+    ui.tell(Event::Indexed(library));
+    let shown = ui.text();
+    assert!(
+        shown.contains("auth.md was changed outside, +1 −0"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("! changed outside, +1 −0: saving merges both"),
+        "{shown}"
+    );
+    fs::write(&file, text).expect("writes");
+    let library = Arc::clone(&ui.library);
+    ui.tell(Event::Indexed(library));
+    assert!(!ui.text().contains("! changed outside"), "{}", ui.text());
+}
+
+#[test]
+fn changes_are_filtered_by_words() {
+    let mut ui = TestApp::new();
+    ui.press("H");
+    let records = vec![
+        record(&ui, "B", ChangeVerb::Edit, &["release.md"]),
+        record(&ui, "A", ChangeVerb::Edit, &["auth.md"]),
+    ];
+    ui.tell(Event::HistoryLoaded(records));
+    ui.press("/");
+    ui.press("auth");
+    let text = ui.text();
+    assert!(
+        text.contains("auth.md") && !text.contains("release.md"),
+        "{text}"
+    );
+    ui.press("zz");
+    assert!(
+        ui.text().contains("Nothing here has these words"),
+        "{}",
+        ui.text()
+    );
+    ui.press("<cr> <esc>");
+    assert!(ui.text().contains("release.md"), "{}", ui.text());
+    assert_eq!(ui.place(), KeyContext::History);
+    ui.press("<esc>");
+    assert_eq!(ui.place(), KeyContext::Tree);
+}
+
+/// A pane that cannot be drawn.
+#[derive(Debug)]
+struct Broken;
+
+impl Pane for Broken {
+    fn key_context(&self) -> KeyContext {
+        KeyContext::Why
+    }
+
+    fn act(&mut self, _action: Action, _cx: &PaneContext<'_>) -> Handled {
+        Handled::Unused
+    }
+
+    fn is_fullscreen(&self) -> bool {
+        true
+    }
+
+    fn view(&self, _frame: &mut Frame<'_>, _cx: &PaneContext<'_>) {
+        panic!("it cannot be drawn, which this test expects");
+    }
+}
+
+#[test]
+fn a_panic_while_drawing_costs_the_frame_and_not_the_program() {
+    let mut ui = TestApp::new();
+    ui.app.panes.push(Box::new(Broken));
+    let mut terminal = Terminal::new(TestBackend::new(100, 28)).expect("a terminal");
+    let mut draw = |ui: &mut TestApp| {
+        terminal.draw(|frame| ui.app.draw(frame)).expect("draws");
+        crate::tui::dump::text(terminal.backend().buffer())
+    };
+    let text = draw(&mut ui);
+    assert!(
+        text.contains("This could not be drawn; Esc leads back"),
+        "{text}"
+    );
+    ui.app.panes.pop();
+    let text = draw(&mut ui);
+    assert!(
+        text.contains("Auth Refactor") && !text.contains("could not"),
+        "{text}"
+    );
+}
