@@ -133,7 +133,7 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
     let reminds = || hook.settings.reminders && is_attended(&payload, hook);
     let text = match (reminder, &payload.cwd) {
         (Reminder::Context, Some(cwd)) if hook.settings.context => {
-            start_context(hook.memory, cwd, hook.caller, &payload.session)
+            hook.memory.context(cwd, hook.caller, &payload.session)
         }
         (Reminder::Recall, _) if reminds() => recall_pointer(&hook.memory.lessons()),
         (Reminder::Store(touched), _) if reminds() => {
@@ -142,11 +142,6 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
         _ => String::new(),
     };
     reply::reply_with(hook.agent, &payload, &text)
-}
-
-/// Returns the text that a session of the agent gets at its start.
-pub fn start_context(memory: &dyn HookMemory, cwd: &Path, agent: Agent, session: &str) -> String {
-    truncate_context(&memory.context(cwd, agent, session))
 }
 
 /// The session of an event that names none, as those of Copilot CLI may: that of its transcript, or
@@ -186,9 +181,11 @@ fn derived_session(payload: &Payload, hook: &HookContext<'_>) -> String {
 }
 
 /// Whether an event says nothing: Gemini CLI announces a compression before every request, whether
-/// or not there is one.
+/// or not there is one, and Copilot CLI the end of a subagent's turn before the end of the subagent.
 fn is_noise(payload: &Payload, caller: Agent) -> bool {
+    let is_subagent = payload.metadata.contains_key("agent_id");
     caller == Agent::Gemini && payload.name == "PreCompress"
+        || payload.event_type == "assistant_stop" && is_subagent
 }
 
 /// Records in the history what was written into the stores until now.
@@ -328,21 +325,6 @@ fn event_time(payload: &Payload, now: Timestamp) -> Timestamp {
     payload.time.filter(is_possible).unwrap_or(now)
 }
 
-/// The text cut between lines to what Claude Code accepts in one piece.
-fn truncate_context(text: &str) -> String {
-    const MOST: usize = 9_500;
-    let mut length = 0;
-    for (at, c) in text.char_indices() {
-        length += c.len_utf16();
-        if length > MOST {
-            let end = text[..at].rfind('\n').unwrap_or(at);
-            let left = text[end..].trim().lines().count();
-            return format!("{}\n\n... ({left} lines truncated)", &text[..end]);
-        }
-    }
-    text.to_owned()
-}
-
 fn recall_pointer(lessons: &Path) -> String {
     format!(
         "{PLAN_REMINDER}{}\n\nWith recalled memory, please replan if needed",
@@ -384,24 +366,5 @@ fn pointer(lessons: &Path, guide: usize, done: &str) -> String {
         )
     } else {
         format!("Lessons from earlier work are kept in {place}. How they are {done}:\n\n{text}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_context_is_cut_between_lines() {
-        let line = "é".repeat(99);
-        let long: String = (0..200).map(|_| format!("{line}\n")).collect();
-        let cut = truncate_context(&long);
-        assert!(cut.encode_utf16().count() < 10_000);
-        assert!(
-            cut.ends_with("... (105 lines truncated)"),
-            "{}",
-            &cut[cut.len() - 40..]
-        );
-        assert_eq!(truncate_context("short"), "short");
     }
 }

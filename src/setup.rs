@@ -4,8 +4,12 @@
 //! `toml` splice a text and leave the rest of it unchanged; `file` writes the result and keeps the
 //! original, so that removing tome restores the exact bytes.
 //!
-//! `~/.claude.json`, where Claude Code keeps its login and its user-wide servers, is never touched:
-//! for the user, `claude mcp add` is printed instead; for a project, `.mcp.json` is written.
+//! What is registered fails open: where tome is missing, fails, hangs or is of another version, the
+//! agent answers as if it had never been registered. Only what is tome's is touched: a file or a
+//! server of that name that somebody else wrote is refused.
+//!
+//! `~/.claude.json`, where Claude Code keeps its login and its user-wide servers, is never written:
+//! for the user, Claude Code's own command is run; for a project, `.mcp.json` is written.
 
 mod file;
 mod json;
@@ -27,6 +31,8 @@ pub use plugin::plugin;
 pub struct SettingsDirs {
     /// Claude Code's directory.
     pub claude: PathBuf,
+    /// The file in which Claude Code keeps its user-wide servers, which is only read.
+    pub claude_state: PathBuf,
     /// Codex's directory.
     pub codex: PathBuf,
     /// Gemini CLI's directory.
@@ -107,6 +113,8 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// The root that the files must be in, links followed; `None` in user scope.
     pub project: Option<PathBuf>,
+    /// A command of the agent's own that belongs to it, program first; to be run by the caller.
+    pub command: Option<Vec<String>>,
 }
 
 impl Plan {
@@ -118,7 +126,7 @@ impl Plan {
         let checked = TrustBoundary::of_project(project, []).check(path);
         checked.map(drop).map_err(|refusal| {
             let reason = format!(
-                "refused: it {}; take the link away, or set tome up for yourself, without --project",
+                "refused: it {}; take the link away, or choose another place",
                 refusal.reason()
             );
             Error::refused(path.display().to_string(), reason)
@@ -142,13 +150,14 @@ pub fn carry_out(dirs: &SettingsDirs, plan: &Plan, mode: SetupMode) -> Result<()
             ));
         }
     }
-    for step in &plan.steps {
-        if mode == SetupMode::Install {
-            file::remember(&dirs.memory, step)?;
+    for (at, step) in plan.steps.iter().enumerate() {
+        if let Err(error) = write_step(dirs, plan, step, mode) {
+            // All of it or nothing: what cannot be put back is as the plan wanted it.
+            for written in &plan.steps[..at] {
+                drop(file::write(&written.path, written.before.as_deref()));
+            }
+            return Err(error);
         }
-        // A link may have been put there since the plan was made and confirmed.
-        plan.check_links(&step.path)?;
-        file::write(&step.path, step.after.as_deref())?;
     }
     if mode == SetupMode::Remove {
         let steps = plan.steps.iter();
@@ -162,6 +171,15 @@ pub fn carry_out(dirs: &SettingsDirs, plan: &Plan, mode: SetupMode) -> Result<()
         }
     }
     Ok(())
+}
+
+fn write_step(dirs: &SettingsDirs, plan: &Plan, step: &FileStep, mode: SetupMode) -> Result<()> {
+    if mode == SetupMode::Install {
+        file::remember(&dirs.memory, step)?;
+    }
+    // A link may have been put there since the plan was made and confirmed.
+    plan.check_links(&step.path)?;
+    file::write(&step.path, step.after.as_deref())
 }
 
 /// Replaces the content of a settings file; keeps its mode and follows links.
@@ -179,7 +197,7 @@ pub const AGENTS: [Agent; 5] = [
 ];
 
 /// A program, quoted for a shell command.
-fn quoted(program: &str) -> String {
+pub fn quoted(program: &str) -> String {
     if is_plain(program) {
         return program.to_owned();
     }
@@ -205,17 +223,95 @@ fn is_plain(program: &str) -> bool {
     program.chars().all(is_plain)
 }
 
-/// Whether a command calls tome: this program, or one of its name in whatever directory.
+/// How many seconds an agent waits for a hook, which takes some milliseconds.
+const HOOK_SECONDS: u64 = 2;
+
+/// How many seconds an agent waits for the server to start.
+const START_SECONDS: u64 = 5;
+
+/// The beginning of the command of a hook, before its verb.
+const COMMAND_START: &str = "exec sh -c 'r=$(exec \"$0\" ";
+
+/// The part of the command of a hook between its verb and its program.
+const COMMAND_MIDDLE: &str = ") && printf %s \"$r\"; exit 0' ";
+
+/// The end of the command of a hook.
+const COMMAND_END: &str = " 2>/dev/null";
+
+/// The command of a hook, for the shell of an agent, whichever it is. It prints the reply of a tome
+/// that succeeds, and nothing otherwise, and it always succeeds: some agents stop when a hook fails
+/// or its program is missing. Nothing but the one shell holds the agent's pipes, so that an agent
+/// that ends it no longer waits, even if tome hangs.
+fn hook_command(program: &str, verb: &str) -> String {
+    let program = quoted(program);
+    if cfg!(windows) {
+        return format!("{program} {verb}");
+    }
+    format!("{COMMAND_START}{verb}{COMMAND_MIDDLE}{program}{COMMAND_END}")
+}
+
+/// The same for PowerShell.
+fn hook_command_for_powershell(program: &str, verb: &str) -> String {
+    let program = quoted_for_powershell(program);
+    format!(
+        "try {{ $r = {program} {verb} 2>$null; if ($LASTEXITCODE -eq 0) {{ $r }} }} catch {{ }}; exit 0"
+    )
+}
+
+/// Whether the command of a hook calls tome: this program, or one of its name in whatever directory.
 fn calls_tome(command: &str, verb: &str, program: &str) -> bool {
-    let Some((called, rest)) = command.rsplit_once(&format!(" {verb}")) else {
-        return false;
+    let wrapped = command
+        .strip_prefix(COMMAND_START)
+        .and_then(|rest| rest.strip_suffix(COMMAND_END))
+        .and_then(|rest| rest.split_once(COMMAND_MIDDLE));
+    let (called, rest) = match wrapped {
+        Some((called_verb, called)) => match called_verb.strip_prefix(verb) {
+            Some(rest) => (called, rest),
+            None => return false,
+        },
+        None => match command.rsplit_once(&format!(" {verb}")) {
+            Some(plain) => plain,
+            None => return false,
+        },
     };
     let called = called.trim();
     let bare = called.trim_matches(['"', '\'']);
-    let name = Path::new(bare).file_stem().and_then(|name| name.to_str());
-    let is_tome = name == Some("tome") || bare == program || called == quoted(program);
-    is_tome && (rest.is_empty() || rest.starts_with(' '))
+    (is_tome(bare, program) || called == quoted(program))
+        && (rest.is_empty() || rest.starts_with(' '))
 }
+
+/// Whether a program is tome: this one, or one of its name in whatever directory.
+fn is_tome(called: &str, program: &str) -> bool {
+    let name = Path::new(called).file_stem().and_then(|name| name.to_str());
+    name == Some("tome") || called == program
+}
+
+/// A server of tome's name among the servers of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KnownServer {
+    /// It starts somebody else's program.
+    Foreign,
+    /// It starts tome, as setup registers it.
+    Registered,
+    /// It starts tome with arguments of the user's.
+    Customized,
+}
+
+impl KnownServer {
+    fn of<'a>(mut command: impl Iterator<Item = &'a str>, program: &str) -> Self {
+        let is_tome = command
+            .next()
+            .is_some_and(|called| is_tome(called, program));
+        match (is_tome, command.next(), command.next()) {
+            (true, Some("mcp"), None) => Self::Registered,
+            (true, Some("mcp"), Some(_)) => Self::Customized,
+            _ => Self::Foreign,
+        }
+    }
+}
+
+/// Why a server of somebody else's is not replaced.
+const FOREIGN_SERVER: &str = "it has a server named tome that does not start tome; rename that one";
 
 #[cfg(test)]
 mod tests {
@@ -240,6 +336,50 @@ mod tests {
         assert_eq!(quoted_for_powershell("/it's/tome"), "& '/it''s/tome'");
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_hook_says_what_tome_says_and_nothing_where_it_fails() {
+        use std::io::Write as _;
+        use std::os::unix::fs::PermissionsExt as _;
+        use std::process::{Command, Stdio};
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join("it's tome");
+        let run = |script: Option<&str>| {
+            drop(std::fs::remove_file(&program));
+            if let Some(script) = script {
+                std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("written");
+                let mode = std::fs::Permissions::from_mode(0o755);
+                std::fs::set_permissions(&program, mode).expect("executable");
+            }
+            let command = hook_command(&program.display().to_string(), "hook gemini --event x");
+            let mut child = Command::new("sh")
+                .args(["-c", &command])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("a shell");
+            // A program that does not read closes the pipe.
+            drop(child.stdin.take().expect("piped").write_all(b"said"));
+            let output = child.wait_with_output().expect("ended");
+            assert!(output.status.success(), "{script:?}");
+            assert_eq!(output.stderr, b"", "{script:?}");
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        assert_eq!(
+            run(Some("echo \"$@: $(cat)\"")),
+            "hook gemini --event x: said"
+        );
+        for broken in [
+            None,
+            Some("echo '{\"decision\": \"block\"}'; exit 3"),
+            Some("echo usage >&2; exit 2"),
+            Some("kill -SEGV $$"),
+        ] {
+            assert_eq!(run(broken), "", "{broken:?}");
+        }
+    }
+
     #[test]
     fn a_command_of_tome_is_known_whatever_its_name_and_place() {
         let verb = "hook codex";
@@ -256,5 +396,13 @@ mod tests {
         ] {
             assert_eq!(calls_tome(command, verb, program), expected, "{command}");
         }
+        for program in ["tome", "/a b/tome", "/it's/tome-dev"] {
+            for more in ["", " --event x"] {
+                let command = hook_command(program, &format!("{verb}{more}"));
+                assert!(calls_tome(&command, verb, program), "{command}");
+                assert!(!calls_tome(&command, "hook cod", program), "{command}");
+            }
+        }
+        assert!(!calls_tome(&hook_command("/a/other", verb), verb, "tome"));
     }
 }

@@ -3,25 +3,34 @@
 import { spawn } from "node:child_process"
 
 const PROGRAM = "tome"
+// How long to wait for an answer, in milliseconds; there is one in a few.
+const LIMIT = 2000
 
 function tell(cwd, said) {
   return new Promise((resolve) => {
+    const nothing = () => resolve({})
     try {
       const child = spawn(PROGRAM, ["hook", "opencode"], { cwd, stdio: ["pipe", "pipe", "ignore"] })
+      const timer = setTimeout(() => {
+        child.kill("SIGKILL")
+        nothing()
+      }, LIMIT)
       let out = ""
-      child.on("error", () => resolve({}))
+      child.on("error", nothing)
       child.stdin.on("error", () => {})
+      child.stdout.on("error", () => {})
       child.stdout.on("data", (part) => (out += part))
-      child.on("close", () => {
+      child.on("close", (code) => {
+        clearTimeout(timer)
         try {
-          resolve(JSON.parse(out))
+          resolve((code === 0 && JSON.parse(out)) || {})
         } catch {
-          resolve({})
+          nothing()
         }
       })
       child.stdin.end(JSON.stringify({ cwd, ...said }))
     } catch {
-      resolve({})
+      nothing()
     }
   })
 }
@@ -33,9 +42,13 @@ export const Tome = async ({ directory }) => {
   // Who speaks in each message, and the last answer of each session.
   const roles = new Map()
   const answers = new Map()
+  // The session that started each subagent.
+  const parents = new Map()
+  const who = (session) => (parents.has(session) ? { session_id: parents.get(session), agent_id: session } : { session_id: session })
   const start = (session_id, source) => {
     if (!context.has(session_id)) {
-      const said = { hook_event_name: "SessionStart", session_id, source }
+      const name = parents.has(session_id) ? "SubagentStart" : "SessionStart"
+      const said = { hook_event_name: name, ...who(session_id), source }
       context.set(session_id, tell(directory, said).then((told) => told.additionalContext))
     }
     return context.get(session_id)
@@ -44,9 +57,12 @@ export const Tome = async ({ directory }) => {
     event: async ({ event }) => {
       const session_id = event.properties?.sessionID ?? event.properties?.info?.id
       if (event.type === "session.created") {
+        const parent = event.properties?.info?.parentID
+        if (parent) parents.set(session_id, parent)
         await start(session_id, "startup")
       } else if (event.type === "session.idle") {
-        const said = { hook_event_name: "Stop", session_id, last_assistant_message: answers.get(session_id) ?? "" }
+        const name = parents.has(session_id) ? "SubagentStop" : "Stop"
+        const said = { hook_event_name: name, ...who(session_id), last_assistant_message: answers.get(session_id) ?? "" }
         const told = await tell(directory, said)
         if (told.additionalContext) left.set(session_id, told.additionalContext)
       } else if (event.type === "message.updated") {
@@ -55,14 +71,14 @@ export const Tome = async ({ directory }) => {
         const part = event.properties.part
         if (part.type === "text" && roles.get(part.messageID) === "assistant") answers.set(part.sessionID, part.text)
       } else if (event.type === "session.deleted") {
-        await tell(directory, { hook_event_name: "SessionEnd", session_id })
+        await tell(directory, { hook_event_name: "SessionEnd", ...who(session_id) })
       } else if (event.type === "session.compacted") {
-        await tell(directory, { hook_event_name: "PostCompact", session_id })
+        await tell(directory, { hook_event_name: "PostCompact", ...who(session_id) })
       }
     },
     "chat.message": async (input, output) => {
       const text = (output.parts ?? []).filter((part) => part.type === "text").map((part) => part.text).join("\n")
-      await tell(directory, { hook_event_name: "UserPromptSubmit", session_id: input.sessionID, prompt: text })
+      await tell(directory, { hook_event_name: "UserPromptSubmit", ...who(input.sessionID), prompt: text })
     },
     "experimental.chat.system.transform": async (input, output) => {
       if (!input?.sessionID) return
@@ -74,15 +90,15 @@ export const Tome = async ({ directory }) => {
       left.delete(input.sessionID)
     },
     "experimental.session.compacting": async (input) => {
-      await tell(directory, { hook_event_name: "PreCompact", session_id: input.sessionID })
+      await tell(directory, { hook_event_name: "PreCompact", ...who(input.sessionID) })
     },
     "tool.execute.after": async (input, output) => {
       const told = await tell(directory, {
         hook_event_name: "PostToolUse",
-        session_id: input.sessionID,
+        ...who(input.sessionID),
         tool_name: input.tool,
         tool_input: input.args ?? output.metadata ?? {},
-        tool_response: output.output ?? "",
+        tool_response: output.output ?? output.content ?? "",
       })
       if (told.additionalContext) output.output = `${output.output ?? ""}\n\n${told.additionalContext}`
     },

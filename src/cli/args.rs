@@ -472,9 +472,9 @@ pub struct SetupArgs {
     #[arg(long)]
     pub project: bool,
     /// Remove tome from the agent's settings
-    #[arg(long, conflicts_with = "plugin")]
+    #[arg(long)]
     pub remove: bool,
-    /// Write a Claude Code plugin to this directory instead
+    /// Write a Claude Code plugin to this directory instead, or remove it
     #[arg(long, value_name = "DIR", conflicts_with = "project")]
     pub plugin: Option<PathBuf>,
     /// Print what would change as a unified diff, and change nothing

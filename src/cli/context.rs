@@ -20,7 +20,7 @@ use crate::core::memory::store::Store;
 use crate::core::text::display::format_size;
 use crate::core::text::hidden::without_hidden;
 use crate::core::{self, Error};
-use crate::hook::start_context;
+use crate::hook::HookMemory as _;
 use crate::setup::{SetupMode, SetupRequest, SetupScope, plan};
 use crate::tui::ContextSource;
 
@@ -205,7 +205,7 @@ fn of_hook(agent: Agent, world: &World) -> Option<Piece> {
         && [SetupScope::User, SetupScope::Project]
             .into_iter()
             .any(is_registered);
-    let text = is_on.then(|| start_context(world, &world.environment.cwd, agent, ""))?;
+    let text = is_on.then(|| world.context(&world.environment.cwd, agent, ""))?;
     let text = without_hidden(&text).to_string();
     let name = PathBuf::from(format!("tome hook {}", agent.name()));
     let size = text.len() as u64;

@@ -12,6 +12,7 @@ use super::args::HookArgs;
 use super::world::World;
 use crate::core::change::history::{Author, Origin};
 use crate::core::disk::trust::real_path;
+use crate::core::insight::context::context_of_stores;
 use crate::core::insight::review::{Writer, count, observe_files, observe_store};
 use crate::core::log::Agent;
 use crate::core::memory::config::expand;
@@ -154,7 +155,7 @@ impl HookMemory for World {
         let (send, receive) = channel();
         thread::spawn(move || {
             // After the timeout the receiver is gone.
-            drop(send.send(world.context_of_stores(&cwd, agent, &session)));
+            drop(send.send(world.session_context(&cwd, agent, &session)));
         });
         // Stores that take too long to read are left out, so that the agent does not wait.
         receive.recv_timeout(READ_LIMIT).unwrap_or_default()
@@ -174,24 +175,21 @@ impl HookMemory for World {
     }
 }
 
+/// How much a session is told at its start, in UTF-16 units: Claude Code accepts 10,000 in one piece.
+const MOST_CONTEXT: usize = 9_500;
+
 /// A store that the review does not know yet is read by a hook only if it has no more files.
 const MOST_NEW_FILES: usize = 500;
 
 impl World {
     /// Returns the texts that the stores give to a session in this directory.
-    fn context_of_stores(&self, cwd: &Path, agent: Agent, session: &str) -> String {
+    fn session_context(&self, cwd: &Path, agent: Agent, session: &str) -> String {
         let stores = if self.common.store.is_empty() {
             self.stores_around(cwd, agent, session)
         } else {
             self.stores().unwrap_or_default()
         };
-        let blocks = stores.iter().filter_map(|store| {
-            let text = store.rules().context(store).ok()?;
-            let place = store.root().path().display();
-            (!text.is_empty())
-                .then(|| format!("Memory in {place} (store {}):\n\n{text}", store.name()))
-        });
-        blocks.collect::<Vec<_>>().join("\n\n")
+        context_of_stores(&stores, cwd, MOST_CONTEXT)
     }
 
     /// Records what was written into the stores of a directory.

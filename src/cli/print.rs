@@ -10,8 +10,8 @@ use super::args::{ColorChoice, Common};
 use super::{CommandResult, Failure, Outcome};
 use crate::core::disk::error::Conflict;
 use crate::core::memory::config::{Color, Settings};
-use crate::core::text::display::visible_json;
 pub(super) use crate::core::text::display::{escape_controls, format_age};
+use crate::core::text::display::{visible_char, visible_json};
 
 /// What a verb found or did: text for people, and one JSON object for `--json`.
 pub(super) trait Report {
@@ -321,9 +321,11 @@ impl Printer {
         writeln!(self.out, "{text}")
     }
 
-    /// Prints a unified diff with its lines in colour.
+    /// Prints a unified diff with its lines in colour. Where it is no terminal that reads it, other
+    /// ends of lines stay as they are, so that the diff can be applied; a terminal gets marks.
     pub(super) fn diff(&mut self, diff: &str) -> io::Result<()> {
-        for line in diff.lines() {
+        const OTHER_ENDS: [char; 3] = ['\r', '\u{2028}', '\u{2029}'];
+        for line in diff.split_terminator('\n') {
             let role = match line.as_bytes() {
                 [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => TextStyle::Strong,
                 [b'+', ..] => TextStyle::Added,
@@ -331,7 +333,17 @@ impl Printer {
                 [b'@', ..] | [b'\\', ..] => TextStyle::Quiet,
                 _ => TextStyle::Plain,
             };
-            self.painted_line(role, line)?;
+            let mut shown = String::new();
+            for part in line.split_inclusive(OTHER_ENDS) {
+                let text = part.trim_end_matches(OTHER_ENDS);
+                shown.push_str(&self.paint(role, text));
+                let ends = part[text.len()..].chars();
+                shown.extend(ends.map(|end| match visible_char(end) {
+                    Some(mark) if self.terminal => mark,
+                    _ => end,
+                }));
+            }
+            self.styled_line(&shown)?;
         }
         Ok(())
     }

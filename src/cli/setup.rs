@@ -3,6 +3,7 @@
 use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -15,6 +16,7 @@ use crate::core::log::Agent;
 use crate::core::memory::discover::project_folders;
 use crate::setup::{
     AGENTS, Plan, SettingsDirs, SetupMode, SetupRequest, SetupScope, carry_out, plan, plugin,
+    quoted,
 };
 
 pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> CommandResult {
@@ -25,6 +27,10 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
             .collect::<Vec<_>>()
             .join(", ")
     };
+    if !world.common.store.is_empty() || world.common.all {
+        let what = "setup is about an agent's settings; --store and --all do nothing here";
+        return Err(Failure::Usage(what.to_owned()));
+    }
     let agent = Agent::named(&args.agent).filter(|agent| AGENTS.contains(agent));
     let agent = agent.ok_or_else(|| {
         Failure::Usage(format!(
@@ -33,7 +39,7 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
             known()
         ))
     })?;
-    let dirs = homes(world);
+    let (environment, dirs) = (&world.environment, homes(world));
     let program = program();
     let mode = if args.remove {
         SetupMode::Remove
@@ -44,14 +50,7 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
         Some(_) if agent != Agent::ClaudeCode => {
             return Err(Failure::Usage("--plugin is for claude-code".to_owned()));
         }
-        Some(folder) => Plan {
-            steps: plugin(folder, &program)?,
-            notes: vec![format!(
-                "try it with claude --plugin-dir {}",
-                folder.display()
-            )],
-            project: None,
-        },
+        Some(folder) => plugin(&environment.cwd.join(folder), &program, mode, &dirs.memory)?,
         None => {
             let scope = if args.project {
                 SetupScope::Project
@@ -74,10 +73,14 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
     if !is_json {
         show(printer, &planned)?;
     }
-    let wants = !planned.steps.is_empty() && !args.dry_run;
+    let has_work = !planned.steps.is_empty() || planned.command.is_some();
+    let wants = has_work && !args.dry_run;
     let confirmed = wants && (args.yes || confirm(printer, &planned)?);
     if confirmed {
         carry_out(&dirs, &planned, mode)?;
+        if let Some(command) = &planned.command {
+            run_agent(command);
+        }
     }
     if is_json {
         show_json(printer, &planned, confirmed)?;
@@ -89,15 +92,40 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
         print_note("nothing was changed");
         return Ok(Outcome::Nothing);
     }
-    let undo = if args.project { " --project" } else { "" };
-    print_note(&match (mode, &args.plugin) {
-        (SetupMode::Install, None) => {
-            format!("tome setup {}{undo} --remove undoes this", agent.name())
-        }
-        (SetupMode::Install, Some(folder)) => format!("the plugin is in {}", folder.display()),
-        (SetupMode::Remove, _) => "tome is removed".to_owned(),
+    let place = match &args.plugin {
+        Some(folder) => format!(" --plugin {}", folder.display()),
+        None if args.project => " --project".to_owned(),
+        None => String::new(),
+    };
+    print_note(&match mode {
+        SetupMode::Install => format!("tome setup {}{place} --remove undoes this", agent.name()),
+        SetupMode::Remove => "tome is removed".to_owned(),
     });
     Ok(Outcome::Done)
+}
+
+/// Runs a command of the agent's own; if that is not possible, asks the user to.
+fn run_agent(command: &[String]) {
+    let Some((program, arguments)) = command.split_first() else {
+        return;
+    };
+    let mut child = Command::new(program);
+    child
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    if !child.status().is_ok_and(|status| status.success()) {
+        print_error(&format!(
+            "could not be run; run it yourself: {}",
+            shell_words(command)
+        ));
+    }
+}
+
+/// A command as a user would type it.
+fn shell_words(command: &[String]) -> String {
+    let words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
 }
 
 fn show_json(printer: &mut Printer, planned: &Plan, written: bool) -> Result<(), Failure> {
@@ -106,13 +134,18 @@ fn show_json(printer: &mut Printer, planned: &Plan, written: bool) -> Result<(),
         .iter()
         .map(|step| json!({ "path": step.path, "diff": step.diff() }))
         .collect();
-    let json = json!({ "steps": steps, "notes": planned.notes, "written": written });
+    let json = json!({
+        "steps": steps, "command": planned.command, "notes": planned.notes, "written": written,
+    });
     Ok(printer.object(json.into())?)
 }
 
 fn show(printer: &mut Printer, planned: &Plan) -> Result<(), Failure> {
     for step in &planned.steps {
         printer.diff(&step.diff())?;
+    }
+    if let Some(command) = &planned.command {
+        printer.line(&format!("$ {}", shell_words(command)))?;
     }
     for note in &planned.notes {
         print_error(note);
@@ -132,12 +165,13 @@ fn confirm(printer: &mut Printer, planned: &Plan) -> Result<bool, Failure> {
             .steps
             .iter()
             .map(|step| step.path.display().to_string());
-        files.collect::<Vec<_>>().join(", ")
+        let command = planned.command.iter().map(|command| shell_words(command));
+        files.chain(command).collect::<Vec<_>>().join(", ")
     } else {
         "this".to_owned()
     };
     let mut err = io::stderr().lock();
-    write!(err, "Write {what}? [y/N] ")?;
+    write!(err, "Do {what}? [y/N] ")?;
     err.flush()?;
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
@@ -154,6 +188,11 @@ pub(super) fn homes(world: &World) -> SettingsDirs {
     let config = config.map_or_else(|| environment.home.join(".config"), PathBuf::from);
     SettingsDirs {
         claude: environment.claude.clone(),
+        claude_state: if environment.claude == environment.home.join(".claude") {
+            environment.home.join(".claude.json")
+        } else {
+            environment.claude.join(".claude.json")
+        },
         codex: environment.codex.clone(),
         gemini: environment.gemini.clone(),
         copilot: first(&world.locations.copilot, ".copilot"),

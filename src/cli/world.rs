@@ -79,7 +79,8 @@ impl World {
             claude: from("CLAUDE_CONFIG_DIR", ".claude"),
             claude_project: env::var("CLAUDE_CODE_PROJECT_DIR_NAME").ok(),
             codex: from("CODEX_HOME", ".codex"),
-            gemini: from("GEMINI_CLI_HOME", ".gemini"),
+            // The variable names the directory above.
+            gemini: from("GEMINI_CLI_HOME", "").join(".gemini"),
             ..Environment::of_home(&home, cwd, dirs.data_dir().to_owned())
         };
         let (mut settings, setting_sources, warnings) = settings(common, &dirs)?;
@@ -195,8 +196,8 @@ fn locations(base: &BaseDirs, environment: &Environment) -> LogLocations {
         locations.claude = vec![environment.claude.clone()];
     }
     locations.codex = vec![environment.codex.clone()];
-    if let Some(home) = set("GEMINI_CLI_HOME") {
-        locations.gemini = vec![home.join(".gemini"), home];
+    if set("GEMINI_CLI_HOME").is_some() {
+        locations.gemini = vec![environment.gemini.clone()];
     }
     if let Some(home) = set("COPILOT_HOME") {
         locations.copilot = vec![home];

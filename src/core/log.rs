@@ -315,8 +315,13 @@ impl Agent {
         FORMATS.iter().map(|format| format.agent)
     }
 
-    /// Returns the agent with that name.
+    /// Returns the agent with that name; `claude` is Claude Code.
     pub fn named(name: &str) -> Option<Self> {
+        let name = if name == "claude" {
+            "claude-code"
+        } else {
+            name
+        };
         FORMATS
             .iter()
             .find(|format| format.name == name)

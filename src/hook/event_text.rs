@@ -43,9 +43,12 @@ pub(super) fn event_text(event_type: &str, fields: &Map<String, Value>) -> Strin
     }
     let keys: &[&str] = match event_type {
         "user_message" => &["prompt", "message"],
-        "assistant_stop" | "subagent_stop" | "assistant_message" => {
-            &["last_assistant_message", "prompt_response", "message"]
-        }
+        "assistant_stop" | "subagent_stop" | "assistant_message" => &[
+            "last_assistant_message",
+            "prompt_response",
+            "response",
+            "message",
+        ],
         _ => &[
             "message",
             "prompt",

@@ -61,6 +61,9 @@ pub(super) enum Stage {
     Other,
 }
 
+/// The keys of the id of a subagent, which its own events have.
+const AGENT_ID: &[&str] = &["agent_id", "agentId"];
+
 /// Parses a payload; `None` if the input is not a valid one: it must name its event, and its
 /// session or its directory.
 pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Payload> {
@@ -76,13 +79,21 @@ pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Pa
         return None;
     }
     let (event_type, role) = kind(name);
-    let by_subagent = string_field(&fields, &["agent_id"]).is_some();
+    let by_subagent = string_field(&fields, AGENT_ID).is_some();
     let text = event_text(event_type, &fields);
+    // Copilot CLI names a subagent as the session of its events.
+    let parent = string_field(&fields, &["parentAgentId"]).filter(|id| !id.is_empty());
+    let session = parent.filter(|_| by_subagent).or(session);
+    // The prompt of a subagent is its task, in the words of the agent that started it.
+    let (event_type, role) = match event_type {
+        "user_message" if by_subagent => ("subagent_start", "assistant"),
+        _ => (event_type, role),
+    };
     let stage = match event_type {
         "session_start" => Stage::Start,
         // Agents also send notices and reminders, tome's own among them, as prompts.
         "user_message" if is_typed(&text) => Stage::Prompt,
-        "tool_result" if by_subagent => Stage::Other,
+        "tool_result" | "assistant_stop" if by_subagent => Stage::Other,
         "tool_result" => tool_stage(&fields),
         "assistant_stop" => match fields.get("stop_hook_active") {
             Some(Value::Bool(true)) => Stage::StopAgain,
@@ -243,8 +254,8 @@ fn metadata(fields: &Map<String, Value>) -> BTreeMap<String, String> {
         ("source", &["source"]),
         ("reason", &["reason"]),
         ("trigger", &["trigger"]),
-        ("agent_id", &["agent_id"]),
-        ("agent_type", &["agent_type", "agentName"]),
+        ("agent_id", AGENT_ID),
+        ("agent_type", &["agent_type", "agentType", "agentName"]),
         ("model", &["model"]),
     ];
     kept.iter()
@@ -452,6 +463,37 @@ mod tests {
         assert_eq!(stage(&reminder), (Stage::Other, "system"));
         assert_eq!(stage(&format!("{notice}\nthanks")), (Stage::Prompt, "user"));
         assert_eq!(stage(""), (Stage::Prompt, "user"));
+    }
+
+    #[test]
+    fn the_prompt_of_a_subagent_is_the_agents_and_its_end_is_no_end_of_the_turn() {
+        let codex = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","cwd":"/p","agent_id":"a","agent_type":"default","prompt":"look"}"#;
+        let copilot = r#"{"sessionId":"a","cwd":"/p","prompt":"look","agentId":"a","agentType":"x","parentAgentId":"s"}"#;
+        for (agent, event, json) in [
+            (Agent::Codex, None, codex),
+            (Agent::Copilot, Some("userPromptSubmitted"), copilot),
+        ] {
+            let prompt = read(json.as_bytes(), agent, event).expect("a payload");
+            assert_eq!(prompt.session, "s");
+            assert_eq!(
+                (
+                    prompt.event_type.as_str(),
+                    prompt.role,
+                    prompt.text.as_str()
+                ),
+                ("subagent_start", "assistant", "look")
+            );
+            assert_eq!(prompt.stage, Stage::Other);
+        }
+        let stop = read(copilot.as_bytes(), Agent::Copilot, Some("agentStop"));
+        assert_eq!(stop.expect("a payload").stage, Stage::Other);
+        let stop =
+            r#"{"sessionId":"s","cwd":"/p","agentId":"a","parentAgentId":"s","response":"found"}"#;
+        let stop = read(stop.as_bytes(), Agent::Copilot, Some("subagentStop")).expect("a payload");
+        assert_eq!(
+            (stop.event_type.as_str(), stop.text.as_str()),
+            ("subagent_stop", "found")
+        );
     }
 
     #[test]

@@ -61,8 +61,11 @@ fn answer_at_end(transcript: &Path, after: After) -> Option<String> {
         let is_prompt = kind == Some("user.message") && after == After::Nothing;
         kind == Some("assistant.message") || is_prompt
     };
+    // Subagents have their records in the transcript of their session.
+    let is_main = |record: &Value| record.get("agentId").is_none();
     // What comes before a prompt or a call of a tool is not the answer to it.
-    let last = tail.lines().rev().filter_map(record).find(is_said)?;
+    let mut records = tail.lines().rev().filter_map(record).filter(is_main);
+    let last = records.find(is_said)?;
     let data = last.get("data")?;
     let calls = data.get("toolRequests").and_then(Value::as_array);
     let is_answer = last.get("type")?.as_str()? == "assistant.message";
@@ -119,6 +122,14 @@ mod tests {
                 None,
             ),
             (String::new(), None),
+            (
+                format!(
+                    "{}{}",
+                    said("assistant", "let me ask", "{}"),
+                    first.replace("{\"type\"", "{\"agentId\":\"a\",\"type\"")
+                ),
+                None,
+            ),
         ] {
             fs::write(&file, text).expect("written");
             let found = last_answer(&file, After::Nothing, Instant::now());

@@ -251,7 +251,32 @@ impl<'a> Call<'a> {
     /// Returns a required text argument.
     pub(super) fn text(&self, name: &str) -> Result<&'a str, Failure> {
         let given = self.optional_text(name)?;
-        given.ok_or_else(|| Failure::Message(format!("{name} parameter is required")))
+        given.ok_or_else(|| Failure::Message(required(&[name])))
+    }
+
+    /// Fails if required arguments are missing, and names all of them. Those of one layout alone are
+    /// left to the tool, which knows the store.
+    pub(super) fn check_required(&self) -> Result<(), Failure> {
+        let is_given = |name: &&str| {
+            let names: &[&str] = match *name {
+                name if FILE_ARGUMENTS.contains(&name) => &FILE_ARGUMENTS,
+                _ => &[*name],
+            };
+            let mut given = names.iter().filter_map(|name| self.arguments.get(*name));
+            given.any(|value| !value.is_null())
+        };
+        let missing = self.served.required(self.tool);
+        let missing: Vec<&str> = missing.into_iter().filter(|name| !is_given(name)).collect();
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(Failure::Message(required(&missing)))
+        }
+    }
+
+    /// Whether the store has this file.
+    pub(super) fn has_file(&self, store: &Store, path: &str) -> bool {
+        holds(store, path)
     }
 
     /// Returns an optional text argument.
@@ -328,7 +353,21 @@ impl<'a> Call<'a> {
         let committed = plan_and_commit(&self.setup.history, &roots, &author, &moment, || {
             plan(&moment)
         })?;
-        Ok(committed_answer(&committed))
+        let answer = committed_answer(&committed);
+        Ok(if self.served.is_single {
+            answer
+        } else {
+            answer.with(format!("Store: {}", store.name()))
+        })
+    }
+}
+
+/// Says that arguments are missing.
+pub(super) fn required(names: &[&str]) -> String {
+    match names {
+        [one] => format!("{one} parameter is required"),
+        [first @ .., last] => format!("{} and {last} parameters are required", first.join(", ")),
+        [] => String::new(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The tools of the coder layout: coder_memory_recall and coder_memory_store.
 
 use super::answer::{Failure, ToolAnswer, ToolResult};
-use super::call::Call;
+use super::call::{Call, required};
 use super::table::{EXPECTED, Field, FieldType, OFFSET, Tool, ToolEffect};
 use crate::core::change::ChangeRequest;
 use crate::core::memory::citation::{Citation, CitedPart};
@@ -106,6 +106,15 @@ fn store(call: &Call<'_>) -> ToolResult {
         )));
     }
     let (title, content) = (call.text("title")?, call.text("content")?);
+    let blank = [("title", title), ("content", content)];
+    let blank: Vec<&str> = blank
+        .iter()
+        .filter(|(_, text)| text.trim().is_empty())
+        .map(|(name, _)| *name)
+        .collect();
+    if !blank.is_empty() {
+        return Err(Failure::Message(required(&blank)));
+    }
     let request = match call.optional_text("decision")? {
         Some("create") => create(call, kind, fields)?,
         Some("merge") => {

@@ -4,16 +4,17 @@
 use serde_json::{Value, json};
 
 use super::answer::{Failure, ToolResult};
-use super::call::Call;
+use super::call::{Call, required};
 use super::table::{EXPECTED, EXPECTED_EXPLAINED, Field, FieldType, Tool, ToolEffect};
 use crate::core::change::ChangeRequest;
 use crate::core::memory::layout::{Fields, Layout, Matching, Patch};
+use crate::core::text::header::frontmatter::Frontmatter;
 
 const FILE: Field = Field::file("");
 
 pub(super) const WRITE: Tool = Tool {
     name: "memory_write",
-    about: "Creates a memory file, or replaces all of it, and updates the index.",
+    about: "Creates a memory file, or replaces all of it, and updates the index. A header (name, description, type) at the start of content counts as well; facts stores need none.",
     effect: ToolEffect::Replaces,
     layouts: &[Layout::Index, Layout::Facts],
     fields: &[
@@ -34,7 +35,7 @@ pub(super) const WRITE: Tool = Tool {
         Field::must(
             "content",
             FieldType::Text,
-            "The body, without a header; in a facts store the whole file: heading, `> Summary: …`, body",
+            "The body; in a facts store heading, `> Summary: …`, body",
         ),
         EXPECTED_EXPLAINED,
     ],
@@ -95,16 +96,11 @@ pub(super) const DELETE: Tool = Tool {
 
 fn write(call: &Call<'_>) -> ToolResult {
     let (store, path) = call.target()?;
+    let content = call.text("content")?.to_owned();
     let fields = match store.layout() {
-        Layout::Index => Fields {
-            name: Some(call.text("name")?.to_owned()),
-            description: Some(call.text("description")?.to_owned()),
-            category: Some(call.text("memory_type")?.to_owned()),
-            ..Fields::default()
-        },
+        Layout::Index => header(call, &content, call.has_file(store, &path))?,
         _ => Fields::default(),
     };
-    let content = call.text("content")?.to_owned();
     call.change(
         store,
         &ChangeRequest::Write {
@@ -113,6 +109,40 @@ fn write(call: &Call<'_>) -> ToolResult {
             fields,
         },
     )
+}
+
+/// The fields of a memory's header that the arguments give. What neither they nor the content have
+/// is named all at once, unless the file exists, whose header stays.
+fn header(call: &Call<'_>, content: &str, exists: bool) -> Result<Fields, Failure> {
+    const EXAMPLE: &str = r#"{"filename": "user_prefs.md", "name": "Preferences", "description": "How the user wants answers", "memory_type": "user", "content": "Short answers."}"#;
+    let fields = Fields {
+        name: call.optional_text("name")?.map(str::to_owned),
+        description: call.optional_text("description")?.map(str::to_owned),
+        category: call.optional_text("memory_type")?.map(str::to_owned),
+        ..Fields::default()
+    };
+    let own = Frontmatter::parse(content);
+    let has = |key: &str| {
+        own.as_ref()
+            .is_some_and(|own| own.get_anywhere(key).is_some())
+    };
+    let needed = [
+        ("name", &fields.name, "name"),
+        ("description", &fields.description, "description"),
+        ("memory_type", &fields.category, "type"),
+    ];
+    let missing: Vec<&str> = needed
+        .iter()
+        .filter(|(_, given, key)| given.is_none() && !has(key))
+        .map(|(argument, ..)| *argument)
+        .collect();
+    if missing.is_empty() || exists {
+        return Ok(fields);
+    }
+    Err(Failure::Message(format!(
+        "{}; a memory of this store has a header, which can also begin content. Example: {EXAMPLE}",
+        required(&missing)
+    )))
 }
 
 fn update(call: &Call<'_>) -> ToolResult {
@@ -176,6 +206,8 @@ fn patches(call: &Call<'_>) -> Result<Vec<Patch>, Failure> {
 fn append(call: &Call<'_>) -> ToolResult {
     let (store, path) = call.target()?;
     let summary = call.optional_text("summary")?;
+    // A new memory with a header needs a type.
+    let begins = store.layout() == Layout::Index && !call.has_file(store, &path);
     call.change(
         store,
         &ChangeRequest::Append {
@@ -183,6 +215,7 @@ fn append(call: &Call<'_>) -> ToolResult {
             entry: call.text("entry")?.to_owned(),
             fields: Fields {
                 description: summary.map(str::to_owned),
+                category: begins.then(|| "project".to_owned()),
                 ..Fields::default()
             },
         },

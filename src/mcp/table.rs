@@ -105,6 +105,22 @@ impl Served {
         }
     }
 
+    fn shown_name(&self, field: &Field) -> &'static str {
+        match field.name {
+            FILE => self.file_argument(),
+            name => name,
+        }
+    }
+
+    /// Returns the arguments that every call of a tool needs, whatever the layout.
+    pub(super) fn required(&self, tool: &Tool) -> Vec<&'static str> {
+        let fields = tool.fields.iter();
+        fields
+            .filter(|field| field.need == Requirement::Must && field.only.is_none())
+            .map(|field| self.shown_name(field))
+            .collect()
+    }
+
     /// Returns a tool's fields as JSON Schema.
     pub(super) fn schema(&self, tool: &Tool) -> Arc<Map<String, Value>> {
         let fields = tool.fields.iter().filter(|field| match field.only {
@@ -114,17 +130,10 @@ impl Served {
         let mut properties = Map::new();
         let mut required = Vec::new();
         for field in fields {
-            let name = match field.name {
-                FILE => self.file_argument(),
-                name => name,
-            };
+            let name = self.shown_name(field);
             properties.insert(name.to_owned(), field.schema());
-            // What one layout needs, a call for another one does not.
-            let is_for_all = field.only.is_none_or(|layout| {
-                let mut others = tool.layouts.iter().filter(|other| **other != layout);
-                !others.any(|other| self.uses(*other))
-            });
-            if field.need == Requirement::Must && is_for_all {
+            // What one layout needs is asked for wherever it is used: others pass over it.
+            if field.need == Requirement::Must {
                 required.push(name);
             }
         }
@@ -276,22 +285,12 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_one_layout_is_required_only_if_no_other_is_used() {
+    fn a_field_of_one_layout_is_required_where_that_is_used() {
         let required =
             |layouts: &[Layout]| served(layouts).schema(&file::WRITE)["required"].clone();
-        assert_eq!(
-            required(&[Layout::Index]),
-            json!(["filename", "name", "description", "memory_type", "content"])
-        );
+        let with_header = json!(["filename", "name", "description", "memory_type", "content"]);
+        assert_eq!(required(&[Layout::Index]), with_header);
         assert_eq!(required(&[Layout::Facts]), json!(["path", "content"]));
-        assert_eq!(
-            required(&[Layout::Facts, Layout::Index]),
-            json!(["filename", "content"])
-        );
-        // The tool is not for lessons, so that they do not matter.
-        assert_eq!(
-            required(&[Layout::Index, Layout::Coder]),
-            required(&[Layout::Index])
-        );
+        assert_eq!(required(&[Layout::Facts, Layout::Index]), with_header);
     }
 }

@@ -6,14 +6,18 @@ use serde_json::{Value, json};
 
 use super::json::{Kind, Node, parse, with_part, without_part};
 use super::{
-    FileStep, Plan, SettingsDirs, SetupMode, SetupRequest, SetupScope, calls_tome, file, plugin,
-    quoted, toml,
+    FOREIGN_SERVER, FileStep, HOOK_SECONDS, KnownServer, Plan, START_SECONDS, SettingsDirs,
+    SetupMode, SetupRequest, SetupScope, calls_tome, file, hook_command,
+    hook_command_for_powershell, plugin, toml,
 };
 use crate::core::log::Agent;
 use crate::core::{Error, Result};
 
 /// The name under which tome's server is registered.
 const NAME: &str = "tome";
+
+/// How many milliseconds Gemini CLI waits for each answer of the server, the first one included.
+const GEMINI_LIMIT: u64 = 15_000;
 
 pub(super) fn plan(dirs: &SettingsDirs, request: SetupRequest<'_>) -> Result<Plan> {
     let mut planning = SetupPlanner {
@@ -65,10 +69,8 @@ pub(super) fn group(matcher: Option<&str>, handler: Value) -> Value {
 }
 
 /// The handler for Claude Code and Codex.
-pub(super) fn handler(command: &str, event: &str) -> Value {
-    // More than this at the end of a session is cut, and Codex warns of it at each start.
-    let seconds = if event == "SessionEnd" { 3 } else { 5 };
-    json!({ "type": "command", "command": command, "timeout": seconds })
+pub(super) fn handler(command: &str) -> Value {
+    json!({ "type": "command", "command": command, "timeout": HOOK_SECONDS })
 }
 
 struct SetupPlanner<'a> {
@@ -79,11 +81,14 @@ struct SetupPlanner<'a> {
 
 impl SetupPlanner<'_> {
     fn command(&self) -> String {
-        format!(
-            "{} hook {}",
-            quoted(self.request.program),
-            self.request.agent.name()
-        )
+        let verb = format!("hook {}", self.request.agent.name());
+        match self.request.agent {
+            // The shells that these run a hook with on Windows.
+            Agent::Gemini if cfg!(windows) => {
+                hook_command_for_powershell(self.request.program, &verb)
+            }
+            _ => hook_command(self.request.program, &verb),
+        }
     }
 
     fn claude(&mut self) -> Result<()> {
@@ -91,13 +96,9 @@ impl SetupPlanner<'_> {
         let project = &self.dirs.project;
         match self.request.scope {
             SetupScope::User => {
-                let program = quoted(self.request.program);
                 let path = hooks(&self.dirs.claude);
                 self.hooks(&path, &EVENTS, handler)?;
-                self.plan.notes.push(match self.request.mode {
-                    SetupMode::Install => format!("the server, which only Claude Code itself can register for you: claude mcp add --scope user {NAME} -- {program} mcp"),
-                    SetupMode::Remove => format!("the server, if you registered it: claude mcp remove --scope user {NAME}"),
-                });
+                self.claude_server()?;
             }
             SetupScope::Project => {
                 let (settings, servers) =
@@ -107,6 +108,41 @@ impl SetupPlanner<'_> {
                 self.server(&servers, "mcpServers", &server)?;
             }
         }
+        Ok(())
+    }
+
+    /// Plans the command of Claude Code that registers the server for the user, or removes it.
+    fn claude_server(&mut self) -> Result<()> {
+        let state = &self.dirs.claude_state;
+        let text = file::read(state)?.unwrap_or_default();
+        let known = parse(&text).ok().flatten();
+        let known = known.and_then(|node| {
+            let server = node.at(&["mcpServers", NAME])?;
+            Some(known_server(server, self.request.program))
+        });
+        let words: &[&str] = match (self.request.mode, known) {
+            (SetupMode::Install, None) => &[
+                "add",
+                "--scope",
+                "user",
+                NAME,
+                "--",
+                self.request.program,
+                "mcp",
+            ],
+            (SetupMode::Install, Some(KnownServer::Foreign)) => {
+                return Err(invalid(state, 1, FOREIGN_SERVER));
+            }
+            (SetupMode::Remove, Some(KnownServer::Registered | KnownServer::Customized)) => {
+                &["remove", "--scope", "user", NAME]
+            }
+            (mode, _) => {
+                self.note_state(state, "the server", mode);
+                return Ok(());
+            }
+        };
+        let command = ["claude", "mcp"].iter().chain(words);
+        self.plan.command = Some(command.map(|word| (*word).to_owned()).collect());
         Ok(())
     }
 
@@ -120,7 +156,7 @@ impl SetupPlanner<'_> {
         self.edit(&path, "the server", &|text, mode| {
             let edited = match mode {
                 SetupMode::Install => toml::with_server(text, NAME, program),
-                SetupMode::Remove => toml::without_server(text, NAME),
+                SetupMode::Remove => toml::without_server(text, NAME, program),
             };
             edited.map_err(|message| invalid(&path, 1, message))
         })?;
@@ -145,10 +181,12 @@ impl SetupPlanner<'_> {
             SetupScope::Project => self.dirs.project.join(".gemini"),
         };
         let path = home.join("settings.json");
-        let server = json!({ "command": self.request.program, "args": ["mcp"] });
+        // This limits calls as well; without it, Gemini CLI waits ten minutes for a server.
+        let server =
+            json!({ "command": self.request.program, "args": ["mcp"], "timeout": GEMINI_LIMIT });
         self.server(&path, "mcpServers", &server)?;
-        self.hooks(&path, &events, |command, _| {
-            json!({ "name": NAME, "type": "command", "command": command, "timeout": 5000 })
+        self.hooks(&path, &events, |command| {
+            json!({ "name": NAME, "type": "command", "command": command, "timeout": HOOK_SECONDS * 1000 })
         })
     }
 
@@ -169,13 +207,15 @@ impl SetupPlanner<'_> {
         } else {
             home.join("opencode.json")
         };
-        let server =
-            json!({ "type": "local", "command": [self.request.program, "mcp"], "enabled": true });
+        let server = json!({
+            "type": "local", "command": [self.request.program, "mcp"], "enabled": true,
+            "timeout": START_SECONDS * 1000,
+        });
         self.server(&path, "mcp", &server)?;
-        self.owned_file(
-            &plugins.join("tome.js"),
-            plugin::opencode(self.request.program),
-        )
+        let text = plugin::opencode(self.request.program);
+        self.owned_file(&plugins.join("tome.js"), text, |known| {
+            known.starts_with(plugin::OPENCODE_HEAD)
+        })
     }
 
     fn copilot(&mut self) -> Result<()> {
@@ -189,7 +229,10 @@ impl SetupPlanner<'_> {
         };
         let server = json!({ "type": "local", "command": self.request.program, "args": ["mcp"], "tools": ["*"] });
         self.server(&servers, "mcpServers", &server)?;
-        self.owned_file(&hooks, plugin::copilot(self.request.program))
+        let program = self.request.program;
+        self.owned_file(&hooks, plugin::copilot(program), |known| {
+            plugin::is_of_copilot(known, program)
+        })
     }
 
     /// The text of a settings file. In project scope, a link that leads out of the project is an
@@ -199,15 +242,24 @@ impl SetupPlanner<'_> {
         file::read(path)
     }
 
-    /// Plans a file that belongs to tome alone.
-    fn owned_file(&mut self, path: &Path, text: String) -> Result<()> {
+    /// Plans a file that belongs to tome alone; one that tome did not write is refused.
+    fn owned_file(
+        &mut self,
+        path: &Path,
+        text: String,
+        is_own: impl Fn(&str) -> bool,
+    ) -> Result<()> {
         let before = self.read(path)?;
+        let original = file::original_text(&self.dirs.memory, path, before.as_deref());
+        if let Some(known) = &before {
+            let is_known = *known == text || original.is_some();
+            if !is_known && !is_own(known) {
+                return Err(not_written(path));
+            }
+        }
         let after = match self.request.mode {
             SetupMode::Install => Some(text),
-            // A file of that name that existed before is restored.
-            SetupMode::Remove => {
-                file::original_text(&self.dirs.memory, path, before.as_deref()).unwrap_or_default()
-            }
+            SetupMode::Remove => original.unwrap_or_default(),
         };
         self.push(path, before, after);
         Ok(())
@@ -215,9 +267,19 @@ impl SetupPlanner<'_> {
 
     /// Plans a server in the object `key` of a settings file.
     fn server(&mut self, path: &Path, key: &str, server: &Value) -> Result<()> {
-        self.edit(path, "the server", &|text, mode| match mode {
-            SetupMode::Install => set(path, text, key, server),
-            SetupMode::Remove => unset(path, text, &[key, NAME]),
+        let program = self.request.program;
+        self.edit(path, "the server", &|text, mode| {
+            let node = read(path, text)?;
+            let known = node.as_ref().and_then(|node| node.at(&[key, NAME]));
+            match (mode, known.map(|known| known_server(known, program))) {
+                (SetupMode::Install, Some(KnownServer::Foreign)) => {
+                    Err(invalid(path, 1, FOREIGN_SERVER))
+                }
+                (SetupMode::Install, Some(KnownServer::Customized))
+                | (SetupMode::Remove, None | Some(KnownServer::Foreign)) => Ok(None),
+                (SetupMode::Install, _) => set(path, text, key, server),
+                (SetupMode::Remove, _) => unset(path, text, &[key, NAME]),
+            }
         })
     }
 
@@ -226,7 +288,7 @@ impl SetupPlanner<'_> {
         &mut self,
         path: &Path,
         events: &[(&str, Option<&str>)],
-        handler: impl Fn(&str, &str) -> Value,
+        handler: impl Fn(&str) -> Value,
     ) -> Result<()> {
         let command = self.command();
         let program = self.request.program;
@@ -238,13 +300,8 @@ impl SetupPlanner<'_> {
             match mode {
                 SetupMode::Install => {
                     for (event, matcher) in events {
-                        let group = group(*matcher, handler(&command, event));
-                        let hook = Hook {
-                            event,
-                            command: &command,
-                            group: &group,
-                        };
-                        text = with_hook(path, text, &hook, &is_own)?;
+                        let group = group(*matcher, handler(&command));
+                        text = with_hook(path, text, (event, &group), &is_own)?;
                     }
                 }
                 SetupMode::Remove => text = without_hooks(path, text, &is_own)?,
@@ -286,17 +343,19 @@ impl SetupPlanner<'_> {
                 Some(at) => self.plan.steps[at].after = Some(text),
                 None => self.push(path, on_disk, Some(text)),
             },
-            None => {
-                let state = match self.request.mode {
-                    SetupMode::Install => "is there already",
-                    SetupMode::Remove => "is not there",
-                };
-                self.plan
-                    .notes
-                    .push(format!("{}: {what} {state}", path.display()));
-            }
+            None => self.note_state(path, what, self.request.mode),
         }
         Ok(())
+    }
+
+    fn note_state(&mut self, path: &Path, what: &str, mode: SetupMode) {
+        let state = match mode {
+            SetupMode::Install => "is there already",
+            SetupMode::Remove => "is not there",
+        };
+        self.plan
+            .notes
+            .push(format!("{}: {what} {state}", path.display()));
     }
 
     fn push(&mut self, path: &Path, before: Option<String>, after: Option<String>) {
@@ -329,6 +388,28 @@ fn invalid(path: &Path, line: usize, message: impl Into<String>) -> Error {
         line,
         message: format!("{}; the file is left as it is", message.into()),
     }
+}
+
+/// The refusal of a file of tome's name that tome did not write.
+pub(super) fn not_written(path: &Path) -> Error {
+    Error::refused(
+        path.display().to_string(),
+        "refused: tome did not write this file; move it away, then run the command again",
+    )
+}
+
+fn known_server(server: &Node, program: &str) -> KnownServer {
+    let command = server.get("command");
+    let words = command.and_then(Node::text).into_iter();
+    // OpenCode has program and arguments in one list.
+    let words = words.chain(
+        command
+            .map_or(&[][..], Node::items)
+            .iter()
+            .filter_map(Node::text),
+    );
+    let args = server.get("args").map_or(&[][..], Node::items);
+    KnownServer::of(words.chain(args.iter().filter_map(Node::text)), program)
 }
 
 fn read(path: &Path, text: &str) -> Result<Option<Node>> {
@@ -408,25 +489,15 @@ fn find_handler(list: &Node, is_own: &dyn Fn(&str) -> bool) -> Option<(usize, us
     })
 }
 
-/// A hook to register: the group of handlers for an event, with the command of its handler.
-struct Hook<'a> {
-    event: &'a str,
-    command: &'a str,
-    group: &'a Value,
-}
-
+/// `text` with a hook: its event, and the group of its one handler. A handler of tome's that is there
+/// gets the command and the limit of the new one.
 fn with_hook(
     path: &Path,
     text: String,
-    hook: &Hook<'_>,
+    (event, group): (&str, &Value),
     is_own: &dyn Fn(&str) -> bool,
 ) -> Result<String> {
-    let Hook {
-        event,
-        command,
-        group,
-    } = *hook;
-    let (text, node) = root(path, &text)?;
+    let (mut text, node) = root(path, &text)?;
     let Some(hooks) = node.get("hooks") else {
         return Ok(with_part(
             &text,
@@ -448,15 +519,27 @@ fn with_hook(
         return Ok(with_part(&text, list, None, group));
     };
     let handlers = list.items()[at].get("hooks").map_or(&[][..], Node::items);
-    let known = handlers[own].get("command");
-    match known {
-        Some(known) if known.text() != Some(command) => {
-            let mut text = text.clone();
-            text.replace_range(known.span.clone(), &Value::from(command).to_string());
-            Ok(text)
+    let mut values: Vec<_> = ["command", "timeout"]
+        .into_iter()
+        .filter_map(|name| {
+            Some((
+                handlers[own].get(name)?.span.clone(),
+                &group["hooks"][0][name],
+            ))
+        })
+        .collect();
+    // From the end, so that the positions before it stay.
+    values.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
+    for (span, value) in values {
+        if serde_json::from_str::<Value>(&text[span.clone()])
+            .ok()
+            .as_ref()
+            != Some(value)
+        {
+            text.replace_range(span, &value.to_string());
         }
-        _ => Ok(text),
     }
+    Ok(text)
 }
 
 fn without_hooks(path: &Path, mut text: String, is_own: &dyn Fn(&str) -> bool) -> Result<String> {

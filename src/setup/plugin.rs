@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::plan::{EVENTS, group, handler};
-use super::{FileStep, file, quoted, quoted_for_powershell};
+use super::plan::{EVENTS, group, handler, not_written};
+use super::{
+    FileStep, HOOK_SECONDS, Plan, SetupMode, calls_tome, file, hook_command,
+    hook_command_for_powershell,
+};
 use crate::core::Result;
 use crate::core::log::Agent;
 use crate::core::memory::layout::coder::GUIDES;
@@ -30,31 +33,49 @@ const OWN: [(&str, &str); 4] = [
     ),
 ];
 
-/// The steps that create a Claude Code plugin in `folder`; files that are up to date are left out.
-pub fn plugin(folder: &Path, program: &str) -> Result<Vec<FileStep>> {
-    let mut steps = Vec::new();
+/// Plans a Claude Code plugin in `folder`, or its removal; files that are up to date are left out.
+/// `memory` is where originals are kept.
+pub fn plugin(folder: &Path, program: &str, mode: SetupMode, memory: &Path) -> Result<Plan> {
+    let mut plan = Plan {
+        project: Some(folder.to_owned()),
+        ..Plan::default()
+    };
     for (name, text) in files(program) {
         let path = folder.join(name);
+        plan.check_links(&path)?;
         let before = file::read(&path)?;
-        if before.as_ref() != Some(&text) {
-            steps.push(FileStep {
+        let original = file::original_text(memory, &path, before.as_deref());
+        let is_own = before.as_ref() == Some(&text) || original.is_some();
+        if before.is_some() && !is_own {
+            return Err(not_written(&path));
+        }
+        let after = match mode {
+            SetupMode::Install => Some(text),
+            SetupMode::Remove => original.unwrap_or_default(),
+        };
+        if before != after {
+            plan.steps.push(FileStep {
                 path,
                 before,
-                after: Some(text),
+                after,
             });
         }
     }
-    Ok(steps)
+    if mode == SetupMode::Install {
+        let note = format!("try it with claude --plugin-dir {}", folder.display());
+        plan.notes.push(note);
+    }
+    Ok(plan)
 }
 
 fn files(program: &str) -> Vec<(PathBuf, String)> {
-    let command = format!("{} hook {}", quoted(program), Agent::ClaudeCode.name());
+    let command = hook_command(program, &format!("hook {}", Agent::ClaudeCode.name()));
     let hooks: Map<String, Value> = EVENTS
         .iter()
         .map(|(event, matcher)| {
             (
                 (*event).to_owned(),
-                json!([group(*matcher, handler(&command, event))]),
+                json!([group(*matcher, handler(&command))]),
             )
         })
         .collect();
@@ -121,20 +142,35 @@ pub(super) fn copilot(program: &str) -> String {
     let hooks: Map<String, Value> = events
         .iter()
         .map(|event| {
-            let command = |program: String| {
-                format!("{program} hook {} --event {event}", Agent::Copilot.name())
-            };
+            let verb = format!("{COPILOT_VERB} --event {event}");
             let handler = json!([{
                 "type": "command",
-                "bash": command(quoted(program)),
-                "powershell": command(quoted_for_powershell(program)),
-                "timeoutSec": 5,
+                "bash": hook_command(program, &verb),
+                "powershell": hook_command_for_powershell(program, &verb),
+                "timeoutSec": HOOK_SECONDS,
             }]);
             ((*event).to_owned(), handler)
         })
         .collect();
     pretty(&json!({ "version": 1, "hooks": hooks }))
 }
+
+const COPILOT_VERB: &str = "hook copilot";
+
+/// Whether hooks of Copilot CLI are tome's, every one of them.
+pub(super) fn is_of_copilot(text: &str, program: &str) -> bool {
+    let file: Value = serde_json::from_str(text).unwrap_or_default();
+    let hooks = file["hooks"].as_object().into_iter().flatten();
+    let handlers = hooks.flat_map(|(_, handlers)| handlers.as_array().into_iter().flatten());
+    let mut commands = handlers.map(|handler| handler["bash"].as_str()).peekable();
+    commands.peek().is_some()
+        && commands.all(|command| {
+            command.is_some_and(|command| calls_tome(command, COPILOT_VERB, program))
+        })
+}
+
+/// How OpenCode's plugin begins, which tells it from one of somebody else's.
+pub(super) const OPENCODE_HEAD: &str = "// Written by `tome setup opencode`";
 
 /// OpenCode's plugin, which sends events in the format of Claude Code.
 pub(super) fn opencode(program: &str) -> String {

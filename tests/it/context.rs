@@ -131,7 +131,10 @@ fn what_the_hook_adds_is_a_piece_where_tome_is_set_up() {
     home.ok(&["setup", "codex", "--yes"]);
     let with = kinds(&home);
     assert_eq!(with.len(), 2, "{with:?}");
-    assert!(with[1].starts_with("\"hook\" \"Memory in "), "{with:?}");
+    assert!(
+        with[1].starts_with("\"hook\" \"Persistent memory is kept"),
+        "{with:?}"
+    );
     assert!(
         with[1].contains("- [Zebra](zebra.md) - stripes"),
         "{with:?}"

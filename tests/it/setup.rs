@@ -70,18 +70,124 @@ fn in_again_and_out_gives_back_the_very_bytes() {
 }
 
 #[test]
-fn a_file_of_the_same_name_comes_back() {
+fn a_file_that_tome_did_not_write_is_refused() {
     let home = Home::new();
     for (agent, file) in [
         ("copilot", ".copilot/hooks/tome.json"),
         ("opencode", ".config/opencode/plugins/tome.js"),
     ] {
-        home.file(file, "somebody else's\n");
+        let theirs = r#"{"version": 1, "hooks": {"agentStop": [{"bash": "say done"}]}}"#;
+        home.file(file, theirs);
+        let before = tree(&home.path());
+        for more in [&[][..], &["--remove"]] {
+            let output = home.run(&[&["setup", agent], more].concat());
+            assert_eq!(output.code, 2, "{output:?}");
+            assert!(
+                output
+                    .err
+                    .contains("tome did not write this file; move it away"),
+                "{output:?}"
+            );
+        }
+        assert_eq!(tree(&home.path()), before);
+        // What tome wrote is tome's, even if nothing is known of it any more.
+        fs::remove_file(home.path().join(file)).expect("removed");
         home.ok(&["setup", agent]);
-        assert_ne!(home.read(file), "somebody else's\n");
+        drop(fs::remove_dir_all(
+            home.path().join(".local/share/tome/setup"),
+        ));
         home.ok(&["setup", agent, "--remove"]);
-        assert_eq!(home.read(file), "somebody else's\n");
+        assert!(!home.path().join(file).exists());
     }
+}
+
+#[test]
+fn a_server_of_the_same_name_is_refused() {
+    let home = Home::new();
+    let theirs = "{\"mcpServers\": {\"tome\": {\"command\": \"books\", \"args\": [\"mcp\"]}}}";
+    home.file(".gemini/settings.json", theirs);
+    let output = home.run(&["setup", "gemini"]);
+    assert_eq!(output.code, 2);
+    assert!(output.err.contains("does not start tome"), "{output:?}");
+    home.ok(&["setup", "gemini", "--remove"]);
+    assert_eq!(home.read(".gemini/settings.json"), theirs);
+}
+
+#[test]
+fn the_variables_of_agents_are_followed_and_claude_is_a_name() {
+    let home = Home::new();
+    let elsewhere = home.path().join("elsewhere").display().to_string();
+    for (variable, agent, file) in [
+        ("GEMINI_CLI_HOME", "gemini", ".gemini/settings.json"),
+        ("CODEX_HOME", "codex", "hooks.json"),
+        ("CLAUDE_CONFIG_DIR", "claude", "settings.json"),
+        ("COPILOT_HOME", "copilot", "hooks/tome.json"),
+        ("XDG_CONFIG_HOME", "opencode", "opencode/plugins/tome.js"),
+    ] {
+        let mut setup = home.command(&["setup", agent]);
+        let output = setup.env(variable, &elsewhere).output().expect("runs");
+        assert!(output.status.success(), "{output:?}");
+        let file = home.path().join("elsewhere").join(file);
+        assert!(file.exists(), "{}", file.display());
+        let mut remove = home.command(&["setup", agent, "--remove"]);
+        let output = remove.env(variable, &elsewhere).output().expect("runs");
+        assert!(output.status.success(), "{output:?}");
+        assert!(!file.exists(), "{}", file.display());
+    }
+}
+
+#[test]
+fn flags_that_do_nothing_are_refused() {
+    let home = Home::new();
+    for flags in [&["--all"][..], &["--store", "./x"]] {
+        let output = home.run(&[&["setup", "codex"], flags].concat());
+        assert_eq!(output.code, 2);
+        assert!(output.err.contains("do nothing here"), "{output:?}");
+    }
+}
+
+#[test]
+fn a_diff_that_is_piped_has_the_ends_of_lines_as_they_are() {
+    let home = Home::new();
+    home.file(
+        ".gemini/settings.json",
+        "{\r\n  \"a\": \"x\u{2028}y\"\r\n}\r\n",
+    );
+    let shown = home.ok(&["setup", "gemini", "--dry-run"]);
+    assert!(shown.contains("-  \"a\": \"x\u{2028}y\"\r\n"), "{shown:?}");
+    assert!(shown.contains("+  \"a\": \"x\u{2028}y\",\r\n"), "{shown:?}");
+}
+
+/// Claude Code's own command registers the server, and removes it.
+#[cfg(unix)]
+#[test]
+fn claude_codes_server_comes_and_goes_by_its_own_command() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    let script = "#!/bin/sh\necho \"$@\" >> \"$HOME/called\"\n";
+    home.file("bin/claude", script);
+    let claude = home.path().join("bin/claude");
+    fs::set_permissions(&claude, fs::Permissions::from_mode(0o755)).expect("executable");
+    let path = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
+    let run = |args: &[&str]| {
+        let output = home.command(args).env("PATH", &path).output();
+        assert!(output.expect("runs").status.success());
+        home.read("called")
+    };
+    let called = run(&["setup", "claude"]);
+    assert!(
+        called.starts_with("mcp add --scope user tome -- "),
+        "{called}"
+    );
+    let state = "{\"mcpServers\": {\"tome\": {\"command\": \"tome\", \"args\": [\"mcp\"]}}}";
+    home.file(".claude.json", state);
+    assert_eq!(run(&["setup", "claude"]), called, "it is there already");
+    let called = run(&["setup", "claude", "--remove"]);
+    assert!(
+        called.ends_with("mcp remove --scope user tome\n"),
+        "{called}"
+    );
+    assert_eq!(home.read(".claude.json"), state, "never written");
 }
 
 #[test]
@@ -109,7 +215,9 @@ fn what_is_registered_is_what_the_agent_reads() {
     let output = home.run(&["setup", "claude-code"]);
     assert!(
         output.out.contains("+  \"hooks\": {")
-            && output.err.contains("claude mcp add --scope user tome -- "),
+            && output
+                .out
+                .contains("$ claude mcp add --scope user tome -- "),
         "{output:?}"
     );
     let settings: Value = serde_json::from_str(&home.read(".claude/settings.json")).expect("JSON");
@@ -119,7 +227,7 @@ fn what_is_registered_is_what_the_agent_reads() {
         let command = groups[0]["hooks"][0]["command"]
             .as_str()
             .expect("a command");
-        assert!(command.ends_with("tome hook claude-code"), "{command}");
+        assert!(command.contains("hook claude-code"), "{command}");
     }
     assert!(!home.path().join(".claude.json").exists());
     home.ok(&["setup", "claude-code", "--project"]);
@@ -166,15 +274,33 @@ fn copilot_has_its_server_in_a_project_too() {
 }
 
 #[test]
-fn codex_is_not_asked_to_wait_longer_than_it_does() {
+fn no_agent_waits_long_for_a_hook() {
     let home = Home::new();
+    for (agent, file, limit) in [
+        ("claude-code", ".claude/settings.json", "\"timeout\": 2"),
+        ("codex", ".codex/hooks.json", "\"timeout\": 2"),
+        ("gemini", ".gemini/settings.json", "\"timeout\": 2000"),
+        ("copilot", ".copilot/hooks/tome.json", "\"timeoutSec\": 2"),
+        (
+            "opencode",
+            ".config/opencode/plugins/tome.js",
+            "LIMIT = 2000",
+        ),
+    ] {
+        home.ok(&["setup", agent]);
+        assert!(
+            home.read(file).contains(limit),
+            "{agent}: {}",
+            home.read(file)
+        );
+    }
+    // A registration with another limit or of another place is brought up to date.
+    let old = home
+        .read(".codex/hooks.json")
+        .replace("\"timeout\": 2", "\"timeout\": 5");
+    home.file(".codex/hooks.json", &old);
     home.ok(&["setup", "codex"]);
-    let hooks: Value = serde_json::from_str(&home.read(".codex/hooks.json")).expect("JSON");
-    let timeout = |event: &str| hooks["hooks"][event][0]["hooks"][0]["timeout"].clone();
-    assert_eq!(
-        (timeout("SessionEnd"), timeout("Stop")),
-        (3.into(), 5.into())
-    );
+    assert!(!home.read(".codex/hooks.json").contains("\"timeout\": 5"));
 }
 
 #[test]
@@ -206,6 +332,7 @@ fn a_program_of_another_name_is_registered_once_and_quoted() {
         let folder = |name: &str| home.path().join(name);
         let dirs = SettingsDirs {
             claude: folder(".claude"),
+            claude_state: folder(".claude.json"),
             codex: folder(".codex"),
             gemini: folder(".gemini"),
             copilot: folder(".copilot"),
@@ -226,9 +353,10 @@ fn a_program_of_another_name_is_registered_once_and_quoted() {
         let settings: Value =
             serde_json::from_str(&home.read(".claude/settings.json")).expect("JSON");
         let command = settings["hooks"]["Stop"][0]["hooks"][0]["command"].as_str();
-        let command = command.expect("a command").replace(" hook claude-code", "");
+        let command = command.expect("a command");
+        let called = "r=$(exec \"$0\" hook claude-code) && printf %s \"$r\"";
         let shown = std::process::Command::new("sh")
-            .args(["-c", &format!("printf %s {command}")])
+            .args(["-c", &command.replace(called, "printf %s \"$0\"")])
             .output()
             .expect("a shell");
         assert_eq!(String::from_utf8_lossy(&shown.stdout), program);
@@ -274,6 +402,7 @@ fn a_link_that_appears_after_the_plan_is_not_written_through() {
         let folder = |name: &str| home.path().join(name);
         let dirs = SettingsDirs {
             claude: folder(".claude"),
+            claude_state: folder(".claude.json"),
             codex: folder(".codex"),
             gemini: folder(".gemini"),
             copilot: folder(".copilot"),
@@ -326,6 +455,31 @@ fn the_plugin_is_whole() {
     assert!(
         home.read("plugin/guides/memory-recall-guide.md")
             .contains("Recalling")
+    );
+    home.ok(&["setup", "claude-code", "--plugin", "../plugin", "--remove"]);
+    assert!(!home.path().join("plugin").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_plugin_touches_nothing_that_is_not_its_own() {
+    let home = Home::new();
+    home.file("mine.json", "{}");
+    home.file("plugin/hooks/hooks.json", "mine");
+    let output = home.run(&["setup", "claude-code", "--plugin", "../plugin"]);
+    assert!(
+        output.err.contains("tome did not write this file"),
+        "{output:?}"
+    );
+    fs::remove_file(home.path().join("plugin/hooks/hooks.json")).expect("removed");
+    let link = home.path().join("plugin/.mcp.json");
+    std::os::unix::fs::symlink("../mine.json", link).expect("a link");
+    let output = home.run(&["setup", "claude-code", "--plugin", "../plugin"]);
+    assert_eq!(output.code, 2);
+    assert_eq!(home.read("mine.json"), "{}");
+    assert!(
+        !home.path().join("plugin/skills").exists(),
+        "all or nothing"
     );
 }
 

@@ -11,6 +11,7 @@ mod copilot;
 mod gemini;
 mod glob;
 mod opencode;
+mod stores;
 
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
@@ -21,6 +22,8 @@ use crate::core::log::Agent;
 use crate::core::memory::config::Settings;
 use crate::core::memory::discover::{Environment, project_border};
 use crate::core::{Error, Result};
+
+pub use stores::context_of_stores;
 
 /// The agents whose rules are known.
 pub const AGENTS: [Agent; 5] = [
@@ -309,8 +312,7 @@ impl Start<'_> {
             return Found::Missing;
         }
         if let Err(refusal) = self.check(path, source) {
-            let (reason, remedy) = (refusal.reason(), refusal.remedy());
-            return Found::Unread(format!("not shown: {reason}; {remedy}"));
+            return Found::Unread(unread(&refusal));
         }
         if let Some(draft) = self.draft.filter(|draft| draft.file == real_path(path)) {
             return Found::Content(draft.text.clone().into_bytes());
@@ -341,6 +343,11 @@ impl Start<'_> {
             Source::Above
         }
     }
+}
+
+/// Says why a file is not shown.
+fn unread(refusal: &Refusal) -> String {
+    format!("not shown: {}; {}", refusal.reason(), refusal.remedy())
 }
 
 /// Returns a path without `.` and `..`; links are not followed.
@@ -443,7 +450,13 @@ mod tests {
         assert_eq!(index.limit, Some(lines));
         assert_eq!(lines.percent(), 102);
         assert_eq!(index.rest, "line 201\nline 202\nline 203");
-        assert!(index.text.ends_with("line 200"), "{}", index.text);
+        assert!(
+            index
+                .text
+                .contains("line 200\n\n> WARNING: MEMORY.md is 203 lines"),
+            "{}",
+            index.text
+        );
         let context = AgentContext {
             agent: Agent::ClaudeCode,
             cwd: environment.cwd.clone(),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::decode::{Decode, Recognized};
 use super::json::{Object, Raw};
+use super::origin::Speaker;
 use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{
     Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, content,
@@ -73,6 +74,9 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         Some("session.compaction_complete") => sink.notice(text("summaryContent")),
         Some("system.message") => sink.say(Role::System, Origin::Injected, text("content")),
         Some("system.notification") => sink.say(Role::User, Origin::Injected, text("content")),
+        Some("user.message") if is_of_subagent(record, &data) => {
+            sink.prompt_by(Speaker::Agent, text("content"));
+        }
         Some("user.message") => sink.prompt(text("content")),
         Some("assistant.message") => reply(&data, sink),
         Some("tool.execution_complete") => result(&data, sink),
@@ -83,13 +87,25 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     Recognized::Known
 }
 
+/// Whether a prompt is the task of a subagent, whose records stand among those of its session.
+fn is_of_subagent(record: &Object<'_>, data: &Object<'_>) -> bool {
+    let source = data.text("source").unwrap_or_default();
+    record.text("agentId").is_some() || source.starts_with("agent-")
+}
+
 /// Whether events of this kind hold no text, or only repeat that of another event.
 fn is_wordless(kind: &str) -> bool {
     // The start of a tool's execution repeats the reply's request.
     kind == "tool.execution_start"
-        || ["assistant.", "hook.", "permission.", "session."]
-            .iter()
-            .any(|family| kind.starts_with(family))
+        || [
+            "assistant.",
+            "hook.",
+            "permission.",
+            "session.",
+            "subagent.",
+        ]
+        .iter()
+        .any(|family| kind.starts_with(family))
 }
 
 fn start(data: &Object<'_>, sink: &mut Sink<'_>) {
@@ -189,6 +205,30 @@ mod tests {
         assert_eq!(log.title.as_deref(), Some("Fix hooks"));
         let resume = log.resume(&transcript.head).expect("it can be continued");
         assert_eq!(resume.args, ["--resume", "s"]);
+    }
+
+    #[test]
+    fn the_task_of_a_subagent_is_the_agents_words() {
+        let home = Home::new();
+        home.write(
+            ".copilot/session-state/s/events.jsonl",
+            [
+                r#"{"type":"user.message","data":{"content":"mine","source":"user"}}"#,
+                r#"{"type":"user.message","agentId":"a1","data":{"content":"a task"}}"#,
+                r#"{"type":"user.message","data":{"content":"another","source":"agent-a2"}}"#,
+            ]
+            .join("\n"),
+        );
+        let transcript = home.read();
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 user text: mine",
+                "2 assistant text^: a task",
+                "3 assistant text^: another",
+            ]
+        );
+        assert_eq!(transcript.head.turns, 1);
     }
 
     #[test]

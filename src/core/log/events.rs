@@ -2,6 +2,7 @@
 
 use super::decode::{Decode, Recognized};
 use super::json::Object;
+use super::origin::Speaker;
 use super::sink::{RecordStamp, Sink};
 use super::{Agent, Format, LogFile, LogLocations, Origin, Role, location, no_resume};
 
@@ -45,6 +46,10 @@ fn record(event: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     }
     let text = event.text("text").unwrap_or_default();
     match (kind, event.word("role")) {
+        // The task of a subagent.
+        ("user_message" | "subagent_start", Some("assistant")) => {
+            sink.prompt_by(Speaker::Agent, text);
+        }
         ("user_message", _) => sink.prompt(text),
         ("assistant_message" | "assistant_stop", _) => {
             sink.say(Role::Assistant, Origin::Written, text);
@@ -80,6 +85,7 @@ mod tests {
             event("4", "tool_result", "tool", "out"),
             event("2", "user_message", "user", "hello"),
             event("5", "Novel", "system", "something"),
+            event("6", "subagent_start", "assistant", "a task"),
             r#"{"text":"no type"}"#.to_owned(),
         ];
         home.write("store/events.jsonl", lines.join("\n"));
@@ -97,6 +103,7 @@ mod tests {
                 "3 assistant text: hi",
                 "4 tool tool-result Bash: out",
                 "6 system notice*: something",
+                "7 assistant text^: a task",
             ]
         );
         assert_eq!(transcript.messages[0].session.as_deref(), Some("s2"));

@@ -379,8 +379,25 @@ pub trait Rules: Sync {
     /// One of the two views of the store.
     fn view(&self, store: &Store, view: View) -> Result<String>;
 
-    /// The text that an agent reads at the start of a session.
-    fn context(&self, store: &Store) -> Result<String>;
+    /// How a store of this layout is used, as an agent is told at the start of a session. It is the
+    /// same for all of them.
+    fn guide(&self) -> String {
+        String::new()
+    }
+
+    /// What a store has, as an agent is told at the start of a session; empty if there is nothing
+    /// to tell.
+    fn contents(&self, store: &Store) -> Result<String>;
+
+    /// The text that an agent reads at the start of a session about one store.
+    fn context(&self, store: &Store) -> Result<String> {
+        let (guide, contents) = (self.guide(), self.contents(store)?);
+        Ok(if guide.is_empty() || contents.is_empty() {
+            contents
+        } else {
+            format!("{guide}\n\n{contents}")
+        })
+    }
 
     /// The text of an error in this layout.
     fn format_error(&self, error: &Error) -> String {

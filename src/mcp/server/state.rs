@@ -104,14 +104,15 @@ impl ServerState {
             ));
         };
         let none = serde_json::Map::new();
-        let outcome = (tool.run)(&Call {
+        let call = Call {
             setup: &self.setup,
             served: &self.served,
             tool,
             arguments: request.arguments.as_ref().unwrap_or(&none),
             client,
             is_dropped,
-        });
+        };
+        let outcome = call.check_required().and_then(|()| (tool.run)(&call));
         Ok(match outcome {
             Ok(answer) => result(answer),
             Err(failure) => failed(&failure),
@@ -175,8 +176,17 @@ pub(super) fn internal(error: crate::core::Error) -> ErrorData {
 }
 
 fn result(answer: ToolAnswer) -> CallToolResult {
-    let texts = answer.texts.iter().map(|text| without_hidden(text));
-    let texts = texts.map(ContentBlock::text).collect();
+    let last = answer.texts.len().saturating_sub(1);
+    let texts = answer.texts.iter().enumerate().map(|(at, text)| {
+        // Some clients join the texts as they are.
+        let end = if at < last && !text.ends_with('\n') {
+            "\n"
+        } else {
+            ""
+        };
+        ContentBlock::text(format!("{}{end}", without_hidden(text)))
+    });
+    let texts = texts.collect();
     let mut result = CallToolResult::success(texts);
     let mut meta = serde_json::Map::new();
     if let Some(revision) = answer.revision {

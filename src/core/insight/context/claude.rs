@@ -15,12 +15,11 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::glob::expression;
-use super::{Found, Piece, PieceKind, Source, Start, decoded, trimmed, without_dots};
+use super::{Found, Piece, PieceKind, Source, Start, decoded, trimmed, unread, without_dots};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::disk::trust::real_path;
 use crate::core::memory::config::expand;
 use crate::core::memory::discover::linked_to;
-use crate::core::text::header::frontmatter::Frontmatter;
 
 /// The size of the largest file that is loaded.
 const LARGEST: usize = 4 << 20;
@@ -135,10 +134,12 @@ impl Options {
             is_external_allowed: false,
             has_memory: true,
         };
+        // The project's settings are those of the working directory, not of the root above it.
+        let project = start.cwd().join(".claude");
         for (file, source) in [
             (environment.claude.join("settings.json"), Source::Own),
-            (root.join(".claude/settings.json"), Source::Project),
-            (root.join(".claude/settings.local.json"), Source::Project),
+            (project.join("settings.json"), Source::Project),
+            (project.join("settings.local.json"), Source::Project),
         ] {
             let Found::Content(bytes) = start.read(&file, source) else {
                 continue;
@@ -223,15 +224,14 @@ impl Walk<'_> {
             self.pieces.push(Piece::unsent(file, kind, size, why));
             return;
         }
-        let text = decoded(&bytes);
-        let (paths, body) = header(&text);
+        let (paths, body) = header(&bytes);
         if let (PieceKind::Rule, Some(paths)) = (kind, paths) {
             let why = format!("loaded when a file is read that matches {paths}");
             let piece = Piece::unsent(file, kind, size, why).with_rest(body);
             self.pieces.push(piece);
             return;
         }
-        let read = markdown::read(body);
+        let read = markdown::read(&body);
         if trimmed(&read.text).is_empty() {
             return;
         }
@@ -269,23 +269,25 @@ impl Walk<'_> {
             return;
         }
         let source = scope.source_in(folder, self.start);
-        if self.start.check(folder, source).is_err() {
-            return;
-        }
         // Claude Code does not sort them.
         let Ok(entries) = fs::read_dir(&real) else {
             return;
         };
+        if let Err(refusal) = self.start.check(folder, source) {
+            let why = unread(&refusal);
+            let piece = Piece::unsent(folder, PieceKind::Rule, 0, why);
+            self.pieces.push(piece);
+            return;
+        }
         for entry in entries.flatten() {
             let path = real_path(&entry.path());
+            // A link that leads out is judged where it stands.
             let is_outside = !path.starts_with(&real);
-            if is_outside && (source == Source::Above || !self.may_import(&path, scope)) {
-                continue;
-            }
-            if path.is_dir() {
-                self.rules(&path, scope);
+            let named = if is_outside { entry.path() } else { path };
+            if named.is_dir() {
+                self.rules(&named, scope);
             } else if entry.file_name().to_string_lossy().ends_with(".md") {
-                self.file(&path, scope, PieceKind::Rule, 0);
+                self.file(&named, scope, PieceKind::Rule, 0);
             }
         }
     }
@@ -300,29 +302,61 @@ fn has_known_ending(file: &Path) -> bool {
 }
 
 /// Splits a text into the `paths` of its frontmatter and the body. Paths that match every file
-/// are left out.
-fn header(text: &str) -> (Option<String>, &str) {
+/// are left out. After a byte order mark there is no frontmatter.
+fn header(bytes: &[u8]) -> (Option<String>, String) {
     // The closing fence may be in the middle of a line.
     static HEADER: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?s)^---\s*\n(.*?)---\s*\n?").ok());
-    let Some(found) = HEADER.as_ref().and_then(|header| header.find(text)) else {
-        return (None, text);
+    let text = String::from_utf8_lossy(bytes);
+    let found = HEADER.as_ref().and_then(|header| header.captures(&text));
+    let Some(found) = found else {
+        return (None, decoded(bytes));
     };
-    let body = &text[found.end()..];
-    let paths = Frontmatter::parse(text).and_then(|header| {
-        let written = header
-            .get("paths")?
-            .trim_start_matches('[')
-            .trim_end_matches(']');
-        let paths = written.split([',', '\n']).map(|path| {
-            let path = path.trim().trim_start_matches("- ");
-            path.trim_matches(['"', '\'']).to_owned()
-        });
-        let paths: Vec<String> = paths.filter(|path| !path.is_empty()).collect();
-        let is_all = |path: &String| path == "**" || path == "/**" || path == "**/**";
-        (!paths.iter().all(is_all)).then(|| paths.join(", "))
-    });
-    (paths, body)
+    let body = text[found[0].len()..].to_owned();
+    let paths = paths(&found[1]);
+    let is_all = |path: &String| path == "**" || path == "/**" || path == "**/**";
+    let is_for_all = paths.iter().all(is_all);
+    ((!is_for_all).then(|| paths.join(", ")), body)
+}
+
+/// The texts of `paths` in YAML: one with commas, or a list. Numbers, `true` and the like are no
+/// texts, and mean nothing.
+fn paths(yaml: &str) -> Vec<String> {
+    let mut lines = yaml.lines().skip_while(|line| !line.starts_with("paths:"));
+    let Some(first) = lines.next() else {
+        return Vec::new();
+    };
+    let bare = |value: &str| {
+        let value = value.split(" #").next().unwrap_or_default().trim();
+        if value.starts_with('#') { "" } else { value }.to_owned()
+    };
+    let value = bare(&first["paths:".len()..]);
+    let text = |value: &str| -> Option<String> {
+        let plain = value.trim_matches(['"', '\'']).trim();
+        let is_other =
+            ["null", "~", "true", "false"].contains(&value) || value.parse::<f64>().is_ok();
+        (!is_other && !plain.is_empty()).then(|| plain.to_owned())
+    };
+    let listed = value
+        .strip_prefix('[')
+        .and_then(|list| list.strip_suffix(']'));
+    if value.is_empty() {
+        let items = lines.map_while(|line| line.trim_start().strip_prefix("- "));
+        return items.filter_map(|item| text(&bare(item))).collect();
+    }
+    match listed {
+        Some(list) => list
+            .split(',')
+            .filter_map(|item| text(item.trim()))
+            .collect(),
+        None => {
+            let parts = text(&value).unwrap_or_default();
+            parts
+                .split(',')
+                .filter_map(|part| text(part.trim()))
+                .collect()
+        }
+    }
 }
 
 #[cfg(test)]
@@ -445,11 +479,84 @@ mod tests {
                 "rule shop/.claude/rules/some.md: \"\" [loaded when a file is read that matches src/**, lib/**]",
             ],
         );
-        for all in ["paths: \"**\"", "paths:\n  - \"**\"", "owner: kim"] {
+        for some in [
+            "paths:\n  - \"src/**\" # mine\n  - \"**\"",
+            "paths:\n- src/**",
+            "paths: [\"src/**\"]",
+            "paths: 2020-01-01",
+        ] {
+            let rule = format!("---\n{some}\n---\nrule");
+            let home = Home::with(&[("shop/.claude/rules/some.md", &rule)]);
+            let told = home.told(Agent::ClaudeCode, "shop");
+            assert!(
+                told[0].contains("\"\" [loaded when a file is read"),
+                "{told:?}"
+            );
+        }
+        for all in [
+            "paths: \"**\"",
+            "paths:\n  - \"**\"",
+            "owner: kim",
+            "paths: null",
+            "paths: true",
+            "paths: 5",
+            "paths: []",
+            "paths:\n  - 5",
+            "paths: # none",
+        ] {
             let rule = format!("---\n{all}\n---\nrule");
             let home = Home::with(&[("shop/.claude/rules/all.md", &rule)]);
             let told = home.told(Agent::ClaudeCode, "shop");
             assert_eq!(told, ["rule shop/.claude/rules/all.md: \"rule\""], "{all}");
+        }
+    }
+
+    #[test]
+    fn after_a_byte_order_mark_there_is_no_header() {
+        check(
+            &[(
+                "shop/.claude/rules/r.md",
+                "\u{feff}---\npaths: src/**\n---\nrule",
+            )],
+            "shop",
+            &["rule shop/.claude/rules/r.md: \"---\\npaths: src/**\\n---\\nrule\""],
+        );
+    }
+
+    #[test]
+    fn the_settings_of_the_working_directory_count_and_not_those_above() {
+        let excludes = r#"{"claudeMdExcludes": ["**/shop/CLAUDE.md"]}"#;
+        for (folder, expected) in [("shop", 2), ("shop/a", 1)] {
+            let file = format!("{folder}/.claude/settings.json");
+            let home = Home::with(&[
+                ("shop/.git/HEAD", ""),
+                ("shop/CLAUDE.md", "root"),
+                ("shop/a/CLAUDE.md", "a"),
+                (&file, excludes),
+            ]);
+            assert_eq!(home.pieces(Agent::ClaudeCode, "shop/a").len(), expected);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn rules_that_are_linked_from_outside_are_named() {
+        let home = Home::with(&[
+            ("shop/.git/HEAD", ""),
+            ("mine/x.md", "x"),
+            ("y.md", "y"),
+            ("shop/.claude/rules/x", "-> ../../../mine"),
+            ("shop/.claude/rules/y.md", "-> ../../../y.md"),
+        ]);
+        let mut told = home.told(Agent::ClaudeCode, "shop");
+        told.sort();
+        assert_eq!(told.len(), 2, "{told:?}");
+        for (line, file) in told
+            .iter()
+            .zip(["shop/.claude/rules/x", "shop/.claude/rules/y.md"])
+        {
+            let start = format!("rule {file}: \"\" [not shown: leads to ~/");
+            assert!(line.starts_with(&start), "{line}");
         }
     }
 

@@ -26,7 +26,7 @@ const MOST_IMPORTED: usize = 8 << 20;
 
 pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let environment = start.environment;
-    let home = gemini::folder(environment);
+    let home = environment.gemini.clone();
     let names = names(start, &home);
     let in_folder =
         |folder: &Path| -> Vec<PathBuf> { names.iter().map(|name| folder.join(name)).collect() };

@@ -59,7 +59,7 @@ pub fn attributions(
         let known = item.origin.as_ref().map(|origin| origin.session.as_str());
         let is_meant = |call: &&TouchingCall| {
             let log = corpus.log(call.log);
-            known.is_none_or(|known| log.is_some_and(|log| log.id() == known))
+            known.is_none_or(|known| log.is_some_and(|log| log.is_session(known)))
         };
         let calls: Vec<TouchingCall> = calls.iter().filter(is_meant).cloned().collect();
         let writer = |call: &TouchingCall| -> Option<KnownWriter> {

@@ -11,17 +11,6 @@ use crate::core::memory::layout::Layout;
 /// The file in Gemini's directory that names the project of each working directory.
 pub(in crate::core) const PROJECTS: &str = "projects.json";
 
-const FOLDER: &str = ".gemini";
-
-/// Gemini CLI's directory. Its variable names the directory above.
-pub(in crate::core) fn folder(environment: &Environment) -> PathBuf {
-    if environment.gemini.ends_with(FOLDER) {
-        environment.gemini.clone()
-    } else {
-        environment.gemini.join(FOLDER)
-    }
-}
-
 /// Adds the private memory of the project; with `Everything`, those of all projects.
 pub(super) fn gemini_memory(
     environment: &Environment,
@@ -29,7 +18,7 @@ pub(super) fn gemini_memory(
     scope: DiscoveryScope,
     found: &mut Vec<Candidate>,
 ) {
-    let home = &folder(environment);
+    let home = &environment.gemini;
     let known = read_capped(&home.join(PROJECTS), LARGEST_SETTINGS).unwrap_or_default();
     let mut push = |name: String, root: PathBuf, why: &str| {
         // As for other agents, a linked directory is not followed here.

@@ -176,7 +176,7 @@ impl Rules for Coder {
         Ok(out.join("\n"))
     }
 
-    fn context(&self, store: &Store) -> Result<String> {
+    fn contents(&self, store: &Store) -> Result<String> {
         let memories = store.list()?;
         if memories.is_empty() {
             return Ok(String::new());

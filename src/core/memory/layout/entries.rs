@@ -242,7 +242,7 @@ impl Rules for Entries {
         format_files(store)
     }
 
-    fn context(&self, _store: &Store) -> Result<String> {
+    fn contents(&self, _store: &Store) -> Result<String> {
         // The agent that owns the files reads them by itself.
         Ok(String::new())
     }

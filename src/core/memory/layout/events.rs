@@ -234,7 +234,7 @@ impl Rules for Events {
         super::format_files(store)
     }
 
-    fn context(&self, _store: &Store) -> Result<String> {
+    fn contents(&self, _store: &Store) -> Result<String> {
         // Events are returned only on request, not as context.
         Ok(String::new())
     }

@@ -151,15 +151,25 @@ impl Rules for Facts {
         }
     }
 
-    fn context(&self, store: &Store) -> Result<String> {
+    fn guide(&self) -> String {
+        "Use memory_read to load relevant files before responding.".to_owned()
+    }
+
+    fn contents(&self, store: &Store) -> Result<String> {
         let memories = store.list()?;
         if memories.is_empty() {
             return Ok(String::new());
         }
-        Ok(format!(
-            "Available memory:\n{}\n\nUse memory_read to load relevant files before responding.",
-            rows(&memories).join("\n")
-        ))
+        Ok(format!("Available memory:\n{}", rows(&memories).join("\n")))
+    }
+
+    fn context(&self, store: &Store) -> Result<String> {
+        let contents = self.contents(store)?;
+        Ok(if contents.is_empty() {
+            contents
+        } else {
+            format!("{contents}\n\n{}", self.guide())
+        })
     }
 }
 

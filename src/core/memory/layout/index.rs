@@ -280,17 +280,18 @@ impl Rules for Index {
         })
     }
 
-    fn context(&self, store: &Store) -> Result<String> {
-        let text = store.text(INDEX)?.unwrap_or_else(|| EMPTY_INDEX.to_owned());
+    fn guide(&self) -> String {
         let types: Vec<String> = TYPES
             .iter()
             .map(|(name, meaning)| format!("- {name}: {meaning}"))
             .collect();
-        Ok(format!(
-            "{PROTOCOL}\n\nMemory types:\n{}\n\nCurrent memory index:\n\n{}",
-            types.join("\n"),
-            cut(&text, BUDGET_LINES, BUDGET_BYTES),
-        ))
+        format!("{PROTOCOL}\n\nMemory types:\n{}", types.join("\n"))
+    }
+
+    fn contents(&self, store: &Store) -> Result<String> {
+        let text = store.text(INDEX)?.unwrap_or_else(|| EMPTY_INDEX.to_owned());
+        let text = cut(&text, BUDGET_LINES, BUDGET_BYTES);
+        Ok(format!("Current memory index:\n\n{text}"))
     }
 
     fn format_error(&self, error: &Error) -> String {

@@ -93,7 +93,7 @@ impl Rules for Instructions {
         super::format_files(store)
     }
 
-    fn context(&self, store: &Store) -> Result<String> {
+    fn contents(&self, store: &Store) -> Result<String> {
         let mut parts = Vec::new();
         for memory in store.list()? {
             if let Some(text) = store.text(&memory.path)? {

@@ -208,7 +208,7 @@ impl Rules for Session {
         Ok(rows.join("\n"))
     }
 
-    fn context(&self, store: &Store) -> Result<String> {
+    fn contents(&self, store: &Store) -> Result<String> {
         let text = store.text(OVERVIEW_FILE)?;
         Ok(text
             .unwrap_or_else(|| NEW_OVERVIEW.to_owned())

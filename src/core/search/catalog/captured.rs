@@ -76,7 +76,7 @@ impl CapturedSession {
         self.span = (first.min(event.timestamp), last.max(event.timestamp));
         self.size += event.text.len() as u64;
         self.cwd = self.cwd.take().or_else(|| event.metadata.remove("cwd"));
-        if event.event_type == "user_message" && event.role != "system" {
+        if event.event_type == "user_message" && event.role == "user" {
             let prompt: String = safe_line(&event.text).chars().take(LONGEST).collect();
             let first = self
                 .prompts

@@ -46,6 +46,12 @@ impl<'a> Log<'a> {
         name.starts_with(self.id()) && is_named(name, self.id(), &self.path())
     }
 
+    /// Whether it is the log of this session: some agents name their files otherwise than the session.
+    pub fn is_session(&self, id: &str) -> bool {
+        let own = || self.facts().and_then(|(head, _)| head.session);
+        self.id() == id || own().as_deref() == Some(id)
+    }
+
     /// Returns the working directory; if the log has only its hash, that of another log with it.
     pub fn cwd(&self) -> Option<&'a str> {
         self.row.cwd().or_else(|| match self.agent()? {

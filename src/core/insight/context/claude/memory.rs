@@ -31,12 +31,14 @@ pub(super) fn index(start: &Start<'_>, seen: &HashSet<PathBuf>) -> Option<Piece>
         Found::Unread(why) => Some(Piece::unsent(&file, kind, 0, why)),
         Found::Content(bytes) if bytes.len() > LARGEST => None,
         Found::Content(bytes) => {
-            let text = decoded(&bytes);
-            let text = markdown::read(header(&text).1).text;
+            let text = markdown::read(&header(&bytes).1).text;
             let whole = trimmed(&text);
             let (text, cut) = truncated(whole);
             let rest = whole[text.len()..].trim_start_matches('\n').to_owned();
-            let text = trimmed(&plain(text)).to_owned();
+            let mut text = trimmed(&plain(text)).to_owned();
+            if cut.is_some() {
+                text.push_str(&warning(whole));
+            }
             let size = bytes.len() as u64;
             (!text.is_empty()).then(|| Piece {
                 cut,
@@ -46,6 +48,29 @@ pub(super) fn index(start: &Start<'_>, seen: &HashSet<PathBuf>) -> Option<Piece>
             })
         }
     }
+}
+
+/// Returns what Claude Code says after an index that it has cut.
+fn warning(whole: &str) -> String {
+    let (lines, units) = (whole.split('\n').count(), whole.encode_utf16().count());
+    let size = kilobytes(units);
+    let what = match (lines > BUDGET_LINES, units > MOST_UNITS) {
+        (true, false) => format!("{lines} lines (limit: {BUDGET_LINES})"),
+        (false, _) => {
+            let limit = kilobytes(MOST_UNITS);
+            format!("{size} (limit: {limit}) — index entries are too long")
+        }
+        (true, true) => format!("{lines} lines and {size}"),
+    };
+    format!(
+        "\n\n> WARNING: {INDEX} is {what}. Only part of it was loaded. Keep index entries to one line under ~200 chars; move detail into topic files."
+    )
+}
+
+/// A size as Claude Code writes it, such as `24.4KB`.
+fn kilobytes(units: usize) -> String {
+    let size = format!("{:.1}", units as f64 / 1024.0);
+    format!("{}KB", size.strip_suffix(".0").unwrap_or(&size))
 }
 
 /// Returns the limit that an index is nearest to, and how much of it is used.
@@ -189,6 +214,25 @@ mod tests {
         let (text, cut) = truncated(&one);
         assert_eq!(text.len(), 25_000);
         assert_eq!(cut.as_deref(), Some("5000 bytes of its only line"));
+    }
+
+    #[test]
+    fn the_warning_after_a_cut_says_what_is_too_long() {
+        let lines = |count: usize, line: &str| vec![line; count].join("\n");
+        for (whole, what) in [
+            (lines(259, "x"), "259 lines (limit: 200)"),
+            (
+                "z".repeat(30_000),
+                "29.3KB (limit: 24.4KB) — index entries are too long",
+            ),
+            (lines(300, &"y".repeat(200)), "300 lines and 58.9KB"),
+        ] {
+            let said = warning(&whole);
+            assert!(
+                said.starts_with(&format!("\n\n> WARNING: MEMORY.md is {what}. Only part")),
+                "{said}"
+            );
+        }
     }
 
     #[test]
