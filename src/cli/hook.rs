@@ -177,6 +177,10 @@ impl HookMemory for World {
 /// A store that the review does not know yet is read by a hook only if it has no more files.
 const MOST_NEW_FILES: usize = 500;
 
+/// A store with more files is observed by other commands only, and how deep files are counted.
+const MOST_FILES: usize = 50_000;
+const DEEPEST: usize = 4;
+
 impl World {
     /// Returns the texts that the stores give to a session in this directory.
     fn context_of_stores(&self, cwd: &Path, agent: Agent, session: &str) -> String {
@@ -205,7 +209,8 @@ impl World {
         else {
             for store in self.all_stores_around(cwd) {
                 let is_known = count(history, store.id())?.is_some();
-                if is_known || store.rules().files(store.root())?.len() <= MOST_NEW_FILES {
+                let most = if is_known { MOST_FILES } else { MOST_NEW_FILES };
+                if !store.root().has_more_than(most, DEEPEST) {
                     observe_store(history, &store, moment)?;
                 }
             }

@@ -3,6 +3,7 @@
 use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
@@ -11,6 +12,8 @@ use super::print::{Printer, print_error, print_note};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
+use crate::core::disk::private::{leftovers, sweep};
+use crate::core::disk::trust::real_path;
 use crate::core::log::Agent;
 use crate::core::memory::discover::project_folders;
 use crate::setup::{
@@ -33,6 +36,7 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
             known()
         ))
     })?;
+    world.sweep();
     let dirs = homes(world);
     let program = program();
     let mode = if args.remove {
@@ -44,14 +48,7 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
         Some(_) if agent != Agent::ClaudeCode => {
             return Err(Failure::Usage("--plugin is for claude-code".to_owned()));
         }
-        Some(folder) => Plan {
-            steps: plugin(folder, &program)?,
-            notes: vec![format!(
-                "try it with claude --plugin-dir {}",
-                folder.display()
-            )],
-            project: None,
-        },
+        Some(folder) => plugin(&dirs, &real_path(folder), &program)?,
         None => {
             let scope = if args.project {
                 SetupScope::Project
@@ -104,7 +101,7 @@ fn show_json(printer: &mut Printer, planned: &Plan, written: bool) -> Result<(),
     let steps: Vec<Value> = planned
         .steps
         .iter()
-        .map(|step| json!({ "path": step.path, "diff": step.diff() }))
+        .map(|step| json!({ "path": step.path.to_string_lossy(), "diff": step.diff() }))
         .collect();
     let json = json!({ "steps": steps, "notes": planned.notes, "written": written });
     Ok(printer.object(json.into())?)
@@ -142,6 +139,59 @@ fn confirm(printer: &mut Printer, planned: &Plan) -> Result<bool, Failure> {
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}
+
+impl World {
+    /// Returns the folders outside of stores in which tome replaces files.
+    fn written_folders(&self) -> Vec<PathBuf> {
+        let dirs = homes(self);
+        let project = &dirs.project;
+        let mut folders = vec![
+            dirs.claude,
+            dirs.codex,
+            dirs.gemini,
+            dirs.copilot.join("hooks"),
+            dirs.copilot,
+            dirs.opencode.join("plugins"),
+            dirs.opencode,
+            project.join(".claude"),
+            project.join(".codex"),
+            project.join(".gemini"),
+            project.join(".opencode/plugins"),
+            project.join(".github/hooks"),
+            project.join(".github"),
+            project.clone(),
+            self.config_dir.clone(),
+            self.data_dir.clone(),
+            dirs.memory,
+            self.history.dir().to_owned(),
+            self.history.dir().join("review"),
+            self.history.dir().join("pending"),
+        ];
+        folders.extend(
+            self.common
+                .config
+                .as_deref()
+                .and_then(Path::parent)
+                .map(Path::to_owned),
+        );
+        folders
+    }
+
+    /// Returns the temporary files that killed processes left.
+    pub(super) fn leftovers(&self) -> Vec<PathBuf> {
+        let now = SystemTime::from(self.moment.time);
+        let folders = self.written_folders().into_iter();
+        folders.flat_map(|folder| leftovers(&folder, now)).collect()
+    }
+
+    /// Removes them.
+    pub(super) fn sweep(&self) {
+        let now = SystemTime::from(self.moment.time);
+        for folder in self.written_folders() {
+            sweep(&folder, now);
+        }
+    }
 }
 
 pub(super) fn homes(world: &World) -> SettingsDirs {

@@ -105,6 +105,11 @@ pub(super) fn original_text(
     same.then_some(remembered.before)
 }
 
+/// Whether a file has the text that tome wrote.
+pub(super) fn is_ours(memory: &Path, path: &Path, now: &str) -> bool {
+    read_note(memory, path).is_some_and(|note| note.after == Revision::of(now.as_bytes()))
+}
+
 /// Forgets the original of a file; returns the folders that were created for it.
 pub(super) fn forget(memory: &Path, path: &Path) -> Vec<PathBuf> {
     let folders = read_note(memory, path).map_or_else(Vec::new, |known| known.folders);

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::json::{Kind, Node, parse, with_part, without_part};
 use super::{
-    FileStep, Plan, SettingsDirs, SetupMode, SetupRequest, SetupScope, calls_tome, file, plugin,
-    quoted, toml,
+    FileStep, Plan, SettingsDirs, SetupBorder, SetupMode, SetupRequest, SetupScope, calls_tome,
+    file, plugin, quoted, toml,
 };
 use crate::core::log::Agent;
 use crate::core::{Error, Result};
@@ -20,7 +20,10 @@ pub(super) fn plan(dirs: &SettingsDirs, request: SetupRequest<'_>) -> Result<Pla
         dirs,
         request,
         plan: Plan {
-            project: (request.scope == SetupScope::Project).then(|| dirs.project.clone()),
+            border: match request.scope {
+                SetupScope::User => SetupBorder::User,
+                SetupScope::Project => SetupBorder::Project(dirs.project.clone()),
+            },
             ..Plan::default()
         },
     };
@@ -195,7 +198,7 @@ impl SetupPlanner<'_> {
     /// The text of a settings file. In project scope, a link that leads out of the project is an
     /// error.
     fn read(&self, path: &Path) -> Result<Option<String>> {
-        self.plan.check_links(path)?;
+        self.plan.border.check_links(path)?;
         file::read(path)
     }
 

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::plan::{EVENTS, group, handler};
-use super::{FileStep, file, quoted, quoted_for_powershell};
-use crate::core::Result;
+use super::{FileStep, Plan, SettingsDirs, SetupBorder, file, quoted, quoted_for_powershell};
 use crate::core::log::Agent;
 use crate::core::memory::layout::coder::GUIDES;
+use crate::core::{Error, Result};
 
 /// The commands of the plugin, and the agent that walks the timeline.
 const OWN: [(&str, &str); 4] = [
@@ -30,21 +30,38 @@ const OWN: [(&str, &str); 4] = [
     ),
 ];
 
-/// The steps that create a Claude Code plugin in `folder`; files that are up to date are left out.
-pub fn plugin(folder: &Path, program: &str) -> Result<Vec<FileStep>> {
+/// Plans a Claude Code plugin in `folder`; files that are up to date are left out. A file that tome
+/// did not write is not replaced.
+pub fn plugin(dirs: &SettingsDirs, folder: &Path, program: &str) -> Result<Plan> {
+    let border = SetupBorder::Plugin(folder.to_owned());
     let mut steps = Vec::new();
     for (name, text) in files(program) {
         let path = folder.join(name);
+        border.check_links(&path)?;
         let before = file::read(&path)?;
-        if before.as_ref() != Some(&text) {
-            steps.push(FileStep {
-                path,
-                before,
-                after: Some(text),
-            });
+        if before.as_ref() == Some(&text) {
+            continue;
         }
+        if let Some(before) = &before
+            && !file::is_ours(&dirs.memory, &path, before)
+        {
+            let reason = "tome did not write this file; move it away, or choose another folder";
+            return Err(Error::refused(path.display().to_string(), reason));
+        }
+        steps.push(FileStep {
+            path,
+            before,
+            after: Some(text),
+        });
     }
-    Ok(steps)
+    Ok(Plan {
+        steps,
+        notes: vec![format!(
+            "try it with claude --plugin-dir {}",
+            folder.display()
+        )],
+        border,
+    })
 }
 
 fn files(program: &str) -> Vec<(PathBuf, String)> {
