@@ -50,6 +50,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::core::Error;
 use crate::core::disk::fault::hide_expected_panics;
+use crate::core::disk::process::report_size_limits;
 use crate::core::memory::layout::Layout;
 
 use args::{Args, Common, HookArgs, Verb};
@@ -114,10 +115,14 @@ type CommandResult = Result<Outcome, Failure>;
 /// Runs the program with the process's own arguments and environment.
 pub fn run() -> ExitCode {
     hide_expected_panics();
+    report_size_limits();
     let matches = match Args::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => {
-            let words: Vec<String> = std::env::args().skip(1).collect();
+            let words = std::env::args_os().skip(1);
+            let words: Vec<String> = words
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
             // Many agents stop when a hook fails, so `tome hook` never does.
             if error.use_stderr() && words.iter().any(|word| word == "hook") {
                 hook::print_empty_reply(&words);

@@ -111,23 +111,41 @@ pub struct Plan {
     pub steps: Vec<FileStep>,
     /// What is already in place, and what the user has to do.
     pub notes: Vec<String>,
-    /// The root that the files must be in, links followed; `None` in user scope.
-    pub project: Option<PathBuf>,
+    /// The folder that the files must be in, links followed.
+    pub border: SetupBorder,
     /// A command of the agent's own that belongs to it, program first; to be run by the caller.
     pub command: Option<Vec<String>>,
 }
 
-impl Plan {
-    /// Returns an error if a link leads a file out of the project.
+/// The folder that the files of a plan must be in, links followed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum SetupBorder {
+    /// None: the files are the user's own.
+    #[default]
+    User,
+    /// The root of the project.
+    Project(PathBuf),
+    /// The folder of the plugin.
+    Plugin(PathBuf),
+}
+
+impl SetupBorder {
+    /// Returns an error if a link leads a file out of the folder.
     fn check_links(&self, path: &Path) -> Result<()> {
-        let Some(project) = &self.project else {
-            return Ok(());
+        let (folder, name, remedy) = match self {
+            Self::User => return Ok(()),
+            Self::Project(folder) => (
+                folder,
+                "the project",
+                ", or set tome up for yourself, without --project",
+            ),
+            Self::Plugin(folder) => (folder, "the plugin", ""),
         };
-        let checked = TrustBoundary::of_project(project, []).check(path);
-        checked.map(drop).map_err(|refusal| {
+        let checked = TrustBoundary::of_project(folder, []).check(path);
+        checked.map_err(|refusal| {
+            let target = refusal.target.display();
             let reason = format!(
-                "refused: it {}; take the link away, or choose another place",
-                refusal.reason()
+                "refused: it leads to {target}, outside {name}; take the link away{remedy}"
             );
             Error::refused(path.display().to_string(), reason)
         })
@@ -142,7 +160,7 @@ pub fn plan(dirs: &SettingsDirs, request: SetupRequest<'_>) -> Result<Plan> {
 /// Carries out a plan, if the files are still as the plan read them.
 pub fn carry_out(dirs: &SettingsDirs, plan: &Plan, mode: SetupMode) -> Result<()> {
     for step in &plan.steps {
-        plan.check_links(&step.path)?;
+        plan.border.check_links(&step.path)?;
         if file::read(&step.path)? != step.before {
             return Err(Error::refused(
                 step.path.display().to_string(),
@@ -150,12 +168,9 @@ pub fn carry_out(dirs: &SettingsDirs, plan: &Plan, mode: SetupMode) -> Result<()
             ));
         }
     }
-    for (at, step) in plan.steps.iter().enumerate() {
-        if let Err(error) = write_step(dirs, plan, step, mode) {
-            // All of it or nothing: what cannot be put back is as the plan wanted it.
-            for written in &plan.steps[..at] {
-                drop(file::write(&written.path, written.before.as_deref()));
-            }
+    for (done, step) in plan.steps.iter().enumerate() {
+        if let Err(error) = carry_out_step(dirs, plan, step, mode) {
+            take_back(&plan.steps[..done], &step.path);
             return Err(error);
         }
     }
@@ -173,13 +188,34 @@ pub fn carry_out(dirs: &SettingsDirs, plan: &Plan, mode: SetupMode) -> Result<()
     Ok(())
 }
 
-fn write_step(dirs: &SettingsDirs, plan: &Plan, step: &FileStep, mode: SetupMode) -> Result<()> {
+fn carry_out_step(
+    dirs: &SettingsDirs,
+    plan: &Plan,
+    step: &FileStep,
+    mode: SetupMode,
+) -> Result<()> {
     if mode == SetupMode::Install {
         file::remember(&dirs.memory, step)?;
     }
     // A link may have been put there since the plan was made and confirmed.
-    plan.check_links(&step.path)?;
+    plan.border.check_links(&step.path)?;
     file::write(&step.path, step.after.as_deref())
+}
+
+/// Takes back the steps before one that failed, so that no set-up is half done. What somebody else
+/// has changed since then stays; the error that is told is the one of the failed step.
+fn take_back(done: &[FileStep], failed: &Path) {
+    for step in done.iter().rev() {
+        if file::read(&step.path).is_ok_and(|now| now == step.after) {
+            drop(file::write(&step.path, step.before.as_deref()));
+        }
+    }
+    let created = done.iter().filter(|step| step.before.is_none());
+    let paths = created.map(|step| step.path.as_path()).chain([failed]);
+    for folder in paths.filter_map(Path::parent) {
+        // Folders that are not empty stay.
+        drop(std::fs::remove_dir(folder));
+    }
 }
 
 /// Replaces the content of a settings file; keeps its mode and follows links.

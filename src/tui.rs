@@ -43,6 +43,7 @@ use crate::core::Result;
 use crate::core::change::Author;
 use crate::core::change::history::History;
 use crate::core::insight::context::{AgentContext, Draft, KnownAgent};
+use crate::core::insight::curate::git::Git;
 use crate::core::log::Agent;
 use crate::core::memory::config::{CurateSettings, EditorKeys, Settings, Warning};
 use crate::core::memory::discover::{DiscoveryScope, Environment, SearchedPlace};
@@ -108,7 +109,7 @@ pub struct CurateSetup {
     /// The root of the current project.
     pub project: Option<PathBuf>,
     /// The program that reads git histories.
-    pub git: PathBuf,
+    pub git: Git,
     /// Which rules are off, and the limits of the others.
     pub settings: CurateSettings,
     /// The folder of cached git histories.

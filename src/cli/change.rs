@@ -146,7 +146,7 @@ pub(super) fn as_json(record: &Record) -> Value {
         .iter()
         .map(|file| {
             json!({
-                "root": file.root,
+                "root": file.root.to_string_lossy(),
                 "path": file.reference(),
                 "before": file.before,
                 "after": file.after,

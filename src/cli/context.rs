@@ -110,7 +110,7 @@ impl Report for AgentContext {
         let pieces: Vec<Value> = self.pieces.iter().map(as_json).collect();
         let json = json!({
             "agent": self.agent.name(),
-            "cwd": self.cwd,
+            "cwd": self.cwd.to_string_lossy(),
             "pieces": pieces,
             "tokens": self.tokens(),
         });
@@ -214,7 +214,7 @@ fn of_hook(agent: Agent, world: &World) -> Option<Piece> {
 
 fn as_json(piece: &Piece) -> Value {
     json!({
-        "path": piece.path,
+        "path": piece.path.to_string_lossy(),
         "kind": piece.kind.name(),
         "bytes": piece.bytes,
         "loaded_bytes": piece.text.len(),

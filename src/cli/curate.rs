@@ -26,9 +26,6 @@ use crate::core::log::LogFile;
 use crate::core::memory::store::Store;
 use crate::core::search::catalog::{LogCatalog, LogScope};
 
-/// The program that reads git histories.
-const GIT: &str = "git";
-
 pub(super) fn run(args: &CurateArgs, world: &World) -> Reported<'static> {
     if args.rules {
         return rules(world);
@@ -72,7 +69,7 @@ fn sources<'a>(world: &'a World, cache: &'a Path) -> Sources<'a> {
     Sources {
         environment: &world.environment,
         project: world.locations.projects.last().map(PathBuf::as_path),
-        git: Path::new(GIT),
+        git: world.git(),
         history: &world.history,
         today: world.moment.today,
         settings: &world.settings.curate,

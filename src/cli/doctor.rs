@@ -157,6 +157,11 @@ impl<'a> Checkup<'a> {
             self.folders.push((name, folder));
         }
         self.look_at_modes(world);
+        for path in world.leftovers() {
+            let what = "a process that was killed left this temporary file";
+            let remedy = "tome, or tome setup, removes it at its next start";
+            self.add_problem(world.short_path(&path), what, remedy);
+        }
         if self.cache == CacheState::Useless {
             let note = "the cache is damaged or from another version; the next search rebuilds it";
             self.notes.push(note.to_owned());

@@ -181,6 +181,10 @@ const MOST_CONTEXT: usize = 9_500;
 /// A store that the review does not know yet is read by a hook only if it has no more files.
 const MOST_NEW_FILES: usize = 500;
 
+/// A store with more files is observed by other commands only, and how deep files are counted.
+const MOST_FILES: usize = 50_000;
+const DEEPEST: usize = 4;
+
 impl World {
     /// Returns the texts that the stores give to a session in this directory.
     fn session_context(&self, cwd: &Path, agent: Agent, session: &str) -> String {
@@ -203,7 +207,8 @@ impl World {
         else {
             for store in self.all_stores_around(cwd) {
                 let is_known = count(history, store.id())?.is_some();
-                if is_known || store.rules().files(store.root())?.len() <= MOST_NEW_FILES {
+                let most = if is_known { MOST_FILES } else { MOST_NEW_FILES };
+                if !store.root().has_more_than(most, DEEPEST) {
                     observe_store(history, &store, moment)?;
                 }
             }

@@ -1,6 +1,6 @@
 //! `tome rehome`: the memories of a project that moved, was renamed or has another worktree.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -45,8 +45,8 @@ pub(super) fn run(args: &RehomeArgs, world: &World) -> Reported<'static> {
 fn list(homes: &[FormerHome], world: &World) -> Reported<'static> {
     let former = homes.iter().map(|home| {
         json!({
-            "root": home.root,
-            "project": home.project,
+            "root": home.root.to_string_lossy(),
+            "project": home.project.to_string_lossy(),
             "there": home.is_there,
             "memories": home.memories,
             "proof": home.proof.to_string(),
@@ -88,7 +88,11 @@ impl World {
             return Vec::new();
         };
         let projects = self.environment.claude.join("projects");
-        former_homes(&projects, project, &current, Path::new("git"))
+        let homes = former_homes(&projects, project, &current, self.git());
+        if let Some(why) = self.git().lateness(project) {
+            print_note(&why);
+        }
+        homes
     }
 
     fn claude_root(&self) -> Result<PathBuf, Failure> {

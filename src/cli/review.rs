@@ -86,10 +86,16 @@ fn selection(ids: &[String], waiting: &[Waiting]) -> Result<Selection, Failure> 
             let hunks = ids.iter().filter(|id| id.contains('.')).cloned();
             Ok(Selection::Ids(own.chain(hunks).collect()))
         }
-        Some(id) => Err(Error::not_found(format!(
-            "what waits for review with the id {id} (`tome review` lists the ids)"
-        ))
-        .into()),
+        Some(id) => {
+            let owner = |id: &str| id.split(['-', '.']).next().map(str::to_owned);
+            let is_newer = items.iter().any(|item| owner(&item.id) == owner(id));
+            let why = if is_newer {
+                "it was written to since then; look at it again with `tome review`"
+            } else {
+                "`tome review` lists the ids"
+            };
+            Err(Error::not_found(format!("what waits for review with the id {id} ({why})")).into())
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
@@ -12,6 +13,8 @@ use super::print::{Printer, print_error, print_note};
 use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
+use crate::core::disk::private::{leftovers, sweep};
+use crate::core::disk::trust::real_path;
 use crate::core::log::Agent;
 use crate::core::memory::discover::project_folders;
 use crate::setup::{
@@ -39,6 +42,7 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
             known()
         ))
     })?;
+    world.sweep();
     let (environment, dirs) = (&world.environment, homes(world));
     let program = program();
     let mode = if args.remove {
@@ -50,7 +54,7 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
         Some(_) if agent != Agent::ClaudeCode => {
             return Err(Failure::Usage("--plugin is for claude-code".to_owned()));
         }
-        Some(folder) => plugin(&environment.cwd.join(folder), &program, mode, &dirs.memory)?,
+        Some(folder) => plugin(&real_path(&environment.cwd.join(folder)), &program, mode, &dirs.memory)?,
         None => {
             let scope = if args.project {
                 SetupScope::Project
@@ -132,7 +136,7 @@ fn show_json(printer: &mut Printer, planned: &Plan, written: bool) -> Result<(),
     let steps: Vec<Value> = planned
         .steps
         .iter()
-        .map(|step| json!({ "path": step.path, "diff": step.diff() }))
+        .map(|step| json!({ "path": step.path.to_string_lossy(), "diff": step.diff() }))
         .collect();
     let json = json!({
         "steps": steps, "command": planned.command, "notes": planned.notes, "written": written,
@@ -176,6 +180,59 @@ fn confirm(printer: &mut Printer, planned: &Plan) -> Result<bool, Failure> {
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}
+
+impl World {
+    /// Returns the folders outside of stores in which tome replaces files.
+    fn written_folders(&self) -> Vec<PathBuf> {
+        let dirs = homes(self);
+        let project = &dirs.project;
+        let mut folders = vec![
+            dirs.claude,
+            dirs.codex,
+            dirs.gemini,
+            dirs.copilot.join("hooks"),
+            dirs.copilot,
+            dirs.opencode.join("plugins"),
+            dirs.opencode,
+            project.join(".claude"),
+            project.join(".codex"),
+            project.join(".gemini"),
+            project.join(".opencode/plugins"),
+            project.join(".github/hooks"),
+            project.join(".github"),
+            project.clone(),
+            self.config_dir.clone(),
+            self.data_dir.clone(),
+            dirs.memory,
+            self.history.dir().to_owned(),
+            self.history.dir().join("review"),
+            self.history.dir().join("pending"),
+        ];
+        folders.extend(
+            self.common
+                .config
+                .as_deref()
+                .and_then(Path::parent)
+                .map(Path::to_owned),
+        );
+        folders
+    }
+
+    /// Returns the temporary files that killed processes left.
+    pub(super) fn leftovers(&self) -> Vec<PathBuf> {
+        let now = SystemTime::from(self.moment.time);
+        let folders = self.written_folders().into_iter();
+        folders.flat_map(|folder| leftovers(&folder, now)).collect()
+    }
+
+    /// Removes them.
+    pub(super) fn sweep(&self) {
+        let now = SystemTime::from(self.moment.time);
+        for folder in self.written_folders() {
+            sweep(&folder, now);
+        }
+    }
 }
 
 pub(super) fn homes(world: &World) -> SettingsDirs {

@@ -34,7 +34,7 @@ pub(super) fn run(args: &StatsArgs, world: &World) -> Reported<'static> {
         Outcome::found(!counts.is_empty()),
         json!({
             "stats": stats.collect::<Vec<Value>>(),
-            "cache": { "path": cache.path, "files": cache.files, "bytes": cache.bytes },
+            "cache": { "path": cache.path.to_string_lossy(), "files": cache.files, "bytes": cache.bytes },
         }),
         Text::TableAndLine(
             table(&counts),

@@ -41,7 +41,7 @@ impl Report for StoresReport<'_> {
             list.push(json!({
                 "name": store.name(),
                 "layout": store.layout(),
-                "root": store.root().path(),
+                "root": store.root().path().to_string_lossy(),
                 "memories": memories.len(),
                 "waiting": waiting,
                 "why": why,
@@ -49,11 +49,11 @@ impl Report for StoresReport<'_> {
         }
         let problems = self.found.problems.iter();
         let problems = problems
-            .map(|problem| json!({ "root": problem.root, "error": problem.error.to_string() }));
+            .map(|problem| json!({ "root": problem.root.to_string_lossy(), "error": problem.error.to_string() }));
         let refused = self.found.refusals.iter().map(|refusal| {
             json!({
-                "place": refusal.place,
-                "target": refusal.target,
+                "place": refusal.place.to_string_lossy(),
+                "target": refusal.target.to_string_lossy(),
                 "error": refusal.to_string(),
             })
         });
@@ -61,7 +61,7 @@ impl Report for StoresReport<'_> {
             "stores": list,
             "problems": problems.collect::<Vec<Value>>(),
             "refused": refused.collect::<Vec<Value>>(),
-            "cwd": self.world.environment.cwd,
+            "cwd": self.world.environment.cwd.to_string_lossy(),
         });
         Ok(json.into())
     }

@@ -50,7 +50,7 @@ pub(super) fn run(args: &TrustArgs, world: &World) -> Reported<'static> {
             Trust::Give => ("is trusted already", Outcome::Done),
             Trust::Take => ("is not trusted", Outcome::Nothing),
         };
-        let json = json!({ "path": real, "settings": path, "diff": "" });
+        let json = json!({ "path": real, "settings": path.to_string_lossy(), "diff": "" });
         let line = format!("{} {what}", world.short_path(&real));
         return Answer::ending(outcome, json, Text::Line(line));
     };
@@ -65,6 +65,6 @@ pub(super) fn run(args: &TrustArgs, world: &World) -> Reported<'static> {
             print_note(&format!("tome trust {} --remove undoes this", args.path));
         }
     }
-    let json = json!({ "path": real, "settings": path, "diff": step.diff() });
+    let json = json!({ "path": real, "settings": path.to_string_lossy(), "diff": step.diff() });
     Answer::done(json, Text::Diff(step.diff()))
 }

@@ -28,6 +28,7 @@ pub(super) fn run(path: Option<&Path>, world: &World) -> CommandResult {
                 .to_owned(),
         ));
     }
+    world.sweep();
     if open(path, None, world)? == Exit::Demo {
         open(None, None, &World::for_demo(&world.common)?)?;
     }
@@ -83,7 +84,14 @@ pub(super) fn open(
         }),
         clipboard: clipboard_commands(|name| {
             env::var_os(name).is_some_and(|value| !value.is_empty())
-        }),
+        })
+        .into_iter()
+        .filter_map(|mut command| {
+            let program = world.program(command.first()?)?;
+            command[0] = program.to_str()?.to_owned();
+            Some(command)
+        })
+        .collect(),
         title,
         searched_places: searched_places(&world.environment, &world.settings, &world.locations),
         typed,
@@ -189,7 +197,7 @@ fn curate_setup(source: &StoreSource, world: &World) -> CurateSetup {
     CurateSetup {
         project: project_folders(&environment.cwd).pop(),
         environment,
-        git: PathBuf::from("git"),
+        git: world.git().clone(),
         settings: world.settings.curate.clone(),
         cache: Some(world.curate_cache()),
     }

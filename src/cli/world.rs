@@ -5,7 +5,7 @@ use std::env;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use directories::{BaseDirs, ProjectDirs};
 
@@ -15,6 +15,8 @@ use crate::core::Error;
 use crate::core::change::Author;
 use crate::core::change::history::{History, Wait};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
+use crate::core::disk::trust::program_in;
+use crate::core::insight::curate::git::Git;
 use crate::core::log::LogLocations;
 use crate::core::memory::config::{KEYS, Settings, Warning, allowed_by, expand, variable};
 use crate::core::memory::demo::{Demo, unpack};
@@ -32,6 +34,8 @@ pub(super) struct World {
     pub(super) history: History,
     /// Where agents keep their logs.
     pub(super) locations: LogLocations,
+    /// The program that reads git histories, once it was looked for.
+    git: OnceLock<Git>,
     /// The directory of kept copies of logs.
     pub(super) kept: PathBuf,
     /// The directory of the corpus cache.
@@ -105,6 +109,7 @@ impl World {
             history: history(dirs.data_dir().join("history"))
                 .with_wait_observer(Arc::new(print_wait)),
             locations,
+            git: OnceLock::new(),
             kept: dirs.data_dir().join("kept"),
             cache: dirs.cache_dir().join("corpus"),
             moment: moment(&now),
@@ -136,6 +141,7 @@ impl World {
             warnings: Vec::new(),
             history: history(data.join("history")).with_wait_observer(Arc::new(print_wait)),
             locations,
+            git: OnceLock::new(),
             kept: data.join("kept"),
             cache: temp.path().join("cache"),
             moment,
@@ -154,6 +160,21 @@ impl World {
         let name = verb.map_or_else(|| "tome".to_owned(), |verb| format!("tome {verb}"));
         self.history = self.history.named(&name);
         self
+    }
+
+    /// Returns the program that reads git histories.
+    pub(super) fn git(&self) -> &Git {
+        self.git.get_or_init(|| {
+            let found = self.program("git");
+            Git::at(found.unwrap_or_else(|| PathBuf::from("/usr/bin/git")))
+        })
+    }
+
+    /// Returns a program of the system, which is never one of the project.
+    pub(super) fn program(&self, name: &str) -> Option<PathBuf> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let project = self.locations.projects.last().map(PathBuf::as_path);
+        program_in(env::split_paths(&path), name, project)
     }
 
     pub(super) fn author(&self) -> Author {

@@ -7,6 +7,7 @@ pub mod fault;
 pub mod foreign;
 pub(crate) mod parallel;
 pub mod private;
+pub(crate) mod process;
 pub mod revision;
 pub mod sandbox;
 pub mod trust;

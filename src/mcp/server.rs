@@ -42,6 +42,7 @@ pub(super) fn serve(setup: ServerSetup) -> io::Result<()> {
     let server = Server {
         state: Arc::new(ServerState::new(setup)),
         level: Arc::default(),
+        writing: Arc::default(),
     };
     let served = runtime.block_on(async {
         let (read, write) = rmcp::transport::stdio();
@@ -83,6 +84,9 @@ struct Server {
     state: Arc<ServerState>,
     /// What the client wants to be told; nothing until it says so.
     level: Arc<Mutex<Option<LoggingLevel>>>,
+    /// Held by the call that writes. The others wait for their turn here, in the order in which they
+    /// came, and not for the lock of the store, which gives up after a while.
+    writing: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// Returns the client's name, as the author of its changes.
@@ -221,9 +225,20 @@ impl ServerHandler for Server {
                 .or(self.state.setup.session.clone()),
             name,
         };
+        let turn = match self.state.writes(&request.name) {
+            true => tokio::select! {
+                turn = Arc::clone(&self.writing).lock_owned() => Some(turn),
+                () = context.ct.cancelled() => {
+                    return Err(ErrorData::internal_error("the call was cancelled", None));
+                }
+            },
+            false => None,
+        };
         let result = self
             .run_blocking(&context, move |state, is_dropped| {
-                state.call(&request, &client, is_dropped)
+                let result = state.call(&request, &client, is_dropped);
+                drop(turn);
+                result
             })
             .await?;
         self.log_call(&context, &result).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::json::{Kind, Node, parse, with_part, without_part};
 use super::{
     FOREIGN_SERVER, FileStep, HOOK_SECONDS, KnownServer, Plan, START_SECONDS, SettingsDirs,
-    SetupMode, SetupRequest, SetupScope, calls_tome, file, hook_command,
+    SetupBorder, SetupMode, SetupRequest, SetupScope, calls_tome, file, hook_command,
     hook_command_for_powershell, plugin, toml,
 };
 use crate::core::log::Agent;
@@ -24,7 +24,10 @@ pub(super) fn plan(dirs: &SettingsDirs, request: SetupRequest<'_>) -> Result<Pla
         dirs,
         request,
         plan: Plan {
-            project: (request.scope == SetupScope::Project).then(|| dirs.project.clone()),
+            border: match request.scope {
+                SetupScope::User => SetupBorder::User,
+                SetupScope::Project => SetupBorder::Project(dirs.project.clone()),
+            },
             ..Plan::default()
         },
     };
@@ -238,7 +241,7 @@ impl SetupPlanner<'_> {
     /// The text of a settings file. In project scope, a link that leads out of the project is an
     /// error.
     fn read(&self, path: &Path) -> Result<Option<String>> {
-        self.plan.check_links(path)?;
+        self.plan.border.check_links(path)?;
         file::read(path)
     }
 

@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 
 use super::plan::{EVENTS, group, handler, not_written};
 use super::{
-    FileStep, HOOK_SECONDS, Plan, SetupMode, calls_tome, file, hook_command,
+    FileStep, HOOK_SECONDS, Plan, SetupBorder, SetupMode, calls_tome, file, hook_command,
     hook_command_for_powershell,
 };
-use crate::core::Result;
 use crate::core::log::Agent;
 use crate::core::memory::layout::coder::GUIDES;
+use crate::core::Result;
 
 /// The commands of the plugin, and the agent that walks the timeline.
 const OWN: [(&str, &str); 4] = [
@@ -33,16 +33,16 @@ const OWN: [(&str, &str); 4] = [
     ),
 ];
 
-/// Plans a Claude Code plugin in `folder`, or its removal; files that are up to date are left out.
-/// `memory` is where originals are kept.
+/// Plans a Claude Code plugin in `folder`, or its removal; files that are up to date are left out, and
+/// one that tome did not write is not replaced. `memory` is where originals are kept.
 pub fn plugin(folder: &Path, program: &str, mode: SetupMode, memory: &Path) -> Result<Plan> {
     let mut plan = Plan {
-        project: Some(folder.to_owned()),
+        border: SetupBorder::Plugin(folder.to_owned()),
         ..Plan::default()
     };
     for (name, text) in files(program) {
         let path = folder.join(name);
-        plan.check_links(&path)?;
+        plan.border.check_links(&path)?;
         let before = file::read(&path)?;
         let original = file::original_text(memory, &path, before.as_deref());
         let is_own = before.as_ref() == Some(&text) || original.is_some();

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ratatui::style::Style;
 use ratatui::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr};
 
 pub use crate::core::text::display::visible_char;
 
@@ -18,14 +18,27 @@ pub fn width(text: &str) -> usize {
 }
 
 /// Returns `text` on one line without control characters; tabs and line ends become blanks.
+/// Of the marks that combine with one character, only the first are kept: a terminal draws them all
+/// into one cell.
 pub fn escape_line(text: &str) -> String {
+    if text.is_ascii() && !text.bytes().any(|byte| byte.is_ascii_control()) {
+        return text.to_owned();
+    }
+    let mut marks = 0;
     text.chars()
         .map(|c| match c {
             '\t' | '\n' | '\r' => ' ',
             c => visible_char(c).unwrap_or(c),
         })
+        .filter(|c| {
+            marks = if c.width() == Some(0) { marks + 1 } else { 0 };
+            marks <= MOST_MARKS
+        })
         .collect()
 }
+
+/// How many marks that take no room are drawn into one cell. No script stacks more.
+const MOST_MARKS: usize = 8;
 
 /// A grapheme of a line, as the terminal shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -25,7 +25,8 @@ pub(crate) fn copy(
         let by = commands.iter().find_map(|command| {
             let (program, args) = command.split_first()?;
             run(program, args, &text).ok()?;
-            Some(program.clone())
+            let name = program.rsplit('/').next().unwrap_or(program);
+            Some(name.to_owned())
         });
         let event = match by {
             Some(by) => Event::Copied { text, by },

@@ -2,7 +2,7 @@
 //! time of every frame is measured, and the time from a key to the frame with its results.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ use super::{Clock, ContextSource, CurateSetup, StoreSource};
 use crate::core::change::Author;
 use crate::core::change::history::History;
 use crate::core::insight::context::{AgentContext, Draft, KnownAgent};
+use crate::core::insight::curate::git::Git;
 use crate::core::log::Agent;
 use crate::core::memory::config::{CurateSettings, EditorKeys};
 use crate::core::memory::discover::{DiscoveryScope, Environment};
@@ -117,7 +118,7 @@ impl HeadlessApp {
             curate: CurateSetup {
                 environment: Environment::of_home(data, data.to_owned(), data.to_owned()),
                 project: None,
-                git: PathBuf::from("git"),
+                git: Git::at("git"),
                 settings: CurateSettings::default(),
                 cache: None,
             },

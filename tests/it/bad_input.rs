@@ -262,3 +262,118 @@ fn a_full_disk() {
     home.ok(&["write", "new.md", "--type", "user", "--content", "fits"]);
     home.ok(&["undo"]);
 }
+
+#[test]
+fn arguments_that_are_not_utf8_are_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let home = Home::new();
+    store(&home);
+    let odd = OsStr::from_bytes(b"a\xff.md");
+    for verb in [
+        "read", "find", "recall", "delete", "nosuch", "hook", "curate",
+    ] {
+        let output = home.command(&[verb]).arg(odd).output().expect("runs");
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!err.contains("panicked"), "{verb}: {err}");
+        let expected = if verb == "hook" { 0 } else { 2 };
+        assert_eq!(output.status.code(), Some(expected), "{verb}: {err}");
+        assert!(verb == "hook" || !err.is_empty(), "{verb} says nothing");
+    }
+    // A directory may have any name.
+    let folder = home.project().join(odd);
+    fs::create_dir_all(folder.join(".git")).expect("a folder");
+    fs::create_dir_all(folder.join(".memory")).expect("a folder");
+    fs::write(
+        folder.join(".memory/MEMORY.md"),
+        "# Mine\n\n- [a](a.md) — a\n",
+    )
+    .expect("writes");
+    fs::write(
+        folder.join(".memory/a.md"),
+        "---\nname: a\n---\n\nA quokka.\n",
+    )
+    .expect("writes");
+    for args in [
+        &["list", "--json"][..],
+        &["stores", "--json"],
+        &["read", "a.md", "--json"],
+        &["recall", "quokka", "--json"],
+        &["find", "quokka", "--json"],
+        &["curate", "--json"],
+        &["review", "--json"],
+        &["context", "--json"],
+        &["context", "--agent", "claude-code", "--json"],
+        &["stats", "--json"],
+        &["doctor", "--json"],
+        &["logs", "--json"],
+        &["toc", "--json"],
+        &["history", "--json"],
+        &["index", "--check", "--json"],
+        &["setup", "claude-code", "--dry-run", "--json"],
+        &["setup", "claude-code", "--project", "--dry-run", "--json"],
+        &["rehome", "--dry-run", "--json"],
+    ] {
+        let output = home
+            .command(args)
+            .current_dir(&folder)
+            .output()
+            .expect("runs");
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!err.contains("panicked"), "{args:?}: {err}");
+        assert!(
+            output.status.code().is_some_and(|code| code <= 2),
+            "{args:?}: {err}"
+        );
+    }
+    for args in [
+        &["write", "b.md", "--type", "user", "--content", "b"][..],
+        &["append", "a.md", "--content", "b"],
+        &["delete", "a.md"],
+    ] {
+        let output = home
+            .command(args)
+            .current_dir(&folder)
+            .output()
+            .expect("runs");
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {err}");
+        assert!(err.contains("the path is not UTF-8"), "{args:?}: {err}");
+        assert!(err.contains("rename the folder"), "{args:?}: {err}");
+    }
+    let left = fs::read_to_string(folder.join(".memory/a.md")).expect("reads");
+    assert!(left.contains("A quokka."));
+}
+
+#[test]
+fn a_limit_for_the_size_of_files_is_an_error() {
+    let home = Home::new();
+    store(&home);
+    let before = crate::support::tree(&home.project());
+    let program = home.command(&[
+        "write",
+        "big.md",
+        "--type",
+        "user",
+        "--name",
+        "b",
+        "--description",
+        "d",
+        "--content",
+        &"x".repeat(100_000),
+    ]);
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "ulimit -f 8; exec \"$0\" \"$@\""]);
+    limited.arg(program.get_program()).args(program.get_args());
+    limited.current_dir(home.project()).env_clear();
+    limited.envs(
+        program
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    let output = limited.output().expect("runs");
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("too large") || err.contains("File"), "{err}");
+    assert!(crate::support::tree(&home.project()) == before, "{err}");
+}

@@ -233,3 +233,31 @@ fn each_setting_is_shown_with_where_it_comes_from() {
         "{shown}"
     );
 }
+
+#[test]
+fn what_a_killed_process_left_is_named_and_removed() {
+    let home = Home::new();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(600);
+    let left = [
+        ".claude/settings.json.4242-0.tome.tmp",
+        ".config/tome/config.toml.4242-1.tome.tmp",
+        ".copilot/hooks/tome.json.4242-2.tome.tmp",
+    ];
+    for name in left {
+        let path = home.file(name, "{}");
+        let file = std::fs::OpenOptions::new().write(true).open(path);
+        file.and_then(|file| file.set_modified(old))
+            .expect("a time");
+    }
+    let output = home.run(&["doctor"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    for name in left {
+        let name = name.rsplit('/').next().unwrap_or_default();
+        assert!(output.out.contains(name), "{name}: {output:?}");
+    }
+    home.ok(&["setup", "codex", "--dry-run"]);
+    for name in left {
+        assert!(!home.path().join(name).exists(), "{name}");
+    }
+    assert!(!home.run(&["doctor"]).out.contains("tome.tmp"));
+}

@@ -20,6 +20,7 @@ mod logs;
 mod mcp;
 mod merge;
 mod mutated;
+mod names;
 mod odd_files;
 mod private;
 mod promote;

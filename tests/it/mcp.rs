@@ -1855,3 +1855,61 @@ fn the_timeline_is_walked_from_the_years_to_the_messages() {
     );
     client.end();
 }
+
+#[test]
+fn writes_that_come_at_once_wait_for_each_other() {
+    const WRITES: usize = 400;
+    let home = index_home();
+    let mut child = home
+        .command(&["mcp"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the server starts");
+    let mut input = child.stdin.take().expect("piped");
+    let mut answers = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let initialize = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" },
+        },
+    });
+    writeln!(input, "{initialize}").expect("asked");
+    answers.next().expect("an answer").expect("text");
+    let asking = std::thread::spawn(move || {
+        for id in 1..=WRITES {
+            let call = json!({
+                "jsonrpc": "2.0", "id": id, "method": "tools/call",
+                "params": { "name": "memory_write", "arguments": {
+                    "filename": format!("n{id}.md"), "name": format!("n{id}"),
+                    "description": "d", "memory_type": "project", "content": "c",
+                } },
+            });
+            writeln!(input, "{call}").expect("asked");
+        }
+        input
+    });
+    let mut failed = Vec::new();
+    for answer in answers.by_ref().take(WRITES) {
+        let answer: Value = serde_json::from_str(&answer.expect("text")).expect("JSON");
+        if answer["result"]["isError"] == true || answer.get("error").is_some() {
+            failed.push(answer);
+        }
+    }
+    drop(asking.join().expect("asked"));
+    child.wait().expect("the server ends");
+    assert!(
+        failed.is_empty(),
+        "{} failed: {:?}",
+        failed.len(),
+        failed.first()
+    );
+    let index = home.read("project/.memory/MEMORY.md");
+    let is_there = |id: &usize| {
+        let file = home.project().join(format!(".memory/n{id}.md"));
+        file.is_file() && index.contains(&format!("(n{id}.md)"))
+    };
+    assert_eq!((1..=WRITES).filter(is_there).count(), WRITES);
+}

@@ -19,7 +19,7 @@ impl Report for Checkup<'_> {
     fn json(&self) -> Result<Json<'_>, Failure> {
         let folders = self.folders.iter().map(|(name, folder)| {
             let value = json!({
-                "path": folder.path,
+                "path": folder.path.to_string_lossy(),
                 "state": folder.state.name(),
                 "files": folder.files,
                 "bytes": folder.bytes,
@@ -53,7 +53,7 @@ impl Report for Checkup<'_> {
                 json!({
                     "name": row.name,
                     "layout": row.layout,
-                    "root": row.root,
+                    "root": row.root.to_string_lossy(),
                     "memories": row.memories,
                 })
             })

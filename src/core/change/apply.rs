@@ -94,6 +94,13 @@ fn requested_edits(change: &Change) -> impl Iterator<Item = &Edit> {
 }
 
 fn lock_and_recover(history: &History, roots: &[&Path]) -> Result<Lock> {
+    if let Some(root) = roots.iter().find(|root| root.to_str().is_none()) {
+        return Err(Error::refused(
+            root.display().to_string(),
+            "the path is not UTF-8, so that the history could not name it; rename the folder to \
+             change what is in it",
+        ));
+    }
     let lock = history.lock(roots)?;
     // A change that cannot be recovered is reported by `doctor` and when the store is listed.
     drop(recover_interrupted_locked(history, roots));

@@ -134,6 +134,25 @@ fn replace_by(
     written
 }
 
+/// The number of characters of a checksum.
+const CHECKSUM: usize = 16;
+
+/// Returns a line for a cache, with a checksum before it. Nobody notices a wrong letter of a text
+/// otherwise.
+pub fn with_checksum(line: &str) -> String {
+    format!("{} {line}", checksum(line))
+}
+
+/// Returns the line behind a checksum, if it is as it was written.
+pub fn checked(line: &str) -> Option<&str> {
+    let (found, line) = line.split_once(' ')?;
+    (found == checksum(line)).then_some(line)
+}
+
+fn checksum(line: &str) -> String {
+    blake3::hash(line.as_bytes()).to_hex()[..CHECKSUM].to_owned()
+}
+
 /// Flushes the entries of a folder to disk.
 pub fn flush_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
@@ -142,8 +161,9 @@ pub fn flush_dir(dir: &Path) -> io::Result<()> {
 /// The ending of temporary files.
 const TEMPORARY: &str = ".tome.tmp";
 
-/// The age from which a temporary file that nobody has locked was left by a killed process.
-const STALE: Duration = Duration::from_secs(60 * 60);
+/// The age from which a temporary file that nobody has locked was left by a killed process. A file
+/// is locked right after it is created.
+const STALE: Duration = Duration::from_secs(60);
 
 /// Returns the size of the temporary files in a folder.
 pub fn temporary_bytes(dir: &Path) -> u64 {
@@ -185,22 +205,25 @@ fn temporary(path: &Path, create: fn(&Path) -> io::Result<File>) -> io::Result<(
 
 /// Removes the temporary files in a folder that killed processes left. Failures are ignored: the
 /// next write to the folder tries again.
-fn sweep(dir: &Path, now: SystemTime) {
-    let Ok(entries) = fs::read_dir(dir) else {
-        return;
-    };
-    for entry in entries.flatten() {
+pub fn sweep(dir: &Path, now: SystemTime) {
+    for path in leftovers(dir, now) {
+        drop(fs::remove_file(path));
+    }
+}
+
+/// Returns the temporary files in a folder that killed processes left.
+pub fn leftovers(dir: &Path, now: SystemTime) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let left = entries.filter(|entry| {
         let is_stale = |meta: fs::Metadata| {
             let age = now.duration_since(meta.modified()?);
             io::Result::Ok(meta.is_file() && age.is_ok_and(|age| age > STALE))
         };
-        if is_temporary(&entry.file_name().to_string_lossy())
+        is_temporary(&entry.file_name().to_string_lossy())
             && entry.metadata().and_then(is_stale).unwrap_or(false)
             && open_regular(&entry.path()).is_ok_and(|file| file.try_lock().is_ok())
-        {
-            drop(fs::remove_file(entry.path()));
-        }
-    }
+    });
+    left.map(|entry| entry.path()).collect()
 }
 
 /// Whether a name is one that [`temporary`] gives.

@@ -45,13 +45,39 @@ pub struct OpenRoot<'a> {
 impl OpenRoot<'_> {
     /// The content of a file that was found.
     pub fn read_found(&self, found: &FoundFile) -> Result<Vec<u8>> {
-        let path = found.target.as_deref().unwrap_or(&found.path);
+        self.read(found.target.as_deref().unwrap_or(&found.path))
+    }
+
+    /// The content of a file.
+    pub fn read(&self, path: &str) -> Result<Vec<u8>> {
         // What was a file when it was found may be a pipe now.
         match self.root.open_in(&self.dir, path)? {
             Some(open) => self.root.read_open(path, open),
             None => Err(Error::not_found(path)),
         }
     }
+}
+
+/// Counts the entries of a directory and of those in it; false once there are too many.
+fn counts_down(dir: &Dir, depth: usize, left: &mut usize) -> bool {
+    for entry in dir.entries().into_iter().flatten().flatten() {
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        let Some(fewer) = left.checked_sub(1) else {
+            return false;
+        };
+        *left = fewer;
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_dir
+            && depth > 0
+            && let Ok(sub) = entry.open_dir()
+            && !counts_down(&sub, depth - 1, left)
+        {
+            return false;
+        }
+    }
+    true
 }
 
 /// A file or folder found in a [`Root`].
@@ -119,6 +145,14 @@ impl Root {
     pub fn opened(&self) -> Result<OpenRoot<'_>> {
         let dir = self.handle()?;
         Ok(OpenRoot { root: self, dir })
+    }
+
+    /// Whether there are more than `most` files and folders in the directory, hidden ones left out,
+    /// down to `depth` folders. It takes no longer for a million.
+    pub fn has_more_than(&self, most: usize, depth: usize) -> bool {
+        let mut left = most;
+        self.dir()
+            .is_some_and(|dir| !counts_down(&dir, depth, &mut left))
     }
 
     /// The absolute path of a file in this root, for messages and editors.

@@ -16,7 +16,7 @@ pub struct TrustBoundary {
     project: PathBuf,
     /// Real paths that are allowed, including the project's root.
     allowed: Vec<PathBuf>,
-    /// Directories of the user; paths below them do not belong to the project.
+    /// Directories of the user below the project's root, which do not belong to the project.
     own: Vec<PathBuf>,
 }
 
@@ -33,9 +33,13 @@ impl TrustBoundary {
     }
 
     /// Adds directories that belong to the user even if they are below the project: a home
-    /// directory can be a project, too.
+    /// directory can be a project, too. Those that are elsewhere are not added, because a name in
+    /// the project must not lead to the credentials that agents keep there.
     pub fn with_own_folders(mut self, own: impl IntoIterator<Item = PathBuf>) -> Self {
-        self.own.extend(own);
+        let below = own
+            .into_iter()
+            .filter(|own| own.starts_with(&self.project) && *own != self.project);
+        self.own.extend(below);
         self
     }
 
@@ -64,7 +68,8 @@ impl TrustBoundary {
 
     fn checked(&self, found_at: &Path, place: &Path, kind: LinkKind) -> Result<(), Refusal> {
         let real = real_path(place);
-        if self.allows(&real) || self.own.iter().any(|own| place.starts_with(own)) {
+        let plain = without_dots(place);
+        if self.allows(&real) || self.own.iter().any(|own| plain.starts_with(own)) {
             return Ok(());
         }
         let name = found_at.strip_prefix(&self.project).unwrap_or(found_at);
@@ -163,14 +168,39 @@ pub fn real_path(path: &Path) -> PathBuf {
             }
         }
     }
+    without_dots(&path)
+}
+
+/// Returns a path without `.` and `..`; links are not followed.
+pub fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
             Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
             part => plain.push(part),
         }
     }
     plain
+}
+
+/// Returns the first program of this name in folders of a search path that are absolute, and outside
+/// a project. One that the project has could do anything.
+pub fn program_in(
+    folders: impl IntoIterator<Item = PathBuf>,
+    name: &str,
+    project: Option<&Path>,
+) -> Option<PathBuf> {
+    let project = project.map(real_path);
+    let is_outside = |file: &PathBuf| {
+        let real = real_path(file);
+        !project.as_ref().is_some_and(|root| real.starts_with(root))
+    };
+    let mut files = folders
+        .into_iter()
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name));
+    files.find(|file| file.is_file() && is_outside(file))
 }
 
 /// Whether a path is added to the trusted ones or removed.
@@ -208,7 +238,14 @@ pub fn with_trusted(text: &str, path: &str, trust: Trust) -> Result<Option<Strin
     if list.is_empty() {
         document.remove("trusted");
     }
-    Ok(Some(document.to_string()))
+    let written = document.to_string();
+    // The writer knows one kind of line end.
+    let has_wide_ends = text.contains("\r\n");
+    Ok(Some(if has_wide_ends {
+        written.replace("\r\n", "\n").replace('\n', "\r\n")
+    } else {
+        written
+    }))
 }
 
 #[cfg(test)]
@@ -263,12 +300,22 @@ mod tests {
         );
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_home_that_is_a_project_keeps_what_is_the_persons_own() {
-        let border = TrustBoundary::of_project(Path::new("/nowhere/kim/shop"), [])
-            .with_own_folders([PathBuf::from("/nowhere/kim/.claude")]);
-        assert!(border.check(Path::new("/nowhere/kim/.claude/x")).is_ok());
-        assert!(border.check(Path::new("/nowhere/kim/.ssh")).is_err());
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let home = temp.path().canonicalize().expect("canonical");
+        fs::create_dir_all(home.join("kim/shop")).expect("folders");
+        fs::create_dir(home.join("files")).expect("a folder");
+        std::os::unix::fs::symlink(home.join("files"), home.join("kim/.claude")).expect("a link");
+        let own = || [home.join("kim/.claude")];
+        let border = TrustBoundary::of_project(&home.join("kim"), []).with_own_folders(own());
+        let is_allowed = |place: &str| border.check(&home.join(place)).is_ok();
+        assert!(is_allowed("kim/.claude/x") && is_allowed("kim/shop"));
+        assert!(!is_allowed("kim/.claude/../../files/x") && !is_allowed("files/x"));
+        // A project below the home has no part in it.
+        let border = TrustBoundary::of_project(&home.join("kim/shop"), []).with_own_folders(own());
+        assert!(border.check(&home.join("kim/.claude/x")).is_err());
     }
 
     #[test]
@@ -284,8 +331,32 @@ mod tests {
         let taken = with_trusted(&given, "/d", Trust::Take).expect("TOML");
         assert_eq!(taken.as_deref(), Some(text));
         assert_eq!(with_trusted(text, "/d", Trust::Take), Ok(None));
+        let wide = text.replace('\n', "\r\n");
+        let given = with_trusted(&wide, "/d", Trust::Give).expect("TOML");
+        let given = given.expect("something is different");
+        assert_eq!(given.matches('\n').count(), given.matches("\r\n").count());
+        let taken = with_trusted(&given, "/d", Trust::Take).expect("TOML");
+        assert_eq!(taken.as_deref(), Some(wide.as_str()));
         assert!(with_trusted("trusted = 3\n", "/d", Trust::Give).is_err());
         assert!(with_trusted("broken = [\n", "/d", Trust::Give).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_of_the_project_is_not_taken_for_another() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let folder = |name: &str| temp.path().join(name);
+        for name in ["project/bin", "usr", "linked"] {
+            fs::create_dir_all(folder(name)).expect("folders");
+        }
+        for name in ["project/git", "project/bin/git", "usr/git"] {
+            fs::write(folder(name), "").expect("a file");
+        }
+        std::os::unix::fs::symlink(folder("project/git"), folder("linked/git")).expect("a link");
+        let relative = ["", ".", "bin"].map(PathBuf::from).into_iter();
+        let folders = relative.chain(["project", "project/bin", "linked", "usr"].map(folder));
+        let found = program_in(folders, "git", Some(&folder("project")));
+        assert_eq!(found, Some(folder("usr/git")));
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod opencode;
 mod stores;
 
 use std::ops::Range;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::core::disk::foreign::{LARGEST_WHOLE, read_capped};
 use crate::core::disk::trust::{Refusal, real_path};
@@ -36,6 +36,9 @@ pub const AGENTS: [Agent; 5] = [
 
 /// How many characters are counted as one token.
 pub const CHARACTERS_PER_TOKEN: usize = 4;
+
+/// How many imports of one file are looked at. A file can mention any number.
+const MOST_IMPORTS: usize = 5_000;
 
 /// Where an agent starts; provided by the caller.
 #[derive(Debug, Clone, Copy)]
@@ -334,6 +337,15 @@ impl Start<'_> {
         project_border(self.environment, self.settings, folder).check(path)
     }
 
+    /// Returns a refusal if a path that stands in a settings file leads out of the project of that
+    /// file's folder.
+    fn check_named(&self, folder: &Path, path: &Path, source: Source) -> Result<(), Refusal> {
+        match source {
+            Source::Own => Ok(()),
+            _ => project_border(self.environment, self.settings, folder).check(path),
+        }
+    }
+
     /// Returns the source of a file that the agent looks for in a folder.
     fn source_in(&self, folder: &Path) -> Source {
         let cwd = self.cwd();
@@ -345,22 +357,9 @@ impl Start<'_> {
     }
 }
 
-/// Says why a file is not shown.
+/// Says why a file is not shown, and how to allow it.
 fn unread(refusal: &Refusal) -> String {
     format!("not shown: {}; {}", refusal.reason(), refusal.remedy())
-}
-
-/// Returns a path without `.` and `..`; links are not followed.
-fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    plain
 }
 
 /// Decodes a text as JavaScript's decoders do: invalid bytes are replaced, and a byte order mark
@@ -474,5 +473,28 @@ mod tests {
             assert_eq!(context.name_of(&home.path().join(path)), name);
         }
         assert_eq!(context.name_of(Path::new("/etc/x.md")), "/etc/x.md");
+    }
+
+    #[test]
+    fn of_very_many_imports_some_are_shown_and_the_rest_is_told() {
+        let many = (0..3 * MOST_IMPORTS).map(|number| format!("- @m{number}.md\n"));
+        let many: String = many.collect();
+        for (agent, name) in [
+            (Agent::ClaudeCode, "CLAUDE.md"),
+            (Agent::Gemini, "GEMINI.md"),
+            (Agent::Copilot, "AGENTS.md"),
+        ] {
+            let path = format!("shop/{name}");
+            let home = Home::with(&[("shop/.git/HEAD", ""), (&path, &many), ("shop/m1.md", "m")]);
+            let pieces = home.pieces(agent, "shop");
+            assert!(pieces.len() <= 2 * MOST_IMPORTS + 3, "{}", agent.name());
+            let told = pieces.iter().filter_map(|piece| piece.cut.as_deref());
+            let told: Vec<&str> = told.collect();
+            assert!(
+                told.iter().any(|cut| cut.contains("only the first 5000")),
+                "{}: {told:?}",
+                agent.name()
+            );
+        }
     }
 }

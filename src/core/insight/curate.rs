@@ -57,6 +57,7 @@ use crate::core::memory::config::CurateSettings;
 use crate::core::memory::layout::{Layout, index};
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory};
+use crate::core::text::secret::KnownSecrets;
 pub use document::Document;
 use fix::Fix;
 use git::ProjectHistory;
@@ -373,6 +374,8 @@ fn is_chosen(rule: &str, settings: &CurateSettings, only: &[String]) -> bool {
 struct Report<'r> {
     rule: &'r Rule,
     stores: &'r [CuratedStore<'r>],
+    /// The secrets in the memories, once a finding was made.
+    secrets: &'r OnceCell<KnownSecrets>,
     findings: Vec<Finding>,
     ids: HashSet<String>,
 }
@@ -411,6 +414,18 @@ impl Report<'_> {
         let entry = document
             .zip(found.line)
             .and_then(|(document, line)| Some(document.entry_at(line)?.slug.clone()));
+        let texts = self.stores.iter().flat_map(|store| &store.documents);
+        let secrets = self
+            .secrets
+            .get_or_init(|| KnownSecrets::of(texts.map(|document| document.text.as_str())));
+        // Findings are uploaded, logged and shared: no rule shows a secret.
+        let mask = |text: &str| secrets.mask(text);
+        let evidence = found.evidence.into_iter().map(|piece| Evidence {
+            text: mask(&piece.text),
+            path: piece.path.as_deref().map(mask),
+            marks: piece.marks.iter().map(|mark| mask(mark)).collect(),
+            ..piece
+        });
         self.findings.push(Finding {
             id,
             rule: self.rule.id,
@@ -419,9 +434,9 @@ impl Report<'_> {
             path: path.to_owned(),
             entry,
             line: found.line,
-            subject: found.subject,
-            message: found.message,
-            evidence: found.evidence,
+            subject: mask(&found.subject),
+            message: mask(&found.message),
+            evidence: evidence.collect(),
             fix: found.fix,
             waived: None,
         });
@@ -455,10 +470,12 @@ pub fn check_each(
     mut each: impl FnMut(Vec<Finding>) -> ControlFlow<()>,
 ) {
     let mut texts = TextRevisions::default();
+    let secrets = OnceCell::new();
     for rule in chosen(collection, only) {
         let mut report = Report {
             rule,
             stores: &collection.stores,
+            secrets: &secrets,
             findings: Vec::new(),
             ids: HashSet::new(),
         };

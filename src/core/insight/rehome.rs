@@ -20,7 +20,7 @@ use regex::Regex;
 use crate::core::change::{BrokenLinks, Change, ChangeContext, Edit, Transfer, plan_moves};
 use crate::core::disk::foreign::open_regular;
 use crate::core::disk::trust::real_path;
-use crate::core::insight::curate::git;
+use crate::core::insight::curate::git::Git;
 use crate::core::memory::discover::claude_slug;
 use crate::core::memory::layout::index::INDEX;
 use crate::core::memory::stem;
@@ -74,9 +74,9 @@ struct Identity {
 }
 
 impl Identity {
-    fn read(git: &Path, root: &Path) -> Option<Self> {
-        let first = git::run(git, root, &["rev-list", "--max-parents=0", "HEAD"])?;
-        let remotes = git::run(git, root, &["config", "--get-regexp", r"^remote\..*\.url$"]);
+    fn read(git: &Git, root: &Path) -> Option<Self> {
+        let first = git.run(root, &["rev-list", "--max-parents=0", "HEAD"])?;
+        let remotes = git.run(root, &["config", "--get-regexp", r"^remote\..*\.url$"]);
         let remotes = remotes.unwrap_or_default();
         let urls = remotes.lines().filter_map(|line| line.split_once(' '));
         Some(Self {
@@ -104,12 +104,7 @@ fn plain_url(url: &str) -> String {
 /// Finds the memories of the project at `project` below other paths. `projects` is the directory in
 /// which Claude Code keeps its projects, `current` the one of the memories that are read now, and
 /// `git` the program.
-pub fn former_homes(
-    projects: &Path,
-    project: &Path,
-    current: &Path,
-    git: &Path,
-) -> Vec<FormerHome> {
+pub fn former_homes(projects: &Path, project: &Path, current: &Path, git: &Git) -> Vec<FormerHome> {
     let Some(here) = Identity::read(git, project) else {
         return Vec::new();
     };
@@ -212,8 +207,8 @@ fn project_of_logs(folder: &Path, logs: &[String]) -> Option<PathBuf> {
 }
 
 /// Every commit of the project, sorted.
-fn all_commits(git: &Path, project: &Path) -> Vec<String> {
-    let all = git::run(git, project, &["rev-list", "--all"]).unwrap_or_default();
+fn all_commits(git: &Git, project: &Path) -> Vec<String> {
+    let all = git.run(project, &["rev-list", "--all"]).unwrap_or_default();
     let mut all: Vec<String> = all.lines().map(str::to_owned).collect();
     all.sort_unstable();
     all

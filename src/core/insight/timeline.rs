@@ -252,11 +252,12 @@ impl Timeline {
         let known = self.former();
         let known = known
             .lines()
-            .filter_map(|line| serde_json::from_str::<Grip>(line).ok());
+            .filter_map(|line| serde_json::from_str::<Grip>(private::checked(line)?).ok());
         let mut known: HashSet<String> = known.map(|grip| grip.id).collect();
         let new = grips.iter().filter(|grip| known.insert(grip.id.clone()));
         let lines: Vec<String> = new
             .filter_map(|grip| serde_json::to_string(grip).ok())
+            .map(|line| private::with_checksum(&line))
             .collect();
         if lines.is_empty() {
             return;
@@ -323,6 +324,7 @@ impl Timeline {
         let here = here.or_else(|| {
             let former = self.former();
             let lines = former.lines().filter(|line| line.contains(id));
+            let lines = lines.filter_map(private::checked);
             let mut grips = lines.filter_map(|line| serde_json::from_str::<Grip>(line).ok());
             grips.find(|grip| grip.id == id)
         });

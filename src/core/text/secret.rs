@@ -53,6 +53,54 @@ pub fn mask(text: &str) -> String {
     out
 }
 
+/// The secrets of some texts. A part of such a text may lack what a secret is recognized by, or end
+/// within it.
+#[derive(Debug, Default)]
+pub struct KnownSecrets(Vec<String>);
+
+/// The length from which a part of a known secret is masked.
+const SHORTEST_PART: usize = 6;
+
+impl KnownSecrets {
+    /// Returns the secrets of the texts; those of several lines line by line.
+    pub fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
+        let mut all: Vec<String> = Vec::new();
+        for text in texts {
+            for secret in find(text) {
+                let lines = text[secret.span].lines().map(str::trim);
+                let lines = lines.filter(|line| line.len() >= SHORTEST_PART);
+                all.extend(lines.map(str::to_owned));
+            }
+        }
+        // A secret that contains another one is masked first.
+        all.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        all.dedup();
+        Self(all)
+    }
+
+    /// Returns a part of the texts, or words about them, with every secret masked.
+    pub fn mask(&self, text: &str) -> String {
+        let mut text = mask(text);
+        for secret in &self.0 {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), MASKED);
+            }
+            let cut = text.trim_end_matches(['…', '.', ' ']).len();
+            if let Some(part) = part_at_end(&text[..cut], secret) {
+                text.replace_range(cut - part..cut, MASKED);
+            }
+        }
+        text
+    }
+}
+
+/// How much of the beginning of a secret a text ends with; `None` if it is too little to matter.
+fn part_at_end(text: &str, secret: &str) -> Option<usize> {
+    let lengths = secret.char_indices().map(|(at, _)| at).rev();
+    let mut lengths = lengths.take_while(|length| *length >= SHORTEST_PART);
+    lengths.find(|length| text.ends_with(&secret[..*length]))
+}
+
 /// Returns the secrets in `text`, in order; none overlaps another.
 pub fn find(text: &str) -> Vec<Secret> {
     static SEARCHED: AtomicUsize = AtomicUsize::new(0);

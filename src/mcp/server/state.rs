@@ -90,6 +90,12 @@ impl ServerState {
         )
     }
 
+    /// Whether a tool of this name changes something.
+    pub(super) fn writes(&self, name: &str) -> bool {
+        let mut tools = self.served.tools();
+        tools.any(|tool| tool.name == name && tool.effect != ToolEffect::Reads)
+    }
+
     pub(super) fn call(
         &self,
         request: &CallToolRequestParams,

@@ -18,7 +18,7 @@ use crate::core::insight::timeline::Node;
 use crate::core::log::{Agent, Head, LogFile, Resume, Transcript, is_named};
 use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::library::{Library, LogSummary};
-use crate::core::text::display::format_size;
+use crate::core::text::display::{escape_controls, format_size};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, count, short_path};
@@ -270,8 +270,9 @@ pub(crate) fn viewport<'a>(area: Rect, cx: &PaneContext<'a>) -> Viewport<'a> {
     }
 }
 
-/// Copies a text; the app says through what.
+/// Copies a text; the app says through what. Where it is pasted, nothing in it acts on a terminal.
 pub(crate) fn copy_to_clipboard(text: String) -> Vec<Step> {
+    let text = escape_controls(&text);
     vec![Step::Effect(Effect::Terminal(TerminalJob::Copy(text)))]
 }
 

@@ -15,9 +15,9 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::glob::expression;
-use super::{Found, Piece, PieceKind, Source, Start, decoded, trimmed, unread, without_dots};
+use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, trimmed, unread};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
-use crate::core::disk::trust::real_path;
+use crate::core::disk::trust::{real_path, without_dots};
 use crate::core::memory::config::expand;
 use crate::core::memory::discover::linked_to;
 
@@ -239,7 +239,13 @@ impl Walk<'_> {
         self.pieces
             .push(Piece::whole(file.to_owned(), kind, size, sent));
         let folder = real.parent().unwrap_or(&real).to_owned();
-        for name in read.imports {
+        let count = read.imports.len();
+        if count > MOST_IMPORTS {
+            let why = format!("not shown: {count} imports; only the first {MOST_IMPORTS} are");
+            self.pieces
+                .push(Piece::unsent(file, PieceKind::Import, 0, why));
+        }
+        for name in read.imports.into_iter().take(MOST_IMPORTS) {
             let import = without_dots(&expand(&name, &self.start.environment.home, &folder));
             if self.may_import(&import, scope) {
                 self.file(&import, scope, PieceKind::Import, depth + 1);

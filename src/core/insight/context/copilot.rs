@@ -11,7 +11,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use walkdir::WalkDir;
 
 use super::glob::MOST_ENTRIES;
-use super::{Found, Piece, PieceKind, Source, Start, is_inside};
+use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, is_inside};
 use crate::core::disk::trust::real_path;
 use crate::core::text::header::frontmatter::Frontmatter;
 
@@ -159,6 +159,7 @@ fn instructions(
         source,
         root: real_path(root),
         loaded: vec![real_path(file)],
+        count: 0,
         pieces: Vec::new(),
     };
     importer.read(first, &text, 0);
@@ -173,6 +174,8 @@ struct Importer<'a> {
     root: PathBuf,
     /// The real paths of files that are in the text already.
     loaded: Vec<PathBuf>,
+    /// How many mentions there were.
+    count: usize,
     pieces: Vec<Piece>,
 }
 
@@ -188,6 +191,15 @@ impl Importer<'_> {
             Vec::new()
         };
         for mention in found {
+            self.count += 1;
+            if self.count > MOST_IMPORTS {
+                if self.count == MOST_IMPORTS + 1 {
+                    let why = format!("not shown: only the first {MOST_IMPORTS} imports are");
+                    self.pieces
+                        .push(Piece::unsent(&piece.path, PieceKind::Import, 0, why));
+                }
+                break;
+            }
             let file = real_path(&folder.join(&text[mention.start + 1..mention.end]));
             if !file.starts_with(&self.root) || !file.is_file() {
                 continue;

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Found, Piece, PieceKind, Source, Start, is_inside, without_dots};
-use crate::core::disk::trust::real_path;
+use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, is_inside};
+use crate::core::disk::trust::{TrustBoundary, real_path, without_dots};
 use crate::core::memory::discover::gemini;
 
 const FOLDER: &str = ".gemini";
@@ -27,7 +27,7 @@ const MOST_IMPORTED: usize = 8 << 20;
 pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let environment = start.environment;
     let home = environment.gemini.clone();
-    let names = names(start, &home);
+    let (names, chosen_by) = names(start, &home);
     let in_folder =
         |folder: &Path| -> Vec<PathBuf> { names.iter().map(|name| folder.join(name)).collect() };
     let mut files: Vec<(PathBuf, PieceKind)> = Vec::new();
@@ -57,11 +57,38 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for (file, kind) in files {
         // One file under two names is loaded once.
-        if file.is_file() && seen.insert(identity(&file)) {
-            pieces.extend(instructions(start, &file, kind));
+        if !file.is_file() || !seen.insert(identity(&file)) {
+            continue;
+        }
+        match refused(&home, &file, kind, chosen_by) {
+            Some(why) => pieces.push(Piece::unsent(&file, kind, 0, why)),
+            None => pieces.extend(instructions(start, &file, kind)),
         }
     }
     pieces
+}
+
+/// Why a file of the user's is not shown under a name that somebody else chose. An extension may
+/// name its own files. A project may name texts in Gemini's directory, which also has the login.
+fn refused(home: &Path, file: &Path, kind: PieceKind, chosen_by: Source) -> Option<String> {
+    if kind == PieceKind::Extension {
+        let extensions = home.join("extensions");
+        let below = file.strip_prefix(&extensions).ok()?;
+        let own = extensions.join(below.components().next()?);
+        let refusal = TrustBoundary::of_project(&own, []).check(file).err()?;
+        let leads_to = refusal.target.display();
+        return Some(format!(
+            "not shown: leads to {leads_to}, outside the extension"
+        ));
+    }
+    if kind == PieceKind::Project || chosen_by == Source::Own {
+        return None;
+    }
+    let ending = file.extension().unwrap_or_default();
+    let is_text = ending.eq_ignore_ascii_case("md") || ending.eq_ignore_ascii_case("txt");
+    let is_below = without_dots(file).starts_with(home);
+    let why = "not shown: only the project's settings name it, and it is not the project's";
+    (!is_text || !is_below).then(|| why.to_owned())
 }
 
 /// Returns what is the same for all names of one file.
@@ -74,8 +101,8 @@ fn identity(file: &Path) -> (PathBuf, u64, u64) {
     (real_path(file), 0, 0)
 }
 
-/// Returns the names of instruction files that the settings give.
-fn names(start: &Start<'_>, home: &Path) -> Vec<String> {
+/// Returns the names of instruction files that the settings give, and whose settings they are.
+fn names(start: &Start<'_>, home: &Path) -> (Vec<String>, Source) {
     let settings = [
         (
             start.cwd().join(FOLDER).join("settings.json"),
@@ -88,9 +115,9 @@ fn names(start: &Start<'_>, home: &Path) -> Vec<String> {
             return None;
         };
         let settings: Value = serde_json::from_slice(&bytes).ok()?;
-        strings(&settings["context"]["fileName"])
+        Some((strings(&settings["context"]["fileName"])?, *source))
     });
-    given.unwrap_or_else(|| vec!["GEMINI.md".to_owned()])
+    given.unwrap_or_else(|| (vec!["GEMINI.md".to_owned()], Source::Own))
 }
 
 /// Returns a string, or the strings of a list.
@@ -160,6 +187,7 @@ fn instructions(start: &Start<'_>, file: &Path, kind: PieceKind) -> Vec<Piece> {
         root: real_path(start.git_root(folder).unwrap_or(folder)),
         segments: Vec::new(),
         imported: 0,
+        count: 0,
         refused: Vec::new(),
     };
     let first = Segment {
@@ -196,8 +224,9 @@ struct Importer<'a> {
     /// The folder that imports may not leave.
     root: PathBuf,
     segments: Vec<Segment>,
-    /// The bytes of all imports so far.
+    /// The bytes of all imports so far, and how many there were.
     imported: usize,
+    count: usize,
     refused: Vec<Piece>,
 }
 
@@ -255,6 +284,9 @@ impl Importer<'_> {
     /// Reads an import, or returns the comment that Gemini CLI puts in instead.
     fn import(&mut self, name: &str, file: &Path, above: &[PathBuf]) -> Result<Vec<u8>, String> {
         let failed = |why: &str| Err(format!("<!-- Import failed: {name} - {why} -->"));
+        if self.count > MOST_IMPORTS {
+            return Err(String::new());
+        }
         let is_url = ["file://", "http://", "https://"]
             .iter()
             .any(|scheme| name.starts_with(scheme));
@@ -263,6 +295,15 @@ impl Importer<'_> {
         }
         if above.iter().any(|known| known == file) {
             return Err(format!("<!-- File already processed: {name} -->"));
+        }
+        self.count += 1;
+        if self.count > MOST_IMPORTS {
+            if self.count == MOST_IMPORTS + 1 {
+                let why = format!("not shown: only the first {MOST_IMPORTS} imports are");
+                self.refused
+                    .push(Piece::unsent(file, PieceKind::Import, 0, why));
+            }
+            return Err(String::new());
         }
         if file.is_dir() {
             return failed("EISDIR: illegal operation on a directory, read");

@@ -37,12 +37,21 @@ pub(super) fn expression(pattern: &str) -> Option<Regex> {
     Regex::new(&written).ok()
 }
 
+/// Returns where the files of a pattern are: the part of it before the first placeholder.
+pub(super) fn base(folder: &Path, pattern: &str) -> PathBuf {
+    let parts = pattern.split('/').take_while(|part| is_plain(part));
+    folder.join(parts.collect::<Vec<&str>>().join("/"))
+}
+
+fn is_plain(part: &str) -> bool {
+    !part.contains(['*', '?', '{', '['])
+}
+
 /// Returns the files below a folder that match a pattern relative to it, in the reverse order of the
 /// directory, as OpenCode loads them.
 pub(super) fn files(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-    let is_plain = |part: &&str| !part.contains(['*', '?', '{', '[']);
-    if is_plain(&pattern) {
+    if is_plain(pattern) {
         let file = folder.join(pattern);
         return file.is_file().then_some(file).into_iter().collect();
     }
@@ -51,7 +60,7 @@ pub(super) fn files(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     };
     let parts: Vec<&str> = pattern.split('/').collect();
     let start = parts.iter().take_while(|part| is_plain(part)).count();
-    let base = folder.join(parts[..start].join("/"));
+    let base = base(folder, pattern);
     let deepest = if pattern.contains("**") {
         usize::MAX
     } else {

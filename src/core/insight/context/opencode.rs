@@ -3,12 +3,13 @@
 //!
 //! Verified against OpenCode 1.18.33. Instructions at web addresses are not fetched.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use jsonc_parser::{JsonValue, ParseOptions, parse_to_value};
 
-use super::glob::files;
-use super::{Found, Piece, PieceKind, Source, Start, decoded};
+use super::glob::{base, files};
+use super::{Found, Piece, PieceKind, Source, Start, decoded, unread};
 use crate::core::memory::config::expand;
 
 /// The names of instruction files; those of the first name that is found are loaded.
@@ -42,28 +43,52 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
         let source = start.source_in(file.parent().unwrap_or(&file));
         add(file, PieceKind::Project, source);
     }
-    for (pattern, source) in patterns(start, &folders) {
+    let mut refused: Vec<Piece> = Vec::new();
+    let patterns = patterns(start, &folders);
+    let is_cut = patterns.len() == MOST_PATTERNS;
+    for Pattern {
+        text: pattern,
+        folder: named_in,
+        source,
+    } in patterns
+    {
         if pattern.starts_with("http://") || pattern.starts_with("https://") {
             continue;
         }
         let expanded = expand(&pattern, home, Path::new(""));
-        if expanded.is_absolute() {
-            let folder = expanded.parent().unwrap_or(&expanded);
-            let name = expanded.file_name().unwrap_or_default().to_string_lossy();
-            for file in files(folder, &name) {
-                add(file, PieceKind::Rule, source);
-            }
-        } else {
-            for folder in &folders {
-                for file in files(folder, &pattern) {
-                    add(file, PieceKind::Rule, source);
+        let name = expanded.file_name().unwrap_or_default().to_string_lossy();
+        let places: Vec<(&Path, &str)> = match expanded.parent() {
+            Some(folder) if expanded.is_absolute() => vec![(folder, &name)],
+            _ => folders
+                .iter()
+                .map(|folder| (*folder, pattern.as_str()))
+                .collect(),
+        };
+        for (folder, pattern) in places {
+            let base = base(folder, pattern);
+            // A directory outside the project is not even listed.
+            match start.check_named(&named_in, &base, source) {
+                Ok(()) => {
+                    for file in files(folder, pattern) {
+                        add(file, PieceKind::Rule, source);
+                    }
                 }
+                Err(refusal) if base.exists() => {
+                    let why = unread(&refusal);
+                    refused.push(Piece::unsent(&base, PieceKind::Rule, 0, why));
+                }
+                Err(_) => {}
             }
         }
+    }
+    if is_cut {
+        let why = format!("not shown: only the first {MOST_PATTERNS} patterns are looked at");
+        refused.push(Piece::unsent(start.cwd(), PieceKind::Rule, 0, why));
     }
     let pieces = found.into_iter();
     pieces
         .filter_map(|(file, kind, source)| piece(start, file, kind, source))
+        .chain(refused)
         .collect()
 }
 
@@ -78,23 +103,35 @@ fn folders_up<'s>(start: &'s Start<'_>) -> Vec<&'s Path> {
         .collect()
 }
 
+/// How many patterns are looked at; each may walk through a project.
+const MOST_PATTERNS: usize = 200;
+
+/// A pattern of files in a settings file.
+struct Pattern {
+    text: String,
+    /// The folder whose settings they are.
+    folder: PathBuf,
+    source: Source,
+}
+
 /// Returns the patterns of files in OpenCode's settings: the user's first, then those of the
 /// project from its root down.
-fn patterns(start: &Start<'_>, folders: &[&Path]) -> Vec<(String, Source)> {
+fn patterns(start: &Start<'_>, folders: &[&Path]) -> Vec<Pattern> {
     const NAMES: [&str; 3] = ["config.json", "opencode.json", "opencode.jsonc"];
     let own = NAMES
         .iter()
-        .map(|name| (start.opencode.join(name), Source::Own));
+        .map(|name| (start.opencode.join(name), start.opencode, Source::Own));
     let project = folders.iter().rev().flat_map(|folder| {
         let files = ["opencode.json", "opencode.jsonc"].map(|name| folder.join(name));
-        files.map(|file| (file, start.source_in(folder)))
+        files.map(|file| (file, *folder, start.source_in(folder)))
     });
     let hidden = folders.iter().rev().flat_map(|folder| {
         let names = [".opencode/opencode.json", ".opencode/opencode.jsonc"];
-        names.map(|name| (folder.join(name), start.source_in(folder)))
+        names.map(|name| (folder.join(name), *folder, start.source_in(folder)))
     });
-    let mut patterns: Vec<(String, Source)> = Vec::new();
-    for (file, source) in own.chain(project).chain(hidden) {
+    let mut patterns: Vec<Pattern> = Vec::new();
+    let mut known: HashSet<String> = HashSet::new();
+    for (file, folder, source) in own.chain(project).chain(hidden) {
         let Found::Content(bytes) = start.read(&file, source) else {
             continue;
         };
@@ -108,9 +145,14 @@ fn patterns(start: &Start<'_>, folders: &[&Path]) -> Vec<(String, Source)> {
         let listed = settings.get_array("instructions");
         for pattern in listed.into_iter().flat_map(|list| list.iter()) {
             if let JsonValue::String(pattern) = pattern
-                && !patterns.iter().any(|(known, _)| known == pattern)
+                && patterns.len() < MOST_PATTERNS
+                && known.insert(pattern.to_string())
             {
-                patterns.push((pattern.to_string(), source));
+                patterns.push(Pattern {
+                    text: pattern.to_string(),
+                    folder: folder.to_owned(),
+                    source,
+                });
             }
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::dead_name::names;
 use super::git::removed::lost_definitions;
-use super::git::{ProjectHistory, project_of};
+use super::git::{Git, ProjectHistory, project_of};
 use super::passage::Pieces;
 use super::{Collection, CuratedStore, returned};
 use crate::core::change::history::History;
@@ -23,7 +23,7 @@ pub struct Sources<'a> {
     /// The root of the current project.
     pub project: Option<&'a Path>,
     /// The program that reads git histories.
-    pub git: &'a Path,
+    pub git: &'a Git,
     /// The history of changes, which knows what was deleted.
     pub history: &'a History,
     /// The date in the user's time zone.

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use super::claim::is_record;
 use super::dead_path::tokens;
 use super::document::Document;
+use super::git::ProjectHistory;
 use super::supersession::{counts, declared_counts};
 use super::{Collection, CuratedStore, Evidence, Found, Report};
-use crate::core::disk::foreign::read_text;
 use crate::core::memory::FileKind;
 
 /// What files of the project count, each read once.
@@ -23,9 +23,9 @@ struct CountInFile {
 }
 
 impl CountedFiles {
-    fn of(&mut self, path: PathBuf) -> &BTreeMap<String, CountInFile> {
-        self.0.entry(path).or_insert_with_key(|path| {
-            let Ok(Some(text)) = read_text(path, LARGEST_FILE) else {
+    fn of(&mut self, project: &ProjectHistory, file: &str) -> &BTreeMap<String, CountInFile> {
+        self.0.entry(project.root.join(file)).or_insert_with(|| {
+            let Some(text) = project.text_of(file, LARGEST_FILE) else {
                 return BTreeMap::new();
             };
             // A file that gives several numbers for a word does not say which one is current.
@@ -80,7 +80,7 @@ pub(super) fn by_file(
         if !collection.probes.exists(&place) {
             continue;
         }
-        for (word, now) in counted.of(place) {
+        for (word, now) in counted.of(project, file) {
             let Some(values) = said.get(word) else {
                 continue;
             };

@@ -1,22 +1,22 @@
 //! The git history of a project: which files it has, and which it had, with the commit in which
 //! each went and the name that it has now.
 //!
-//! Git is read with the `git` program at a path that the caller gives, in a few calls. A project's
-//! own git settings can name programs to run; every setting that these calls would follow is
-//! switched off. What is read and held is bounded; the oldest commits are left out first.
+//! Git is read with the `git` program that the caller gives, in a few calls. A project's own git
+//! settings can name programs to run; every setting that these calls would follow is switched off.
+//! What is read and held is bounded; the oldest commits are left out first.
 
 mod bounds;
+mod program;
 mod reader;
 pub mod removed;
 mod saved;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
+use crate::core::disk::sandbox::Root;
 use crate::core::disk::trust::real_path;
 use crate::core::memory::discover::{Environment, claude_slug};
 use crate::core::memory::layout::Layout;
@@ -25,6 +25,7 @@ use crate::core::text::header::slug;
 pub use bounds::Cut;
 pub(crate) use bounds::Limits;
 use bounds::{Budget, PathEnds};
+pub use program::Git;
 use reader::LogReader;
 use removed::{LostDefinition, ProjectName};
 use saved::SavedLog;
@@ -63,7 +64,7 @@ pub struct ProjectHistory {
     /// The root of the work tree.
     pub root: PathBuf,
     /// The program; `None` for a history that was not read from a repository.
-    git: Option<PathBuf>,
+    git: Option<Git>,
     /// What was too much to be read.
     cut: Option<Cut>,
     commits: Vec<Commit>,
@@ -81,35 +82,27 @@ pub struct ProjectHistory {
     lost: OnceLock<HashMap<ProjectName, LostDefinition>>,
 }
 
-/// The settings that could run programs, wait for a person or write.
-const SAFE: [&str; 14] = [
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "log.showSignature=false",
-    "-c",
-    "core.quotePath=false",
-    "-c",
-    "diff.renameLimit=1000",
-    "-c",
-    "core.pager=cat",
-    "--no-pager",
-    "--no-optional-locks",
-];
-
 impl ProjectHistory {
-    /// Reads the history of the work tree at `root` with the program at `git`. `None` if there is
-    /// no such program, no repository or no commit. What `cache` has of it is not read again.
-    pub fn read(git: &Path, root: &Path, cache: Option<&Path>) -> Option<Self> {
+    /// Reads the history of the work tree at `root`. `None` if there is no program, no repository or
+    /// no commit; nothing is known if the program does not answer. What `cache` has of it is not read again.
+    pub fn read(git: &Git, root: &Path, cache: Option<&Path>) -> Option<Self> {
         Self::read_within(git, root, cache, Limits::default())
     }
 
     /// Reads a history with other limits.
-    fn read_within(git: &Path, root: &Path, cache: Option<&Path>, limits: Limits) -> Option<Self> {
+    fn read_within(git: &Git, root: &Path, cache: Option<&Path>, limits: Limits) -> Option<Self> {
+        let read = Self::read_in_time(git, root, cache, limits);
+        read.or_else(|| {
+            git.lateness(root).map(|_| Self {
+                root: root.to_owned(),
+                ..Self::unknown(Cut::Late)
+            })
+        })
+    }
+
+    fn read_in_time(git: &Git, root: &Path, cache: Option<&Path>, limits: Limits) -> Option<Self> {
         let (head, _) = head_of(git, root)?;
-        let files = output(git, root, &["ls-files", "-z"], limits.read)?;
+        let files = git.output(root, &["ls-files", "-z"], limits.read)?;
         let mut history = if files.is_whole {
             let saved = SavedLog::at(cache, root, limits.read);
             let log = saved.updated(git, root, &head)?;
@@ -120,7 +113,7 @@ impl ProjectHistory {
             Self::unknown(Cut::Files)
         };
         history.root = root.to_owned();
-        history.git = Some(git.to_owned());
+        history.git = Some(git.clone());
         Some(history)
     }
 
@@ -187,6 +180,15 @@ impl ProjectHistory {
     /// Whether git tracks a file with this path.
     pub fn tracks(&self, path: &str) -> bool {
         self.live.contains(path)
+    }
+
+    /// The text of a file of the project, of at most so many bytes. A link that leads out of the
+    /// project is not followed, and a missing file is empty.
+    pub fn text_of(&self, path: &str, most: u64) -> Option<String> {
+        let bytes = Root::open(&self.root).ok()?.read(path).ok()?;
+        let bytes = bytes.unwrap_or_default();
+        let text = String::from_utf8(bytes).ok()?;
+        (text.len() as u64 <= most).then_some(text)
     }
 
     /// The commit that changed a tracked file last.
@@ -266,7 +268,7 @@ impl ProjectHistory {
         for some in paths.chunks(PATHS_OF_A_CALL) {
             let args = [&["check-ignore", "--no-index", "--"], some].concat();
             // It fails where it finds none.
-            let told = run(git, &self.root, &args).unwrap_or_default();
+            let told = git.run(&self.root, &args).unwrap_or_default();
             found.extend(told.lines().map(str::to_owned));
         }
         found
@@ -279,7 +281,7 @@ impl ProjectHistory {
         files: &HashSet<String>,
         names: &[&str],
     ) -> HashMap<(String, usize), usize> {
-        let Some(git) = self.git.as_deref().filter(|_| !files.is_empty()) else {
+        let Some(git) = self.git.as_ref().filter(|_| !files.is_empty()) else {
             return HashMap::new();
         };
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
@@ -372,91 +374,9 @@ fn folders_of(path: &str) -> impl Iterator<Item = &str> {
         .map(|(folder, _)| folder)
 }
 
-/// A call of git that runs no other program, asks nobody and writes nothing.
-fn command(git: &Path, root: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(git);
-    command
-        .arg("-C")
-        .arg(root)
-        .args(SAFE)
-        .args(args)
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("GIT_NO_LAZY_FETCH", "1")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .stderr(Stdio::null());
-    command
-}
-
-/// What git printed, or the start of it.
-#[derive(Debug)]
-struct Output {
-    text: String,
-    is_whole: bool,
-}
-
-impl Output {
-    /// Leaves out what is beyond `most` bytes, and the last field if it is not complete.
-    fn cut_to(&mut self, most: usize) {
-        if self.text.len() > most {
-            self.is_whole = false;
-            let last = memchr::memrchr(0, &self.text.as_bytes()[..most]);
-            let end = last.map_or(0, |last| last + 1);
-            self.text.truncate(end);
-        }
-    }
-}
-
-/// The output of git, up to `most` bytes; `None` if it fails.
-fn output(git: &Path, root: &Path, args: &[&str], most: usize) -> Option<Output> {
-    let mut git = spawn(git, root, args)?;
-    let mut bytes = Vec::new();
-    let mut start = git.stdout.take()?.take(most as u64 + 1);
-    let read = start.read_to_end(&mut bytes);
-    drop(start);
-    let is_whole = bytes.len() <= most;
-    let has_failed = if is_whole {
-        !git.wait().ok()?.success()
-    } else {
-        end(git);
-        false
-    };
-    if has_failed || read.is_err() {
-        return None;
-    }
-    let text = String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    let mut output = Output { text, is_whole };
-    output.cut_to(most);
-    Some(output)
-}
-
-fn spawn(git: &Path, root: &Path, args: &[&str]) -> Option<Child> {
-    let mut command = command(git, root, args);
-    command.stdout(Stdio::piped()).spawn().ok()
-}
-
-/// Ends a git whose output was read, or of which enough was read.
-fn end(mut git: Child) {
-    drop(git.stdout.take());
-    // It may have ended already.
-    drop(git.kill());
-    drop(git.wait());
-}
-
-/// The whole output of git; `None` if it fails, or prints nothing or too much.
-pub(crate) fn run(git: &Path, root: &Path, args: &[&str]) -> Option<String> {
-    let output = output(git, root, args, LARGEST_ANSWER)?;
-    (output.is_whole && !output.text.is_empty()).then_some(output.text)
-}
-
-/// The largest answer of git that is read whole: the hashes of 800,000 commits.
-const LARGEST_ANSWER: usize = 32 << 20;
-
 /// The commit of a work tree, and the file that lists what git tracks in it.
-pub(super) fn head_of(git: &Path, root: &Path) -> Option<(String, PathBuf)> {
-    let told = run(git, root, &["rev-parse", "HEAD", "--git-path", "index"])?;
+pub(super) fn head_of(git: &Git, root: &Path) -> Option<(String, PathBuf)> {
+    let told = git.run(root, &["rev-parse", "HEAD", "--git-path", "index"])?;
     let mut lines = told.lines();
     let (head, index) = (lines.next()?, lines.next()?);
     Some((head.to_owned(), root.join(index)))
@@ -468,6 +388,7 @@ mod tests {
 
     use super::reader::MOST_OF_A_NAME;
     use super::*;
+    use crate::core::disk::trust::program_in;
 
     #[test]
     fn gone_paths_have_their_newest_commit_and_their_name_now() {
@@ -525,21 +446,23 @@ mod tests {
     ];
 
     /// The program, which the tests of a repository need.
-    fn program() -> PathBuf {
+    fn program() -> Git {
         let path = std::env::var_os("PATH").expect("a path");
-        let mut all = std::env::split_paths(&path).map(|dir| dir.join("git"));
-        all.find(|git| git.is_file()).expect("git is installed")
+        let found = program_in(std::env::split_paths(&path), "git", None);
+        Git::at(found.expect("git is installed"))
     }
 
     /// A repository whose first commit adds `gone` paths, which the second removes, and whose third
     /// adds `live` paths.
-    fn repository(git: &Path, gone: usize, live: usize) -> tempfile::TempDir {
+    fn repository(git: &Git, gone: usize, live: usize) -> tempfile::TempDir {
         use std::io::Write as _;
+        use std::process::Stdio;
         let dir = tempfile::tempdir().expect("a temporary directory");
         let root = dir.path();
-        let init = command(git, root, &["init", "-q"]).status();
+        let init = git.command(root, &["init", "-q"]).status();
         assert!(init.expect("git runs").success());
-        let mut import = command(git, root, &["fast-import", "--quiet"])
+        let mut import = git
+            .command(root, &["fast-import", "--quiet"])
             .stdin(Stdio::piped())
             .spawn()
             .expect("git runs");
@@ -564,7 +487,7 @@ mod tests {
             &["symbolic-ref", "HEAD", "refs/heads/m"][..],
             &["read-tree", "HEAD"],
         ] {
-            let done = command(git, root, args).status();
+            let done = git.command(root, args).status();
             assert!(done.expect("git runs").success());
         }
         dir
@@ -631,5 +554,72 @@ mod tests {
             let history = read(&repository(&git, 10, 8000), limits);
             assert_eq!((history.cut(), held(&history)), (Some(Cut::Files), 0));
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_git_that_never_answers_is_ended_and_told_of() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        use std::time::Duration;
+        let places = [
+            ".git/HEAD",
+            ".git/config",
+            ".git/shallow",
+            ".git/packed-refs",
+            ".git/refs/heads/m",
+            ".git/index",
+            ".git/objects/info/alternates",
+            ".git/info/grafts",
+            ".gitattributes",
+            ".mailmap",
+        ];
+        let wanted = BTreeSet::from([ProjectName {
+            kind: removed::NameKind::Symbol,
+            text: "gone_name".to_owned(),
+        }]);
+        let mut told = 0;
+        for place in places {
+            let git = program().with_limit(Duration::from_millis(300));
+            let dir = repository(&git, 3, 3);
+            let pipe = dir.path().join(place);
+            if let Some(folder) = pipe.parent() {
+                std::fs::create_dir_all(folder).expect("a folder");
+            }
+            // Some of them are there.
+            drop(std::fs::remove_file(&pipe));
+            mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).expect("a pipe");
+            let history = ProjectHistory::read(&git, dir.path(), None);
+            removed::lost_definitions(&git, dir.path(), &wanted);
+            let lateness = git.lateness(dir.path());
+            assert!(git.lateness(Path::new("/elsewhere")).is_none());
+            if let Some(why) = lateness {
+                told += 1;
+                assert!(why.contains("git did not answer for 0.3 s"), "{why}");
+                assert!(
+                    history.is_none_or(|history| history.gone("x").is_none()),
+                    "{place}"
+                );
+                assert!(
+                    git.run(dir.path(), &["rev-parse", "HEAD"]).is_none(),
+                    "{place}"
+                );
+            }
+        }
+        assert!(told > 2, "{told}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn settings_of_a_project_make_git_read_nothing_without_end() {
+        let git = program();
+        let dir = repository(&git, 3, 3);
+        for setting in ["diff.orderFile=/dev/zero", "core.attributesFile=/dev/zero"] {
+            let (name, value) = setting.split_once('=').expect("a value");
+            let set = git.command(dir.path(), &["config", name, value]).status();
+            assert!(set.expect("git runs").success());
+        }
+        let history = ProjectHistory::read(&git, dir.path(), None).expect("a history");
+        assert!(history.gone("old0/sub/old.txt").is_some());
+        assert_eq!(git.lateness(dir.path()), None);
     }
 }

@@ -5,7 +5,7 @@
 //! deletions, the settings, the date, and the files of the projects that the rules looked at. An
 //! edit in a project that brings a removed name back is seen once git knows of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use super::fix::Fix;
 use super::git::{Cut, ProjectHistory, head_of, removed};
 use super::logs::SessionLogs;
 use super::probe::Stamp;
-use super::{Collection, Evidence, Finding, Severity, check, rule};
+use super::{Collection, CuratedStore, Evidence, Finding, Severity, check, rule};
 use crate::core::Result;
 use crate::core::disk::foreign::read_text;
 use crate::core::disk::private;
@@ -124,14 +124,29 @@ pub fn findings(
     let collection = collection.with_logs(read_logs()?);
     let mut notes: Vec<String> = errors.iter().map(ToString::to_string).collect();
     notes.extend(limits(&collection));
+    let roots: BTreeSet<&PathBuf> = collection
+        .stores
+        .iter()
+        .filter_map(|store| store.project_root.as_ref())
+        .collect();
+    notes.extend(
+        roots
+            .into_iter()
+            .filter_map(|root| sources.git.lateness(root)),
+    );
     let findings = check(&collection, request.only);
     let result = Curated { findings, notes };
     let probes = collection.probes.all();
     let times = probes.values().flatten().map(|stamp| stamp.time());
     let newest = times.chain([state.newest]).max().unwrap_or_default();
     // The memories were listed before they were read; a change in between shows in a new listing.
-    let is_settled =
-        newest + UNSETTLED < request.now && State::of(stores, sources, request).hash == state.hash;
+    let is_late = |store: &CuratedStore<'_>| {
+        let project = store.project.as_ref();
+        project.is_some_and(|project| project.cut() == Some(Cut::Late))
+    };
+    let is_settled = newest + UNSETTLED < request.now
+        && !collection.stores.iter().any(is_late)
+        && State::of(stores, sources, request).hash == state.hash;
     if let Some(path) = path.filter(|_| is_settled) {
         save(
             &path,
@@ -170,7 +185,8 @@ fn limits_of(project: &ProjectHistory) -> Vec<String> {
             "{root}: the git log is too large; only its newest {commits} commits are looked at, the \
             last of them in part"
         )),
-        None => {}
+        // The program tells why.
+        Some(Cut::Late) | None => {}
     }
     if commits > removed::NEWEST {
         told.push(format!(

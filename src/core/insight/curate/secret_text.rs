@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
-use crate::core::disk::foreign::read_text;
 use crate::core::text::secret;
 
 pub(super) const RULE: Rule = Rule {
@@ -23,8 +22,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             });
             for (count, found) in real.enumerate() {
                 let line = document.line_at(found.span.start);
-                let mut evidence = Evidence::line(store, document, line);
-                evidence.text = secret::mask(&evidence.text);
+                let evidence = Evidence::line(store, document, line);
                 let message = format!(
                     "holds a secret ({}); whatever reads the memory sees it. Take it out and \
                      change it where it is used",
@@ -50,8 +48,8 @@ fn is_example(store: &CuratedStore<'_>, value: &str) -> bool {
     is_placeholder
         || store.project.as_ref().is_some_and(|project| {
             project.examples().any(|path| {
-                let text = read_text(&project.root.join(path), LARGEST_EXAMPLE);
-                text.is_ok_and(|text| text.is_some_and(|text| text.contains(value)))
+                let text = project.text_of(path, LARGEST_EXAMPLE);
+                text.is_some_and(|text| text.contains(value))
             })
         })
 }

@@ -71,7 +71,7 @@ impl Home {
     fn found(&self, project: &str) -> Vec<(String, bool, Proof)> {
         let project = self.path(project);
         let current = claude_home_of(&self.projects(), &project);
-        let found = former_homes(&self.projects(), &project, &current, Path::new("git"));
+        let found = former_homes(&self.projects(), &project, &current, &Git::at("git"));
         let name = |path: &Path| {
             path.file_name()
                 .expect("a name")

@@ -108,8 +108,9 @@ fn chosen(file: &WaitingFile, selection: &Selection) -> Option<Chosen> {
             let is_chosen = if is_divisible {
                 selection.contains_hunk(item, hunk)
             } else {
+                // All of them are decided about together, and one that came later was not seen.
                 let mut hunks = item.hunks.iter();
-                hunks.any(|hunk| selection.contains_hunk(item, hunk))
+                hunks.all(|hunk| selection.contains_hunk(item, hunk))
             };
             let parts = if is_chosen {
                 vec![hunk.clone()]

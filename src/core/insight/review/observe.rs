@@ -4,7 +4,7 @@
 //! first sight of a store is its baseline: its versions are stored, nothing waits for review, and the
 //! number of files is told until it is accepted.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::proposal::proposal_count;
 use super::saved::{Listed, SavedState};
@@ -157,6 +157,10 @@ fn observe_listing(
     mut listing: Listing,
     moment: &Moment,
 ) -> Result<Observed> {
+    if store.root().path().to_str().is_none() {
+        // The history could not name it, and nothing can be changed there.
+        return Ok(Observed::default());
+    }
     if store.layout() == Layout::Index {
         // The index is no memory, but agents write it by hand.
         let index = store.root().find_file(INDEX);
@@ -194,17 +198,19 @@ fn observe_listing(
         moment,
         writer: Writer::default(),
     };
-    match State::load(history, store.id())? {
-        None => observer.take_baseline(listing),
-        Some((mut state, mut is_behind)) => {
-            let paths = differing(&state, &listing);
-            if !listing.folders.is_empty() && state.folders != listing.folders {
-                state.folders = listing.folders;
-                is_behind = true;
-            }
-            observer.record_differences((state, is_behind), &paths)
-        }
+    let (mut state, mut is_behind) = match State::load(history, store.id())? {
+        Some(loaded) => loaded,
+        None => match State::rebuilt(history, store.id())? {
+            None => return observer.take_baseline(listing),
+            Some(state) => (observer.with_files_never_changed(state, &listing)?, true),
+        },
+    };
+    let paths = differing(&state, &listing);
+    if !listing.folders.is_empty() && state.folders != listing.folders {
+        state.folders = listing.folders;
+        is_behind = true;
     }
+    observer.record_differences((state, is_behind), &paths)
 }
 
 /// The files that must be read to know whether they differ from what was last seen.
@@ -286,8 +292,31 @@ impl Observer<'_> {
     /// Stores the versions of all files; none of them waits.
     fn take_baseline(&self, listing: Listing) -> Result<Observed> {
         let mut state = State::empty(self.history)?;
-        state.folders = listing.folders;
         let paths: Vec<&String> = listing.files.iter().map(|(path, _)| path).collect();
+        self.add_baseline(&mut state, &paths)?;
+        state.folders = listing.folders;
+        state.here_before = state.files.len() - self.written_by_tome(&state)?;
+        self.step("observe: the baseline is kept")?;
+        state.save(self.history, self.store.id())?;
+        Ok(Observed::default())
+    }
+
+    /// Adds the files that the journal does not tell of to a state that was made from it. Nobody
+    /// knows whether they changed since they were last seen.
+    fn with_files_never_changed(&self, mut state: State, listing: &Listing) -> Result<State> {
+        let told: HashSet<String> = self.told_of()?.into_keys().collect();
+        let files = listing.files.iter().map(|(path, _)| path);
+        let paths: Vec<&String> = files.filter(|path| !told.contains(*path)).collect();
+        self.add_baseline(&mut state, &paths)?;
+        state.here_before = paths.len();
+        self.step("observe: the state is made again")?;
+        // What is recorded next is applied to the saved state.
+        state.save(self.history, self.store.id())?;
+        Ok(state)
+    }
+
+    /// Stores the versions of these files, and adds them to a state as accepted.
+    fn add_baseline(&self, state: &mut State, paths: &[&String]) -> Result<()> {
         for part in paths.chunks(BATCH) {
             let read: Vec<(&String, Vec<u8>, SeenFile)> = part
                 .iter()
@@ -301,20 +330,23 @@ impl Observer<'_> {
             let seen = read.into_iter().map(|(path, _, seen)| (path.clone(), seen));
             state.files.extend(seen);
         }
-        state.here_before = state.files.len() - self.written_by_tome(&state)?;
-        self.step("observe: the baseline is kept")?;
-        state.save(self.history, self.store.id())?;
-        Ok(Observed::default())
+        Ok(())
     }
 
-    /// How many of the files are as a change of the history left them.
-    fn written_by_tome(&self, state: &State) -> Result<usize> {
+    /// The files of the store that changes of the history are about, as the last one left them.
+    fn told_of(&self) -> Result<HashMap<String, Option<Revision>>> {
         let mut left: HashMap<String, Option<Revision>> = HashMap::new();
         for record in self.history.records()? {
             let files = record.files.into_iter();
             let here = files.filter(|file| file.root == self.store.root().path());
             left.extend(here.map(|file| (file.path, file.after)));
         }
+        Ok(left)
+    }
+
+    /// How many of the files are as a change of the history left them.
+    fn written_by_tome(&self, state: &State) -> Result<usize> {
+        let left = self.told_of()?;
         let files = state.files.iter();
         let is_left = |(path, seen): &(&String, &SeenFile)| {
             left.get(*path).copied().flatten() == Some(seen.revision)

@@ -154,7 +154,7 @@ fn item(
         }
     });
     let is_inside = target.root == store.root().path();
-    Item {
+    let mut item = Item {
         path: if is_inside {
             store.rules().reference_of(&target.path)
         } else {
@@ -179,7 +179,9 @@ fn item(
         current: Arc::default(),
         proposal: Some(file.to_owned()),
         id,
-    }
+    };
+    item.bind();
+    item
 }
 
 /// The lines of one side of a hunk, counted from 0.

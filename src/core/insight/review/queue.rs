@@ -20,7 +20,8 @@ use crate::core::text::header::section::entry_at;
 /// What one author did to one file since its version was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// Its id, which stays the same while it waits.
+    /// Its id: the one of its author and file, and a hash of what is shown. What is written into the
+    /// file later has another id, so that nothing is accepted that nobody saw.
     pub id: String,
     /// The reference of the file in its store.
     pub path: String,
@@ -75,6 +76,22 @@ impl Item {
         }
     }
 
+    /// Adds a hash of what is shown to the id.
+    pub(super) fn bind(&mut self) {
+        let mut shown = blake3::Hasher::new();
+        shown.update(self.what().as_bytes());
+        for hunk in &self.hunks {
+            shown.update(&[0]);
+            shown.update(hunk.id.as_bytes());
+            shown.update(hunk.text.as_bytes());
+        }
+        if self.hunks.is_empty() {
+            shown.update(&self.current);
+        }
+        let shown = shown.finalize().to_hex();
+        self.id = format!("{}-{}", self.id, &shown[..6]);
+    }
+
     /// Who wrote it, in words.
     pub fn who(&self) -> &str {
         match self.author.who.as_str() {
@@ -101,7 +118,8 @@ pub enum ItemChange {
 /// A difference that can be accepted or reverted by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewHunk {
-    /// Its id, which begins with that of its file's item; a part of a hunk adds its lines.
+    /// Its id: the one of its author and file, and a hash of its lines; a part of a hunk adds its
+    /// lines.
     pub id: String,
     /// The accepted lines, counted from 0, with the equal lines around the difference.
     pub old: Range<usize>,
@@ -309,6 +327,9 @@ fn items(
             entry,
             replacements: hunk.replacements,
         });
+    }
+    for item in &mut items {
+        item.bind();
     }
     items.sort_by_key(|item| std::cmp::Reverse(item.time));
     Ok(items)

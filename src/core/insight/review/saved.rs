@@ -23,7 +23,7 @@ use crate::core::memory::store::StoreId;
 use crate::core::{Error, Result};
 
 /// The schema of the file.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// The largest state that is read.
 const LARGEST: u64 = 1 << 28;
@@ -51,6 +51,8 @@ struct Head {
     /// See [`State::here_before`].
     #[serde(default)]
     here_before: usize,
+    /// How many lines of files follow; a state with another number of them was cut.
+    files: usize,
 }
 
 /// A state as it was saved, of which only the first line is read yet.
@@ -72,7 +74,8 @@ pub(super) struct Missing {
 }
 
 impl SavedState {
-    /// The saved state of a store. A damaged one is as good as none: the store gets a new baseline.
+    /// The saved state of a store. A damaged one is as good as none: it is made again from the
+    /// journal.
     pub(super) fn read(history: &History, store: &StoreId) -> Result<Option<Self>> {
         let path = file_of(history, store);
         let file = match foreign::open_capped(&path, LARGEST) {
@@ -191,6 +194,9 @@ fn parse(head: Head, text: &str) -> Option<State> {
             stamp: line.stamp,
         };
         files.insert(line.path.into_owned(), seen);
+    }
+    if files.len() != head.files {
+        return None;
     }
     Some(State {
         position: head.position,
@@ -332,6 +338,7 @@ pub(super) fn save(state: &State, history: &History, store: &StoreId) -> Result<
         count: state.waiting.len(),
         folders: state.folders.clone(),
         here_before: state.here_before,
+        files: state.files.len(),
     };
     let written = private::replace(&path, |file| {
         let mut out = BufWriter::new(file);

@@ -7,7 +7,7 @@
 
 mod acceptance;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -143,6 +143,30 @@ impl State {
         state.position = missing.position;
         state.forget_old();
         Ok(Some((state, missing.is_behind)))
+    }
+
+    /// The state of a store whose file is lost or damaged, from the whole journal; `None` if the
+    /// journal has no change of it. A file is accepted as it was before its first change. Notes are
+    /// in the lost file alone.
+    pub(super) fn rebuilt(history: &History, store: &StoreId) -> Result<Option<Self>> {
+        let (mut records, _) = history.records_since(FilePosition::default())?;
+        records.retain(|record| record.touches(&[store.root()]));
+        if records.is_empty() {
+            return Ok(None);
+        }
+        let mut state = Self::empty(history)?;
+        let mut known: HashSet<String> = HashSet::new();
+        for record in &records {
+            let files = record.files.iter().filter(|file| file.root == store.root());
+            for file in files.filter(|_| record.verb != ChangeVerb::Accept) {
+                if known.insert(file.path.clone()) && state.revision(&file.path).is_none() {
+                    state.set(&file.path, file.before);
+                }
+            }
+            state.apply(history, store.root(), record)?;
+        }
+        state.forget_old();
+        Ok(Some(state))
     }
 
     /// Writes the state of a store, whose lock the caller holds.

@@ -529,6 +529,45 @@ fn a_reverted_file_takes_its_line_of_a_hand_written_index_with_it() {
 }
 
 #[test]
+fn what_was_not_shown_is_not_accepted() {
+    let text = numbered(30);
+    let fixture = Fixture::new(&[("a.md", "one\n"), ("gone.md", "two\n"), ("old.md", &text)]);
+    let at = |name: &str| fixture.root().join(name);
+    fixture.write_outside("a.md", "one\nshown\n");
+    fixture.write_outside("new.md", "");
+    fs::remove_file(at("gone.md")).expect("removes");
+    fs::rename(at("old.md"), at("renamed.md")).expect("renames");
+    fixture.observe();
+    let shown = fixture.queue();
+    assert_eq!(shown.len(), 4);
+    fixture.write_outside("a.md", "one\nshown\nnot shown\n");
+    fixture.write_outside("new.md", "not shown\n");
+    fixture.write_outside("gone.md", "not shown\n");
+    fixture.write_outside("renamed.md", &text.replace("line 2\n", "not shown\n"));
+    fixture.observe();
+    let waiting = fixture.queue();
+    for item in &shown {
+        for ids in [vec![item.id.clone()], item.ids()] {
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            fixture.accept(&ids);
+        }
+    }
+    let left = fixture.queue();
+    assert_eq!(left.len(), waiting.len(), "{left:?}");
+    let has_text = |item: &Item| {
+        item.hunks
+            .iter()
+            .any(|hunk| hunk.text.contains("+not shown"))
+    };
+    assert!(left.iter().all(has_text), "{left:?}");
+    // What is shown now can be accepted.
+    for item in &left {
+        fixture.accept(&[&item.id]);
+    }
+    assert_eq!(fixture.queue(), []);
+}
+
+#[test]
 fn a_note_stays_while_the_item_waits() {
     let fixture = Fixture::new(&[("a.md", "one\n")]);
     fixture.write_outside("a.md", "two\n");
@@ -549,11 +588,41 @@ fn a_note_stays_while_the_item_waits() {
 }
 
 #[test]
-fn a_damaged_state_becomes_a_new_baseline() {
-    let fixture = Fixture::new(&[("a.md", "one\n")]);
-    fs::write(fixture.state_file(), "{\"schema\":2,\"ro").expect("writes");
-    fixture.write_outside("a.md", "two\n");
-    assert_eq!(fixture.observe(), Observed::default());
-    fixture.write_outside("a.md", "three\n");
-    assert_eq!(fixture.observe().waiting, 1);
+fn a_state_that_is_lost_is_made_again_from_the_journal() {
+    let text = numbered(30);
+    let fixture = Fixture::new(&[("a.md", "one\n"), ("same.md", "two\n"), ("old.md", &text)]);
+    fixture.write_outside("a.md", "one\nwaits\n");
+    fixture.observe();
+    fixture.write_outside("a.md", "one\nwaits\nand more\n");
+    fixture.write_outside("old.md", &text.replace("line 2\n", "accepted\n"));
+    fixture.observe();
+    let own = fixture
+        .queue()
+        .into_iter()
+        .find(|item| item.path == "old.md");
+    fixture.accept(&[&own.expect("waits").id]);
+    fixture.edit("cli", "mine.md", "mine\n");
+    fixture.edit("mcp", "theirs.md", "theirs\n");
+    fixture.observe();
+    let shown = fixture.queue();
+    assert_eq!(shown.len(), 2, "{shown:?}");
+    let whole = fs::read(fixture.state_file()).expect("reads");
+    for length in [
+        None,
+        Some(0),
+        Some(20),
+        Some(whole.len() / 2),
+        Some(whole.len() - 70),
+    ] {
+        match length {
+            None => fs::remove_file(fixture.state_file()).expect("removes"),
+            Some(length) => fs::write(fixture.state_file(), &whole[..length]).expect("cuts"),
+        }
+        assert_eq!(fixture.observe().waiting, 2, "{length:?}");
+        assert_eq!(fixture.queue(), shown, "{length:?}");
+    }
+    // What was written while it was lost waits as well.
+    fs::remove_file(fixture.state_file()).expect("removes");
+    fixture.write_outside("old.md", "quite different\n");
+    assert_eq!(fixture.observe().waiting, 3);
 }

@@ -103,7 +103,7 @@ impl LogRecord {
     /// Reads a record; `None` if there is none of this form.
     pub fn load(path: &Path) -> Option<Self> {
         let text = read_text(path, LARGEST).ok()??;
-        let record: Self = serde_json::from_str(&text).ok()?;
+        let record: Self = serde_json::from_str(private::checked(&text)?).ok()?;
         (record.format == FORMAT).then_some(record)
     }
 
@@ -119,7 +119,7 @@ impl LogRecord {
             return;
         };
         drop(private::replace_unflushed(path, |file| {
-            file.write_all(text.as_bytes())
+            file.write_all(private::with_checksum(&text).as_bytes())
         }));
     }
 
@@ -611,6 +611,22 @@ mod tests {
         let less = talk(count - 7);
         let before = LogRecord::make(SOURCE, &less[..], None);
         assert_eq!(made, LogRecord::make(SOURCE, &events[..], Some(&before)));
+    }
+
+    #[test]
+    fn a_record_with_a_wrong_bit_is_not_read() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let path = temp.path().join("record");
+        let made = LogRecord::make(SOURCE, &talk(6)[..], None);
+        made.save(&path);
+        assert_eq!(LogRecord::load(&path), Some(made));
+        let whole = std::fs::read(&path).expect("reads");
+        for at in (0..whole.len()).step_by(7) {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1 << (at % 7);
+            std::fs::write(&path, damaged).expect("writes");
+            assert_eq!(LogRecord::load(&path), None, "byte {at}");
+        }
     }
 
     #[test]

@@ -70,7 +70,8 @@ impl RollUps {
         }
         let text = read_text(&cache.join(FILE), LARGEST_LOG).ok().flatten();
         for line in text.unwrap_or_default().lines() {
-            if let Ok(answer) = serde_json::from_str(line) {
+            let answer = private::checked(line).map(serde_json::from_str);
+            if let Some(Ok(answer)) = answer {
                 found.add(answer);
             }
         }
@@ -83,7 +84,8 @@ impl RollUps {
         let last = &self.order[self.order.len().saturating_sub(MOST)..];
         let kept = last.iter().filter_map(|key| self.made.get(key));
         let lines = kept.filter_map(|answer| serde_json::to_string(answer).ok());
-        let text: String = lines.map(|line| line + "\n").collect();
+        let lines = lines.map(|line| private::with_checksum(&line) + "\n");
+        let text: String = lines.collect();
         drop(private::replace_unflushed(&cache.join(FILE), |file| {
             file.write_all(text.as_bytes())
         }));

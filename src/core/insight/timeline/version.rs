@@ -57,7 +57,7 @@ impl Timeline {
         let text = self.version_lines();
         let former = text
             .lines()
-            .filter_map(|line| serde_json::from_str(line).ok());
+            .filter_map(|line| serde_json::from_str(private::checked(line)?).ok());
         let former = former.filter(|one: &Former| one.scope == self.scope_of(&one.node.id));
         former.collect()
     }
@@ -83,7 +83,7 @@ impl Timeline {
         let text = self.version_lines();
         let known = text
             .lines()
-            .filter_map(|line| serde_json::from_str(line).ok());
+            .filter_map(|line| serde_json::from_str(private::checked(line)?).ok());
         let mut all: Vec<Former> = known.collect();
         for node in former {
             let scope = self.scope_of(&node.id).to_owned();
@@ -100,7 +100,7 @@ impl Timeline {
             });
         }
         let lines = all.iter().filter_map(|one| serde_json::to_string(one).ok());
-        let lines: Vec<String> = lines.collect();
+        let lines: Vec<String> = lines.map(|line| private::with_checksum(&line)).collect();
         let mut left = MOST_BYTES;
         let is_kept = |line: &&String| {
             left = left.saturating_sub(line.len() + 1);

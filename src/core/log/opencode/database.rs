@@ -283,7 +283,8 @@ pub(in crate::core::log) fn open(path: &Path) -> rusqlite::Result<Connection> {
     } else if is_left {
         "mode=ro&vfs=unix-none"
     } else {
-        "mode=ro"
+        // Readers note in the index how far they read; this one does without.
+        "mode=ro&readonly_shm=1"
     };
     let uri = format!("file:{}?{mode}", escape(path));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY

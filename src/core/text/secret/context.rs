@@ -50,6 +50,9 @@ pub(super) const CONTEXTS: &[Context] = &[
     context("Redis password", (&[" -a"], redis_password), ["redis-cli -h cache -a ", "hunter22", " ping"], "redis-cli -h cache --scan; ls -a notes22"),
     context("wandb key", (&["wandb login"], wandb), ["wandb login ", "4a0d8fe4c368eeb9f68b9610ebf697980a7552e3", ""], "wandb login --relogin"),
     context("shared access signature", (&["sig="], signature), ["https://a.blob.example/c?sv=2022&sig=", "k3Jd9%2Bf8Lm2Qx7Zp4Rt6Yh8Uj0Wv5Nb1Ca%3D", "&se=2026"], "sig=SIGTERM"),
+    context("vault token", (&["vault login"], vault), ["vault login -method=token ", "s.8fK2l9D7s6G5h4J3k1M0", ""], "vault login -method=userpass username=kim"),
+    context("password of a web server", (&["htpasswd"], htpasswd), ["htpasswd -cb .htpasswd kim ", "hunter22", ""], "htpasswd -c .htpasswd kim22"),
+    context("password in a pipe", (&["--password-stdin"], piped), ["echo ", "hunter22", " | docker login -u kim --password-stdin"], "cat key22.txt | docker login --password-stdin"),
     context("SQL password", (&["identified by", "with password"], identified), ["CREATE USER kim IDENTIFIED BY '", "hunter22", "'"], "IDENTIFIED BY its number"),
 ];
 
@@ -72,6 +75,10 @@ pub(super) const HINTS: &[(&str, Look)] = &[
     }),
     ("redis-cli", |scan, _, end| scan.seen().redis = Some(end)),
     ("docker login", |scan, _, end| {
+        scan.seen().password_command = Some(end);
+        scan.seen().login = Some(end);
+    }),
+    ("az login", |scan, _, end| {
         scan.seen().password_command = Some(end);
         scan.seen().login = Some(end);
     }),
@@ -120,13 +127,15 @@ fn putty(scan: &mut Scan<'_>, _: usize, end: usize) {
     let lines = scan.run(number, 4, |byte| b"\\nr\r\n".contains(&byte));
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
     let first = scan.run(lines, 24, is_base64);
-    if number > end && lines > number && first - lines >= 16 {
+    // Blanks stand for line breaks where lines were joined.
+    let is_joined = scan.slice(end..number).trim_start().ends_with(' ');
+    if number > end && (lines > number || is_joined) && first - lines >= 16 {
         let end = scan.run(lines, usize::MAX, |byte| {
-            is_base64(byte) || b"\\\r\n".contains(&byte)
+            is_base64(byte) || b"\\\r\n".contains(&byte) || is_joined && byte == b' '
         });
         // The name of the next field is also valid base64.
         let body = scan.slice(lines..end);
-        let last = body.rfind(['\n', '\\']).map_or(body.len(), |at| {
+        let last = body.rfind(['\n', '\\', ' ']).map_or(body.len(), |at| {
             if body.len() - at < 40 && !body.ends_with('=') {
                 at
             } else {
@@ -359,9 +368,87 @@ fn signature(scan: &mut Scan<'_>, start: usize, end: usize) {
     }
     let to = scan.run(end, WINDOW, is_value);
     let value = scan.slice(end..to);
-    if value.len() >= 20 && is_random(value) {
+    let is_in_query = matches!(scan.byte_before(start), Some(b'&' | b'?' | b';'));
+    let least = if is_in_query { 8 } else { 20 };
+    if value.len() >= least && is_random(value) {
         let to = scan.run(end, usize::MAX, is_value);
         scan.accept("shared access signature", end..to);
+    }
+}
+
+/// `vault login TOKEN`
+fn vault(scan: &mut Scan<'_>, _: usize, end: usize) {
+    let mut at = end;
+    // Options come first.
+    for _ in 0..4 {
+        let word = scan.run(at, 4, is_blank);
+        let next = scan.run(word, WINDOW, |byte| !byte.is_ascii_whitespace());
+        if word == at || next == word {
+            return;
+        }
+        if scan.byte(word) != Some(b'-') {
+            let value = scan.slice(word..next);
+            if is_secret(value, Kind::Token, ValuePosition::Flag) && !value.contains('=') {
+                scan.accept("vault token", word..next);
+            }
+            return;
+        }
+        at = next;
+    }
+}
+
+/// `htpasswd -b FILE USER PASSWORD`
+fn htpasswd(scan: &mut Scan<'_>, _: usize, end: usize) {
+    let mut at = end;
+    let (mut has_batch, mut words) = (false, 0);
+    for _ in 0..8 {
+        let word = scan.run(at, 4, is_blank);
+        let word = scan.run(word, 1, is_quote);
+        let next = scan.run(word, WINDOW, |byte| {
+            !byte.is_ascii_whitespace() && !is_quote(byte) && !b";&|".contains(&byte)
+        });
+        if word == at || next == word {
+            return;
+        }
+        let text = scan.slice(word..next);
+        match text.strip_prefix('-') {
+            Some(options) => {
+                has_batch |= options.contains('b');
+                // With `-n` nothing is written, and no file is named.
+                words += usize::from(options.contains('n'));
+            }
+            None => words += 1,
+        }
+        if words == 3 {
+            if has_batch && !is_placeholder(text, ValuePosition::Flag) {
+                scan.accept("password of a web server", word..next);
+            }
+            return;
+        }
+        at = scan.run(next, 1, is_quote);
+    }
+}
+
+/// `echo PASSWORD | docker login --password-stdin`
+fn piped(scan: &mut Scan<'_>, start: usize, _: usize) {
+    let line = scan.run_back(start, REACH, |byte| !b"\r\n".contains(&byte));
+    let before = scan.slice(line..start);
+    let Some(pipe) = before.rfind('|') else {
+        return;
+    };
+    let said = ["echo ", "printf "];
+    let said = said.iter().filter_map(|word| {
+        let at = before[..pipe].rfind(word)?;
+        Some(at + word.len())
+    });
+    let Some(from) = said.max() else { return };
+    let is_around = |c: char| c.is_whitespace() || "\"'`".contains(c);
+    let value = before[from..pipe].trim_end_matches(is_around);
+    let value = value.strip_prefix("-n ").unwrap_or(value);
+    let bare = value.trim_start_matches(is_around);
+    if bare.len() >= 4 && !is_placeholder(bare, ValuePosition::Setting) {
+        let end = from + before[from..pipe].trim_end_matches(is_around).len();
+        scan.accept("password in a pipe", line + end - bare.len()..line + end);
     }
 }
 

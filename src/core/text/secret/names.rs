@@ -138,9 +138,13 @@ pub(super) const NAMES: &[Name] = &[
     name("key_base", (Token, Stands::After(&["secret"])), ("SECRET_KEY_BASE=", "f3b1c9d07a52e64f"), "key_base=1024"),
     name("keybase", (Token, Stands::After(&["secret"])), ("secretKeyBase: ", "\"f3b1c9d07a52e64f\""), "keybase: enabled"),
     name("key-base", (Token, Stands::After(&["secret"])), ("--secret-key-base=", "f3b1c9d07a52e64f"), "key-base: 12"),
+    name("pat", (Token, Stands::Apart), ("AZURE_DEVOPS_EXT_PAT=", "k9f3a8c2e7b1k9f3a8c2e7b1"), "pat: a short touch"),
     name("signature", (Token, Stands::After(&["amz", "goog"])), ("X-Amz-Signature=", "9e1c55f0a7b34d2288c1f6"), "signature: f1(a, b)"),
     name("auth", (Pair, Stands::Apart), ("\"auth\": ", "\"a2ltOmh1bnRlcjIy\""), "auth: required"),
 ];
+
+/// An arrow, as notes have it between a name and its value.
+const ARROW: &str = "→";
 
 /// The colon of Chinese and Japanese texts.
 const WIDE_COLON: &str = "：";
@@ -166,7 +170,7 @@ impl Name {
         let follows = scan
             .byte(end)
             .is_some_and(|byte| byte.is_ascii_digit() || b"\"'`\\] \t:=_>".contains(&byte));
-        if !follows && !scan.has(end, WIDE_COLON) {
+        if !follows && !scan.has(end, WIDE_COLON) && !scan.has(end, ARROW) {
             return;
         }
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.$".contains(&byte);
@@ -178,7 +182,9 @@ impl Name {
             return;
         }
         let end = numbered(scan, end);
-        let Some((at, sign, is_spaced)) = sign(scan, (from, end), name.starts_with("--")) else {
+        // `--token VALUE`, `aws configure set aws_secret_access_key VALUE`
+        let is_flag = name.starts_with("--") || is_set(scan, from);
+        let Some((at, sign, is_spaced)) = sign(scan, (from, end), is_flag) else {
             if self.kind == Password {
                 context::password_in_words(scan, end);
             }
@@ -220,6 +226,13 @@ impl Name {
             scan.accept(rule, at..end);
         }
     }
+}
+
+/// Whether a command sets the name that begins here: its value follows after a blank.
+fn is_set(scan: &Scan<'_>, from: usize) -> bool {
+    const SET: &str = "configure set ";
+    from.checked_sub(SET.len())
+        .is_some_and(|at| scan.has(at, SET))
 }
 
 impl Stands {
@@ -293,6 +306,7 @@ fn sign(
     let has_blank = at > closed;
     let (after, sign) = match (scan.byte(at)?, scan.byte(at + 1)) {
         _ if scan.has(at, WIDE_COLON) => (at + WIDE_COLON.len(), Sign::Colon),
+        _ if scan.has(at, ARROW) => (at + ARROW.len(), Sign::Colon),
         (b':', Some(b':')) => return None,
         (b':', Some(b'=')) => (at + 2, Sign::Equals),
         (b':', _) => (at + 1, Sign::Colon),

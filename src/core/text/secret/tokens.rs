@@ -42,6 +42,10 @@ pub(super) enum Body {
     Dot,
     /// Base64 of either alphabet, also URL-encoded.
     Base64,
+    /// Letters, digits and `$`.
+    Dollar,
+    /// Three parts with `.` between them: the number of an account, a time and a code.
+    Bot,
     /// A path in a URL.
     Path,
     /// Five groups of hexadecimal digits.
@@ -50,7 +54,7 @@ pub(super) enum Body {
     Jwt,
 }
 
-use Body::{Alnum, Base64, Dash, Dot, Hex, Jwt, Lower, Path, Upper, Uuid, Word};
+use Body::{Alnum, Base64, Bot, Dash, Dollar, Dot, Hex, Jwt, Lower, Path, Upper, Uuid, Word};
 
 impl Body {
     fn holds(self, byte: u8) -> bool {
@@ -61,7 +65,8 @@ impl Body {
             Alnum => byte.is_ascii_alphanumeric(),
             Word => byte.is_ascii_alphanumeric() || byte == b'_',
             Dash => byte.is_ascii_alphanumeric() || b"_-".contains(&byte),
-            Dot | Jwt => byte.is_ascii_alphanumeric() || b"_-.".contains(&byte),
+            Dollar => byte.is_ascii_alphanumeric() || byte == b'$',
+            Dot | Jwt | Bot => byte.is_ascii_alphanumeric() || b"_-.".contains(&byte),
             Base64 => byte.is_ascii_alphanumeric() || b"_-+/=%".contains(&byte),
             Path => byte.is_ascii_alphanumeric() || b"_-/@.%".contains(&byte),
             Uuid => byte.is_ascii_hexdigit() || byte == b'-',
@@ -72,10 +77,17 @@ impl Body {
     fn fits(self, body: &str) -> bool {
         match self {
             Uuid => is_uuid(body),
+            Bot => is_bot(body),
             Jwt => body.split('.').filter(|part| part.len() >= 4).count() >= 2,
             _ => is_random(body),
         }
     }
+}
+
+/// Whether this is the rest of a bot's token, behind the first two characters of its number.
+fn is_bot(body: &str) -> bool {
+    let lengths: Vec<usize> = body.split('.').map(str::len).collect();
+    matches!(lengths[..], [20..=26, 6..=7, 27..=40]) && is_random(body)
 }
 
 /// The number of bytes that decide whether a text is a secret; a longer secret is masked whole.
@@ -197,13 +209,24 @@ pub(super) const INFIXES: &[Infix] = &[
         innocent: "abc8Q~ is in the middle of one",
     },
     Infix {
-        name: "Azure key",
-        middle: "JQQJ99",
-        before: (Alnum, 52, 52),
-        after: (Alnum, 20, 30),
+        name: "Terraform Cloud token",
+        middle: ".atlasv1.",
+        before: (Alnum, 14, 14),
+        after: (Dash, 60, 70),
         example: (
-            "4yQ8fva1P31EtQUkxkQ8fva1P31EtJr4i0B3JrTAwR4y9ojfljoQ",
-            "BCAC4f1cMXJ3w3AAABACOGfKqZ",
+            "k3LpW7xYz1aBcd",
+            "EfgHiJkLmNoPqRsTuVw2xYz1aBcdEfgHiJkLmNoPqRsTuVw2xYz1aBcdEfgHiJkLmNo",
+        ),
+        innocent: "k3LpW7xYz1aBcd.atlasv1.short",
+    },
+    Infix {
+        name: "Azure DevOps token",
+        middle: "JQQJ99",
+        before: (Alnum, 40, 60),
+        after: (Alnum, 20, 40),
+        example: (
+            "k3LpW7xYz1aBcdEfgHiJkLmNoPqRsTuVw2xYz1aBcdEfgHiJkLmN",
+            "BBACAAAAAAAAAAAAASAZDO4xYz",
         ),
         innocent: "JQQJ99 is in the middle of one",
     },
@@ -254,6 +277,7 @@ pub(super) const TOKENS: &[Token] = &[
     token("GitLab pipeline trigger token", "glptt-", (Dash, 20, MANY), "pX6N1NF2XV54wca_7E56w8ZniqT3Ul4ffqkOkgWr", "glptt-then-come-plain-words"),
     token("GitLab runner token", "glrt-", (Dot, 20, MANY), "tL31Ugq_DfcgaTMnTC0M", "glrt-then-come-plain-words"),
     token("GitLab runner registration token", "GR1348941", (Dash, 20, MANY), "rAU8urbFt5misIZHbhS4", "GR1348941 is a prefix"),
+    token("GitLab feed token", "glft-", (Dash, 20, MANY), "NiMg9aW37k5wCnHDepQH", "glft-then-come-plain-words"),
     token("GitLab deploy token", "gldt-", (Dash, 20, MANY), "NiMg9aW37k5wCnHDepQH", "gldt-then-come-plain-words"),
     token("GitLab job token", "glcbt-", (Dash, 20, MANY), "gI3HLBkbvHEzuPyXQEW88ad3", "glcbt-then-come-plain-words"),
     token("GitLab agent token", "glagent-", (Dash, 40, MANY), "VP8Kd0d3mS8gBlKv3azKgaS_m_x-SHuKBD-vok_nPTmZYl2dVA", "glagent-then-come-plain-words"),
@@ -364,6 +388,15 @@ pub(super) const TOKENS: &[Token] = &[
     token("Slack app-level token", "xapp-", (Dash, 20, MANY), "1-A0CFRWH5J67-4070420333970-34c496af2fac6b0ff663e73a436ab2d319cef8a906f526bd622140fe880d8184", "xapp-then-come-plain-words"),
     token("Slack webhook", "hooks.slack.com/services/", (Path, 30, MANY), "T03NNPJBRI5/B00XA10D6G5/9L12U3czSiFXFljXGzZ4iG47", "hooks.slack.com/services/ is where they are"),
     token("Slack workflow webhook", "hooks.slack.com/workflows/", (Path, 30, MANY), "T00RRFPH3XG/A0686L7NIBF/u6d65p1QpCq0S3Y5ECyholZZ", "hooks.slack.com/workflows/ is where they are"),
+    token("Discord bot token", "MT", (Bot, 50, MANY), "k4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs", "MT is how a base64 of 1 begins"),
+    token("Discord bot token", "Mj", (Bot, 50, MANY), "k4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs", "Mj is how a base64 of 2 begins"),
+    token("Discord bot token", "Mz", (Bot, 50, MANY), "k4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs", "Mz is how a base64 of 3 begins"),
+    token("Discord bot token", "ND", (Bot, 50, MANY), "k4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs", "ND is how a base64 of 4 begins"),
+    token("Discord bot token", "NT", (Bot, 50, MANY), "k4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs", "NT is how a base64 of 5 begins"),
+    token("Discord bot token", "Nj", (Bot, 50, MANY), "k4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs", "Nj is how a base64 of 6 begins"),
+    token("Discord bot token", "Nz", (Bot, 50, MANY), "k4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs", "Nz is how a base64 of 7 begins"),
+    token("Discord bot token", "OD", (Bot, 50, MANY), "k4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs", "OD is how a base64 of 8 begins"),
+    token("Discord bot token", "OT", (Bot, 50, MANY), "k4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs", "OT is how a base64 of 9 begins"),
     token("Discord webhook", "discord.com/api/webhooks/", (Path, 60, MANY), "521308773272109841/oS6sh2Bi48qmb10FpD4RBPl4xQiPcoG0wRe5pPAvNtIGJ5tLH4Bvy4qBQwYNZ8YtUg2G", "discord.com/api/webhooks/ is where they are"),
     token("Discord webhook of the older host", "discordapp.com/api/webhooks/", (Path, 60, MANY), "705689980078371419/QAWIrqU6ArwRHa3xiHlBnL-PFLJSgofcvHk3yE_R6fNGpYTMmzPKJIlDfkWSx3RIFvLw", "discordapp.com/api/webhooks/ is where they were"),
     token("Teams webhook", "webhook.office.com/webhookb2/", (Path, 60, MANY), "3507bf4d-e51b-20a4-0154-9935d49a54e5/ec549c4a-7cb2-ae33-834a-ad0335d8a148/IncomingWebhook/3bba4ee1a9a3a1bcbbe842926d1195d2/4734e071-7074-c45c-f807-a9f1bd4e4a0f", "webhook.office.com/webhookb2/ is where they are"),
@@ -375,6 +408,8 @@ pub(super) const TOKENS: &[Token] = &[
     token("Twilio key", "SK", (Hex, 32, 32), "35ab777ecfd467ba2293f5ee0c21d604", "SKIP the first 32 of them"),
     token("HubSpot token", "pat-na1-", (Uuid, 36, 36), "6bda6b68-607a-1190-30cd-eb0e415ea8e0", "pat-na1-then-come-plain-words"),
     token("GoCardless token", "live_", (Dash, 40, MANY), "KRScij4a1o9lpIbXlEYCpPa1vbkwDCwPRYhS3q-z", "live_reload_of_the_page_when_a_file_changes_2"),
+    token("Lob key", "live_", (Hex, 32, 39), "2a1b9c8d7e6f504132a1b9c8d7e6f504132", "live_ then come plain words"),
+    token("Flutterwave live secret", "FLWSECK-", (Dash, 24, MANY), "9c1f0b7de2a84c559c1f0b7de2a84c55-X", "FLWSECK-then-come-plain-words"),
     token("Flutterwave secret", "FLWSECK_TEST-", (Alnum, 12, MANY), "IhFd3TfUSNcncUi04NHoNKAzprwjP3vO", "FLWSECK_TEST-then-come-plain-words"),
     token("Facebook token", "EAAC", (Alnum, 60, MANY), "D7lCq9GDd2tnIoEt65KQOLLYYJxPaUIYUiehoVQOi2bkFkaIqxy0nEa0qRp2uiAqxuujbG1tVMFQaPof5EDQn10E5ih8GDJhaulNIRmOMNZyHeQbm1K325te", "EAAC is a prefix"),
     token("Facebook Graph token", "EAAG", (Alnum, 60, MANY), "4XhkCwhmK3071yr7mqzKhRAoqyAgBYHlki3rjOQOjHX2SWnFI8knpljzeEwS4uPQfoeL7HbbRgKK9MWfgXxp7LAH9vx8UzKBJI1SkXRI6TZO79ctWnnkKzC6", "EAAG is a prefix"),
@@ -396,7 +431,8 @@ pub(super) const TOKENS: &[Token] = &[
     token("Square token", "sq0atp-", (Dash, 22, MANY), "To8OYe1fXSfKxWgzerucXa", "sq0atp-then-come-plain-words"),
     token("Square secret", "sq0csp-", (Dash, 43, MANY), "cvCo3wb0_fB8kBpZj7Cf6wX9k2L7fYVEH-hpsRb_6YL", "sq0csp-then-come-plain-words"),
     token("Square access token", "EAAA", (Dash, 60, MANY), "3BebE7mqleClrV0dUo17x0xo4l9TVmlxU7z9s8xAQE51M-Yb1ZC938U-bBSK", "EAAA is a prefix"),
-    token("PayPal token", "access_token$production$", (Alnum, 16, MANY), "8sknefnwjf7jcr6u", "access_token$production$ is a prefix"),
+    token("PayPal sandbox token", "access_token$sandbox$", (Dollar, 16, MANY), "8sknefnwjf7jcr6u$c1f2a9b07e364d58c1f2a9b07e364d58", "access_token$sandbox$ is a prefix"),
+    token("PayPal token", "access_token$production$", (Dollar, 16, MANY), "8sknefnwjf7jcr6u$c1f2a9b07e364d58c1f2a9b07e364d58", "access_token$production$ is a prefix"),
     token("Razorpay live key", "rzp_live_", (Alnum, 14, MANY), "lQtm5CJo1MhhQH", "rzp_live_then-come-plain-words"),
     token("Shippo token", "shippo_live_", (Hex, 40, 40), "02e955d5242d19e082c8f245f50ab14621156803", "shippo_live_then-come-plain-words"),
     token("EasyPost key", "EZAK", (Alnum, 54, 54), "S8zLU9Lqiot0W1bjO0IrTfvaEGEJVXeGjq6LSqFnkoD5NxV4aV9rrJ", "EZAK is a prefix"),

@@ -11,6 +11,7 @@ use crate::core::change::history::{History, Record};
 use crate::core::change::{Author, Change, plan_and_commit, recorded_edits};
 use crate::core::insight::curate::collect::{Sources, collect};
 use crate::core::insight::curate::fix::plan_fixes;
+use crate::core::insight::curate::git::Git;
 use crate::core::insight::curate::waiver::{self, Waiver};
 use crate::core::insight::curate::{Finding, check_each};
 use crate::core::memory::config::CurateSettings;
@@ -93,7 +94,7 @@ impl Curating {
         let sources = Sources {
             environment: &self.environment(),
             project: None,
-            git: Path::new("git"),
+            git: &Git::at("git"),
             history: &self.history,
             today: moment().today,
             settings: &CurateSettings::default(),

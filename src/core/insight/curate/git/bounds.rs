@@ -19,13 +19,15 @@ impl Default for Limits {
     }
 }
 
-/// What of a history is beyond the limits.
+/// What of a history is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     /// The tracked files. Nothing is known, because a path is gone only if it is not tracked.
     Files,
     /// The older part of the log.
     Log,
+    /// Everything: git did not answer in time.
+    Late,
 }
 
 /// What may still be held.

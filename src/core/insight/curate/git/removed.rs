@@ -12,8 +12,9 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use regex::Regex;
 
-use super::{Cut, ProjectHistory, end, name_of, spawn};
-use crate::core::disk::foreign::{Line, next_line, read_capped, read_text};
+use super::{Cut, Git, ProjectHistory, name_of};
+use crate::core::disk::foreign::{Line, next_line};
+use crate::core::disk::sandbox::Root;
 
 /// How many of the newest commits are read for names.
 pub const NEWEST: usize = 1000;
@@ -73,7 +74,7 @@ impl ProjectHistory {
         wanted: &BTreeSet<ProjectName>,
     ) -> HashMap<ProjectName, LostDefinition> {
         // Whether a name is still defined shows only in the tracked files.
-        if wanted.is_empty() || self.cut == Some(Cut::Files) {
+        if wanted.is_empty() || matches!(self.cut, Some(Cut::Files | Cut::Late)) {
             return HashMap::new();
         }
         let read = || match &self.git {
@@ -120,8 +121,7 @@ impl ProjectHistory {
             return;
         }
         for path in files {
-            let text = read_text(&self.root.join(path), LARGEST_FILE);
-            let Ok(text) = text.map(Option::unwrap_or_default) else {
+            let Some(text) = self.text_of(path, LARGEST_FILE) else {
                 lost.retain(|name, _| !name.kind.is_script());
                 return;
             };
@@ -176,9 +176,12 @@ impl ProjectHistory {
         let is_part = |byte: Option<&u8>| {
             byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         };
+        let root = Root::open(&self.root).ok()?;
+        let root = root.opened().ok()?;
         for path in self.live.iter().filter(|path| is_source(path)) {
-            // A file that is larger, a link, or one that is gone is no source.
-            let Ok(bytes) = read_capped(&self.root.join(path), LARGEST_SOURCE) else {
+            // A file that is larger, a link out of the project, or one that is gone is no source.
+            let found = root.read(path).ok();
+            let Some(bytes) = found.filter(|bytes| bytes.len() <= LARGEST_SOURCE) else {
                 continue;
             };
             left = left.checked_sub(bytes.len() as u64 + PER_FILE)?;
@@ -201,7 +204,7 @@ impl ProjectHistory {
 }
 
 /// The largest file that is searched for names.
-const LARGEST_SOURCE: u64 = 4 << 20;
+const LARGEST_SOURCE: usize = 4 << 20;
 
 /// What opening a file costs, in bytes that could be read instead.
 const PER_FILE: u64 = 2 << 10;
@@ -209,7 +212,7 @@ const PER_FILE: u64 = 2 << 10;
 /// The newest lost definition of each name in the newest commits of a project, whether it is
 /// defined elsewhere or not.
 pub(in crate::core::insight::curate) fn lost_definitions(
-    git: &Path,
+    git: &Git,
     root: &Path,
     wanted: &BTreeSet<ProjectName>,
 ) -> HashMap<ProjectName, LostDefinition> {
@@ -229,10 +232,9 @@ pub(in crate::core::insight::curate) fn lost_definitions(
         "--format=%x01%H",
     ];
     let read = || {
-        let mut git = spawn(git, root, &args)?;
-        let output = git.stdout.take()?;
-        let lost = parse(BufReader::new(output.take(LARGEST)), wanted);
-        end(git);
+        let mut git = git.start(root, &args)?;
+        let lost = parse(BufReader::new((&mut git).take(LARGEST)), wanted);
+        git.end();
         Some(lost)
     };
     if wanted.is_empty() {
@@ -398,7 +400,7 @@ fn parse(
 /// added it where the commit removed no line with it. The commit that created a file is left out:
 /// memories are often added to a repository long after they were written.
 pub(super) fn written_names(
-    git: &Path,
+    git: &Git,
     root: &Path,
     files: &[&str],
     names: &[&str],
@@ -418,16 +420,13 @@ pub(super) fn written_names(
     ];
     args.extend(files);
     let mut found = HashMap::new();
-    let (Ok(finder), Some(mut git)) = (AhoCorasick::new(names), spawn(git, root, &args)) else {
-        return found;
-    };
-    let Some(output) = git.stdout.take() else {
+    let (Ok(finder), Some(mut git)) = (AhoCorasick::new(names), git.start(root, &args)) else {
         return found;
     };
     // The names in the lines of one file that one commit removed; they come before those it added.
     let mut removed: HashSet<usize> = HashSet::new();
     let mut of = (0, String::new());
-    each_changed_line(BufReader::new(output.take(LARGEST)), |line| {
+    each_changed_line(BufReader::new((&mut git).take(LARGEST)), |line| {
         if (of.0, of.1.as_str()) != (line.age, line.path) {
             of = (line.age, line.path.to_owned());
             removed.clear();
@@ -442,7 +441,7 @@ pub(super) fn written_names(
             }
         }
     });
-    end(git);
+    git.end();
     found
 }
 

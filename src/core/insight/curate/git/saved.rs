@@ -4,7 +4,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{Output, command, output};
+use super::Git;
+use super::program::Output;
 use crate::core::disk::foreign::read_text;
 use crate::core::disk::private;
 
@@ -41,7 +42,7 @@ impl SavedLog {
     }
 
     /// The log up to the commit `head`, newest commits first; it is saved if it is new.
-    pub(super) fn updated(self, git: &Path, root: &Path, head: &str) -> Option<Output> {
+    pub(super) fn updated(self, git: &Git, root: &Path, head: &str) -> Option<Output> {
         let most = self.most;
         let log = match self.known {
             Some((known, log)) if known == head => return Some(log),
@@ -84,14 +85,14 @@ fn parse(mut text: String, most: usize) -> Option<(String, Output)> {
 }
 
 /// Whether the first commit is in the history of the second.
-fn is_ancestor(git: &Path, root: &Path, old: &str, new: &str) -> bool {
+fn is_ancestor(git: &Git, root: &Path, old: &str, new: &str) -> bool {
     let is_hash = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let mut call = command(git, root, &["merge-base", "--is-ancestor", old, new]);
-    is_hash(old) && is_hash(new) && call.status().is_ok_and(|status| status.success())
+    let args = ["merge-base", "--is-ancestor", old, new];
+    is_hash(old) && is_hash(new) && git.succeeds(root, &args)
 }
 
 /// The log of some commits: each with what it did to which files.
-fn read(git: &Path, root: &Path, commits: &str, most: usize) -> Option<Output> {
+fn read(git: &Git, root: &Path, commits: &str, most: usize) -> Option<Output> {
     let args = [
         "log",
         "-z",
@@ -103,5 +104,5 @@ fn read(git: &Path, root: &Path, commits: &str, most: usize) -> Option<Output> {
         "--format=%x01%h%x00%cs%x00%s",
         commits,
     ];
-    output(git, root, &args, most)
+    git.output(root, &args, most)
 }

@@ -1,0 +1,302 @@
+//! Calls of the `git` program that run no other program, ask nobody, write nothing, and end.
+//!
+//! A project's own files can make git wait for a pipe or read a device without end. A git that is
+//! silent for too long is ended, the project is not asked again, and the caller can say so. On
+//! Linux git is also ended when tome is.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::core::disk::process::{end_group, end_with_this_process};
+
+/// The settings that could run programs, wait for a person, read elsewhere or write.
+const SAFE: [&str; 22] = [
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.attributesFile=/dev/null",
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "log.mailmap=false",
+    "-c",
+    "diff.orderFile=/dev/null",
+    "-c",
+    "diff.ignoreSubmodules=all",
+    "-c",
+    "core.quotePath=false",
+    "-c",
+    "diff.renameLimit=1000",
+    "-c",
+    "core.pager=cat",
+    "--no-pager",
+    "--no-optional-locks",
+];
+
+/// The variables with which a caller's environment could lead git to another repository, to other
+/// settings or to other programs.
+const REMOVED: [&str; 32] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_ATTR_SOURCE",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_DEFAULT_HASH",
+    "GIT_DIFF_OPTS",
+    "GIT_DIR",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_GRAFT_FILE",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_NAMESPACE",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_TRACE",
+    "GIT_TRACE2",
+    "GIT_TRACE2_EVENT",
+    "GIT_WORK_TREE",
+];
+
+/// The `git` program, and the work trees in which it did not answer.
+#[derive(Clone)]
+pub struct Git {
+    program: PathBuf,
+    limits: TimeLimits,
+    late: Arc<Mutex<BTreeSet<PathBuf>>>,
+}
+
+/// How long one call may take.
+#[derive(Debug, Clone, Copy)]
+struct TimeLimits {
+    /// How long nothing is printed.
+    silent: Duration,
+    /// All in all.
+    whole: Duration,
+}
+
+impl fmt::Debug for Git {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Git").field(&self.program).finish()
+    }
+}
+
+impl Git {
+    /// Returns the program at a path.
+    pub fn at(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            limits: TimeLimits {
+                silent: Duration::from_secs(15),
+                whole: Duration::from_secs(120),
+            },
+            late: Arc::default(),
+        }
+    }
+
+    /// Returns the same program, which is ended when it is silent for so long.
+    #[must_use]
+    pub fn with_limit(mut self, silent: Duration) -> Self {
+        self.limits.silent = silent;
+        self
+    }
+
+    /// Returns why a work tree was not asked to the end, if git did not answer in it.
+    pub fn lateness(&self, root: &Path) -> Option<String> {
+        let silent = self.limits.silent.as_secs_f32();
+        self.late().contains(root).then(|| {
+            format!(
+                "{}: git did not answer for {silent} s, so nothing that it knows is looked at; \
+                something in .git, or a .gitattributes, may be no regular file",
+                root.display()
+            )
+        })
+    }
+
+    fn late(&self) -> std::sync::MutexGuard<'_, BTreeSet<PathBuf>> {
+        self.late.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a call of git.
+    pub(super) fn command(&self, root: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        for name in REMOVED {
+            command.env_remove(name);
+        }
+        command
+            .arg("-C")
+            .arg(root)
+            .args(SAFE)
+            .args(args)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_ATTR_NOSYSTEM", "1")
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    }
+
+    /// Starts git; its output is read from the result. `None` if it cannot be started, or did not
+    /// answer in this work tree before.
+    pub(super) fn start(&self, root: &Path, args: &[&str]) -> Option<RunningGit> {
+        if self.late().contains(root) {
+            return None;
+        }
+        let mut command = self.command(root, args);
+        end_with_this_process(&mut command);
+        let mut child = command.stdout(Stdio::piped()).spawn().ok()?;
+        let output = child.stdout.take()?;
+        let read = Arc::new(AtomicU64::new(0));
+        let (done, is_done) = channel();
+        let watch = Watch {
+            pid: child.id(),
+            limits: self.limits,
+            read: Arc::clone(&read),
+        };
+        let (git, root) = (self.clone(), root.to_owned());
+        std::thread::spawn(move || {
+            if watch.is_late(&is_done) {
+                git.late().insert(root);
+                // Its caller has not waited for it yet, so that the number is still its own.
+                end_group(watch.pid);
+            }
+        });
+        Some(RunningGit {
+            child,
+            output,
+            read,
+            _done: done,
+        })
+    }
+
+    /// Returns the output of git, up to `most` bytes; `None` if it fails.
+    pub(super) fn output(&self, root: &Path, args: &[&str], most: usize) -> Option<Output> {
+        let mut git = self.start(root, args)?;
+        let mut bytes = Vec::new();
+        let read = (&mut git).take(most as u64 + 1).read_to_end(&mut bytes);
+        let is_whole = bytes.len() <= most;
+        let has_failed = if is_whole {
+            !git.child.wait().ok()?.success()
+        } else {
+            false
+        };
+        git.end();
+        if has_failed || read.is_err() {
+            return None;
+        }
+        let text = String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        let mut output = Output { text, is_whole };
+        output.cut_to(most);
+        Some(output)
+    }
+
+    /// Returns the whole output of git; `None` if it fails, or prints nothing or too much.
+    pub(crate) fn run(&self, root: &Path, args: &[&str]) -> Option<String> {
+        let output = self.output(root, args, LARGEST_ANSWER)?;
+        (output.is_whole && !output.text.is_empty()).then_some(output.text)
+    }
+
+    /// Whether git ends well.
+    pub(super) fn succeeds(&self, root: &Path, args: &[&str]) -> bool {
+        self.output(root, args, LARGEST_ANSWER).is_some()
+    }
+}
+
+/// The largest answer of git that is read whole: the hashes of 800,000 commits.
+const LARGEST_ANSWER: usize = 32 << 20;
+
+/// What git printed, or the start of it.
+#[derive(Debug)]
+pub(super) struct Output {
+    pub(super) text: String,
+    pub(super) is_whole: bool,
+}
+
+impl Output {
+    /// Leaves out what is beyond `most` bytes, and the last field if it is not complete.
+    pub(super) fn cut_to(&mut self, most: usize) {
+        if self.text.len() > most {
+            self.is_whole = false;
+            let last = memchr::memrchr(0, &self.text.as_bytes()[..most]);
+            let end = last.map_or(0, |last| last + 1);
+            self.text.truncate(end);
+        }
+    }
+}
+
+/// A git that runs. What it prints is read from here.
+pub(super) struct RunningGit {
+    child: Child,
+    output: ChildStdout,
+    /// The bytes that were read.
+    read: Arc<AtomicU64>,
+    /// Tells the thread that watches it to stop.
+    _done: Sender<()>,
+}
+
+impl Read for RunningGit {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.output.read(into)?;
+        self.read.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+impl RunningGit {
+    /// Ends a git whose output was read, or of which enough was read.
+    pub(super) fn end(mut self) {
+        // It may have ended already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Watches a call.
+struct Watch {
+    pid: u32,
+    limits: TimeLimits,
+    read: Arc<AtomicU64>,
+}
+
+impl Watch {
+    /// Waits until the call is over, or takes too long.
+    fn is_late(&self, is_done: &std::sync::mpsc::Receiver<()>) -> bool {
+        let until = Instant::now() + self.limits.whole;
+        let mut read = self.read.load(Ordering::Relaxed);
+        loop {
+            match is_done.recv_timeout(self.limits.silent) {
+                Err(RecvTimeoutError::Timeout) => {}
+                _ => return false,
+            }
+            let now = self.read.load(Ordering::Relaxed);
+            if now == read || Instant::now() >= until {
+                return true;
+            }
+            read = now;
+        }
+    }
+}

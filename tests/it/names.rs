@@ -1,0 +1,362 @@
+//! Names that somebody else chose, in every place where tome reads one: a project's settings and
+//! instructions, an extension, an index, a call of the server, a patch that an agent proposes. None
+//! may lead to a file outside the project and the agents' own texts.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::symlink;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::support::{Home, tree};
+
+/// A word that is in every file that may not be read.
+const CANARY: &str = "quetzalcanary";
+
+/// The files that may not be read, in the home.
+const SECRETS: [&str; 7] = [
+    ".ssh/id_rsa",
+    ".ssh/MEMORY.md",
+    ".gemini/oauth_creds.json",
+    ".codex/auth.json",
+    ".claude/.credentials.json",
+    "other/notes.md",
+    "project-two/GEMINI.md",
+];
+
+/// The names. `HOME` stands for the home directory.
+const NAMES: [&str; 44] = [
+    "../.ssh/id_rsa",
+    "../../.ssh/id_rsa",
+    "../../../../../../../../HOME/.ssh/id_rsa",
+    "./../.ssh/id_rsa",
+    "docs/../../.ssh/id_rsa",
+    "docs/./.././../.ssh/id_rsa",
+    "..//.ssh//id_rsa",
+    "HOME/.ssh/id_rsa",
+    "/HOME/.ssh/id_rsa",
+    "/proc/self/root/HOME/.ssh/id_rsa",
+    "/proc/self/cwd/../.ssh/id_rsa",
+    "/dev/fd/../../HOME/.ssh/id_rsa",
+    "~/.ssh/id_rsa",
+    "~/./.ssh/../.ssh/id_rsa",
+    "~root/../HOME/.ssh/id_rsa",
+    "$HOME/.ssh/id_rsa",
+    "${HOME}/.ssh/id_rsa",
+    "file://HOME/.ssh/id_rsa",
+    "link",
+    "./link",
+    "link.md",
+    "linked/id_rsa",
+    "linked/MEMORY.md",
+    "docs/../link",
+    "twice",
+    "../.gemini/oauth_creds.json",
+    "oauth_creds.json",
+    "~/.gemini/oauth_creds.json",
+    "~/.gemini/../.ssh/id_rsa",
+    "~/.codex/auth.json",
+    "~/.claude/.credentials.json",
+    "~/.claude/../.ssh/id_rsa",
+    "../project-two/GEMINI.md",
+    "../other/notes.md",
+    "../other/*.md",
+    "../.ssh/**",
+    "HOME/**/*",
+    "{..,.}/.ssh/id_rsa",
+    "linked/*",
+    "/etc/passwd",
+    "/dev/zero",
+    "pipe",
+    "..",
+    "a\u{0}/../../.ssh/id_rsa",
+];
+
+fn ground() -> Home {
+    let home = Home::new();
+    for secret in SECRETS {
+        home.file(secret, format!("{{\"token\": \"{CANARY}\"}}\n"));
+    }
+    home.file("project/docs/a.md", "inside\n");
+    home.file(".gemini/GEMINI.md", "mine\n");
+    let ssh = home.path().join(".ssh");
+    for (target, name) in [
+        (ssh.join("id_rsa"), "link"),
+        (ssh.join("id_rsa"), "link.md"),
+        (ssh, "linked"),
+        ("link".into(), "twice"),
+    ] {
+        symlink(target, home.project().join(name)).expect("a link");
+    }
+    let made = std::process::Command::new("mkfifo")
+        .arg(home.project().join("pipe"))
+        .status();
+    assert!(made.expect("mkfifo runs").success());
+    home
+}
+
+fn names(home: &Home) -> Vec<String> {
+    let at = home.path().display().to_string();
+    NAMES.iter().map(|name| name.replace("HOME", &at)).collect()
+}
+
+/// Runs the program and checks that nothing of the secrets is told.
+fn told(home: &Home, args: &[&str], about: &str) -> String {
+    let output = home.run(args);
+    let all = format!("{}{}", output.out, output.err);
+    assert!(!all.contains(CANARY), "{about}: {args:?}: {all}");
+    assert!(!all.contains("root:x:0"), "{about}: {args:?}: {all}");
+    assert!(!all.contains("panicked"), "{about}: {args:?}: {all}");
+    assert!((0..=2).contains(&output.code), "{about}: {args:?}: {all}");
+    all
+}
+
+/// What is outside the project, apart from tome's own directories.
+fn outside(home: &Home) -> Vec<(String, Vec<u8>)> {
+    let own = ["project", ".local", ".cache", ".config"];
+    let mut all = Vec::new();
+    for entry in fs::read_dir(home.path()).expect("readable").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !own.contains(&name.as_str()) {
+            let inner = tree(&entry.path()).into_iter();
+            all.extend(inner.map(|(path, bytes)| (format!("{name}/{path}"), bytes)));
+            all.push((name, fs::read(entry.path()).unwrap_or_default()));
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn names_in_settings_and_instructions_lead_to_no_other_file() {
+    for place in [
+        "project/.gemini/settings.json",
+        ".gemini/extensions/x/gemini-extension.json",
+        "project/opencode.json",
+        "project/.opencode/opencode.jsonc",
+        "project/.codex/config.toml",
+        "project/GEMINI.md",
+        "project/CLAUDE.md",
+        "project/AGENTS.md",
+        "project/.memory/MEMORY.md",
+    ] {
+        let home = ground();
+        let names = names(&home);
+        let mentioned: String = names
+            .iter()
+            .map(|name| format!("- see @{name} and [{name}](<{name}>)\n"))
+            .collect();
+        let text = match place.rsplit_once('.').map(|(_, ending)| ending) {
+            Some("md") => format!("# All\n\n{mentioned}"),
+            Some("toml") => format!("project_doc_fallback_filenames = {}\n", json!(names)),
+            _ => json!({
+                "context": { "fileName": names }, "contextFileName": names, "instructions": names,
+            })
+            .to_string(),
+        };
+        home.file(place, text);
+        let before = outside(&home);
+        let mut all = String::new();
+        for agent in ["claude-code", "codex", "gemini", "opencode", "copilot"] {
+            all += &told(&home, &["context", "--agent", agent, "--json"], place);
+        }
+        for verb in [&["curate", "--json"][..], &["view"], &["list"], &["doctor"]] {
+            told(&home, verb, place);
+        }
+        let event = json!({
+            "session_id": "s", "cwd": home.project(), "hook_event_name": "SessionStart",
+            "source": "startup",
+        });
+        let hook = home.run_with_input(&["hook", "claude-code"], event.to_string().as_bytes());
+        assert!(!hook.out.contains(CANARY), "{place}: {hook:?}");
+        assert!(
+            outside(&home) == before,
+            "{place}: something outside changed"
+        );
+        if place.contains("settings") || place.contains("opencode") || place.contains("extension") {
+            assert!(
+                all.contains("not shown: "),
+                "{place}: nothing is told: {all}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_project_cannot_choose_where_memories_are() {
+    let home = ground();
+    for name in names(&home) {
+        let settings = json!({ "autoMemoryDirectory": name }).to_string();
+        home.file("project/.claude/settings.json", settings);
+        told(&home, &["list", "--json"], &name);
+        told(
+            &home,
+            &["context", "--agent", "claude-code", "--json"],
+            &name,
+        );
+    }
+}
+
+#[test]
+fn names_of_memories_lead_to_no_other_file() {
+    let home = ground();
+    home.file("project/.memory/MEMORY.md", "# Mine\n\n- [a](a.md) — a\n");
+    home.file("project/.memory/a.md", "---\nname: a\n---\n\nA.\n");
+    symlink(
+        home.path().join(".ssh/id_rsa"),
+        home.project().join(".memory/link"),
+    )
+    .expect("a link");
+    symlink(
+        home.path().join(".ssh"),
+        home.project().join(".memory/linked"),
+    )
+    .expect("a link");
+    let before = outside(&home);
+    let names = names(&home);
+    for name in names.iter().filter(|name| !name.contains('\u{0}')) {
+        told(&home, &["read", name], "read");
+        told(&home, &["append", name, "--content", "x"], "append");
+    }
+    let mut child = home
+        .command(&["mcp"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the server starts");
+    let mut input = child.stdin.take().expect("piped");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut ask = |method: &str, params: Value| {
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        writeln!(input, "{request}").expect("asked");
+        let answer = lines.next().expect("an answer").expect("text");
+        assert!(!answer.contains(CANARY), "{params}: {answer}");
+        assert!(!answer.contains("root:x:0"), "{params}: {answer}");
+    };
+    ask(
+        "initialize",
+        json!({
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" },
+        }),
+    );
+    for name in &names {
+        for (tool, arguments) in [
+            ("memory_read", json!({ "path": name, "filename": name })),
+            (
+                "memory_append",
+                json!({ "path": name, "filename": name, "content": "x" }),
+            ),
+            (
+                "memory_update",
+                json!({ "path": name, "filename": name, "content": "x" }),
+            ),
+            ("memory_delete", json!({ "path": name, "filename": name })),
+            (
+                "memory",
+                json!({ "command": "view", "path": format!("/memories/{name}") }),
+            ),
+            ("memory", json!({ "command": "view", "path": name })),
+            (
+                "memory",
+                json!({ "command": "delete", "path": format!("/memories/{name}") }),
+            ),
+        ] {
+            ask(
+                "tools/call",
+                json!({ "name": tool, "arguments": arguments }),
+            );
+        }
+        ask(
+            "resources/read",
+            json!({ "uri": format!("tome://.memory/{name}") }),
+        );
+    }
+    drop(input);
+    child.wait().expect("the server ends");
+    assert!(outside(&home) == before, "something outside changed");
+}
+
+#[test]
+fn patches_that_an_agent_proposes_lead_to_no_other_file() {
+    let home = ground();
+    let known = json!({ "projects": { home.project().display().to_string(): "shop" } });
+    home.file(".gemini/projects.json", known.to_string());
+    home.file(".gemini/tmp/shop/memory/MEMORY.md", "# Memory\n");
+    let names = names(&home);
+    for (number, name) in names.iter().enumerate() {
+        for kind in ["private", "global"] {
+            let at = format!(".gemini/tmp/shop/memory/.inbox/{kind}/{number}.patch");
+            let token = format!("-{{\"token\": \"{}\"}}\n+x\n", "?");
+            home.file(
+                &at,
+                format!("--- {name}\n+++ {name}\n@@ -1,1 +1,1 @@\n{token}"),
+            );
+        }
+    }
+    let before = outside(&home);
+    told(&home, &["review", "--json"], "review");
+    told(&home, &["review", "--accept", "all"], "accept");
+    let is_secret = |(path, _): &&(String, Vec<u8>)| SECRETS.contains(&path.as_str());
+    let after = outside(&home);
+    let secrets = |all: &[(String, Vec<u8>)]| -> Vec<(String, Vec<u8>)> {
+        all.iter().filter(is_secret).cloned().collect()
+    };
+    assert_eq!(secrets(&after), secrets(&before));
+}
+
+#[test]
+fn a_plugin_is_written_into_its_folder_only_and_replaces_nothing_of_others() {
+    let home = ground();
+    let plugin = |args: &[&str]| {
+        home.run(&[&["setup", "claude-code", "--plugin", "plug", "--yes"], args].concat())
+    };
+    for (link, target) in [
+        ("plug/.mcp.json", ".ssh/id_rsa"),
+        ("plug/.mcp.json", "x.json"),
+        ("plug/hooks", ".ssh"),
+        ("plug/skills/recall", "new"),
+        ("plug/guides", "other"),
+    ] {
+        drop(fs::remove_dir_all(home.project().join("plug")));
+        let at = home.project().join(link);
+        fs::create_dir_all(at.parent().expect("a parent")).expect("folders");
+        symlink(home.path().join(target), &at).expect("a link");
+        let before = outside(&home);
+        let output = plugin(&[]);
+        assert_eq!(output.code, 2, "{link}: {output:?}");
+        assert!(output.err.contains("outside the plugin"), "{output:?}");
+        assert!(!format!("{output:?}").contains(CANARY), "{output:?}");
+        assert!(
+            outside(&home) == before,
+            "{link}: something outside changed"
+        );
+        let made = tree(&home.project().join("plug"));
+        let of_ours = made.keys().filter(|path| path.contains("plugin.json"));
+        assert_eq!(of_ours.count(), 0, "{link}: half of it is there: {made:?}");
+    }
+    drop(fs::remove_dir_all(home.project().join("plug")));
+    home.file("project/plug/hooks/hooks.json", "{\"mine\": 1}\n");
+    let output = plugin(&[]);
+    assert_eq!(output.code, 2, "{output:?}");
+    assert!(output.err.contains("tome did not write"), "{output:?}");
+    assert_eq!(
+        home.read("project/plug/hooks/hooks.json"),
+        "{\"mine\": 1}\n"
+    );
+    drop(fs::remove_dir_all(home.project().join("plug")));
+    assert_eq!(plugin(&[]).code, 0);
+    // What tome wrote itself is brought up to date.
+    assert_eq!(plugin(&[]).code, 0);
+    // A folder that takes nothing: what was written before is taken back.
+    drop(fs::remove_dir_all(home.project().join("plug")));
+    home.file("project/plug/skills", "a file in the way\n");
+    let output = plugin(&[]);
+    assert_eq!(output.code, 2, "{output:?}");
+    let left: Vec<String> = tree(&home.project().join("plug")).into_keys().collect();
+    assert_eq!(left, ["skills"]);
+}
