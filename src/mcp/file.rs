@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Failure, ToolResult};
+use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{EXPECTED, EXPECTED_EXPLAINED, Field, FieldType, Tool, ToolEffect};
 use crate::core::change::ChangeRequest;
@@ -105,14 +105,23 @@ fn write(call: &Call<'_>) -> ToolResult {
         _ => Fields::default(),
     };
     let content = call.text("content")?.to_owned();
-    call.change(
+    let answer = call.change(
         store,
         &ChangeRequest::Write {
             path,
             content,
             fields,
         },
-    )
+    )?;
+    Ok(in_form_of(store.layout(), answer))
+}
+
+/// Returns the answer as the layout documents it: in a facts store an object.
+fn in_form_of(layout: Layout, answer: ToolAnswer) -> ToolAnswer {
+    match layout {
+        Layout::Facts => answer.worded(json!({ "success": true }).to_string()),
+        _ => answer,
+    }
 }
 
 fn update(call: &Call<'_>) -> ToolResult {
@@ -176,7 +185,7 @@ fn patches(call: &Call<'_>) -> Result<Vec<Patch>, Failure> {
 fn append(call: &Call<'_>) -> ToolResult {
     let (store, path) = call.target()?;
     let summary = call.optional_text("summary")?;
-    call.change(
+    let answer = call.change(
         store,
         &ChangeRequest::Append {
             path,
@@ -186,7 +195,8 @@ fn append(call: &Call<'_>) -> ToolResult {
                 ..Fields::default()
             },
         },
-    )
+    )?;
+    Ok(in_form_of(store.layout(), answer))
 }
 
 fn delete(call: &Call<'_>) -> ToolResult {

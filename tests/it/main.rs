@@ -15,6 +15,7 @@ mod hook;
 mod hostile;
 mod indexes;
 mod layouts;
+mod lessons;
 mod logs;
 mod mcp;
 mod merge;

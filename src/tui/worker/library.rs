@@ -13,6 +13,7 @@ use crate::core::change::history::{History, Record};
 use crate::core::change::recorded_edits;
 use crate::core::disk::revision::Revision;
 use crate::core::disk::watch::DirectoryWatcher;
+use crate::core::insight::rehome::homes_of_project;
 use crate::core::insight::review::{here_before, queue};
 use crate::core::memory::discover::{Discovered, DiscoveryScope, FoundStore, Problem, discover};
 use crate::core::memory::layout::Layout;
@@ -143,6 +144,17 @@ impl LibraryWorker {
                 self.send(Event::Compared { id, result });
             }
             LibraryJob::Queue => self.read_queue(),
+            LibraryJob::FormerHomes => {
+                let homes = match &self.source {
+                    StoreSource::Discover {
+                        environment,
+                        settings,
+                        ..
+                    } => homes_of_project(environment, settings, Path::new("git")),
+                    StoreSource::Named(_) => None,
+                };
+                self.send(Event::FormerHomes(homes));
+            }
             LibraryJob::Gather(memories) => {
                 let result = self.planner().gather(&memories);
                 self.send(Event::Gathered(result));
