@@ -53,6 +53,8 @@ pub struct ServerSetup {
     pub access: Access,
     /// How many results a recall has where the client does not say.
     pub recall_limit: usize,
+    /// How many bytes clients may keep in `facts/`; 0 is any number.
+    pub facts_budget: u64,
     /// The id of the session that started the server, if it says so.
     pub session: Option<String>,
     /// When the server was started.

@@ -15,8 +15,7 @@ use crate::core::disk::trust::real_path;
 use crate::core::insight::context::context_of_stores;
 use crate::core::insight::review::{Writer, count, observe_files, observe_store};
 use crate::core::log::Agent;
-use crate::core::memory::config::expand;
-use crate::core::memory::discover::{DiscoveryScope, Environment, discover};
+use crate::core::memory::discover::{DiscoveryScope, Environment, discover, lessons_root};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::session::{NEW_OVERVIEW, OVERVIEW_FILE};
 use crate::core::memory::store::Store;
@@ -162,11 +161,7 @@ impl HookMemory for World {
     }
 
     fn lessons(&self) -> PathBuf {
-        expand(
-            &self.settings.coder_path,
-            &self.environment.home,
-            &self.environment.cwd,
-        )
+        lessons_root(&self.environment, &self.settings)
     }
 
     fn observe(&self, cwd: &Path, written: &Written<'_>) {
@@ -266,7 +261,7 @@ impl World {
             matches!(
                 store.layout(),
                 Layout::Index | Layout::Facts | Layout::Coder
-            ) && !store.root().path().starts_with(own)
+            ) && (store.layout() == Layout::Coder || !store.root().path().starts_with(own))
                 && !is_of_subagent(store)
         };
         let (sessions, mut stores): (Vec<Store>, Vec<Store>) = self

@@ -10,11 +10,12 @@ use super::{Failure, Outcome};
 use crate::core::memory::layout::{Layout, format_size};
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory};
+use crate::core::text::display::visible_line;
 
 pub(super) fn run(world: &World) -> Reported<'static> {
     let mut listed: Vec<(Store, Vec<Memory>)> = Vec::new();
     for store in world.stores_or(World::print_searched_places)? {
-        let mut memories = store.list()?;
+        let mut memories = store.described()?;
         memories.splice(0..0, store.index_memory());
         world.observe(&store, &memories);
         listed.push((store, memories));
@@ -68,8 +69,8 @@ fn row(memory: &Memory) -> Vec<Cell> {
         summary => summary,
     };
     let path = match memory.problem {
-        Some(_) => Cell::new(TextStyle::Attention, &memory.path),
-        None => Cell::new(TextStyle::Strong, &memory.path),
+        Some(_) => Cell::new(TextStyle::Attention, visible_line(&memory.path)),
+        None => Cell::new(TextStyle::Strong, visible_line(&memory.path)),
     };
     vec![
         path,

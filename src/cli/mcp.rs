@@ -44,6 +44,7 @@ pub(super) fn run(args: &McpArgs, world: &World) -> CommandResult {
         access,
         logs: Box::new(world.clone()),
         recall_limit: world.settings.recall_limit,
+        facts_budget: world.settings.facts_budget,
         session: ["CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID"]
             .iter()
             .filter_map(|name| env::var(name).ok())
@@ -129,6 +130,8 @@ impl World {
         }
         match store.layout() {
             Layout::Session => StorePurpose::Session,
+            // No agent loads lessons by itself, wherever they are kept.
+            Layout::Coder => StorePurpose::Shared,
             _ if is_of_subagent(store) => StorePurpose::Aside(Agent::ClaudeCode),
             _ if is_below(&self.environment.codex) => StorePurpose::Aside(Agent::Codex),
             _ if is_below(&self.environment.claude) => StorePurpose::Own(Agent::ClaudeCode),

@@ -10,7 +10,9 @@ use super::print::{Answer, Cell, Reported, Text, TextStyle, print_note};
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
-use crate::core::insight::rehome::{FormerHome, claude_home_of, former_homes, plan_rehome};
+use crate::core::insight::rehome::{
+    FormerHome, Rehoming, claude_home_of, homes_of_project, plan_rehome,
+};
 use crate::core::memory::config::expand;
 use crate::core::memory::discover::claude_memory_root;
 use crate::core::memory::layout::Layout;
@@ -30,7 +32,10 @@ pub(super) fn run(args: &RehomeArgs, world: &World) -> Reported<'static> {
     };
     let context = world.change_context(None);
     let roots = [source.root().path(), target.root().path()];
-    let notes = plan_rehome(&source, &target, &context)?.notes;
+    let Some(Rehoming { notes, .. }) = plan_rehome(&source, &target, &context)? else {
+        print_note("nothing to do: no memories are there that are not here");
+        return Answer::ending(Outcome::Nothing, json!({ "notes": [] }), Text::Nothing);
+    };
     let how = ChangeOptions {
         dry_run: args.dry_run,
         layout: Some(target.layout()),
@@ -38,7 +43,10 @@ pub(super) fn run(args: &RehomeArgs, world: &World) -> Reported<'static> {
         notes,
     };
     carry_out(world, how, &roots, || {
-        plan_rehome(&source, &target, &context).map(|rehoming| rehoming.change)
+        let rehoming = plan_rehome(&source, &target, &context)?;
+        rehoming
+            .map(|one| one.change)
+            .ok_or_else(|| Error::refused(from, "nothing to do"))
     })
 }
 
@@ -83,13 +91,13 @@ fn list(homes: &[FormerHome], world: &World) -> Reported<'static> {
 impl World {
     /// Finds memories of this project below other paths.
     pub(super) fn former_homes(&self) -> Vec<FormerHome> {
-        let (Some(project), Ok(current)) = (self.locations.projects.last(), self.claude_root())
-        else {
+        let homes = homes_of_project(&self.environment, &self.settings, self.git());
+        let Some((_, homes)) = homes else {
             return Vec::new();
         };
-        let projects = self.environment.claude.join("projects");
-        let homes = former_homes(&projects, project, &current, self.git());
-        if let Some(why) = self.git().lateness(project) {
+        if let Some(project) = self.locations.projects.last()
+            && let Some(why) = self.git().lateness(project)
+        {
             print_note(&why);
         }
         homes

@@ -263,21 +263,46 @@ impl World {
     ) -> Result<(Vec<Store>, Citation), Failure> {
         let Ok(citation) = reference.parse::<Citation>();
         if let Some(name) = &citation.store {
-            let first = first.map(|_| citation.path.as_str());
-            return Ok((vec![self.store_named(name, first)?], citation));
+            let path = first.map(|_| citation.path.as_str());
+            return match self.store_named(name, path) {
+                Ok(store) => Ok((vec![store], citation)),
+                Err(failure) => {
+                    let plain = Citation::of_path(reference);
+                    let mut stores = self.chosen_stores(first)?;
+                    stores.retain(|store| store.holds(&plain.path));
+                    // A path may have a colon.
+                    if stores.is_empty() {
+                        Err(failure)
+                    } else {
+                        Ok((stores, plain))
+                    }
+                }
+            };
         }
-        let stores = match self.common.store.as_slice() {
-            [one] => vec![self.store_named(one, first)?],
-            // The error below reports that there is none.
-            _ => self.stores_or(|_| {})?,
-        };
+        let stores = self.chosen_stores(first)?;
         if stores.is_empty() {
             return Err(Failure::Usage(
                 "no store was found here; give one with --store (tome stores --all lists them all)"
                     .to_owned(),
             ));
         }
-        Ok((stores, citation))
+        let shown = stores.iter().find_map(|store| {
+            let path = store.path_shown_as(&citation.path)?;
+            Some((store.clone(), path))
+        });
+        Ok(match shown {
+            Some((store, path)) => (vec![store], Citation { path, ..citation }),
+            None => (stores, citation),
+        })
+    }
+
+    /// Returns the stores that a reference without the name of one can refer to.
+    fn chosen_stores(&self, first: Option<&str>) -> Result<Vec<Store>, Failure> {
+        match self.common.store.as_slice() {
+            [one] => Ok(vec![self.store_named(one, first)?]),
+            // The caller reports that there is none.
+            _ => self.stores_or(|_| {}),
+        }
     }
 }
 

@@ -54,7 +54,12 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
         Some(_) if agent != Agent::ClaudeCode => {
             return Err(Failure::Usage("--plugin is for claude-code".to_owned()));
         }
-        Some(folder) => plugin(&real_path(&environment.cwd.join(folder)), &program, mode, &dirs.memory)?,
+        Some(folder) => plugin(
+            &real_path(&environment.cwd.join(folder)),
+            &program,
+            mode,
+            &dirs.memory,
+        )?,
         None => {
             let scope = if args.project {
                 SetupScope::Project

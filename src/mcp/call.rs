@@ -137,6 +137,7 @@ impl<'a> Call<'a> {
             .into_iter()
             .chain(own.copied())
             .chain(files.into_iter().filter(is_for))
+            .chain(layouts.first().copied())
             .find_map(present);
         if let Some(store) = existing {
             return Ok(store);
@@ -174,12 +175,12 @@ impl<'a> Call<'a> {
         }
         let default = self.default_store(Some(given));
         if let Ok(store) = &default
-            && holds(store, given)
+            && store.holds(given)
         {
             return Ok((store, given.to_owned()));
         }
         let mut holders = self.listed();
-        holders.retain(|store| holds(store, given));
+        holders.retain(|store| store.holds(given));
         match holders.as_slice() {
             [one] => Ok((one, given.to_owned())),
             _ => default.map(|store| (store, given.to_owned())),
@@ -197,20 +198,27 @@ impl<'a> Call<'a> {
         }
         if let Some(name) = &citation.store {
             let named = self.store_of_name(name);
+            // A path may have a colon.
+            let plain = Citation::of_path(reference);
+            let mut holders = self.listed();
+            holders.retain(|store| named.is_err() && store.holds(&plain.path));
+            if let [one] = holders.as_slice() {
+                return Ok((one, plain));
+            }
             return match (named, Agent::named(name)) {
                 (Err(_), Some(_)) => Err(Failure::Message(format!("{reference} not found"))),
                 (named, _) => named.map(|store| (store, citation)),
             };
         }
         if let Ok(store) = self.default_store(Some(&citation.path))
-            && holds(store, &citation.path)
+            && store.holds(&citation.path)
         {
             return Ok((store, citation));
         }
         let stores = self.listed();
         let holders: Vec<&Store> = stores
             .iter()
-            .filter(|store| holds(store, &citation.path))
+            .filter(|store| store.holds(&citation.path))
             .copied()
             .collect();
         match (holders.as_slice(), stores.as_slice()) {
@@ -276,7 +284,7 @@ impl<'a> Call<'a> {
 
     /// Whether the store has this file.
     pub(super) fn has_file(&self, store: &Store, path: &str) -> bool {
-        holds(store, path)
+        store.holds(path)
     }
 
     /// Returns an optional text argument.
@@ -327,8 +335,35 @@ impl<'a> Call<'a> {
                 expected: self.expected()?,
             };
             let planned = plan(store, request, &context);
-            planned.map_err(|error| Failure::Core(error, Some(store.layout())))
+            let worded = |error| Failure::Core(error, Some(store.layout()));
+            let planned = planned.map_err(worded)?;
+            self.check_budget(store, &planned)?;
+            Ok(planned)
         })
+    }
+
+    /// Returns an error if a change would make the facts larger than the settings allow.
+    fn check_budget(&self, store: &Store, change: &Change) -> Result<(), Failure> {
+        let budget = self.setup.facts_budget;
+        if store.layout() != Layout::Facts || budget == 0 {
+            return Ok(());
+        }
+        let is_fact = |path: &str| path.starts_with("facts/");
+        let length = |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
+        let edits = change.edits.iter().filter(|edit| is_fact(&edit.path));
+        let (old, new) = edits.fold((0, 0), |(old, new), edit| {
+            (old + length(&edit.before), new + length(&edit.after))
+        });
+        let memories = store.list()?;
+        let facts = memories.iter().filter(|memory| is_fact(&memory.path));
+        let now: u64 = facts.map(|memory| memory.size).sum();
+        let after = (now + new).saturating_sub(old);
+        if new <= old || after <= budget {
+            return Ok(());
+        }
+        Err(Failure::Message(format!(
+            "facts/ would have {after} bytes, more than the {budget} that are allowed here; shorten what is there first."
+        )))
     }
 
     /// Returns the revision that the file must still have, if given.
@@ -385,12 +420,6 @@ fn committed_answer(committed: &CommittedChange) -> ToolAnswer {
         revision: after.map(Revision::of),
         change: committed.record.as_ref().map(|record| record.id.clone()),
     }
-}
-
-/// Whether the store has this file.
-fn holds(store: &Store, path: &str) -> bool {
-    let file = store.locate(path);
-    file.is_ok_and(|file| store.root().has(&file))
 }
 
 /// Returns the names of the stores, separated by commas.

@@ -4,7 +4,7 @@ use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::{Call, required};
 use super::table::{EXPECTED, Field, FieldType, OFFSET, Tool, ToolEffect};
 use crate::core::change::ChangeRequest;
-use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::citation::CitedPart;
 use crate::core::memory::layout::coder::{self, SimilarLesson};
 use crate::core::memory::layout::{Fields, Layout};
 use crate::core::search::query::Query;
@@ -71,10 +71,17 @@ fn recall(call: &Call<'_>) -> ToolResult {
     if query.trim().is_empty() {
         return Err(Failure::Message("query parameter is required".to_owned()));
     }
-    let store = call.store()?;
+    let stores = match call.named_store()? {
+        Some(store) => vec![store],
+        None => {
+            let mut stores = call.listed();
+            stores.retain(|store| store.layout() == Layout::Coder);
+            stores
+        }
+    };
     let now = (call.setup.clock)().time;
     let query = Query::of_prose(query, &now.to_zoned(jiff::tz::TimeZone::system()));
-    let memories = MemoryTexts::read([store])?;
+    let memories = MemoryTexts::read(stores)?;
     let lessons = lesson::lessons(&memories, &query);
     if lessons.is_empty() {
         return Ok(ToolAnswer::text(lesson::NONE));
@@ -85,9 +92,10 @@ fn recall(call: &Call<'_>) -> ToolResult {
     ))
 }
 
-fn similar(call: &Call<'_>, query: &str) -> Result<Vec<SimilarLesson>, Failure> {
+fn similar(call: &Call<'_>, fields: &Fields) -> Result<Vec<SimilarLesson>, Failure> {
     let store = call.store()?;
-    let found = coder::similar_lessons(store, query);
+    let title = fields.name.as_deref().unwrap_or_default();
+    let found = coder::similar_lessons(store, title, &fields.tags);
     found.map_err(|error| Failure::Core(error, Some(store.layout())))
 }
 
@@ -115,10 +123,13 @@ fn store(call: &Call<'_>) -> ToolResult {
     if !blank.is_empty() {
         return Err(Failure::Message(required(&blank)));
     }
-    let request = match call.optional_text("decision")? {
+    let mut store = call.store()?;
+    let decision = call.optional_text("decision")?;
+    let request = match decision {
         Some("create") => create(call, kind, fields)?,
         Some("merge") => {
-            let Ok(lesson) = call.text("into")?.parse::<Citation>();
+            let (holder, lesson) = call.find(call.text("into")?)?;
+            store = holder;
             match lesson.part {
                 CitedPart::Entry(_) => ChangeRequest::Extend {
                     lesson,
@@ -136,7 +147,8 @@ fn store(call: &Call<'_>) -> ToolResult {
             }
         }
         Some("update") => {
-            let Ok(lesson) = call.text("into")?.parse::<Citation>();
+            let (holder, lesson) = call.find(call.text("into")?)?;
+            store = holder;
             ChangeRequest::Extend {
                 lesson,
                 content: content.to_owned(),
@@ -150,15 +162,17 @@ fn store(call: &Call<'_>) -> ToolResult {
                         .to_owned(),
                 ));
             }
-            let cited = |text: &String| {
-                let Ok(citation) = text.parse::<Citation>();
-                citation
-            };
+            let mut from = Vec::new();
+            for text in call.texts("from")? {
+                let (holder, lesson) = call.find(&text)?;
+                store = holder;
+                from.push(lesson);
+            }
             ChangeRequest::Generalize {
                 path: new_path(call, kind, title)?,
                 content: content.to_owned(),
                 fields,
-                from: call.texts("from")?.iter().map(cited).collect(),
+                from,
             }
         }
         Some(other) => {
@@ -168,7 +182,7 @@ fn store(call: &Call<'_>) -> ToolResult {
             )));
         }
         None => {
-            let known = similar(call, &format!("{title} {}", fields.tags.join(" ")))?;
+            let known = similar(call, &fields)?;
             if !known.is_empty() {
                 let proposed = proposal(&known, kind, title, content);
                 return Ok(ToolAnswer::text(proposed));
@@ -176,7 +190,23 @@ fn store(call: &Call<'_>) -> ToolResult {
             create(call, kind, fields)?
         }
     };
-    call.change(call.store()?, &request)
+    let answer = call.change(store, &request)?;
+    let done = match decision {
+        Some("merge" | "update") => "extended",
+        _ => "stored",
+    };
+    let memories = store.list()?;
+    let counts = coder::lesson_counts(&memories);
+    let total: usize = counts.iter().map(|(_, lessons)| lessons).sum();
+    let each: Vec<String> = counts
+        .iter()
+        .map(|(kind, lessons)| format!("{kind} {lessons}"))
+        .collect();
+    Ok(answer.with(format!(
+        "1 lesson {done} in {}, which has {total} now: {}.",
+        store.name(),
+        each.join(", ")
+    )))
 }
 
 /// Returns the request for a new lesson in its own file, or at the end of a file of that name.

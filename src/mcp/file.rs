@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Failure, ToolResult};
+use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::{Call, required};
 use super::table::{EXPECTED, EXPECTED_EXPLAINED, Field, FieldType, Tool, ToolEffect};
 use crate::core::change::ChangeRequest;
@@ -101,14 +101,23 @@ fn write(call: &Call<'_>) -> ToolResult {
         Layout::Index => header(call, &content, call.has_file(store, &path))?,
         _ => Fields::default(),
     };
-    call.change(
+    let answer = call.change(
         store,
         &ChangeRequest::Write {
             path,
             content,
             fields,
         },
-    )
+    )?;
+    Ok(in_form_of(store.layout(), answer))
+}
+
+/// Returns the answer as the layout documents it: in a facts store an object.
+fn in_form_of(layout: Layout, answer: ToolAnswer) -> ToolAnswer {
+    match layout {
+        Layout::Facts => answer.worded(json!({ "success": true }).to_string()),
+        _ => answer,
+    }
 }
 
 /// The fields of a memory's header that the arguments give. What neither they nor the content have
@@ -208,7 +217,7 @@ fn append(call: &Call<'_>) -> ToolResult {
     let summary = call.optional_text("summary")?;
     // A new memory with a header needs a type.
     let begins = store.layout() == Layout::Index && !call.has_file(store, &path);
-    call.change(
+    let answer = call.change(
         store,
         &ChangeRequest::Append {
             path,
@@ -219,7 +228,8 @@ fn append(call: &Call<'_>) -> ToolResult {
                 ..Fields::default()
             },
         },
-    )
+    )?;
+    Ok(in_form_of(store.layout(), answer))
 }
 
 fn delete(call: &Call<'_>) -> ToolResult {

@@ -90,7 +90,7 @@ fn list(call: &Call<'_>) -> ToolResult {
     let moment = (call.setup.clock)();
     let mut rows: Vec<Value> = Vec::new();
     for store in &stores {
-        let memories = store.list();
+        let memories = store.described();
         let memories = memories.map_err(|error| Failure::Core(error, Some(store.layout())))?;
         // What cannot be recorded must not keep the client from its memories.
         drop(observe(&call.setup.history, store, &memories, &moment));

@@ -107,6 +107,7 @@ fn answer(call: &Value) -> String {
         clock: moment,
         access: Access::Full,
         recall_limit: 5,
+        facts_budget: 0,
         session: None,
         started: moment().time,
     };

@@ -9,9 +9,9 @@ use super::{
     FileStep, HOOK_SECONDS, Plan, SetupBorder, SetupMode, calls_tome, file, hook_command,
     hook_command_for_powershell,
 };
+use crate::core::Result;
 use crate::core::log::Agent;
 use crate::core::memory::layout::coder::GUIDES;
-use crate::core::Result;
 
 /// The commands of the plugin, and the agent that walks the timeline.
 const OWN: [(&str, &str); 4] = [

@@ -50,6 +50,7 @@ pub(crate) enum Action {
     Merge,
     Generalize,
     Move,
+    Rehome,
     Delete,
     Discard,
     Undo,
@@ -126,6 +127,7 @@ impl Action {
             Self::Merge => "join combine unite",
             Self::Generalize => "lesson derive semantic",
             Self::Move => "mv store transfer",
+            Self::Rehome => "rehome moved project worktree gather former path",
             Self::Delete => "remove rm prune trash",
             Self::Discard => "abandon revert drop",
             Self::Undo | Self::UndoThis => "revert back",
@@ -211,6 +213,7 @@ impl Action {
             | Self::Merge
             | Self::Generalize
             | Self::Move
+            | Self::Rehome
             | Self::Delete
             | Self::Discard
             | Self::Undo

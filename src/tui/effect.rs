@@ -71,6 +71,8 @@ pub(crate) enum LibraryJob {
     Compare { id: String },
     /// Read what waits for review.
     Queue,
+    /// Find the memories that the project has below other paths.
+    FormerHomes,
     /// Read memories that are to become one; the first one stays.
     Gather(Vec<(StoreId, String)>),
     /// Read what an agent loads; with a draft, what it would load.
@@ -253,6 +255,8 @@ pub(crate) enum Request {
         to: StoreId,
         links: BrokenLinks,
     },
+    /// Move every memory of one directory to another, where the project's are read.
+    Rehome { from: PathBuf, to: PathBuf },
     /// Undo a recorded change.
     Undo(String),
     /// Make a recorded change again that was undone.

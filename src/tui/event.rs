@@ -19,6 +19,7 @@ use crate::core::insight::context::AgentContext;
 use crate::core::insight::curate::Finding;
 use crate::core::insight::curate::waiver::Waiver;
 use crate::core::insight::promote::Proposal;
+use crate::core::insight::rehome::FormerHome;
 use crate::core::insight::review::{Attributions, Item, LineSource};
 use crate::core::insight::timeline::Node;
 use crate::core::insight::timeline::grip::{Grip, GripState};
@@ -134,6 +135,8 @@ pub(crate) enum Event {
         job: WaiveJob,
         result: Result<Vec<Option<Waiver>>, Error>,
     },
+    /// The memories that the project has below other paths, and the directory where they are read.
+    FormerHomes(Option<(PathBuf, Vec<FormerHome>)>),
     /// The texts of memories that are to become one.
     Gathered(Result<MergeTask, Error>),
     /// What an agent loads, or would load with the draft of a file.

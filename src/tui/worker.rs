@@ -147,6 +147,7 @@ impl Workers {
             unfinished: Arc::clone(&unfinished),
             data: outside.curate.environment.data.clone(),
         };
+        let git = outside.curate.git.clone();
         let curate_worker = CurateWorker {
             setup: outside.curate,
             catalog: curated_logs,
@@ -170,6 +171,7 @@ impl Workers {
             source: outside.source,
             contexts: outside.contexts,
             history: outside.history,
+            git,
             clock: outside.clock,
             library: Arc::new(Library::default()),
             watch,

@@ -422,7 +422,7 @@ fn a_session_store() {
     assert!(created.parse::<jiff::Timestamp>().is_ok(), "{created}");
     assert_eq!(
         text.replace(created, "NOW"),
-        "# Auth design\n\n<!-- META:\n- created: NOW\n- keywords: [\"jwt\",\"auth flow\"]\n-->\n\nUse JWT.\n"
+        "# Auth design\n\n<!--\nMETA:\n- created: NOW\n- keywords: [\"jwt\",\"auth flow\"]\n-->\n\nUse JWT.\n"
     );
     let overview = home.read("project/s1/working-memory/overview.md");
     for heading in [
@@ -694,4 +694,61 @@ fn an_events_store() {
     assert!(other.err.contains("event_type 'wish'"), "{}", other.err);
     assert!(tome(&["list"]).out.contains("2 events"));
     assert_eq!(home.read("project/ev/events.jsonl"), file);
+}
+
+#[test]
+fn names_with_a_colon_or_a_line_break_are_used_as_they_are_listed() {
+    let home = Home::new();
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    for (name, words) in [
+        ("note: x.md", "colon"),
+        ("todo:y.md", "store"),
+        ("a\nb.md", "break"),
+    ] {
+        let text = format!("---\nname: n\ndescription: d\ntype: user\n---\n\n{words}\n");
+        home.file(&format!("project/.memory/{name}"), text);
+    }
+    let listed = home.ok(&["list"]);
+    for (name, words) in [
+        ("note: x.md", "colon"),
+        ("todo:y.md", "store"),
+        ("a␊b.md", "break"),
+    ] {
+        assert!(listed.contains(name), "{listed}");
+        assert!(home.ok(&["read", name]).contains(words), "{name}");
+        home.ok(&["append", name, "--content", "more"]);
+        assert!(home.ok(&["read", name]).contains("more"), "{name}");
+    }
+    home.ok(&["delete", "a␊b.md"]);
+    assert!(!home.project().join(".memory/a\nb.md").exists());
+    let mut client = crate::mcp::Client::start(&home, &[]);
+    let read = client.ok(
+        "memory_read",
+        serde_json::json!({ "filename": "todo:y.md" }),
+    );
+    assert!(read.contains("store"), "{read}");
+    client.end();
+}
+
+#[test]
+fn a_description_that_only_the_index_has_is_shown() {
+    let home = Home::new();
+    home.file(
+        "project/.memory/MEMORY.md",
+        "# Memory\n\n- [A](a.md) — when the build breaks\n- [B](b.md)\n",
+    );
+    home.file("project/.memory/a.md", "plain\n");
+    home.file(
+        "project/.memory/b.md",
+        "---\nname: \"caf\\u00e9\"\n---\n\nplain\n",
+    );
+    assert_eq!(
+        home.ok(&["view", "files"]),
+        "  a.md  [unknown]  when the build breaks  (updated: unknown)\n  b.md  [unknown]  (no description)  (updated: unknown)\n"
+    );
+    let listed = home.ok(&["list", "--json"]);
+    assert!(
+        listed.contains("when the build breaks") && listed.contains("café"),
+        "{listed}"
+    );
 }

@@ -16,6 +16,7 @@ mod hostile;
 mod indexes;
 mod kept;
 mod layouts;
+mod lessons;
 mod logs;
 mod mcp;
 mod merge;

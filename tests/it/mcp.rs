@@ -263,10 +263,13 @@ fn the_facts_layout_has_its_own_tools_and_words() {
         ),
         "String appears multiple times in facts/user.md — provide more context to make it unique"
     );
-    client.ok("memory_append", json!({ "path": "episodes/2026-02.md", "entry": "## A\n- Summary: did a\n", "summary": "all of it" }));
-    client.ok(
-        "memory_write",
-        json!({ "path": "facts/project.md", "content": "# P\n" }),
+    let done = r#"{"success":true}"#;
+    assert_eq!(client.ok("memory_append", json!({ "path": "episodes/2026-02.md", "entry": "## A\n- Summary: did a\n", "summary": "all of it" })), done);
+    let write = json!({ "path": "facts/project.md", "content": "# P\n\n- Stack: Rust\n" });
+    assert_eq!(client.ok("memory_write", write), done);
+    assert_eq!(
+        home.read("project/data/memory/facts/project.md"),
+        "# P\n\n> Summary: Stack\n\n- Stack: Rust\n"
     );
     assert!(
         home.read("project/data/memory/episodes/2026-02.md")
@@ -1912,4 +1915,44 @@ fn writes_that_come_at_once_wait_for_each_other() {
         file.is_file() && index.contains(&format!("(n{id}.md)"))
     };
     assert_eq!((1..=WRITES).filter(is_there).count(), WRITES);
+}
+
+#[test]
+fn facts_have_a_budget_if_one_is_set_and_stand_in_the_prompt_for_storing() {
+    let home = Home::new();
+    home.file(
+        "project/data/memory/facts/user.md",
+        "# User\n\n> Summary: who\n\n- Name: Kim\n",
+    );
+    home.file(
+        "project/data/memory/episodes/2026-02.md",
+        "# E\n\n> Summary: what happened\n\n## A\nlong story\n",
+    );
+    let mut client = Client::start_with(
+        &home,
+        &["--store", "./data/memory"],
+        ("test", Some(("TOME_FACTS_BUDGET", "60"))),
+    );
+    let more = json!({ "path": "facts/user.md", "entry": "- Role: developer of the shop\n" });
+    let refused = client.fails("memory_append", more.clone());
+    assert!(
+        refused.contains("more than the 60 that are allowed"),
+        "{refused}"
+    );
+    let episode = json!({ "path": "episodes/2026-02.md", "entry": "x\n".repeat(99) });
+    client.ok("memory_append", episode);
+    let shorter = json!({ "path": "facts/user.md", "old_str": "Kim", "new_str": "K" });
+    client.ok("memory_patch", shorter);
+    let prompt = client
+        .ask("prompts/get", json!({ "name": "store" }))
+        .to_string();
+    assert!(prompt.contains("- Name: K"), "{prompt}");
+    assert!(
+        prompt.contains("episodes/2026-02.md: what happened") && !prompt.contains("long story"),
+        "{prompt}"
+    );
+    client.end();
+    let mut client = Client::start(&home, &["--store", "./data/memory"]);
+    client.ok("memory_append", more);
+    client.end();
 }

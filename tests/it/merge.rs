@@ -179,6 +179,9 @@ fn memories_of_the_former_path_are_listed_with_proof_and_gathered_with_one_undo(
     assert!(claude.join(sibling).join("memory/plan.md").exists());
     let none = home.run(&["rehome"]);
     assert_eq!(none.code, 1, "{}{}", none.out, none.err);
+    let again = home.run(&["rehome", &from]);
+    assert_eq!(again.code, 1, "{again:?}");
+    assert!(again.err.contains("nothing to do"), "{again:?}");
     home.ok(&["undo"]);
     let mut after = tree(&claude);
     after.retain(|path, _| before.contains_key(path));

@@ -3,7 +3,7 @@
 use super::PlannedFiles;
 use super::plan::{Planner, Principle};
 use crate::core::memory::citation::{Citation, CitedPart};
-use crate::core::memory::layout::{Fields, FileView as _, Operation, WriteInput};
+use crate::core::memory::layout::{Fields, FileView as _, Layout, Operation, WriteInput};
 use crate::core::memory::stem;
 use crate::core::text::header::Entry;
 use crate::core::text::header::label::{EntryAddition, entries, extend_entry};
@@ -33,6 +33,7 @@ impl Planner<'_> {
         let more = EntryAddition {
             content,
             description: fields.description.as_deref(),
+            today: &self.context.moment.today.to_string(),
             tags: &fields.tags,
         };
         let text = extend_entry(&found.text, &found.entry, more);
@@ -51,6 +52,15 @@ impl Planner<'_> {
         from: &[Citation],
     ) -> Result<String> {
         const FEWEST: usize = 2;
+        if self.store.layout() != Layout::Coder {
+            return Err(Error::refused(
+                principle.path,
+                format!(
+                    "principles come from lessons, and the layout {} has none; write it as a memory that links to the others",
+                    self.store.layout()
+                ),
+            ));
+        }
         let file = self.target(Operation::Append, principle.path)?;
         if from.len() < FEWEST {
             return Err(Error::refused(
@@ -78,6 +88,7 @@ impl Planner<'_> {
             let more = EntryAddition {
                 content: &note,
                 description: None,
+                today: "",
                 tags: &[],
             };
             let text = extend_entry(&found.text, &found.entry, more);
@@ -91,6 +102,7 @@ impl Planner<'_> {
                 let more = EntryAddition {
                     content: &from,
                     description: None,
+                    today: "",
                     tags: &[],
                 };
                 extend_entry(principle.content, entry, more)

@@ -142,7 +142,13 @@ impl Departure<'_> {
             return leaving.remove_entries(&mut self.planned, vec![at]);
         }
         let old = leaving.target(Operation::Delete, transfer.path)?;
-        let new = arriving.target(Operation::Write, &transfer.place)?;
+        let is_same_layout = self.store.layout() == target.layout();
+        let arrival = if is_same_layout {
+            Operation::Receive
+        } else {
+            Operation::Write
+        };
+        let new = arriving.target(arrival, &transfer.place)?;
         leaving.check(&self.planned, &old)?;
         let bytes = self.planned.bytes(&old)?;
         let bytes = bytes.ok_or_else(|| Error::not_found(transfer.path))?;
@@ -159,7 +165,7 @@ impl Departure<'_> {
             self.moved.push(MovedFile { old, new, is_new });
             return Ok(());
         }
-        let bytes = if self.store.layout() == target.layout() {
+        let bytes = if is_same_layout {
             bytes
         } else {
             let text = self.store.decoded(&old, bytes)?;

@@ -21,8 +21,11 @@ use crate::core::change::{BrokenLinks, Change, ChangeContext, Edit, Transfer, pl
 use crate::core::disk::foreign::open_regular;
 use crate::core::disk::trust::real_path;
 use crate::core::insight::curate::git::Git;
-use crate::core::memory::discover::claude_slug;
-use crate::core::memory::layout::index::INDEX;
+use crate::core::memory::config::Settings;
+use crate::core::memory::discover::{
+    Environment, claude_memory_root, claude_slug, project_folders,
+};
+use crate::core::memory::layout::index::{INDEX, with_former_line};
 use crate::core::memory::stem;
 use crate::core::memory::store::Store;
 use crate::core::{Error, Result};
@@ -240,15 +243,30 @@ pub struct Rehoming {
     pub notes: Vec<String>,
 }
 
+/// Finds the memories of the project of the working directory below other paths, and returns them
+/// with the directory of those that are read now. `git` is the program.
+pub fn homes_of_project(
+    environment: &Environment,
+    settings: &Settings,
+    git: &Git,
+) -> Option<(PathBuf, Vec<FormerHome>)> {
+    let current = claude_memory_root(environment, settings)?;
+    let project = project_folders(&environment.cwd).pop()?;
+    let projects = environment.claude.join("projects");
+    let homes = former_homes(&projects, &project, &current, git);
+    Some((current, homes))
+}
+
 /// Plans to move every memory of a store into another one of the same layout, as one change. Links
 /// and indexes follow. A memory that is there already, byte for byte, is not doubled; one whose
-/// name is taken gets another.
-pub fn plan_rehome(source: &Store, target: &Store, context: &ChangeContext) -> Result<Rehoming> {
+/// name is taken gets another. `None` if there is nothing to do.
+pub fn plan_rehome(
+    source: &Store,
+    target: &Store,
+    context: &ChangeContext,
+) -> Result<Option<Rehoming>> {
     if source.id() == target.id() {
-        return Err(Error::refused(
-            source.name(),
-            "the memories are there already",
-        ));
+        return Ok(None);
     }
     if source.layout() != target.layout() {
         return Err(Error::refused(
@@ -289,25 +307,38 @@ pub fn plan_rehome(source: &Store, target: &Store, context: &ChangeContext) -> R
         });
     }
     if transfers.is_empty() {
-        return Err(Error::refused(
-            source.name(),
-            "there are no memories to move",
-        ));
+        return Ok(None);
     }
     let mut change = plan_moves(&transfers, target, BrokenLinks::Follow, context)?;
     let number = transfers.len();
     let things = if number == 1 { "memory" } else { "memories" };
     let from = source.root().path().display();
     change.message = format!("{number} {things} of {from} gathered in {}", target.name());
-    let index = |edit: &&mut Edit| edit.root == source.root().path() && edit.path == INDEX;
-    if let Some(edit) = change.edits.iter_mut().find(index) {
+    if let Some(former) = source.text(INDEX)?
+        && let Some(edit) = index_edit(&mut change, target)
+        && let Some(Ok(text)) = edit.after.take().map(String::from_utf8)
+    {
+        let moved = memories.iter().zip(&transfers);
+        let text = moved.fold(text, |text, (memory, transfer)| {
+            with_former_line(&text, &former, memory, &transfer.place)
+        });
+        edit.after = Some(text.into_bytes());
+    }
+    if let Some(edit) = index_edit(&mut change, source) {
         if edit.after.as_deref().is_some_and(says_something) {
             notes.push(format!("{INDEX} of {from} has text of its own and stays"))
         } else {
             edit.after = None
         }
     }
-    Ok(Rehoming { change, notes })
+    Ok(Some(Rehoming { change, notes }))
+}
+
+/// The edit of a store's index.
+fn index_edit<'a>(change: &'a mut Change, store: &Store) -> Option<&'a mut Edit> {
+    let root = store.root().path();
+    let mut edits = change.edits.iter_mut();
+    edits.find(|edit| edit.root == root && edit.path == INDEX)
 }
 
 /// A path that neither the store nor any of these has.

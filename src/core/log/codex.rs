@@ -253,15 +253,48 @@ fn message(item: &Object<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Adds text, unless the other source has already given it.
+/// Adds text, unless the other source has already given it. Memories that a reply cites are calls.
 fn say(source: TextSource, role: Role, text: String, sink: &mut Sink<'_>) {
-    if text.trim().is_empty() || sink.is_duplicate(source, role, &text) {
+    if role == Role::User {
+        if !text.trim().is_empty() && !sink.is_duplicate(source, role, &text) {
+            sink.prompt(text);
+        }
         return;
     }
-    match role {
-        Role::User => sink.prompt(text),
-        _ => sink.say(role, Origin::Written, text),
+    let (text, cited) = split_citations(&text);
+    if !text.trim().is_empty() && !sink.is_duplicate(source, role, &text) {
+        sink.say(role, Origin::Written, text);
     }
+    for citation in cited {
+        // One of the sources may leave them out.
+        if !sink.is_duplicate(source, Role::Tool, &citation) {
+            sink.call(Some(MEMORY_CITATION.to_owned()), citation);
+        }
+    }
+}
+
+/// The tool that memories which a reply cites are shown as.
+const MEMORY_CITATION: &str = "memory_citation";
+
+/// Returns a reply without the block in which it cites memories, and each of them as the arguments
+/// of a call. The block is for the program: `FILE:FIRST-LAST|note=[…]` on each line.
+fn split_citations(reply: &str) -> (String, Vec<String>) {
+    const OPEN: &str = "<oai-mem-citation>";
+    const CLOSE: &str = "</oai-mem-citation>";
+    let Some((before, rest)) = reply.split_once(OPEN) else {
+        return (reply.to_owned(), Vec::new());
+    };
+    // A reply that was cut off has no end of the block.
+    let (block, after) = rest.split_once(CLOSE).unwrap_or((rest, ""));
+    let citation = |line: &str| {
+        let (place, note) = line.trim().split_once("|note=")?;
+        let (path, lines) = place.rsplit_once(':')?;
+        let note = note.trim_start_matches('[').trim_end_matches(']');
+        Some(format!("path: {path}\nlines: {lines}\nnote: {note}"))
+    };
+    let (after, more) = split_citations(after);
+    let cited = block.lines().filter_map(citation).chain(more).collect();
+    (format!("{}{after}", before.trim_end()), cited)
 }
 
 fn think(source: TextSource, text: String, sink: &mut Sink<'_>) {
@@ -398,6 +431,46 @@ mod tests {
         assert_eq!(
             (transcript.skipped.unknown, transcript.skipped.total()),
             (1, 1)
+        );
+    }
+
+    #[test]
+    fn memories_that_a_reply_cites_are_reads_and_no_words() {
+        let block = r"<oai-mem-citation>\n<citation_entries>\nMEMORY.md:12-14|note=[cents]\nrollout_summaries/a.md:1-2|note=[x]\n</citation_entries>\n<rollout_ids>\n01\n</rollout_ids>\n</oai-mem-citation>";
+        let item = format!(
+            r#"{{"type":"response_item","payload":{{"type":"message","role":"assistant","content":[{{"type":"output_text","text":"Done.\n\n{block}"}}]}}}}"#
+        );
+        let event = |text: &str| {
+            format!(
+                r#"{{"type":"event_msg","payload":{{"type":"agent_message","message":"{text}"}}}}"#
+            )
+        };
+        let expected = [
+            "assistant text: Done.",
+            "assistant tool-call memory_citation: path: MEMORY.md\nlines: 12-14\nnote: cents",
+            "assistant tool-call memory_citation: path: rollout_summaries/a.md\nlines: 1-2\nnote: x",
+        ];
+        let whole = format!(r"Done.\n\n{block}");
+        for lines in [
+            vec![item.clone()],
+            vec![item.clone(), event("Done.")],
+            vec![event("Done."), item.clone()],
+            vec![event(&whole), item.clone()],
+        ] {
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let read = describe_messages(&read_codex(&lines).messages);
+            let read: Vec<&str> = read
+                .iter()
+                .filter_map(|said| said.split_once(' '))
+                .map(|(_, said)| said)
+                .collect();
+            assert_eq!(read, expected, "{lines:?}");
+        }
+        let touched =
+            super::super::touch::file_touches(MEMORY_CITATION, "path: MEMORY.md\nlines: 1");
+        assert_eq!(
+            (touched[0].path.as_str(), touched[0].is_in_store),
+            ("MEMORY.md", true)
         );
     }
 

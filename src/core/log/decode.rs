@@ -3,7 +3,7 @@
 //! A line ends only at 0x0A. If a line is not one JSON object, it is searched for objects:
 //! several in a row, or one that begins inside a record that was cut short.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 
@@ -86,6 +86,7 @@ pub struct Decoder {
     agent: Agent,
     carry: Carry,
     wants_outputs: bool,
+    directory: Option<PathBuf>,
 }
 
 /// How a line ends.
@@ -119,6 +120,7 @@ impl Decoder {
             agent: log.agent,
             carry,
             wants_outputs: true,
+            directory: log.path.parent().map(Path::to_owned),
         }
     }
 
@@ -181,6 +183,7 @@ impl Decoder {
                 Ok((record, after)) => {
                     let mut sink = Sink::new(&mut self.carry, out, number);
                     sink.wants_outputs = self.wants_outputs;
+                    sink.directory = self.directory.as_deref();
                     let seen = decode(&record, &mut sink);
                     // After a cut record it may be a part of that record.
                     if seen == Recognized::Unknown && stubs == 0 {

@@ -175,7 +175,7 @@ pub(super) fn says_something(prompt: &str) -> bool {
 }
 
 /// Whether a title is blank, or the one that an agent gives to every new session.
-fn is_placeholder(title: &str) -> bool {
+pub(super) fn is_placeholder(title: &str) -> bool {
     let title = title.trim().to_lowercase();
     // OpenCode adds the time to its own.
     let is_dated = |name: &str| {

@@ -4,15 +4,20 @@
 
 use super::content::{self, Speaker};
 use super::decode::{Decode, Recognized};
-use super::json::Object;
+use super::head::is_placeholder;
+use super::json::{self, Object};
 use super::sink::{RecordStamp, Sink, ToolUse};
-use super::{Agent, Format, LogFile, LogLocations, Origin, Role, TitleSource, location, no_resume};
+use super::{
+    Agent, Format, Head, LogFile, LogLocations, Origin, Role, TitleSource, location, no_resume,
+};
+use crate::core::disk::sandbox::Root;
+use crate::core::text::header::meta::Meta;
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Session,
     name: "session",
     locate,
-    decode: Decode::Records(record),
+    decode: Decode::Described(describe, record),
     resume: no_resume,
 };
 
@@ -29,9 +34,29 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         .chain(locations.stores.iter().cloned())
         .filter_map(|session| {
             let id = location::name(&session);
-            location::found(Agent::Session, session.join(FILE), id)
+            let log = location::found(Agent::Session, session.join(FILE), id)?;
+            let title = title_beside(&log);
+            Some(LogFile { title, ..log })
         })
         .collect()
+}
+
+/// Returns the title in the file beside the messages.
+fn title_beside(log: &LogFile) -> Option<String> {
+    let bytes = location::bytes(&log.path.with_file_name("meta.json")).unwrap_or_default();
+    let (meta, _) = json::object(bytes.trim_ascii()).ok()?;
+    title(&meta)
+}
+
+/// Returns the title of an object that may have a name as well.
+fn title(object: &Object<'_>) -> Option<String> {
+    let said = |key| object.text(key).filter(|text| !is_placeholder(text));
+    said("title").or_else(|| said("name"))
+}
+
+/// Sets the title; what the records say later comes before it.
+fn describe(log: &LogFile, head: &mut Head) {
+    head.set_title(TitleSource::Ai, title_beside(log).unwrap_or_default());
 }
 
 /// Decodes a record of the session layout or of pi.
@@ -41,6 +66,11 @@ pub(super) fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         id: record.text("id"),
         ..RecordStamp::default()
     };
+    if let Some(id) = record.text("id")
+        && record.word("type") != Some("session")
+    {
+        sink.go_on(&id, record.text("parentId").as_deref());
+    }
     match record.word("type") {
         Some("session") => header(record, sink),
         Some("message") => {
@@ -49,7 +79,9 @@ pub(super) fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
             }
         }
         Some("compaction" | "branch_summary") => {
-            sink.notice(record.text("summary").unwrap_or_default());
+            let summary = record.text("summary").filter(|text| !text.is_empty());
+            let summary = summary.or_else(|| summary_in_file(record, sink));
+            sink.notice(summary.unwrap_or_default());
         }
         Some("custom_message") => {
             let text = record
@@ -58,8 +90,8 @@ pub(super) fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
             sink.say(Role::User, Origin::Injected, text);
         }
         Some("session_info") => {
-            let name = record.text("name").unwrap_or_default();
-            sink.head().set_title(TitleSource::Custom, name);
+            let title = title(record).unwrap_or_default();
+            sink.head().set_title(TitleSource::Custom, title);
         }
         // Written by a fork of pi.
         Some("title") => {
@@ -82,8 +114,21 @@ fn header(record: &Object<'_>, sink: &mut Sink<'_>) {
     head.cwd = record.text("cwd");
     head.fork_of = record.text("parentSession");
     head.extend_span(record.time("timestamp"));
-    let title = record.text("title").or_else(|| record.text("name"));
-    head.set_title(TitleSource::Custom, title.unwrap_or_default());
+    head.set_title(TitleSource::Custom, title(record).unwrap_or_default());
+}
+
+/// Returns a summary that is kept in a note of the session, or the note's name if it is gone.
+fn summary_in_file(record: &Object<'_>, sink: &Sink<'_>) -> Option<String> {
+    let file = record.text("summaryFile")?;
+    let text = sink.directory.and_then(|directory| {
+        let root = Root::open(directory).ok()?;
+        let bytes = root.read(&root.resolve(&file).ok()?).ok()??;
+        String::from_utf8(bytes).ok()
+    });
+    Some(match text {
+        Some(text) => text[Meta::parse(&text).body..].trim().to_owned(),
+        None => format!("Conversation compacted into {file}"),
+    })
 }
 
 fn message(body: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
@@ -188,6 +233,59 @@ mod tests {
             (1, 1)
         );
         assert_eq!(home.locate()[0].id, "s1");
+    }
+
+    #[test]
+    fn titles_summaries_and_branches_are_told() {
+        let home = Home::new();
+        let session = ".ai/sessions/--repo--/s1";
+        home.write(
+            &format!("{session}/meta.json"),
+            r#"{"id":"s1","name":"s1","title":"Of the file"}"#,
+        );
+        home.write(
+            &format!("{session}/working-memory/detail/compaction-1.md"),
+            "# Compaction Summary\n\n<!--\nMETA:\n- created: x\n-->\n\nWhat was so far.\n",
+        );
+        home.write(".ai/secret.md", "outside\n");
+        let record = |id: &str, parent: &str, rest: &str| {
+            format!(
+                r#"{{"id":"{id}","parentId":{parent},"timestamp":"2026-08-01T10:01:00Z",{rest}}}"#
+            )
+        };
+        let said = |text: &str| {
+            format!(r#""type":"message","message":{{"role":"user","content":"{text}"}}"#)
+        };
+        let compacted = |file: &str| format!(r#""type":"compaction","summaryFile":"{file}""#);
+        let mut lines = vec![
+            record("a", "null", &said("one")),
+            record("b", "\"a\"", &said("two")),
+            record(
+                "c",
+                "\"b\"",
+                &compacted("working-memory/detail/compaction-1.md"),
+            ),
+            record("d", "\"c\"", &compacted("../../../secret.md")),
+            record("e", "\"a\"", &said("three")),
+        ];
+        home.write(&format!("{session}/messages.jsonl"), lines.join("\n"));
+        let transcript = home.read();
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "1 user text: one",
+                "2 user text: two",
+                "3 system notice*: What was so far.",
+                "4 system notice*: Conversation compacted into ../../../secret.md",
+                "5 system notice*: Branch: goes on from line 1",
+                "5 user text: three",
+            ]
+        );
+        assert_eq!(transcript.head.title.as_deref(), Some("Of the file"));
+        assert_eq!(home.locate()[0].title.as_deref(), Some("Of the file"));
+        lines.push(r#"{"type":"session_info","name":"","title":"Of the log"}"#.to_owned());
+        home.write(&format!("{session}/messages.jsonl"), lines.join("\n"));
+        assert_eq!(home.read().head.title.as_deref(), Some("Of the log"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Collects the messages of a log, with the state that is carried from line to line.
 
 use std::collections::{HashMap, VecDeque};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,9 @@ pub struct Carry {
     recent: VecDeque<u64>,
     #[serde(default)]
     ids: VecDeque<u64>,
+    /// The ids of the last records that say what they go on from, each with its line.
+    #[serde(default)]
+    chain: VecDeque<(u64, u64)>,
     /// Calls without a result so far.
     #[serde(default)]
     calls: VecDeque<OpenCall>,
@@ -73,6 +77,8 @@ pub(super) struct Sink<'a> {
     pub(super) stamp: RecordStamp,
     /// Whether the text of tools' outputs is wanted.
     pub(super) wants_outputs: bool,
+    /// The directory of the log.
+    pub(super) directory: Option<&'a Path>,
     out: &'a mut Vec<Message>,
     line: u64,
 }
@@ -157,6 +163,7 @@ impl<'a> Sink<'a> {
             carry,
             stamp: RecordStamp::default(),
             wants_outputs: true,
+            directory: None,
             out,
             line,
         }
@@ -358,6 +365,22 @@ impl<'a> Sink<'a> {
             self.carry.ids.pop_front();
         }
         self.carry.ids.push_back(key(0, id));
+    }
+
+    /// Remembers a record and marks a branch: one that goes on from another record than the last.
+    pub(super) fn go_on(&mut self, id: &str, parent: Option<&str>) {
+        let parent = parent.map(|parent| key(0, parent));
+        let chain = &mut self.carry.chain;
+        let is_last = chain.back().map(|(last, _)| *last) == parent;
+        let from = chain.iter().find(|(known, _)| Some(*known) == parent);
+        let from = from.filter(|_| !is_last).map(|(_, line)| *line);
+        if chain.len() == RECENT {
+            chain.pop_front();
+        }
+        chain.push_back((key(0, id), self.line));
+        if let Some(line) = from {
+            self.notice(format!("Branch: goes on from line {line}"));
+        }
     }
 
     /// Whether one of the recent records had this id; remembers it if not.

@@ -69,8 +69,8 @@ pub fn file_touches(tool: &str, input: &str) -> Vec<FileTouch> {
         _ => {}
     }
     let usage = match name.as_str() {
-        "read" | "read_file" | "view" | "view_file" | "memory_read" | "cat" | "notebookread"
-        | "open_file" => FileUse::Read,
+        "read" | "read_file" | "view" | "view_file" | "memory_read" | "memory_citation" | "cat"
+        | "notebookread" | "open_file" => FileUse::Read,
         "write"
         | "write_file"
         | "write_to_file"

@@ -41,15 +41,28 @@ impl FromStr for Citation {
             }
             _ => (None, text),
         };
-        let (path, part) = match rest.rsplit_once('#') {
-            Some((path, part)) if !path.is_empty() => (path, part.parse::<CitedPart>()?),
-            _ => (rest, CitedPart::Whole),
-        };
         Ok(Self {
             store,
+            ..Self::of_path(rest)
+        })
+    }
+}
+
+impl Citation {
+    /// The citation of a text that names no store: what looks like one belongs to the path.
+    pub fn of_path(text: &str) -> Self {
+        let (path, part) = match text.rsplit_once('#') {
+            Some((path, part)) if !path.is_empty() => {
+                let Ok(part) = part.parse::<CitedPart>();
+                (path, part)
+            }
+            _ => (text, CitedPart::Whole),
+        };
+        Self {
+            store: None,
             path: path.to_owned(),
             part,
-        })
+        }
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Settings {
     pub timeline: TimelineSettings,
     /// How many results a recall has where nobody says.
     pub recall_limit: usize,
+    /// How many bytes agents may keep in `facts/`; 0 is any number.
+    pub facts_budget: u64,
     /// The path of the coder's lessons.
     pub coder_path: String,
     /// Stores that are listed explicitly.
@@ -148,6 +150,7 @@ impl Default for Settings {
             curate: CurateSettings::default(),
             timeline: TimelineSettings::default(),
             recall_limit: 5,
+            facts_budget: 0,
             coder_path: "~/.sonph-code-memory".to_owned(),
             stores: Vec::new(),
             trusted: Vec::new(),
@@ -159,7 +162,7 @@ impl Default for Settings {
 const MOST_RECALLED: usize = 50;
 
 /// Every key with a single value.
-pub const KEYS: [&str; 15] = [
+pub const KEYS: [&str; 16] = [
     "color",
     "author",
     "discover.project",
@@ -174,6 +177,7 @@ pub const KEYS: [&str; 15] = [
     "timeline.timeout",
     "timeline.model",
     "recall.limit",
+    "facts.budget",
     "coder.path",
 ];
 
@@ -256,6 +260,7 @@ impl Settings {
                 }
                 self.recall_limit = limit;
             }
+            "facts.budget" => self.facts_budget = number(value)?,
             "coder.path" => value.clone_into(&mut self.coder_path),
             other => return Err(unknown(other)),
         }
@@ -288,6 +293,7 @@ impl Settings {
             "timeline.timeout" => self.timeline.timeout.to_string(),
             "timeline.model" => self.timeline.model.display().to_string(),
             "recall.limit" => self.recall_limit.to_string(),
+            "facts.budget" => self.facts_budget.to_string(),
             "coder.path" => self.coder_path.clone(),
             _ => String::new(),
         }
@@ -404,7 +410,7 @@ impl SettingsReader<'_> {
                 }
                 DeValue::String(text) => self.scalar(at, &name, text),
                 DeValue::Integer(number)
-                    if ["curate.", "timeline.", "recall."]
+                    if ["curate.", "timeline.", "recall.", "facts."]
                         .iter()
                         .any(|table| name.starts_with(table)) =>
                 {

@@ -446,6 +446,21 @@ fn session_cwd(session: &Path) -> Option<String> {
     Some(header.get("cwd")?.as_str()?.to_owned())
 }
 
+/// Returns where lessons are kept: at the path of the settings, or in the skill that keeps them if
+/// only that is there.
+pub fn lessons_root(environment: &Environment, settings: &Settings) -> PathBuf {
+    let named = expand(&settings.coder_path, &environment.home, &environment.cwd);
+    let skill = environment.claude.join(LESSONS_SKILL);
+    if named.is_dir() || !skill.is_dir() {
+        named
+    } else {
+        skill
+    }
+}
+
+/// A skill that keeps lessons beside its instructions, in Claude Code's directory.
+const LESSONS_SKILL: &str = "skills/coder-memory-store";
+
 fn lessons(environment: &Environment, settings: &Settings, found: &mut Vec<Candidate>) {
     let named = expand(&settings.coder_path, &environment.home, &environment.cwd);
     // As with stores: a relative path is relative to the project.
@@ -456,10 +471,7 @@ fn lessons(environment: &Environment, settings: &Settings, found: &mut Vec<Candi
     };
     let places = [
         (named, origin),
-        (
-            environment.claude.join("skills/coder-memory-store"),
-            Origin::Home,
-        ),
+        (environment.claude.join(LESSONS_SKILL), Origin::Home),
     ];
     for (root, origin) in places {
         found.push(Candidate {

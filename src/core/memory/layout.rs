@@ -160,6 +160,8 @@ pub enum Operation {
     Delete,
     /// Rename the file.
     Rename,
+    /// Take the file in as it is in another store of the layout.
+    Receive,
 }
 
 /// The fields that a caller may give with the content.

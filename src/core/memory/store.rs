@@ -9,8 +9,9 @@ use std::sync::Arc;
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::{FoundFile, Root, check};
 use crate::core::memory::Memory;
-use crate::core::memory::layout::index::INDEX;
+use crate::core::memory::layout::index::{INDEX, describe};
 use crate::core::memory::layout::{Layout, Rules};
+use crate::core::text::display::visible_line;
 use crate::core::{Error, Result};
 
 /// A root and its layout, opened for reading. Writing is done by [`crate::core::change`].
@@ -119,6 +120,18 @@ impl Store {
         self.read_all(|_| None, |memory, _| memory)
     }
 
+    /// As [`Store::list`], for display: memories that have no description get the one of their line
+    /// in the index.
+    pub fn described(&self) -> Result<Vec<Memory>> {
+        let mut memories = self.list()?;
+        if self.layout == Layout::Index
+            && let Ok(Some(index)) = self.text(INDEX)
+        {
+            describe(&mut memories, &index);
+        }
+        Ok(memories)
+    }
+
     /// The index file of an index store, if it says more than which memories there are.
     pub fn index_memory(&self) -> Option<Memory> {
         let file = Some(INDEX).filter(|_| self.layout == Layout::Index);
@@ -159,6 +172,24 @@ impl Store {
             Error::Escapes { .. } => Error::Escapes { path: path.into() },
             other => other,
         })
+    }
+
+    /// Whether there is a file at the path that a caller gives.
+    pub fn holds(&self, path: &str) -> bool {
+        let file = self.locate(path);
+        file.is_ok_and(|file| self.root.has(&file))
+    }
+
+    /// The path of the memory that is shown as `shown`: with line breaks and other control characters
+    /// replaced by visible ones.
+    pub fn path_shown_as(&self, shown: &str) -> Option<String> {
+        let is_replaced = |c: char| ('\u{2400}'..='\u{2421}').contains(&c);
+        if !shown.contains(is_replaced) {
+            return None;
+        }
+        let paths = self.list().ok()?.into_iter().map(|memory| memory.path);
+        let mut paths = paths.filter(|path| visible_line(path) == shown);
+        paths.next()
     }
 
     /// Reads the file at the path that a caller gives.

@@ -65,6 +65,11 @@ pub fn escape_controls(text: &str) -> String {
         .collect()
 }
 
+/// Replaces every control character by a visible one, so that the text stays on its line.
+pub fn visible_line(text: &str) -> String {
+    text.chars().map(|c| visible_char(c).unwrap_or(c)).collect()
+}
+
 /// Formats the time between `then` and `now`, both in milliseconds since 1970: `now`, `5m`,
 /// `2h`, `12d`, `3mo`, `2y`. A time in the future is `now`; an unknown one (0) is empty.
 pub fn format_age(then: i64, now: i64) -> String {

@@ -15,6 +15,8 @@ use crate::core::disk::revision::Revision;
 use crate::core::disk::trust::real_path;
 use crate::core::disk::watch::DirectoryWatcher;
 use crate::core::insight::context::PieceKind;
+use crate::core::insight::curate::git::Git;
+use crate::core::insight::rehome::homes_of_project;
 use crate::core::insight::review::{here_before, queue};
 use crate::core::memory::discover::{Discovered, DiscoveryScope, FoundStore, Problem, discover};
 use crate::core::memory::layout::{Layout, index};
@@ -31,6 +33,7 @@ pub(super) struct LibraryWorker {
     pub(super) source: StoreSource,
     pub(super) contexts: Box<dyn ContextSource>,
     pub(super) history: History,
+    pub(super) git: Git,
     pub(super) clock: Clock,
     pub(super) library: Arc<Library>,
     pub(super) watch: Option<DirectoryWatcher>,
@@ -145,6 +148,17 @@ impl LibraryWorker {
                 self.send(Event::Compared { id, result });
             }
             LibraryJob::Queue => self.read_queue(),
+            LibraryJob::FormerHomes => {
+                let homes = match &self.source {
+                    StoreSource::Discover {
+                        environment,
+                        settings,
+                        ..
+                    } => homes_of_project(environment, settings, &self.git),
+                    StoreSource::Named(_) => None,
+                };
+                self.send(Event::FormerHomes(homes));
+            }
             LibraryJob::Gather(memories) => {
                 let result = self.planner().gather(&memories);
                 self.send(Event::Gathered(result));

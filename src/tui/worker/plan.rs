@@ -12,8 +12,9 @@ use crate::core::disk::error::Conflict;
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::Root;
 use crate::core::insight::curate::fix::plan_fixes;
+use crate::core::insight::rehome::plan_rehome;
 use crate::core::insight::review::{Selection, plan_reverts};
-use crate::core::memory::layout::Fields;
+use crate::core::memory::layout::{Fields, Layout};
 use crate::core::memory::library::Library;
 use crate::core::memory::store::{Store, StoreId};
 use crate::core::memory::template::{TemplateInput, template};
@@ -81,6 +82,13 @@ impl<'a> Planner<'a> {
                     });
                 }
                 plan_moves(&transfers, target, *links, &context)
+            }
+            Request::Rehome { from, to } => {
+                let open = |root: &Path| Store::open("claude", root, Some(Layout::Index));
+                let rehoming = plan_rehome(&open(from)?, &open(to)?, &context)?;
+                let change = rehoming.map(|rehoming| rehoming.change);
+                let path = from.display().to_string();
+                change.ok_or_else(|| Error::refused(path, "nothing to do: it has no memories"))
             }
             Request::Undo(id) => {
                 let record = self.history.find(id)?;

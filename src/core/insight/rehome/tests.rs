@@ -180,7 +180,9 @@ fn memories_are_gathered_with_links_and_indexes_and_one_undo_gives_every_byte_ba
     let sibling = home.remember("old-2", &[("plan.md", "not touched")], "");
     let before = home.files();
     let (source, target) = (home.store(&old), home.store(&new));
-    let rehoming = plan_rehome(&source, &target, &context()).expect("plans");
+    let rehoming = plan_rehome(&source, &target, &context())
+        .expect("plans")
+        .expect("moves");
     assert_eq!(
         rehoming.notes,
         [
@@ -232,14 +234,16 @@ fn an_index_with_text_of_its_own_stays_and_is_told() {
     let new = home.remember("new", &[("b.md", "b")], "");
     let index = fs::read_to_string(old.join(INDEX)).expect("reads");
     fs::write(old.join(INDEX), format!("{index}\nAlways speak French.\n")).expect("writes");
-    let rehoming = plan_rehome(&home.store(&old), &home.store(&new), &context()).expect("plans");
+    let rehoming = plan_rehome(&home.store(&old), &home.store(&new), &context())
+        .expect("plans")
+        .expect("moves");
     assert!(
         rehoming.notes[0].ends_with("has text of its own and stays"),
         "{:?}",
         rehoming.notes
     );
     let same = plan_rehome(&home.store(&new), &home.store(&new), &context());
-    assert!(same.is_err());
+    assert!(same.expect("plans").is_none());
 }
 
 #[test]
@@ -248,7 +252,9 @@ fn a_name_that_is_taken_twice_gets_the_next_number_and_what_cannot_be_gathered_i
     let old = home.remember("old", &[("a.md", "one"), ("a-2.md", "two")], "");
     let new = home.remember("new", &[("a.md", "other"), ("a-2.md", "two")], "");
     let (source, target) = (home.store(&old), home.store(&new));
-    let planned = plan_rehome(&source, &target, &context()).expect("planned");
+    let planned = plan_rehome(&source, &target, &context())
+        .expect("planned")
+        .expect("moves");
     let mut notes = planned.notes;
     notes.sort();
     assert_eq!(
@@ -271,6 +277,39 @@ fn a_name_that_is_taken_twice_gets_the_next_number_and_what_cannot_be_gathered_i
         "{told}"
     );
     let empty = home.remember("empty", &[], "");
-    let told = refused(&home.store(&empty), &target);
-    assert!(told.contains("there are no memories to move"), "{told}");
+    let none = plan_rehome(&home.store(&empty), &target, &context());
+    assert!(none.expect("plans").is_none());
+}
+
+#[test]
+fn folders_and_the_lines_of_the_old_index_come_along() {
+    let home = Home::new();
+    let old = home.remember("old", &[("a.md", "a")], "");
+    let new = home.remember("new", &[("b.md", "b")], "");
+    fs::create_dir_all(old.join("deep/er")).expect("folders");
+    fs::write(old.join("deep/er/c.md"), "see [a](../../a.md)\n").expect("writes");
+    fs::write(
+        old.join(INDEX),
+        "# Memory\n\n- [The first](a.md) — as I call it\n- [Below](deep/er/c.md) — a folder\n",
+    )
+    .expect("writes");
+    let (source, target) = (home.store(&old), home.store(&new));
+    let rehoming = plan_rehome(&source, &target, &context())
+        .expect("plans")
+        .expect("moves");
+    let after = |path: &str| {
+        let mut edits = rehoming.change.edits.iter();
+        let edit = edits.find(|edit| edit.root == target.root().path() && edit.path == path);
+        let bytes = edit.and_then(|edit| edit.after.clone()).expect("written");
+        String::from_utf8(bytes).expect("text")
+    };
+    assert_eq!(after("deep/er/c.md"), "see [a](../../a.md)\n");
+    let index = after(INDEX);
+    for line in [
+        "- [The first](a.md) - as I call it\n",
+        "- [Below](deep/er/c.md) - a folder\n",
+        "(b.md)",
+    ] {
+        assert!(index.contains(line), "{index}");
+    }
 }

@@ -156,7 +156,7 @@ pub fn accept(
 /// The references of the memories that acceptances were about: neither indexes nor patch files.
 pub fn accepted_memories(records: &[Record]) -> Vec<String> {
     let files = records.iter().flat_map(|record| &record.files);
-    let memories = files.filter(|file| !file.derived && !is_proposal(&file.path));
+    let memories = files.filter(|file| !file.derived && !is_proposal(&file.root, &file.path));
     memories.map(FileChange::reference).collect()
 }
 

@@ -71,6 +71,27 @@ pub(super) fn parse(text: &str) -> Option<Vec<FilePatch>> {
     is_whole.then_some(files)
 }
 
+/// A patch that makes a new file of this text; `None` if it has no text.
+pub(super) fn new_file(name: &str, text: &str) -> Option<FilePatch> {
+    let mut lines = String::new();
+    for line in text.split_inclusive('\n') {
+        lines.push_str(&format!("+{line}"));
+    }
+    if !text.ends_with('\n') {
+        lines.push_str(&format!("\n{NO_NEWLINE}\n"));
+    }
+    let hunk = PatchHunk {
+        old: (0, 0),
+        new: (1, text.lines().count()),
+        text: lines,
+    };
+    (!text.is_empty()).then(|| FilePatch {
+        old: NO_FILE.to_owned(),
+        new: name.to_owned(),
+        hunks: vec![hunk],
+    })
+}
+
 /// The name in a line `--- NAME`, without a time after it and without git's prefixes.
 fn file_name(given: &str) -> String {
     let name = given.split('\t').next().unwrap_or(given).trim_end();

@@ -2,8 +2,10 @@
 //!
 //! Gemini CLI writes them into its private memory of a project: `.inbox/private/*.patch` for the
 //! files of that directory, `.inbox/global/*.patch` for the user's own `GEMINI.md`. A proposal that
-//! names any other file is left alone, as that agent leaves it alone. Accepting one makes the
-//! change and takes it out of the patch; rejecting one only takes it out.
+//! names any other file is left alone, as that agent leaves it alone. Skills that it drafts are in
+//! `skills/NAME/` of the same memory, and patches of the user's skills in `skills/*.patch`; they are
+//! for `skills/` beside that `GEMINI.md`. Accepting a proposal makes the change and takes it out of
+//! the patch; rejecting one only takes it out.
 
 use std::sync::Arc;
 
@@ -16,6 +18,7 @@ use crate::core::change::{Author, Change, ChangeVerb, Edit, PlannedFiles};
 use crate::core::disk::sandbox::{Attributes, Root};
 use crate::core::log::Agent;
 use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::index::{SKILL_DRAFTS, is_skill_draft};
 use crate::core::memory::store::Store;
 use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
@@ -24,7 +27,7 @@ use crate::core::{Error, Result};
 const INBOX: &str = ".inbox";
 
 /// The kinds of patches, each a folder.
-const KINDS: [&str; 2] = ["private", "global"];
+const KINDS: [&str; 3] = [".inbox/private", ".inbox/global", SKILL_DRAFTS];
 
 /// The file that patches of the kind `global` are about.
 const GLOBAL: &str = "GEMINI.md";
@@ -32,10 +35,19 @@ const GLOBAL: &str = "GEMINI.md";
 /// How many folders deep patches are looked for.
 const DEEPEST: usize = 3;
 
-/// Whether a file below a store's root is a patch, and no memory.
-pub(super) fn is_proposal(path: &str) -> bool {
+/// Whether a file below a store's root is a proposal, and no memory.
+pub(super) fn is_proposal(root: &Path, path: &str) -> bool {
     let below = path.strip_prefix(INBOX);
-    below.is_some_and(|below| below.starts_with('/'))
+    below.is_some_and(|below| below.starts_with('/')) || is_skill_draft(root, path)
+}
+
+/// Whether a store may have proposals. Most have no such folders.
+fn has_proposals(root: &Root, layout: Layout) -> bool {
+    let is_drafted = || {
+        let draft = format!("{SKILL_DRAFTS}/x");
+        is_skill_draft(root.path(), &draft) && root.is_dir(SKILL_DRAFTS)
+    };
+    layout == Layout::Index && (root.is_dir(INBOX) || is_drafted())
 }
 
 /// A patch file.
@@ -65,14 +77,12 @@ struct Target {
 
 /// The proposals in a store.
 fn proposals(store: &Store) -> Vec<Proposal> {
-    if store.layout() != Layout::Index || !store.root().is_dir(INBOX) {
+    if !has_proposals(store.root(), store.layout()) {
         return Vec::new();
     }
-    let mut found = Vec::new();
+    let mut found = skill_drafts(store);
     for kind in KINDS {
-        let files = store
-            .root()
-            .files(&format!("{INBOX}/{kind}"), ".patch", DEEPEST);
+        let files = store.root().files(kind, ".patch", DEEPEST);
         for file in files.unwrap_or_default() {
             let Ok(Some(bytes)) = store.root().read(&file.path) else {
                 continue;
@@ -101,6 +111,46 @@ fn proposals(store: &Store) -> Vec<Proposal> {
     found
 }
 
+/// The files of drafted skills, each as a new file among the user's own skills.
+fn skill_drafts(store: &Store) -> Vec<Proposal> {
+    let root = store.root();
+    let (Some(skills), true) = (own_skills(root), is_skill_draft(root.path(), "skills/x")) else {
+        return Vec::new();
+    };
+    let files = root.files(SKILL_DRAFTS, "", DEEPEST).unwrap_or_default();
+    let drafts = files.into_iter().filter_map(|file| {
+        let path = file.path.strip_prefix(SKILL_DRAFTS)?.strip_prefix('/')?;
+        // What stands beside the folders are patches and notes of the agent.
+        path.contains('/').then_some(())?;
+        let bytes = root.read(&file.path).ok()??;
+        let text = std::str::from_utf8(&bytes).ok()?;
+        let patch = patch::new_file(&skills.join(path).display().to_string(), text)?;
+        let target = Target {
+            root: skills.clone(),
+            layout: Layout::Instructions,
+            path: path.to_owned(),
+        };
+        let part = Part {
+            item: item(store, (&file.path, file.modified), (&target, &patch)),
+            is_inside: false,
+            target,
+            patch,
+        };
+        Some(Proposal {
+            file: file.path,
+            bytes,
+            parts: vec![part],
+        })
+    });
+    drafts.collect()
+}
+
+/// The directory of the user's own skills, beside the `tmp` of the projects.
+fn own_skills(root: &Root) -> Option<PathBuf> {
+    let home = root.path().ancestors().nth(3)?;
+    Some(home.join(SKILL_DRAFTS))
+}
+
 /// The file that a patch of this kind may change; `None` for any other.
 fn target(store: &Store, kind: &str, patch: &FilePatch) -> Option<Target> {
     let is_one_file = patch.old == NO_FILE || patch.old == patch.new;
@@ -111,7 +161,18 @@ fn target(store: &Store, kind: &str, patch: &FilePatch) -> Option<Target> {
     let name = path.file_name()?.to_str()?;
     let folder = path.parent()?.canonicalize().ok()?;
     let root = store.root().path();
-    if kind == "private" {
+    if kind == SKILL_DRAFTS {
+        let skills = own_skills(store.root())?.canonicalize().ok()?;
+        let inside = folder.strip_prefix(&skills).ok()?;
+        let is_skill = inside.components().next().is_some() && !name.starts_with('.');
+        let path = inside.join(name).to_str()?.to_owned();
+        return is_skill.then_some(Target {
+            root: skills,
+            layout: Layout::Instructions,
+            path,
+        });
+    }
+    if kind == KINDS[0] {
         let is_memory = !name.starts_with('.') && name.to_lowercase().ends_with(".md");
         return (is_memory && folder == root).then(|| Target {
             root: folder,
@@ -198,8 +259,7 @@ pub(super) fn proposed_items(store: &Store) -> Vec<Item> {
 
 /// How many changes are proposed for the files of a store.
 pub(super) fn proposal_count(root: &Root, layout: Layout) -> usize {
-    // Most stores have no such folder, and need not be opened again.
-    if layout != Layout::Index || !root.is_dir(INBOX) {
+    if !has_proposals(root, layout) {
         return 0;
     }
     let store = Store::open("", root.path(), Some(layout));

@@ -188,7 +188,7 @@ impl State {
         };
         let files = record.files.iter().filter(|file| file.root == root);
         // A patch that proposes something is no memory.
-        let files = files.filter(|file| !is_proposal(&file.path));
+        let files = files.filter(|file| !is_proposal(&file.root, &file.path));
         for file in files.filter(|file| !is_applied(file)) {
             self.close_gap(record, file);
             let ended = self.take_end(record, &file.path);

@@ -147,8 +147,14 @@ impl Fixture {
         let moment = self.moment();
         let author = person();
         let make = || replay(&self.history, &record, direction, &moment);
-        plan_and_commit::<crate::core::Error>(&self.history, &roots, &author, &moment, make)
-            .expect("undoes");
+        plan_and_commit::<crate::core::Error>(
+            &self.history,
+            &record.roots(),
+            &author,
+            &moment,
+            make,
+        )
+        .expect("undoes");
     }
 
     /// The file of the store's state.

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::{Environment, FoundStore, Project};
+use super::{Environment, FoundStore, Project, lessons_root};
 use crate::core::Result;
-use crate::core::memory::config::{Settings, expand};
+use crate::core::memory::config::Settings;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 
@@ -23,10 +23,7 @@ pub fn first_store(
         Layout::Facts if settings.discover_project => {
             ("data-memory", project.root().join("data/memory"))
         }
-        Layout::Coder if settings.discover_home => {
-            let root = expand(&settings.coder_path, &environment.home, &environment.cwd);
-            ("lessons", root)
-        }
+        Layout::Coder if settings.discover_home => ("lessons", lessons_root(environment, settings)),
         _ => return Ok(None),
     };
     let border = project.border(environment, settings);

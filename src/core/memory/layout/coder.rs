@@ -38,6 +38,9 @@ pub const GUIDES: [(&str, &str); 2] = [
 /// The table of contents of a folder.
 pub(crate) const README: &str = "README.md";
 
+/// The instructions of a skill that keeps its lessons beside them.
+const SKILL: &str = "SKILL.md";
+
 /// Where the memories are: a folder, and how many folders deep.
 const SEARCHED: (&str, usize) = ("", 4);
 
@@ -79,7 +82,7 @@ impl Rules for Coder {
         let name = file.rsplit('/').next().unwrap_or(file);
         if name.contains("README") {
             FileKind::Index
-        } else if GUIDES.iter().any(|(guide, _)| *guide == file) {
+        } else if is_guide(file) {
             FileKind::Guide
         } else {
             FileKind::Memory
@@ -185,22 +188,34 @@ impl Rules for Coder {
             "Coder memory holds lessons from earlier work in {}.\n",
             store.root().path().display()
         );
-        let kind_of = |memory: &Memory| {
-            let kind = TYPES
-                .into_iter()
-                .find(|kind| memory.category.as_deref() == Some(kind));
-            kind.unwrap_or("elsewhere")
-        };
-        for kind in TYPES.into_iter().chain(["elsewhere"]) {
-            let of_kind = memories.iter().filter(|memory| kind_of(memory) == kind);
-            let lessons: usize = of_kind.map(|m| m.entries.len().max(1)).sum();
-            if lessons > 0 {
-                out.push_str(&format!("- {kind}: {lessons}\n"));
-            }
+        for (kind, lessons) in lesson_counts(&memories) {
+            out.push_str(&format!("- {kind}: {lessons}\n"));
         }
         out.push_str("memory-recall-guide.md says how to recall them, memory-store-guide.md how to store one.");
         Ok(out)
     }
+}
+
+/// How many lessons there are of each type that has any, and outside of the types.
+pub fn lesson_counts(memories: &[Memory]) -> Vec<(&'static str, usize)> {
+    let kind_of = |memory: &Memory| {
+        let mut kinds = TYPES.into_iter();
+        let kind = kinds.find(|kind| memory.category.as_deref() == Some(kind));
+        kind.unwrap_or("elsewhere")
+    };
+    let kinds = TYPES.into_iter().chain(["elsewhere"]);
+    let counts = kinds.map(|kind| {
+        let of_kind = memories.iter().filter(|memory| kind_of(memory) == kind);
+        (kind, of_kind.map(|m| m.entries.len().max(1)).sum())
+    });
+    counts.filter(|(_, lessons)| *lessons > 0).collect()
+}
+
+/// Whether a file beside the types explains the store: a guide, the skill that comes with it, or a
+/// copy of the guide that was there before.
+fn is_guide(file: &str) -> bool {
+    let is_reference = file.starts_with("REFERENCE_") && !file.contains('/');
+    is_reference || file == SKILL || GUIDES.iter().any(|(guide, _)| *guide == file)
 }
 
 /// The text of a new entry; content that already consists of entries is left as it is.
@@ -223,11 +238,17 @@ fn entry(input: &WriteInput<'_>) -> Result<String> {
     let first = input.content.lines().find(|line| !line.trim().is_empty());
     let first = first.map(one_line).unwrap_or_default();
     let description = fields.description.as_deref().unwrap_or(&first);
+    let kind = input.file.split('/').next().unwrap_or_default();
+    let is_kind = |tag: &String| tag.trim_start_matches('#') == kind;
+    let mut tags = fields.tags.clone();
+    if TYPES.contains(&kind) && !tags.iter().any(is_kind) {
+        tags.push(kind.to_owned());
+    }
     Ok(label::format_entry(
         title,
         description,
         input.content,
-        &fields.tags,
+        &tags,
     ))
 }
 
@@ -268,7 +289,14 @@ mod tests {
     fn readmes_and_guides_are_not_lessons() {
         assert_eq!(Coder.kind("semantic/README.md"), FileKind::Index);
         assert_eq!(Coder.kind("semantic/OLD-README-2.md"), FileKind::Index);
-        assert_eq!(Coder.kind("memory-recall-guide.md"), FileKind::Guide);
+        for guide in [
+            "memory-recall-guide.md",
+            "SKILL.md",
+            "REFERENCE_coder-memory-store.md",
+        ] {
+            assert_eq!(Coder.kind(guide), FileKind::Guide, "{guide}");
+        }
+        assert_eq!(Coder.kind("semantic/REFERENCE_x.md"), FileKind::Memory);
         assert_eq!(Coder.kind("semantic/errors/retry.md"), FileKind::Memory);
     }
 

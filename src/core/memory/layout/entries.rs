@@ -92,12 +92,27 @@ fn limit(root: &Root, file: &str) -> Option<usize> {
     }
 }
 
+/// Returns an error if the header of a memory protects it, as Letta protects some.
+fn check_protected(file: &str, text: &str) -> Result<()> {
+    let head = Frontmatter::parse(text);
+    let value = head.as_ref().and_then(|head| head.get("read_only"));
+    if value.is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+        return Err(Error::refused(
+            file,
+            "its header says read_only: its agent is not to lose it, so it is changed only where the agent is set up",
+        ));
+    }
+    Ok(())
+}
+
 impl Rules for Entries {
     fn allow(&self, _operation: Operation, file: &str, root: &Root) -> Result<()> {
         let is_place = |place: &&str| match *place {
             "" => true,
             place => file == place || file.starts_with(&format!("{place}/")),
         };
+        let bytes = root.read(file).ok().flatten().unwrap_or_default();
+        check_protected(file, &String::from_utf8_lossy(&bytes))?;
         let places = places(root);
         let is_read = file.ends_with(".md") && is_memory(root, file);
         if is_read && (root.has(file) || places.iter().any(is_place)) {
@@ -195,6 +210,7 @@ impl Rules for Entries {
     }
 
     fn check(&self, root: &Root, file: &str, old: Option<&str>, text: &str) -> Result<()> {
+        check_protected(file, old.unwrap_or_default())?;
         let length = |text: &str| text.chars().count();
         let is_over = |most: &usize| length(text) > *most && length(text) > old.map_or(0, length);
         match limit(root, file).filter(is_over) {
@@ -336,6 +352,24 @@ mod tests {
         assert_eq!(note_name("notes/Ünder_the Sea.md"), "nder-the-sea");
         assert_eq!(note_name("記憶.md"), "change");
         assert_eq!(note_name(&format!("{}.md", "a".repeat(90))).len(), 60);
+    }
+
+    #[test]
+    fn a_memory_that_its_header_protects_is_not_changed() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let protected = "---\ndescription: d\nread_only: true\n---\nx\n";
+        std::fs::write(temp.path().join("a.md"), protected).expect("writes");
+        std::fs::write(temp.path().join("b.md"), protected.replace("true", "false"))
+            .expect("writes");
+        let root = Root::open(temp.path()).expect("opens");
+        for operation in [Operation::Write, Operation::Patch, Operation::Delete] {
+            let refused = Entries
+                .allow(operation, "a.md", &root)
+                .expect_err("refused");
+            assert!(refused.to_string().contains("read_only"), "{refused}");
+            assert!(Entries.allow(operation, "b.md", &root).is_ok());
+        }
+        assert!(Entries.check(&root, "a.md", Some(protected), "y").is_err());
     }
 
     #[test]

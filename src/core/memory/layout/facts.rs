@@ -83,8 +83,11 @@ impl Rules for Facts {
         };
         let fields = input.fields;
         let given = given(&fields.summary).or(given(&fields.description));
-        // Without a given summary, the text is written unchanged.
-        Ok(given.map_or_else(|| text.clone(), |given| summary::set(&text, given)))
+        // A text that has its summary is written unchanged.
+        Ok(match given {
+            Some(given) => summary::set(&text, given),
+            None => summary::completed(&text),
+        })
     }
 
     fn append(&self, planned: &dyn FileView, input: &WriteInput<'_>) -> Result<String> {

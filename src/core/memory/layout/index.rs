@@ -7,6 +7,8 @@ mod limit;
 mod page;
 mod typed;
 
+use std::path::Path;
+
 use super::{
     IndexUpdate, Matching, Operation, Patch, Rules, TouchedFile, View, WriteInput, append_entry,
     patched,
@@ -24,8 +26,10 @@ use crate::core::{Error, Result};
 
 use limit::cut;
 pub use limit::{growth_warning, newly_unseen, unseen};
-pub use page::{NamedMemories, generate_index, is_generated, is_list, with_line_for};
-use page::{index_hook, regenerated, repair_index, update_index_line};
+pub use page::{
+    NamedMemories, generate_index, is_generated, is_list, with_former_line, with_line_for,
+};
+use page::{regenerated, repair_index, update_index_line};
 pub(super) use typed::has_typed_file;
 
 /// The name of the index file.
@@ -66,7 +70,7 @@ impl Rules for Index {
             return match operation {
                 Operation::Patch => Ok(()),
                 Operation::Delete => Err(Error::refused(file, NOT_DELETABLE)),
-                Operation::Write | Operation::Append | Operation::Rename => {
+                Operation::Write | Operation::Append | Operation::Rename | Operation::Receive => {
                     Err(super::generated_file_error(file))
                 }
             };
@@ -77,7 +81,14 @@ impl Rules for Index {
                 "memories here are Markdown files; end the name in .md",
             ));
         }
-        if file.contains('/') && !root.has(file) && operation != Operation::Delete {
+        if is_skill_draft(root.path(), file) {
+            return Err(Error::refused(
+                file,
+                "this is a skill that Gemini drafted; `tome review` accepts or rejects it",
+            ));
+        }
+        let is_kept = matches!(operation, Operation::Delete | Operation::Receive);
+        if file.contains('/') && !root.has(file) && !is_kept {
             return Err(Error::refused(
                 file,
                 format!(
@@ -96,7 +107,7 @@ impl Rules for Index {
     fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
         let (folder, depth) = SEARCHED;
         let mut found = root.markdown(folder, depth)?;
-        found.retain(|file| file.path != INDEX);
+        found.retain(|file| file.path != INDEX && !is_skill_draft(root.path(), &file.path));
         Ok(found)
     }
 
@@ -272,7 +283,7 @@ impl Rules for Index {
             let text = store.text(INDEX)?.unwrap_or_else(|| EMPTY_INDEX.to_owned());
             return Ok(cut(&text, BUDGET_LINES, usize::MAX));
         }
-        let rows: Vec<String> = store.list()?.iter().map(row).collect();
+        let rows: Vec<String> = store.described()?.iter().map(row).collect();
         Ok(if rows.is_empty() {
             "(no memory files yet)".to_owned()
         } else {
@@ -305,6 +316,18 @@ impl Rules for Index {
             other => other.to_string(),
         }
     }
+}
+
+/// The folder of the skills that Gemini CLI drafts beside its memories of a project.
+pub(in crate::core) const SKILL_DRAFTS: &str = "skills";
+
+/// Whether a file is of a skill that Gemini CLI drafted, and no memory. Its memories of a project are
+/// in `.gemini/tmp/PROJECT/memory`.
+pub(in crate::core) fn is_skill_draft(root: &Path, file: &str) -> bool {
+    let below = file.strip_prefix(SKILL_DRAFTS);
+    let above = root.ancestors().nth(2);
+    let is_gemini = || above.is_some_and(|tmp| tmp.ends_with(".gemini/tmp"));
+    below.is_some_and(|below| below.starts_with('/')) && is_gemini()
 }
 
 /// The sections of an index that say more than which memories there are.
@@ -371,14 +394,30 @@ fn with_updated_today(text: String, planned: &dyn FileView) -> String {
 
 /// A line of the list of files.
 fn row(memory: &Memory) -> String {
-    let category = memory.category.as_deref().unwrap_or("other");
+    let category = memory.category.as_deref().unwrap_or("unknown");
     let updated = memory.updated.as_deref().unwrap_or("unknown");
     let day = updated.split('T').next().unwrap_or(updated);
+    let description = match one_line(&memory.summary) {
+        none if none.is_empty() => "(no description)".to_owned(),
+        said => said,
+    };
     format!(
-        "  {}  [{category}]  {}  (updated: {day})",
-        memory.path,
-        index_hook(memory)
+        "  {}  [{category}]  {description}  (updated: {day})",
+        memory.path
     )
+}
+
+/// Gives memories without a description the one of their line in the index.
+pub(in crate::core::memory) fn describe(memories: &mut [Memory], index: &str) {
+    let bullets = bullets(index);
+    for memory in memories.iter_mut().filter(|one| one.summary.is_empty()) {
+        let is_its = |target: &str| target.trim_start_matches("./") == memory.path;
+        let line = bullets.iter().find(|bullet| is_its(&bullet.target));
+        let hook = line.map_or("", |line| line.hook(index));
+        if hook != stem(&memory.path) {
+            memory.summary = one_line(hook);
+        }
+    }
 }
 
 /// The memories that a hand-written index without a list does not link to, so that agents do not

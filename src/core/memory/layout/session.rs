@@ -4,6 +4,8 @@
 //! Callers name files below `working-memory/` (`detail/x.md`, `overview.md`); the conversation
 //! is `messages.jsonl` in the root and is never edited.
 
+use serde::Deserialize;
+
 use super::{IndexUpdate, Operation, Rules, TouchedFile, View, WriteInput};
 use crate::core::disk::sandbox::{FoundFile, Root};
 use crate::core::memory::layout::FileView;
@@ -33,19 +35,19 @@ pub const NEW_OVERVIEW: &str = "\
 # Working Memory
 
 ## Current Task
-<!-- What is being worked on now -->
+<!-- What did the user ask you to do? How far is it? -->
 
 ## Key Decisions
-<!-- Decisions and why they were made -->
+<!-- What important decisions did you make? Why? -->
 
 ## Known Context
-<!-- Facts about the project and the user -->
+<!-- Project structure, technologies, key files and so on -->
 
 ## Pending Issues
-<!-- What is open or blocked -->
+<!-- Problems to solve, and what blocks -->
 
 ## Recent Operations
-<!-- What was done last -->
+<!-- What the last steps did (optional, for a quick look back) -->
 ";
 
 /// The session layout.
@@ -80,7 +82,9 @@ impl Rules for Session {
                 Operation::Delete | Operation::Rename => {
                     refused("the overview is always in the agent's context; empty it instead")
                 }
-                Operation::Write | Operation::Patch | Operation::Append => Ok(()),
+                Operation::Write | Operation::Patch | Operation::Append | Operation::Receive => {
+                    Ok(())
+                }
             };
         }
         if file.starts_with("working-memory/detail/") && file.ends_with(".md") {
@@ -210,11 +214,52 @@ impl Rules for Session {
 
     fn contents(&self, store: &Store) -> Result<String> {
         let text = store.text(OVERVIEW_FILE)?;
-        Ok(text
-            .unwrap_or_else(|| NEW_OVERVIEW.to_owned())
-            .trim_end()
-            .to_owned())
+        let text = text.unwrap_or_else(|| NEW_OVERVIEW.to_owned());
+        let text = text.trim_end();
+        Ok(match replies_since_overview(store.root()) {
+            replies if replies > MOST_REPLIES => format!(
+                "{text}\n\n<!--\nWORKING MEMORY UPDATE NEEDED\n\nThis overview is {replies} replies old. \
+                 Bring Current Task up to date, drop what no longer holds, and move details to detail/.\n-->"
+            ),
+            _ => text.to_owned(),
+        })
     }
+}
+
+/// After how many replies an agent is reminded to update its overview.
+const MOST_REPLIES: usize = 10;
+
+/// How many replies of the agent are in the log since the overview was last written.
+fn replies_since_overview(root: &Root) -> usize {
+    #[derive(Deserialize)]
+    struct Record {
+        timestamp: String,
+        message: Said,
+    }
+    #[derive(Deserialize)]
+    struct Said {
+        role: String,
+    }
+    let [Some(log), Some(overview)] = [MESSAGES, OVERVIEW_FILE].map(|file| root.find_file(file))
+    else {
+        return 0;
+    };
+    let mut replies = 0;
+    if log.modified > overview.modified {
+        let counted = root.each_line(MESSAGES, &mut |line| {
+            let may_be = line.contains("\"assistant\"");
+            let record = may_be.then(|| serde_json::from_str::<Record>(line).ok());
+            let is_reply = |record: Record| {
+                let time = record.timestamp.parse::<jiff::Timestamp>();
+                let is_later = time.is_ok_and(|time| time.as_millisecond() > overview.modified);
+                is_later && record.message.role == "assistant"
+            };
+            replies += usize::from(record.flatten().is_some_and(is_reply));
+        });
+        // A log that cannot be read gives no reminder.
+        drop(counted);
+    }
+    replies
 }
 
 #[cfg(test)]
@@ -324,11 +369,43 @@ mod tests {
         );
         assert_eq!(
             compose("text", None, &[]),
-            "# note\n\n<!-- META:\n- created: 1970-01-01T00:00:00Z\n- keywords: []\n-->\n\ntext\n"
+            "# note\n\n<!--\nMETA:\n- created: 1970-01-01T00:00:00Z\n- keywords: []\n-->\n\ntext\n"
         );
         assert_eq!(compose(&old, None, &["b"]), old, "a head of its own stays");
         let text = "\ntext\n\n# Later\n";
         assert!(compose(text, None, &[]).ends_with(&format!("-->\n\n{text}")));
+    }
+
+    #[test]
+    fn an_overview_that_is_many_replies_old_comes_with_a_reminder() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let overview = home.path().join(OVERVIEW_FILE);
+        std::fs::create_dir_all(overview.parent().expect("a folder")).expect("made");
+        std::fs::write(&overview, "# W\n").expect("written");
+        let log = |replies: usize, day: &str| {
+            let reply = format!(
+                r#"{{"type":"message","timestamp":"{day}T10:00:00Z","message":{{"role":"assistant","content":[]}}}}"#
+            );
+            let log = format!("{reply}\n").repeat(replies);
+            let log_file = home.path().join(MESSAGES);
+            std::fs::write(&log_file, log).expect("written");
+            let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+            let file = std::fs::File::options().append(true).open(log_file);
+            file.and_then(|file| file.set_modified(later))
+                .expect("a time");
+        };
+        let store = Store::open("s", home.path(), None).expect("a store");
+        let told = || Session.context(&store).expect("reads");
+        log(10, "2999-01-01");
+        assert_eq!(told(), "# W");
+        log(20, "1999-01-01");
+        assert_eq!(told(), "# W", "replies before the overview do not count");
+        log(11, "2999-01-01");
+        assert!(
+            told().contains("This overview is 11 replies old."),
+            "{}",
+            told()
+        );
     }
 
     #[test]

@@ -275,6 +275,13 @@ fn unquoted(value: &str) -> String {
                     out.push(' ');
                     chars.next();
                 }
+                ('\\', Some(kind @ ('u' | 'U' | 'x'))) => match code_point(kind, chars.as_str()) {
+                    Some((decoded, length)) => {
+                        out.push(decoded);
+                        chars = chars.as_str()[length..].chars();
+                    }
+                    None => out.push(c),
+                },
                 _ => out.push(c),
             }
         }
@@ -284,6 +291,25 @@ fn unquoted(value: &str) -> String {
         Some(inside) => inside.replace("''", "'"),
         None => value.to_owned(),
     }
+}
+
+/// The character of an escape such as `u00e9`, and how long the escape is. A pair of surrogates, as
+/// JSON writes it, is one character.
+fn code_point(kind: char, escape: &str) -> Option<(char, usize)> {
+    let digits = match kind {
+        'x' => 2,
+        'u' => 4,
+        _ => 8,
+    };
+    let number = |from: usize| u32::from_str_radix(escape.get(from..from + digits)?, 16).ok();
+    let first = number(1)?;
+    let end = 1 + digits;
+    if (0xd800..0xdc00).contains(&first) && escape.get(end..end + 2) == Some("\\u") {
+        let second = number(end + 2).filter(|low| (0xdc00..0xe000).contains(low))?;
+        let whole = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+        return Some((char::from_u32(whole)?, end + 2 + digits));
+    }
+    Some((char::from_u32(first)?, end))
 }
 
 fn quoted(value: &str, quote: char) -> String {
@@ -322,6 +348,20 @@ mod tests {
             parsed(c).get_anywhere("modified"),
             Some("2026-08-03T22:34:12.076Z")
         );
+    }
+
+    #[test]
+    fn escapes_of_characters_are_decoded_for_display() {
+        for (written, shown) in [
+            (r#""caf\u00e9 \x41""#, "café A"),
+            (r#""\ud83d\ude00 \U0001F600""#, "😀 😀"),
+            (r#""\u00 \ud83d \u""#, r"\u00 \ud83d \u"),
+            (r"'caf\u00e9'", r"caf\u00e9"),
+            (r"caf\u00e9", r"caf\u00e9"),
+        ] {
+            let text = format!("---\nname: {written}\n---\n");
+            assert_eq!(parsed(&text).get("name"), Some(shown), "{written}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The label block of a lesson: `**Title:**`, `**Description:**`, `**Content:**`,
 //! `**Tags:**`, with `---` between the entries of a file. In an older dialect an entry is a heading
-//! `## 2025-10-30: Title` with free text below it.
+//! `## 2025-10-30: Title`, `## Workflow: Name` or `## Pattern: Name` with free text below it.
 //!
 //! Text before, between or after the labels belongs to the entry it follows, so that splitting a
 //! file into entries loses nothing.
@@ -21,8 +21,8 @@ pub fn entries(text: &str) -> Vec<Entry> {
     let mut label = "";
     for (number, line) in all.iter().enumerate() {
         let found = labelled(line.text);
-        let dated = dated(line.text).filter(|_| !is_before_title(&all[number + 1..]));
-        let start = match (&found, &dated) {
+        let headed = headed(line.text).filter(|_| !is_before_title(&all[number + 1..]));
+        let start = match (&found, &headed) {
             (Some(("Title", _)), _) if entries.is_empty() => Some(line.span.start),
             (Some(("Title", _)), _) => Some(gap),
             (_, Some(_)) => Some(line.span.start),
@@ -32,7 +32,7 @@ pub fn entries(text: &str) -> Vec<Entry> {
             if let Some(last) = entries.last_mut() {
                 last.span.end = start.max(last.span.start);
             }
-            let (date, title) = dated.unwrap_or(("", found.map_or("", |(_, title)| title)));
+            let (date, title) = headed.unwrap_or(("", found.map_or("", |(_, title)| title)));
             entries.push(Entry {
                 title: title.to_owned(),
                 date: (!date.is_empty()).then(|| date.to_owned()),
@@ -42,7 +42,7 @@ pub fn entries(text: &str) -> Vec<Entry> {
             });
         }
         let is_rule = line.text.trim_end() == "---";
-        if dated.is_some() {
+        if headed.is_some() {
             (label, gap) = (FREE, line.end);
             continue;
         }
@@ -58,17 +58,25 @@ pub fn entries(text: &str) -> Vec<Entry> {
             gap = line.end;
         }
     }
-    entries.iter_mut().for_each(finish);
+    for entry in &mut entries {
+        finish(text, entry);
+    }
     with_slugs(entries)
 }
 
-/// The label of text below a dated heading, which has none of its own.
+/// The label of text below the heading of an entry, which has none of its own.
 const FREE: &str = "free text";
 
-/// The date and the title of a heading such as `## 2025-10-30: Title`.
-fn dated(line: &str) -> Option<(&str, &str)> {
+/// What the headings of entries that have no date begin with.
+const KINDS: [&str; 4] = ["Workflow", "Pattern", "Principle", "Pattern/Principle"];
+
+/// The date, if there is one, and the title of the heading of an entry in the older dialect.
+fn headed(line: &str) -> Option<(&str, &str)> {
     let heading = line.strip_prefix("## ")?.trim_start();
     let (date, title) = heading.split_once(": ")?;
+    if KINDS.contains(&date.trim()) && !title.trim().is_empty() {
+        return Some(("", title.trim()));
+    }
     let date = date.trim().trim_start_matches('[').trim_end_matches(']');
     let mut parts = date.split(['-', '/']);
     let is_number = |part: Option<&str>, digits: usize| {
@@ -90,11 +98,13 @@ fn is_before_title(below: &[Line<'_>]) -> bool {
         .any(|line| matches!(labelled(line.text), Some(("Title", _))))
 }
 
-fn finish(entry: &mut Entry) {
+fn finish(text: &str, entry: &mut Entry) {
     let mut seen = HashSet::new();
     entry.tags.retain(|tag| seen.insert(tag.clone()));
     entry.content.truncate(entry.content.trim_end().len());
-    if entry.summary.is_empty() && entry.date.is_some() {
+    let first = lines(text, entry.span.start).next();
+    let is_free = first.is_some_and(|line| headed(line.text).is_some());
+    if is_free && entry.summary.is_empty() {
         let first = entry.content.lines().find(|line| !line.trim().is_empty());
         entry.summary = first.map(one_line).unwrap_or_default();
     }
@@ -162,8 +172,10 @@ pub fn format_entry(title: &str, description: &str, content: &str, tags: &[Strin
 pub struct EntryAddition<'a> {
     /// Content to add.
     pub content: &'a str,
-    /// The new description; the old one is moved into the content.
+    /// The new description; the old one is moved into the content, as the approach before.
     pub description: Option<&'a str>,
+    /// The day, for the marks of what is moved and added with a new description.
+    pub today: &'a str,
     /// Tags to add.
     pub tags: &'a [String],
 }
@@ -226,12 +238,16 @@ pub fn extend_entry(text: &str, entry: &Entry, more: EntryAddition<'_>) -> Strin
             None => added.push(description),
         }
         if !entry.summary.is_empty() && !has(&entry.summary) {
-            added.push(entry.summary.clone());
+            let before = &entry.summary;
+            added.push(format!("**Previous approach ({}):** {before}", more.today));
         }
     }
     let given = more.content.trim();
     if !given.is_empty() && !has(given) {
-        added.push(given.to_owned());
+        added.push(match more.description {
+            Some(_) => format!("**Updated {}:** {given}", more.today),
+            None => given.to_owned(),
+        });
     }
     let new = new_tags(entry, more.tags);
     // At the same position, the end of a line must precede the start of the next.
@@ -265,6 +281,8 @@ fn new_tags(entry: &Entry, tags: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const TODAY: &str = "2026-01-02";
 
     #[test]
     fn entries_are_told_apart_by_title_and_keep_every_byte() {
@@ -303,6 +321,7 @@ mod tests {
             let more = EntryAddition {
                 content,
                 description,
+                today: TODAY,
                 tags: &tags,
             };
             extend_entry(text, &entries(text)[0], more)
@@ -310,7 +329,7 @@ mod tests {
         assert_eq!(more("one two", None, &["x"]), text);
         assert_eq!(
             more("three", Some("new"), &["#y", "x"]),
-            "# E\n\n**Title:** A\n**Description:** new\n\n**Content:** one\ntwo\n\nda\n\nthree\n\n**Tags:** #x #y\n\n---\n\n**Title:** B\n"
+            "# E\n\n**Title:** A\n**Description:** new\n\n**Content:** one\ntwo\n\n**Previous approach (2026-01-02):** da\n\n**Updated 2026-01-02:** three\n\n**Tags:** #x #y\n\n---\n\n**Title:** B\n"
         );
         let bare = extend_entry(
             text,
@@ -318,13 +337,14 @@ mod tests {
             EntryAddition {
                 content: "c",
                 description: Some("d"),
+                today: TODAY,
                 tags: &["z".to_owned()],
             },
         );
         assert_eq!(
             bare,
             format!(
-                "{}\n\n**Content:** d\n\nc\n\n**Tags:** #z\n",
+                "{}\n\n**Content:** d\n\n**Updated 2026-01-02:** c\n\n**Tags:** #z\n",
                 text.trim_end()
             )
         );
@@ -342,6 +362,20 @@ mod tests {
         assert_eq!(found[0].tags, ["db", "failure"]);
         assert_eq!(found[0].span.end, found[1].span.start);
         assert!(text[found[1].span.clone()].ends_with("## Notes\nmore\n"));
+    }
+
+    #[test]
+    fn workflows_and_patterns_of_the_older_dialect_are_entries() {
+        let text = "# Steps\n\n## Workflow: Release\n\n**When to use**: on Friday\n**Steps**:\n1. tag\n\n**Tags**: #git\n\n## Pattern/Principle: Retry\nWait.\n\n## Notes: none\nmore\n";
+        let found = entries(text);
+        let titles: Vec<&str> = found.iter().map(|e| e.title.as_str()).collect();
+        assert_eq!(titles, ["Release", "Retry"]);
+        assert_eq!(found[0].summary, "**When to use**: on Friday");
+        assert_eq!(
+            (&found[0].tags[..], &found[0].date),
+            (&["git".to_owned()][..], &None)
+        );
+        assert!(text[found[1].span.clone()].ends_with("## Notes: none\nmore\n"));
     }
 
     #[test]
@@ -374,6 +408,7 @@ mod tests {
         let more = EntryAddition {
             content: "",
             description: Some("new"),
+            today: TODAY,
             tags: &[],
         };
         assert_eq!(
@@ -388,6 +423,7 @@ mod tests {
         let more = EntryAddition {
             content: "new",
             description: None,
+            today: TODAY,
             tags: &[],
         };
         assert_eq!(
@@ -412,11 +448,12 @@ mod tests {
         let more = EntryAddition {
             content: "",
             description: Some("third"),
+            today: TODAY,
             tags: &[String::new(), "y".to_owned(), "w".to_owned()],
         };
         assert_eq!(
             extend_entry(text, &found[0], more),
-            "**Title:** A\n**Description:** third\n**Description:** second\n**Tags:** #x, # #x #y #w\n#z words\n\n**Content:** first\n"
+            "**Title:** A\n**Description:** third\n**Description:** second\n**Tags:** #x, # #x #y #w\n#z words\n\n**Content:** **Previous approach (2026-01-02):** first\n"
         );
     }
 
@@ -425,16 +462,17 @@ mod tests {
         let more = EntryAddition {
             content: "new",
             description: Some("said"),
+            today: TODAY,
             tags: &["y".to_owned()],
         };
         for (before, after) in [
             (
                 "**Title:** A\n**Tags:** #x\n",
-                "**Title:** A\n**Tags:** #x #y\n\n**Content:** said\n\nnew\n",
+                "**Title:** A\n**Tags:** #x #y\n\n**Content:** said\n\n**Updated 2026-01-02:** new\n",
             ),
             (
                 "**Title:** A\n**Tags:** #x\n**Content:** c\n**Description:** d\n",
-                "**Title:** A\n**Tags:** #x #y\n**Content:** c\n\nd\n\nnew\n**Description:** said\n",
+                "**Title:** A\n**Tags:** #x #y\n**Content:** c\n\n**Previous approach (2026-01-02):** d\n\n**Updated 2026-01-02:** new\n**Description:** said\n",
             ),
         ] {
             let set = extend_entry(before, &entries(before)[0], more);

@@ -1,4 +1,4 @@
-//! The META comment of a detail file: `# Title`, then `<!-- META: … -->` with
+//! The META comment of a detail file: `# Title`, then a comment whose first line is `META:`, with
 //! `created` and `keywords`, each on a line with or without a dash before it.
 
 use std::ops::Range;
@@ -100,7 +100,7 @@ pub fn with_keywords(comment: &str, keywords: &[String]) -> String {
 /// The header of a new detail file, up to and including the blank line before its content.
 pub fn format_head(title: &str, created: &str, keywords: &[String]) -> String {
     let keywords = serde_json::Value::from(keywords.to_vec());
-    format!("# {title}\n\n<!-- META:\n- created: {created}\n- keywords: {keywords}\n-->\n\n")
+    format!("# {title}\n\n<!--\nMETA:\n- created: {created}\n- keywords: {keywords}\n-->\n\n")
 }
 
 #[cfg(test)]

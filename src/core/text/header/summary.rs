@@ -126,6 +126,31 @@ pub fn regenerate(text: &str) -> String {
     }
 }
 
+/// `text` with a Summary line, if it has none: of its entries' summaries or, without entries, of the
+/// keys of its facts.
+pub fn completed(text: &str) -> String {
+    let keys = || joined(&keys(text));
+    match (find(text), summaries(text).is_empty()) {
+        (Some(_), _) => text.to_owned(),
+        (None, false) => regenerate(text),
+        (None, true) if keys().is_empty() => text.to_owned(),
+        (None, true) => set(text, &keys()),
+    }
+}
+
+/// The keys of the facts of a file, which stand before any entry.
+fn keys(text: &str) -> Vec<String> {
+    let end = entries(text)
+        .first()
+        .map_or(text.len(), |first| first.span.start);
+    let facts = prose(&text[..end]).filter_map(|(_, line)| {
+        let (key, value) = line.text.strip_prefix("- ")?.split_once(": ")?;
+        let is_fact = !key.trim().is_empty() && !value.trim().is_empty() && key != "Updated";
+        is_fact.then(|| one_line(key))
+    });
+    facts.collect()
+}
+
 /// `new` with its Summary line generated again, if the line was not changed and was missing or
 /// generated from `old`; otherwise `new` unchanged.
 pub fn followed(old: Option<&str>, new: &str) -> String {
@@ -133,8 +158,13 @@ pub fn followed(old: Option<&str>, new: &str) -> String {
     let before = old.map(line).unwrap_or_default();
     let now = line(new);
     let is_made = now.is_empty() || old.is_some_and(|old| is_made_of(old, &now));
+    let is_of_keys = |old: &str| !now.is_empty() && now == joined(&keys(old));
     // A line that was changed or removed stays so.
-    if now == before && is_made {
+    if now != before {
+        new.to_owned()
+    } else if old.is_some_and(is_of_keys) && summaries(new).is_empty() {
+        set(new, &joined(&keys(new)))
+    } else if is_made {
         regenerate(new)
     } else {
         new.to_owned()
@@ -365,6 +395,31 @@ mod tests {
         }
         let old = "# T\n\n## E\n- Summary: s1\n";
         assert_eq!(summary_of(&followed(None, old)), "s1");
+    }
+
+    #[test]
+    fn a_file_without_a_summary_gets_one_of_its_entries_or_keys() {
+        for (text, made) in [
+            ("# T\n\n## A\n- Summary: s1\n", "s1"),
+            (
+                "# T\n\n- Name: Kim\n- Role: dev\n- Updated: 2026-01-02\n- see: \n",
+                "Name, Role",
+            ),
+        ] {
+            assert_eq!(summary_of(&completed(text)), made);
+        }
+        for kept in ["# T\n> Summary:\n- Name: Kim\n", "# T\n\nprose\n"] {
+            assert_eq!(completed(kept), kept);
+        }
+        let old = completed("# T\n\n- Name: Kim\n");
+        let grown = format!("{old}- Role: dev\n");
+        assert_eq!(summary_of(&followed(Some(&old), &grown)), "Name, Role");
+        let none = "# T\n\n- Name: Kim\n";
+        assert_eq!(
+            followed(Some(none), none),
+            none,
+            "a line is not added later"
+        );
     }
 
     #[test]

@@ -69,6 +69,7 @@ impl BrowsePane {
             Action::Merge => self.merge(),
             Action::Generalize => self.generalize(),
             Action::Move => self.choose_store(),
+            Action::Rehome => vec![Step::Effect(Effect::Library(LibraryJob::FormerHomes))],
             Action::Delete => self.delete(),
             // What is gone has no row: its deletion is the newest of all changes.
             Action::History => vec![

@@ -219,3 +219,82 @@ fn a_proposal_that_does_not_fit_any_more_changes_nothing_and_says_what_to_do() {
     fixture.propose("private", "no patch at all");
     assert_eq!(fixture.queue(), []);
 }
+
+#[test]
+fn drafted_skills_and_patches_of_skills_are_decided_about_like_other_proposals() {
+    let fixture = gemini();
+    let home = fixture
+        .root()
+        .ancestors()
+        .nth(3)
+        .expect("a home")
+        .to_owned();
+    let drafts = fixture.root().join("skills");
+    fs::create_dir_all(drafts.join("release/scripts")).expect("creates");
+    fs::create_dir_all(drafts.join("typos")).expect("creates");
+    fs::create_dir_all(home.join("skills/own")).expect("creates");
+    let skill = "---\nname: release\n---\n\nTag, then push.\n";
+    fs::write(drafts.join("release/SKILL.md"), skill).expect("writes");
+    fs::write(drafts.join("release/scripts/tag.sh"), "git tag").expect("writes");
+    fs::write(drafts.join("typos/SKILL.md"), "# Typos\n").expect("writes");
+    let own = home.join("skills/own/SKILL.md");
+    fs::write(&own, "# Own\n- one\n").expect("writes");
+    let at = own.display();
+    let patch = format!("--- {at}\n+++ {at}\n@@ -2,1 +2,1 @@\n-- one\n+- two\n");
+    fs::write(drafts.join("own.patch"), patch).expect("writes");
+    let elsewhere = home.join("settings.md");
+    fs::write(&elsewhere, "- one\n").expect("writes");
+    let at = elsewhere.display();
+    let patch = format!("--- {at}\n+++ {at}\n@@ -1,1 +1,1 @@\n-- one\n+- two\n");
+    fs::write(drafts.join("elsewhere.patch"), patch).expect("writes");
+
+    let listed = fixture.store.list().expect("lists");
+    assert!(
+        listed
+            .iter()
+            .all(|memory| !memory.path.starts_with("skills/"))
+    );
+    let items = fixture.queue();
+    let names: Vec<String> = items
+        .iter()
+        .map(|item| {
+            item.path
+                .trim_start_matches(&home.display().to_string())
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "/skills/release/SKILL.md",
+            "/skills/release/scripts/tag.sh",
+            "/skills/typos/SKILL.md",
+            "/skills/own/SKILL.md",
+        ]
+    );
+    assert_eq!(fixture.waiting(), 4);
+    let ids: Vec<&str> = [0, 1, 3].map(|at| items[at].id.as_str()).to_vec();
+    fixture.accept_any(&ids).expect("accepts");
+    let made = |path: &str| fs::read_to_string(home.join("skills").join(path)).expect("reads");
+    assert_eq!(made("release/SKILL.md"), skill);
+    assert_eq!(made("release/scripts/tag.sh"), "git tag");
+    assert_eq!(made("own/SKILL.md"), "# Own\n- two\n");
+    assert!(!drafts.join("release/SKILL.md").exists());
+    assert_eq!(fixture.waiting(), 1);
+    let change = plan_revert(
+        &fixture.history,
+        &fixture.store,
+        &selection(&[items[2].id.as_str()]),
+        &fixture.moment(),
+    );
+    let change = change.expect("plans");
+    assert!(
+        change
+            .edits
+            .iter()
+            .any(|edit| { edit.path == "skills/typos/SKILL.md" && edit.after.is_none() })
+    );
+    fixture.replay(Direction::Back);
+    assert!(drafts.join("release/SKILL.md").exists());
+    assert!(!home.join("skills/release/SKILL.md").exists());
+}

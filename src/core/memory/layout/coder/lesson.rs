@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::TYPES;
 use crate::core::Result;
 use crate::core::memory::store::Store;
 use crate::core::text::header::{Entry, label};
@@ -49,9 +50,9 @@ impl SimilarLesson {
     }
 }
 
-/// The lessons of a store that share words with `query`, best first.
-pub fn similar_lessons(store: &Store, query: &str) -> Result<Vec<SimilarLesson>> {
-    let wanted = stems(query);
+/// The lessons of a store that share words with the title and the tags of a new one, best first.
+pub fn similar_lessons(store: &Store, title: &str, tags: &[String]) -> Result<Vec<SimilarLesson>> {
+    let wanted = stems(&format!("{title} {}", topics(tags)));
     let mut found = Vec::new();
     for memory in store.list()? {
         let Ok(Some(text)) = store.text(&memory.path) else {
@@ -68,7 +69,7 @@ pub fn similar_lessons(store: &Store, query: &str) -> Result<Vec<SimilarLesson>>
 fn score_lesson(path: &str, entry: Entry, wanted: &BTreeSet<String>) -> Option<SimilarLesson> {
     let places = [
         ("title", format!("{} {path}", entry.title), 4),
-        ("tags", entry.tags.join(" "), 3),
+        ("tags", topics(&entry.tags), 3),
         ("description", entry.summary.clone(), 2),
         ("body", entry.content.clone(), 1),
     ];
@@ -93,6 +94,15 @@ fn score_lesson(path: &str, entry: Entry, wanted: &BTreeSet<String>) -> Option<S
         why: reasons.join("; "),
         score,
     })
+}
+
+/// The tags that say what a lesson is about. Lessons about anything share the others.
+fn topics(tags: &[String]) -> String {
+    let tags = tags.iter().map(|tag| tag.trim_start_matches('#'));
+    let about: Vec<&str> = tags
+        .filter(|tag| !["success", "failure"].contains(tag) && !TYPES.contains(tag))
+        .collect();
+    about.join(" ")
 }
 
 fn stems(text: &str) -> BTreeSet<String> {
@@ -142,6 +152,19 @@ mod tests {
         assert!(!fits("deadlock"));
         assert!(!fits("the with"), "words that say nothing");
         assert!(!fits(""));
+    }
+
+    #[test]
+    fn outcome_and_type_make_no_lessons_similar() {
+        let entry = || lesson("Pool", &["pools", "failure", "episodic"], "", "");
+        let fits = |title: &str, tags: &[&str]| {
+            let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
+            let wanted = stems(&format!("{title} {}", topics(&tags)));
+            score_lesson("semantic/x.md", entry(), &wanted).is_some()
+        };
+        assert!(!fits("Charset of a header", &["#failure", "episodic"]));
+        assert!(!fits("A failure of the printer", &[]));
+        assert!(fits("Charset of a header", &["failure", "pools"]));
     }
 
     #[test]

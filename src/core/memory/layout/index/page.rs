@@ -226,6 +226,33 @@ pub fn with_line_for(text: &str, memory: &Memory) -> String {
     listing::with_bullet(text, &LineText::of(memory).item(memory))
 }
 
+/// An index with the line of a memory as it was in the index of the store that it came from; one
+/// that was reworded here stays.
+pub fn with_former_line(text: &str, former: &str, memory: &Memory, place: &str) -> String {
+    let lines = listing::bullets(former);
+    let mut lines = lines.iter();
+    let line = lines.find(|line| listing::is_about(line, &memory.path, &memory.title));
+    let Some(line) = line.filter(|line| line.form == LinkSyntax::Inline) else {
+        return text.to_owned();
+    };
+    let made = LineText::of(memory);
+    let now = ListItem {
+        target: place,
+        ..made.item(memory)
+    };
+    let hook = line.hook(former);
+    let was = ListItem {
+        title: line.title(former),
+        hook: if hook.is_empty() { now.hook } else { hook },
+        ..now.clone()
+    };
+    let here = listing::bullets(text);
+    match here.iter().find(|line| line.target == place) {
+        Some(here) => listing::refresh_bullet(text, here, &now, &was),
+        None => listing::with_bullet(text, &was),
+    }
+}
+
 /// Updates a hand-written index after one file was touched.
 pub(super) fn update_index_line(
     planned: &dyn FileView,
