@@ -304,7 +304,8 @@ impl<'a> Checkup<'a> {
         }
         for stray in keep::strays(&world.kept) {
             let what = "it is among the kept logs, and none of them";
-            let remedy = "delete it, and keep the log again if its agent still has it";
+            let remedy =
+                "look at it; if its agent still has the log, keep that again and delete this";
             self.add_problem(world.short_path(&stray), what, remedy);
         }
         self.check_codex_memory(world);

@@ -41,7 +41,7 @@ fn sessions(home: &Home) {
     );
     file(
         ".gemini/tmp/HASH/chats/session-g1.json",
-        r#"{"sessionId":"g1","messages":[{"id":"1","type":"user","content":"gemini zebra"}]}"#,
+        r#"{"sessionId":"g1","messages":[{"id":"k8","type":"user","content":"gemini zebra"}]}"#,
     );
     file(
         ".copilot/session-state/s/workspace.yaml",
@@ -49,7 +49,7 @@ fn sessions(home: &Home) {
     );
     file(
         ".copilot/session-state/s/events.jsonl",
-        "{\"type\":\"session.start\",\"id\":\"0\",\"data\":{\"sessionId\":\"s\",\"context\":{\"cwd\":\"REPO\"}}}\n{\"type\":\"user.message\",\"id\":\"1\",\"data\":{\"content\":\"copilot zebra\"}}\n",
+        "{\"type\":\"session.start\",\"id\":\"0\",\"data\":{\"sessionId\":\"s\",\"context\":{\"cwd\":\"REPO\"}}}\n{\"type\":\"user.message\",\"id\":\"k1\",\"data\":{\"content\":\"copilot zebra\"}}\n",
     );
     let storage = ".local/share/opencode/storage";
     file(
@@ -82,11 +82,11 @@ fn sessions(home: &Home) {
     );
     file(
         ".pi/agent/sessions/--repo--/2026-08-01T10-00-00_pi1.jsonl",
-        "{\"type\":\"session\",\"version\":3,\"id\":\"pi1\",\"cwd\":\"REPO\"}\n{\"type\":\"message\",\"id\":\"1\",\"message\":{\"role\":\"user\",\"content\":\"pi zebra\"}}\n",
+        "{\"type\":\"session\",\"version\":3,\"id\":\"pi1\",\"cwd\":\"REPO\"}\n{\"type\":\"message\",\"id\":\"k2\",\"message\":{\"role\":\"user\",\"content\":\"pi zebra\"}}\n",
     );
     file(
         ".factory/sessions/-repo/f1.jsonl",
-        "{\"type\":\"session_start\",\"id\":\"f1\",\"title\":\"Factory title\",\"cwd\":\"REPO\"}\n{\"type\":\"message\",\"id\":\"1\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"factory zebra\"}]}}\n",
+        "{\"type\":\"session_start\",\"id\":\"f1\",\"title\":\"Factory title\",\"cwd\":\"REPO\"}\n{\"type\":\"message\",\"id\":\"k3\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"factory zebra\"}]}}\n",
     );
     file(
         ".cursor/projects/repo/agent-transcripts/c1/c1.jsonl",
@@ -124,7 +124,7 @@ fn sessions(home: &Home) {
     );
     file(
         ".cline/data/sessions/17_a/17_a.messages.json",
-        r#"{"messages":[{"id":"1","role":"user","content":[{"type":"text","text":"<user_input>cline zebra</user_input>"}]}]}"#,
+        r#"{"messages":[{"id":"k9","role":"user","content":[{"type":"text","text":"<user_input>cline zebra</user_input>"}]}]}"#,
     );
     let extension = ".config/Code/User/globalStorage/saoudrizwan.claude-dev";
     file(
@@ -137,7 +137,7 @@ fn sessions(home: &Home) {
     );
     file(
         ".qwen/projects/-repo/chats/q1.jsonl",
-        "{\"uuid\":\"1\",\"sessionId\":\"q1\",\"type\":\"user\",\"cwd\":\"REPO\",\"message\":{\"role\":\"user\",\"parts\":[{\"text\":\"qwen zebra\"}]}}\n",
+        "{\"uuid\":\"k4\",\"sessionId\":\"q1\",\"type\":\"user\",\"cwd\":\"REPO\",\"message\":{\"role\":\"user\",\"parts\":[{\"text\":\"qwen zebra\"}]}}\n",
     );
     file(
         ".kiro/sessions/cli/k1.json",
@@ -145,7 +145,7 @@ fn sessions(home: &Home) {
     );
     file(
         ".kiro/sessions/cli/k1.jsonl",
-        "{\"version\":\"v1\",\"kind\":\"Prompt\",\"data\":{\"message_id\":\"1\",\"content\":[{\"kind\":\"text\",\"data\":\"kiro zebra\"}]}}\n",
+        "{\"version\":\"v1\",\"kind\":\"Prompt\",\"data\":{\"message_id\":\"k5\",\"content\":[{\"kind\":\"text\",\"data\":\"kiro zebra\"}]}}\n",
     );
     file(
         ".kimi-code/sessions/p/session_1/state.json",
@@ -179,7 +179,7 @@ fn sessions(home: &Home) {
     );
     file(
         ".openclaw/agents/main/sessions/o1.jsonl",
-        "{\"type\":\"session\",\"version\":3,\"id\":\"o1\",\"cwd\":\"REPO\"}\n{\"type\":\"message\",\"id\":\"1\",\"message\":{\"role\":\"user\",\"content\":\"openclaw zebra\"}}\n",
+        "{\"type\":\"session\",\"version\":3,\"id\":\"o1\",\"cwd\":\"REPO\"}\n{\"type\":\"message\",\"id\":\"k6\",\"message\":{\"role\":\"user\",\"content\":\"openclaw zebra\"}}\n",
     );
     database(
         home,
@@ -198,7 +198,7 @@ fn sessions(home: &Home) {
     );
     file(
         &format!("{vibe}/messages.jsonl"),
-        "{\"role\":\"user\",\"content\":\"vibe zebra\",\"message_id\":\"1\"}\n",
+        "{\"role\":\"user\",\"content\":\"vibe zebra\",\"message_id\":\"k7\"}\n",
     );
     file(
         ".grok/sessions/p/g1/summary.json",
@@ -260,7 +260,11 @@ fn the_copy_of_a_session_of_every_agent_tells_what_the_original_told() {
         // Those of the project: its sessions know it.
         let hits = json(&home.ok(&["recall", "zebra", "--json", "--limit", "50"]));
         let hits = hits["results"].as_array().expect("a list").clone();
-        let cited = hits.iter().map(|hit| hit["citation"].to_string());
+        // A session that is a store is cited as its file.
+        let cited = hits.iter().map(|hit| {
+            let citation = hit["citation"].to_string();
+            citation.replace("messages.jsonl", "session:own1")
+        });
         let mut cited: Vec<String> = cited.collect();
         cited.sort();
         assert!(

@@ -300,8 +300,12 @@ impl PendingMessage {
     /// before each; formatters put blank lines anywhere.
     fn is_before_another(&self, line: &str) -> bool {
         let is_command = |text: &str| text.starts_with('/');
-        let is_sent = || SENT.iter().any(|begin| line.starts_with(begin));
-        self.is_apart && (self.is_ended || is_command(&self.text) || is_command(line) || is_sent())
+        let is_sent = |text: &str| SENT.iter().any(|begin| text.starts_with(begin));
+        // What the program sends may have lines that look like commands.
+        let is_other = || {
+            !is_sent(&self.text) && (is_command(&self.text) || is_command(line) || is_sent(line))
+        };
+        self.is_apart && (self.is_ended || is_other())
     }
 
     /// Adds the lines so far to the sink as a message, and clears them.
@@ -377,7 +381,10 @@ impl Chat {
         if asked.len() >= ECHO && self.reply.contains(&asked) {
             return Speaker::Agent;
         }
-        if let Some((_, arguments)) = text.strip_prefix('/').and_then(|text| text.split_once(' ')) {
+        let command = text.strip_prefix('/');
+        if let Some((_, arguments)) =
+            command.and_then(|command| command.split_once(char::is_whitespace))
+        {
             arguments.trim().clone_into(&mut self.arguments);
         }
         self.reply.clear();
@@ -486,7 +493,7 @@ mod tests {
         let echo = plan.replace('\n', "  \n#### ");
         let text = format!(
             "# aider chat started at 2026-08-01 10:00:00\n\n> aider --message Do  \nthis  \n\n\
-             #### /code fix it  \n\n#### fix it  \n\n{plan}\n\n#### 3. Then\n\nDone.\n\n> Tokens: 1 sent  \n\n\
+             #### /code  \n#### fix it  \n\n#### fix it  \n\n{plan}\n\n#### 3. Then\n\nDone.\n\n> Tokens: 1 sent  \n\n\
              #### {echo}  \n\nok\n\n> Tokens: 1 sent  \n\n\
              #### # Fix any errors below, if possible.  \n####   \n#### ## a.py  \n\n#### thanks  \n#### a lot  \n"
         );
@@ -495,15 +502,15 @@ mod tests {
             [
                 "3 system notice*: aider --message Do",
                 "4 system notice*: this",
-                "6 user text: /code fix it",
-                "8 system text*: fix it",
-                &format!("10 assistant text: {plan}\n\n#### 3. Then\n\nDone."),
-                "17 system notice*: Tokens: 1 sent",
-                &format!("19 assistant text^: {plan}"),
-                "22 assistant text: ok",
-                "24 system notice*: Tokens: 1 sent",
-                "26 system text*: # Fix any errors below, if possible.\n\n## a.py",
-                "30 user text: thanks\na lot",
+                "6 user text: /code\nfix it",
+                "9 system text*: fix it",
+                &format!("11 assistant text: {plan}\n\n#### 3. Then\n\nDone."),
+                "18 system notice*: Tokens: 1 sent",
+                &format!("20 assistant text^: {plan}"),
+                "23 assistant text: ok",
+                "25 system notice*: Tokens: 1 sent",
+                "27 system text*: # Fix any errors below, if possible.\n\n## a.py",
+                "31 user text: thanks\na lot",
             ]
         );
     }
@@ -511,13 +518,13 @@ mod tests {
     #[test]
     fn documentation_that_help_sends_is_not_the_users() {
         let text = "# aider chat started at 2026-08-01 10:00:00\n\n#### /help how do I undo\n\n\
-             #### # Question: how do I undo\n\n#### # Here are some docs\n\nUse /undo.\n";
+             #### # Question: how do I undo\n\n#### # Here are some docs\n\n#### /undo\n\n#### undoes\n\nUse /undo.\n";
         assert_eq!(
             read_chat(text),
             [
                 "3 user text: /help how do I undo",
-                "5 system text*: # Question: how do I undo\n# Here are some docs",
-                "9 assistant text: Use /undo.",
+                "5 system text*: # Question: how do I undo\n# Here are some docs\n/undo\nundoes",
+                "13 assistant text: Use /undo.",
             ]
         );
     }

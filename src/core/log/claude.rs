@@ -110,6 +110,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     match record.word("type") {
+        Some("user" | "assistant") if is_again(record, sink) => {}
         Some("user") => user(record, sink),
         Some("assistant") => assistant(record, sink),
         Some("system") => system(record, sink),
@@ -123,6 +124,12 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         _ => return Recognized::Unknown,
     }
     Recognized::Known
+}
+
+/// Whether one of the last records is written again.
+fn is_again(record: &Object<'_>, sink: &Sink<'_>) -> bool {
+    let id = record.word("uuid").filter(|id| is_uuid(id));
+    id.is_some_and(|id| sink.is_recent(id))
 }
 
 fn user(record: &Object<'_>, sink: &mut Sink<'_>) {
@@ -789,6 +796,16 @@ mod tests {
             .map(|message| message.subagent.as_deref());
         assert!(logs.all(|log| log == Some("agent-a1")));
         assert_eq!(transcript.head.turns, 0);
+    }
+
+    #[test]
+    fn a_record_that_is_written_again_is_read_once() {
+        let record =
+            format!(r#"{{"type":"user","uuid":"{SESSION}","message":{{"content":"one"}}}}"#);
+        let other = r#"{"type":"user","message":{"content":"other"}}"#;
+        let lines = [record.as_str(), other, &record].join("\n");
+        let said = describe_messages(&read_bytes(Agent::ClaudeCode, lines).messages);
+        assert_eq!(said, ["1 user text: one", "2 user text: other"]);
     }
 
     #[test]

@@ -35,6 +35,7 @@ struct Description {
     #[serde(flatten)]
     log: LogFile,
     /// The metadata of the original.
+    #[serde(default)]
     head: Head,
     /// The path of the copy in the folder of its agent.
     copy: PathBuf,

@@ -40,6 +40,7 @@ const SENT: &[&str] = &[
 /// Beginnings of lines that the program puts around what the user wrote.
 const AROUND: &[&str] = &[
     "Queued #",
+    "The previous attempt did not produce a user-visible answer.",
     "To send an image back, ",
     "[Queued announce messages while agent was busy]",
     "[Queued messages while agent was busy]",

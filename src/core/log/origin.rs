@@ -158,6 +158,7 @@ fn next_part<'a>(text: &'a str, unclosed: &mut u64) -> (Speaker, Cow<'a, str>, &
         return (Speaker::Model, text.into(), "");
     }
     if begins(OPENINGS)
+        || is_review_request(text)
         || GUIDES
             .iter()
             .any(|guide| text.starts_with(guide.trim_end()))
@@ -191,6 +192,14 @@ fn next_part<'a>(text: &'a str, unclosed: &mut u64) -> (Speaker, Cow<'a, str>, &
     }
     let said = &text[..next_block(text, unclosed)];
     (Speaker::Person, said.into(), &text[said.len()..])
+}
+
+/// Whether a program asks for a review in the user's place, as Codex does for `/review`, or for what a
+/// review found to be mended.
+fn is_review_request(text: &str) -> bool {
+    const FIX: &str = "Fix only the selected review findings.\nDo not rewrite unrelated code.";
+    let is_request = text.starts_with("Review the ") && text.contains("rovide prioritized");
+    is_request && !text.contains('\n') || text.starts_with(FIX)
 }
 
 /// Splits the text after the first `end`; there is no rest if it does not occur.
@@ -530,6 +539,7 @@ mod tests {
             format!("{WORK_REMINDER}one tool was used."),
             format!("{}\nStores here: a.\n", GUIDES[0]),
             "Operation stopped by hook: tests fail".to_owned(),
+            "Review the current code changes (staged) and provide prioritized findings.".to_owned(),
         ] {
             check(&text, &[(Program, &text)]);
         }

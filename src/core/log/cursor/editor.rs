@@ -7,10 +7,8 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
-
 use super::super::json::{self, Object, Raw};
-use super::super::opencode::database::database_error;
+use super::super::opencode::database::{create, database_error};
 use super::super::sink::{RecordStamp, Sink, ToolUse};
 use super::super::{
     Agent, LogFile, LogLocations, LogStart, Origin, Role, TitleSource, content, database, location,
@@ -199,7 +197,7 @@ pub(super) fn copy(log: &LogFile, to: &Path) -> Result<()> {
         rows.extend(key.zip(database::bytes(row, "value")));
     })?;
     let written = || -> rusqlite::Result<()> {
-        let mut copy = Connection::open(to)?;
+        let mut copy = create(to)?;
         copy.execute_batch("CREATE TABLE cursorDiskKV (key TEXT UNIQUE, value BLOB)")?;
         let change = copy.transaction()?;
         for (key, value) in &rows {
@@ -215,7 +213,6 @@ pub(super) fn copy(log: &LogFile, to: &Path) -> Result<()> {
 mod tests {
     use super::super::super::fixture::{Home, describe_messages};
     use super::super::super::{keep, read};
-    use super::*;
 
     #[test]
     fn a_session_of_the_editor_is_read_and_kept_without_credentials() {
@@ -226,7 +223,7 @@ mod tests {
             ".config/Cursor/User/workspaceStorage/w1/workspace.json",
             r#"{"folder":"file:///repo"}"#,
         );
-        let connection = Connection::open(home.path().join(path)).expect("a database");
+        let connection = rusqlite::Connection::open(home.path().join(path)).expect("a database");
         connection
             .execute_batch(
                 r#"CREATE TABLE ItemTable (key TEXT UNIQUE, value BLOB);

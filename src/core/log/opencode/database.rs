@@ -306,6 +306,14 @@ fn escape(path: &Path) -> String {
         .replace('#', "%23")
 }
 
+/// Creates a database where there is none.
+pub(in crate::core::log) fn create(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(path, flags)
+}
+
 /// Returns the error that names the database.
 pub(in crate::core::log) fn database_error(path: &Path, error: rusqlite::Error) -> Error {
     Error::io(path, io::Error::other(error))
