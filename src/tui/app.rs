@@ -48,8 +48,8 @@ pub(crate) struct App {
     /// The panes, bottom first; the last one gets the keys. Dialogs are panes that do not fill
     /// the screen.
     panes: Vec<Box<dyn Pane>>,
-    /// A pane that was set aside, to be shown again.
-    parked: Option<Box<dyn Pane>>,
+    /// The panes above the tree that were set aside, to be shown again.
+    parked: Vec<Box<dyn Pane>>,
     /// Panes that were closed, by their names, to be opened again as they were left.
     kept: Vec<(String, Box<dyn Pane>)>,
     /// The queries of this run, oldest first.
@@ -103,7 +103,7 @@ impl App {
             syntaxes: Syntaxes::load(),
             library: Arc::default(),
             panes: vec![Box::new(BrowsePane::new())],
-            parked: None,
+            parked: Vec::new(),
             kept: Vec::new(),
             queries: Vec::new(),
             areas: Areas::default(),
@@ -400,9 +400,9 @@ impl App {
         effects.push(Effect::Library(LibraryJob::Scope(scope)));
     }
 
-    /// Shows the pane again that was set aside.
+    /// Shows the panes again that were set aside.
     fn unpark(&mut self, effects: &mut Vec<Effect>) {
-        if let Some(pane) = self.parked.take() {
+        for pane in std::mem::take(&mut self.parked) {
             self.show(pane, effects);
         }
     }
@@ -461,10 +461,7 @@ impl App {
                     }));
                 }
                 Step::Push(pane) => self.push(pane, effects),
-                Step::Park if at > 0 && at < self.panes.len() => {
-                    self.parked = Some(self.panes.remove(at));
-                }
-                Step::Park => {}
+                Step::Park => self.parked = self.panes.split_off(1),
                 Step::Return => self.unpark(effects),
                 Step::Close => self.close(at),
                 Step::Act(action) => {

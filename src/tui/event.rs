@@ -1,6 +1,6 @@
 //! The events: everything that can change the screen.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -232,8 +232,17 @@ pub(crate) enum CurateStep {
     Finished(Result<(), Error>),
 }
 
-/// How many files of each store wait for review; stores without any are left out.
-pub(crate) type ReviewCounts = BTreeMap<StoreId, usize>;
+/// What waits for review in each store; stores without anything are left out.
+pub(crate) type ReviewCounts = BTreeMap<StoreId, WaitingFiles>;
+
+/// The files of a store that wait for review.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct WaitingFiles {
+    /// How many there are, proposed ones included.
+    pub(crate) count: usize,
+    /// Those that are there.
+    pub(crate) paths: BTreeSet<String>,
+}
 
 /// A text with what brought each of its lines in.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -42,9 +42,9 @@ pub(crate) enum Step {
     Push(Box<dyn Pane>),
     /// Close the pane that returned this step.
     Close,
-    /// Set the pane that returned this step aside, until [`Step::Return`].
+    /// Set the panes above the tree aside, until [`Step::Return`].
     Park,
-    /// Show the pane again that was set aside, if there is one.
+    /// Show the panes again that were set aside, if there are any.
     Return,
     /// Close the pane that returned this step and run an action on the one below.
     Act(Action),

@@ -346,3 +346,29 @@ fn whoever_waits_for_a_store_says_for_whom() {
     let text = home.read("project/.memory/a.md");
     assert!(text.contains("four") && text.contains("five"), "{text}");
 }
+
+#[test]
+fn a_memory_of_any_size_is_deleted_and_comes_back() {
+    let home = Home::new();
+    let line = "a line of a memory that nobody needs\n";
+    let text = format!(
+        "---\nname: Huge\ntype: project\n---\n\n{}",
+        line.repeat(480_000)
+    );
+    home.file("project/.memory/huge.md", &text);
+    home.file(
+        "project/.memory/MEMORY.md",
+        "# Memory\n\n- [Huge](huge.md)\n",
+    );
+    let file = home.project().join(".memory/huge.md");
+    assert!(fs::metadata(&file).expect("there").len() > 16 << 20);
+    let gone = home.run(&["delete", "huge.md"]);
+    assert_eq!(gone.code, 0, "{}", gone.err);
+    assert!(!file.exists());
+    let back = home.run(&["undo"]);
+    assert_eq!(back.code, 0, "{}", back.err);
+    assert_eq!(fs::read(&file).expect("there"), text.as_bytes());
+    let again = home.run(&["redo"]);
+    assert_eq!(again.code, 0, "{}", again.err);
+    assert!(!file.exists());
+}

@@ -78,7 +78,7 @@ fn check(root: &Root, edit: &Edit) -> Result<()> {
     }
     root.writable(&edit.path)?;
     root.folder_writable(&edit.path)?;
-    let theirs = root.read(&edit.path)?;
+    let theirs = root.read_whole(&edit.path)?;
     if theirs == edit.before {
         return Ok(());
     }
@@ -249,7 +249,7 @@ impl CommitInProgress<'_> {
                         conflict(
                             edit,
                             self.roots[&file_change.root]
-                                .read(&file_change.path)
+                                .read_whole(&file_change.path)
                                 .ok()
                                 .flatten(),
                         )
@@ -265,7 +265,7 @@ impl CommitInProgress<'_> {
             }
         };
         if displaced == Displaced::Kept {
-            let theirs = self.roots[&file_change.root].read(&temp)?;
+            let theirs = self.roots[&file_change.root].read_whole(&temp)?;
             if theirs != edit.before {
                 return Err(conflict(edit, theirs));
             }
@@ -298,7 +298,7 @@ impl CommitInProgress<'_> {
             .filter_map(|(number, file_change)| {
                 let base = file_change.before?;
                 let theirs = self.roots[&file_change.root]
-                    .read(&self.temp(number))
+                    .read_whole(&self.temp(number))
                     .ok()??;
                 (Revision::of(&theirs) != base).then_some(LateWrite {
                     number,

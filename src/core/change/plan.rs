@@ -350,7 +350,7 @@ impl Planner<'_> {
             }
             let file = self.target(Operation::Delete, path)?;
             self.check(planned, &file)?;
-            if planned.bytes(&file)?.is_none() {
+            if !planned.contains(&file) {
                 return Err(Error::not_found(path.as_str()));
             }
             planned.set(&file, None)?;

@@ -78,7 +78,11 @@ impl<'a> PlannedFiles<'a> {
             slot.attributes.modified = None;
             return Ok(());
         }
-        let before = self.on_disk(&file)?;
+        let before = match after {
+            // What is deleted may be larger than any memory.
+            None => self.store.root().read_whole(&file)?,
+            Some(_) => self.on_disk(&file)?,
+        };
         let slot = PlannedFile {
             before,
             after,

@@ -177,7 +177,7 @@ impl CommitInProgress<'_> {
 
     /// Whether the file has the content that the change wrote.
     fn is_new(&self, file_change: &FileChange) -> bool {
-        let now = self.roots[&file_change.root].read(&file_change.path);
+        let now = self.roots[&file_change.root].read_whole(&file_change.path);
         now.is_ok_and(|now| now.as_deref().map(Revision::of) == file_change.after)
     }
 
@@ -187,8 +187,8 @@ impl CommitInProgress<'_> {
         if !root.exists() {
             return Ok(Outcome::Old);
         }
-        let now = root.read(&file_change.path)?;
-        let temp = root.read(&self.temp(number))?;
+        let now = root.read_whole(&file_change.path)?;
+        let temp = root.read_whole(&self.temp(number))?;
         let outcome = match (file_change.before, file_change.after) {
             (Some(before), Some(after)) if before == after => Outcome::Old,
             (Some(_), Some(_)) => self.roll_back_replacement(number, now, temp)?,
@@ -304,7 +304,7 @@ impl CommitInProgress<'_> {
 
     fn keep_foreign_file(&self, number: usize) {
         let file_change = &self.record.files[number];
-        let found = self.roots[&file_change.root].read(&self.temp(number));
+        let found = self.roots[&file_change.root].read_whole(&self.temp(number));
         let Ok(Some(bytes)) = found else { return };
         if !self.is_foreign(file_change, &bytes) {
             return;

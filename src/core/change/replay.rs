@@ -29,7 +29,7 @@ pub fn replay(
     for file_change in &record.files {
         if is_acceptance {
             // It left the file as it was, and so does its replay.
-            let now = Root::open(&file_change.root)?.read(&file_change.path)?;
+            let now = Root::open(&file_change.root)?.read_whole(&file_change.path)?;
             edits.push(edit(file_change, now.clone(), now));
             continue;
         }
@@ -72,7 +72,7 @@ fn replay_file(
     file_change: &FileChange,
     direction: Direction,
 ) -> Result<Option<Edit>> {
-    let now = Root::open(&file_change.root)?.read(&file_change.path)?;
+    let now = Root::open(&file_change.root)?.read_whole(&file_change.path)?;
     let (from, to) = sides(file_change, direction);
     let target = version(history, to)?;
     let as_left = now.as_deref().map(Revision::of) == from;

@@ -29,6 +29,9 @@ pub use write::{Attributes, Displaced};
 /// The largest file that is opened as a memory.
 pub const LARGEST_MEMORY: u64 = 16 << 20;
 
+/// The size of the largest file that can be deleted, and brought back.
+const LARGEST_KEPT: u64 = 1 << 30;
+
 /// A directory to which all access is confined.
 #[derive(Debug, Clone)]
 pub struct Root {
@@ -52,7 +55,7 @@ impl OpenRoot<'_> {
     pub fn read(&self, path: &str) -> Result<Vec<u8>> {
         // What was a file when it was found may be a pipe now.
         match self.root.open_in(&self.dir, path)? {
-            Some(open) => self.root.read_open(path, open),
+            Some(open) => self.root.read_open(path, open, LARGEST_MEMORY),
             None => Err(Error::not_found(path)),
         }
     }
@@ -179,21 +182,31 @@ impl Root {
 
     /// The content of a file; `None` if it does not exist.
     pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        self.read_at_most(path, LARGEST_MEMORY)
+    }
+
+    /// The content of a file that may be too large for a memory; `None` if it does not exist.
+    pub fn read_whole(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        self.read_at_most(path, LARGEST_KEPT)
+    }
+
+    fn read_at_most(&self, path: &str, most: u64) -> Result<Option<Vec<u8>>> {
         let open = self.open_file(path)?;
-        open.map(|open| self.read_open(path, open)).transpose()
+        open.map(|open| self.read_open(path, open, most))
+            .transpose()
     }
 
     /// The content of an open file of this size, which may have grown since.
-    fn read_open(&self, path: &str, (file, size): (File, u64)) -> Result<Vec<u8>> {
-        if size > LARGEST_MEMORY {
+    fn read_open(&self, path: &str, (file, size): (File, u64), most: u64) -> Result<Vec<u8>> {
+        if size > most {
             return Err(too_large(path, size));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-        let mut file = file.take(LARGEST_MEMORY + 1);
+        let mut file = file.take(most + 1);
         file.read_to_end(&mut bytes)
             .map_err(|e| self.path_error(path, e))?;
         match bytes.len() as u64 {
-            size if size > LARGEST_MEMORY => Err(too_large(path, size)),
+            size if size > most => Err(too_large(path, size)),
             _ => Ok(bytes),
         }
     }
@@ -479,7 +492,7 @@ mod tests {
         let (_temp, root) = root();
         // It has no length of its own, and no end.
         let endless = std::fs::File::open("/dev/zero").expect("opens");
-        let read = root.read_open("a.md", (File::from_std(endless), 0));
+        let read = root.read_open("a.md", (File::from_std(endless), 0), LARGEST_MEMORY);
         let error = read.expect_err("endless").to_string();
         assert!(error.contains("too large"), "{error}");
     }

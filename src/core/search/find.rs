@@ -173,8 +173,10 @@ const NEWEST: usize = 2000;
 /// What the title of a memory and a heading are worth more than another line.
 const TITLE: u32 = 30;
 const HEADING: u32 = 10;
-/// What a line of a memory is worth more than the same in a log.
-const CURATED: u32 = 5;
+/// What a line of a memory is worth more than the same in a log, and the title of a session than a
+/// line in it.
+const CURATED: u32 = 15;
+const SESSION: u32 = 10;
 
 /// Finds the matching lines.
 pub fn find(
@@ -429,7 +431,7 @@ impl<'a> Search<'a> {
             if filters.allows_time(time) {
                 wanted.matcher.lines(title, &mut |_, score| {
                     let spot = MatchSpot::Session(number);
-                    self.take(score + TITLE, time, spot);
+                    self.take(score + SESSION, time, spot);
                 });
             }
         }

@@ -22,7 +22,7 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{
     Effect, Request, ReviewJob, SaveKind, Target, UndoDirection, UnsavedJob, WaiveJob,
 };
-use crate::tui::event::{Event, NewMemoryText, ReviewCounts};
+use crate::tui::event::{Event, NewMemoryText, ReviewCounts, WaitingFiles};
 use crate::tui::keymap::KeyContext;
 use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
 use crate::tui::overlay::combine::CombineDialog;
@@ -154,9 +154,12 @@ impl App {
     /// Counts what waits for review. Another process may have accepted some of it, which changes
     /// no store.
     fn queue_loaded(&self, waiting: &[(StoreId, Vec<Item>)]) -> Vec<Step> {
-        let files = |items: &[Item]| -> usize {
-            let paths: BTreeSet<&str> = items.iter().map(|item| item.path.as_str()).collect();
-            paths.len()
+        let files = |items: &[Item]| {
+            let paths: BTreeSet<String> = items.iter().map(|item| item.path.clone()).collect();
+            WaitingFiles {
+                count: paths.len(),
+                paths,
+            }
         };
         let counts: ReviewCounts = waiting
             .iter()

@@ -94,7 +94,12 @@ impl App {
             let context = pane.key_context();
             matches!(context, KeyContext::Tree | KeyContext::Preview)
         });
-        match self.to_review.values().sum::<usize>() {
+        match self
+            .to_review
+            .values()
+            .map(|waiting| waiting.count)
+            .sum::<usize>()
+        {
             number if number > 0 && is_tree => {
                 (format!("{number} to review"), format!(" · {facts} "))
             }

@@ -21,7 +21,9 @@ use super::{Handled, Pane, Step, Toast, say_trouble};
 use crate::core::change::history::FileChange;
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::discover::SearchedPlace;
+use crate::core::memory::layout::index;
 use crate::core::memory::library::Library;
+use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::effect::{Requester, Target};
@@ -137,6 +139,13 @@ impl BrowsePane {
                 store: store.clone(),
                 path: path.clone(),
             },
+            // A line that was found is one of the file, not of what is sent of it.
+            (Key::Store(store), _) if self.line.is_some() || self.shows_found_index(store) => {
+                Target::File {
+                    store: store.clone(),
+                    path: index::INDEX.to_owned(),
+                }
+            }
             (Key::Store(store), _) => Target::Context {
                 store: store.clone(),
             },
@@ -153,6 +162,12 @@ impl BrowsePane {
         };
         let effect = self.preview.request(wanted);
         vec![Step::Effect(effect)]
+    }
+
+    /// Whether the preview shows the index of a store at a line that was found.
+    fn shows_found_index(&self, store: &StoreId) -> bool {
+        let key = Key::Memory(store.clone(), index::INDEX.to_owned());
+        self.is_found && self.preview.line_of(&key).is_some()
     }
 
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {

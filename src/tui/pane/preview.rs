@@ -353,6 +353,8 @@ impl Preview {
         if let Some(line) = line {
             let height = usize::from(cx.areas.preview_text().height);
             let at = self.page.match_line_of(line - first, &self.words);
+            // What the line leads to is a key away.
+            self.link = self.page.link_on(at);
             // Do not scroll if the line is visible from the start.
             if at + 2 >= height {
                 self.scroll_to(at.saturating_sub(height / 3), height);

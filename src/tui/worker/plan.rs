@@ -339,7 +339,7 @@ impl<'a> Planner<'a> {
 /// Whether every file has the content that the change was planned for.
 fn is_current(change: &Change) -> Result<bool> {
     for edit in &change.edits {
-        if Root::open(&edit.root)?.read(&edit.path)? != edit.before {
+        if Root::open(&edit.root)?.read_whole(&edit.path)? != edit.before {
             return Ok(false);
         }
     }

@@ -8,13 +8,13 @@ use std::time::Duration;
 use super::writer::Writer;
 use crate::core::Result;
 use crate::core::insight::review::{
-    Observed, Selection, accept, accepted_memories, annotate, count, observe,
+    Observed, Selection, accept, accepted_memories, annotate, count, observe, waiting_paths,
 };
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::core::memory::store::StoreId;
 use crate::core::text::time::Moment;
 use crate::tui::effect::ReviewJob;
-use crate::tui::event::{Event, ReviewCounts};
+use crate::tui::event::{Event, ReviewCounts, WaitingFiles};
 
 impl Writer {
     /// Takes the current stores, and records what other programs wrote into those that were read
@@ -30,7 +30,7 @@ impl Writer {
         let mut is_news = false;
         for snapshot in &self.library.stores {
             let id = snapshot.store.id();
-            let known = self.review_counts.get(id).copied().unwrap_or(0);
+            let known = self.review_counts.get(id);
             let is_known = before.stores.iter().any(|old| Arc::ptr_eq(old, snapshot));
             let is_leaving = self.lock_wait.leaving.load(Ordering::Relaxed);
             let is_observed = is_settled && !is_known && !is_leaving && is_listed(snapshot);
@@ -38,10 +38,11 @@ impl Writer {
             let observed = is_observed.then(see).flatten();
             let is_new = |observed: &Observed| !observed.records.is_empty();
             is_news |= observed.as_ref().is_some_and(is_new);
-            let waiting = observed.map_or(known, |observed| observed.waiting);
-            if waiting > 0 {
-                counts.insert(id.clone(), waiting);
-            }
+            let waiting = match observed {
+                Some(observed) => self.waiting_files(id, observed.waiting),
+                None => known.cloned(),
+            };
+            counts.extend(waiting.map(|waiting| (id.clone(), waiting)));
         }
         if is_news || counts != self.review_counts {
             self.report_counts(counts);
@@ -97,15 +98,26 @@ impl Writer {
         let mut counts = ReviewCounts::new();
         for snapshot in &self.library.stores {
             let id = snapshot.store.id();
-            let known = self.review_counts.get(id).copied();
+            let known = self.review_counts.get(id).map(|known| known.count);
             let waiting = count(&self.history, id).unwrap_or(known).unwrap_or(0);
-            if waiting > 0 {
-                counts.insert(id.clone(), waiting);
-            }
+            let waiting = self.waiting_files(id, waiting);
+            counts.extend(waiting.map(|waiting| (id.clone(), waiting)));
         }
         if counts != self.review_counts {
             self.report_counts(counts);
         }
+    }
+
+    /// The files of a store in which so much waits; `None` if nothing does.
+    fn waiting_files(&self, store: &StoreId, count: usize) -> Option<WaitingFiles> {
+        (count > 0).then(|| WaitingFiles {
+            count,
+            // Which they are only marks their rows.
+            paths: waiting_paths(&self.history, store)
+                .unwrap_or_default()
+                .into_iter()
+                .collect(),
+        })
     }
 
     fn report_counts(&mut self, counts: ReviewCounts) {

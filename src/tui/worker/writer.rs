@@ -584,7 +584,9 @@ mod tests {
 
         fn counts(&self) -> Option<Vec<usize>> {
             match self.told.try_recv() {
-                Ok(Event::ReviewCounted(counts)) => Some(counts.into_values().collect()),
+                Ok(Event::ReviewCounted(counts)) => {
+                    Some(counts.into_values().map(|waiting| waiting.count).collect())
+                }
                 Err(_) => None,
                 other => panic!("{other:?}"),
             }

@@ -160,10 +160,9 @@ fn a_journey_of_finding_comes_back_to_its_list() {
     tty.see("❯ 15 minutes");
     tty.send(ESCAPE);
     tty.see("4 memories");
-    // The query is remembered.
-    tty.press("/", "newest first");
-    tty.send("\u{1b}[A");
-    tty.see("❯ 15 minutes");
+    // The query is there again, and the next letter replaces it.
+    tty.press("/", "❯ 15 minutes");
+    tty.press("JWT", "❯ JWT ");
     tty.send(ESCAPE);
     tty.see("4 memories");
     tty.send("q");

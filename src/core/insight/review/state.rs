@@ -380,6 +380,12 @@ pub fn count(history: &History, store: &StoreId) -> Result<Option<usize>> {
     Ok(written.map(|written| written + proposed))
 }
 
+/// The files of a store that wait for review, those included that are gone.
+pub fn waiting_paths(history: &History, store: &StoreId) -> Result<Vec<String>> {
+    let loaded = State::load(history, store)?;
+    Ok(loaded.map_or_else(Vec::new, |(state, _)| state.waiting.into_keys().collect()))
+}
+
 /// How many files of a store were there when tome first saw it, and nobody accepted since.
 pub fn here_before(history: &History, store: &StoreId) -> Result<usize> {
     let saved = SavedState::read(history, store)?;

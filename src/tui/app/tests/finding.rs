@@ -92,6 +92,18 @@ impl TestUi {
         }
     }
 
+    /// Writes a file of a store and reads it again, as the library worker does.
+    pub(super) fn write(&mut self, path: &str, text: &str) {
+        let file = self.ui.home.path().canonicalize().expect("canonical");
+        let file = file.join(path);
+        fs::write(&file, text).expect("written");
+        let library = Arc::new(self.ui.library.refresh(&[file]));
+        self.ui.library = Arc::clone(&library);
+        self.search_worker
+            .perform(Job::Stores(Arc::clone(&library)));
+        self.tell(Event::Indexed(library));
+    }
+
     pub(super) fn tell(&mut self, event: Event) -> Vec<Effect> {
         let effects = self.ui.tell(event);
         self.perform(effects)

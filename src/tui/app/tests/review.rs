@@ -13,7 +13,7 @@ use crate::core::memory::library::{Library, LogSummary};
 use crate::core::memory::store::Store;
 use crate::core::text::time::Moment;
 use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, UndoDirection, WriteJob};
-use crate::tui::event::{Event, ReviewCounts};
+use crate::tui::event::{Event, ReviewCounts, WaitingFiles};
 use crate::tui::keymap::KeyContext;
 use crate::tui::pane::browse::fixture;
 use crate::tui::theme::Background;
@@ -198,8 +198,21 @@ impl Reviewing {
 fn the_count_is_in_the_header_and_at_its_store_and_opens_the_review() {
     let mut ui = TestApp::new();
     assert!(!ui.text().contains("review"), "{}", ui.text());
-    let counts = ReviewCounts::from([(ui.id("claude"), 2), (ui.id("instructions"), 1)]);
+    let waiting = |count, paths: &[&str]| WaitingFiles {
+        count,
+        paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+    };
+    let counts = ReviewCounts::from([
+        (ui.id("claude"), waiting(2, &["auth.md", "gone.md"])),
+        (ui.id("instructions"), waiting(1, &["CLAUDE.md"])),
+    ]);
     ui.tell(Event::ReviewCounted(counts));
+    assert!(
+        ui.row("Auth Refactor").contains("to review"),
+        "{}",
+        ui.text()
+    );
+    assert!(!ui.row("Release Process").contains("to review"));
     let text = ui.text();
     let title = text.lines().next().unwrap_or_default().to_owned();
     assert!(title.contains("3 to review · "), "{text}");

@@ -12,7 +12,7 @@ use super::pruning::record;
 use super::{AUTH, TestApp};
 use crate::core::change::ChangeVerb;
 use crate::tui::action::Action;
-use crate::tui::effect::{Request, UndoDirection};
+use crate::tui::effect::{Effect, Request, UndoDirection, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::model::PaneContext;
@@ -275,6 +275,50 @@ fn changes_are_filtered_by_words() {
     assert_eq!(ui.place(), KeyContext::History);
     ui.press("<esc>");
     assert_eq!(ui.place(), KeyContext::Tree);
+}
+
+#[test]
+fn a_found_line_of_an_index_is_shown_and_leads_to_its_file() {
+    let mut ui = TestUi::new();
+    let index = "# Memory\n\n## Project\n- [Auth Refactor](auth.md) - Backend auth migration status\n- [Release Process](release.md) - staging is quokka17\n";
+    ui.write("claude/MEMORY.md", index);
+    ui.press("/");
+    ui.press("quokka17");
+    ui.press("<cr>");
+    assert_eq!(ui.ui.place(), KeyContext::Preview);
+    assert!(ui.text().contains("staging is quokka17"), "{}", ui.text());
+    ui.press("<cr>");
+    assert!(ui.ui.row("▌").contains("Release Process"), "{}", ui.text());
+    // The editor opens at the line, too.
+    ui.press("/");
+    ui.press("quokka17");
+    ui.press("<c-e>");
+    assert_eq!(ui.ui.place(), KeyContext::Editor);
+    let kept = ui.press("X");
+    let Some(Effect::Unsaved(UnsavedJob::Keep(text))) = kept.first() else {
+        panic!("{kept:?}");
+    };
+    assert!(
+        text.text.contains("\nX- [Release Process]"),
+        "{}",
+        text.text
+    );
+}
+
+#[test]
+fn a_memory_found_above_another_pane_is_read_in_the_tree() {
+    let mut ui = TestUi::new();
+    ui.press("t");
+    assert_eq!(ui.ui.place(), KeyContext::Timeline);
+    ui.press("/");
+    ui.press("jwt<space>refresh");
+    ui.press("<cr>");
+    assert_eq!(ui.ui.place(), KeyContext::Preview);
+    assert!(ui.ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+    ui.press("<esc>");
+    assert_eq!(ui.ui.place(), KeyContext::Find);
+    ui.press("<esc>");
+    assert_eq!(ui.ui.place(), KeyContext::Timeline);
 }
 
 /// A pane that cannot be drawn.

@@ -210,10 +210,15 @@ impl BrowsePane {
         if !is_index {
             return say("Go to a memory to edit it");
         }
-        vec![fetch(Target::File {
-            store: store.clone(),
-            path: index::INDEX.to_owned(),
-        })]
+        let key = Key::Memory(store.clone(), index::INDEX.to_owned());
+        let line = self.preview.line_of(&key).unwrap_or(1);
+        vec![Step::Effect(Effect::Library(LibraryJob::Fetch {
+            target: Target::File {
+                store: store.clone(),
+                path: index::INDEX.to_owned(),
+            },
+            line: line.saturating_sub(1),
+        }))]
     }
 
     fn new_memory(&self) -> Vec<Step> {
@@ -401,11 +406,6 @@ impl BrowsePane {
         let (editor, ask) = editor.with_context(context, &piece.path);
         vec![Step::Push(Box::new(editor)), ask]
     }
-}
-
-/// Reads a text, to be shown from its beginning.
-fn fetch(target: Target) -> Step {
-    Step::Effect(Effect::Library(LibraryJob::Fetch { target, line: 0 }))
 }
 
 /// Returns the rows above a log.

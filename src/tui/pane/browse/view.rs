@@ -206,7 +206,7 @@ impl BrowsePane {
         theme: &Theme,
     ) -> Option<Span<'static>> {
         let own = self.to_review.iter().filter(|(store, _)| is_own(store));
-        let waiting: usize = own.map(|(_, count)| count).sum();
+        let waiting: usize = own.map(|(_, waiting)| waiting.count).sum();
         let text = format!("{waiting} to review  ");
         (waiting > 0).then(|| Span::styled(text, theme.style(Role::Warn)))
     }
@@ -230,6 +230,11 @@ impl BrowsePane {
             label.push(Span::styled(summary, theme.style(Role::Muted)));
         }
         let mut right = Vec::new();
+        let file = snapshot.store.rules().file_of(&memory.path);
+        let waiting = self.to_review.get(snapshot.store.id());
+        if waiting.is_some_and(|waiting| waiting.paths.contains(&file)) {
+            right.push(Span::styled("to review ", theme.style(Role::Warn)));
+        }
         if memory.problem.is_some() {
             right.push(Span::styled("! ", theme.style(Role::Warn)));
         } else if snapshot.unlisted.contains(&memory.path) {

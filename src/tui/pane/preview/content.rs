@@ -186,21 +186,17 @@ fn context(library: &Arc<Library>, store: &StoreId, text: &str) -> PreviewConten
     let snapshot = library.store_by_id(store);
     let name = snapshot.map_or("", |snapshot| snapshot.store.name());
     let facts = snapshot.map(|snapshot| {
-        let mut facts = vec![
-            count(snapshot.memories.len(), "memory", "memories"),
-            format!("{} layout", snapshot.store.layout()),
-            snapshot.store.root().path().display().to_string(),
-        ];
+        let mut facts = vec![count(snapshot.memories.len(), "memory", "memories")];
         if let Some(budget) = snapshot.index {
             facts.push(format!(
-                "index {} % of what an agent reads: {} of {} lines, {} of {} characters",
-                budget.percent(),
+                "index {} of {} lines, {} % of what agents read",
                 budget.lines,
                 Budget::MOST.lines,
-                budget.characters,
-                Budget::MOST.characters
+                budget.percent(),
             ));
         }
+        facts.push(format!("{} layout", snapshot.store.layout()));
+        facts.push(snapshot.store.root().path().display().to_string());
         if snapshot.broken() > 0 {
             facts.push(format!("{} with problems", snapshot.broken()));
         }

@@ -82,6 +82,11 @@ impl Page {
         self.rendered.links.get(link).map_or(0, |spot| spot.line)
     }
 
+    /// The first link on a row.
+    pub(crate) fn link_on(&self, row: usize) -> Option<usize> {
+        self.rendered.links.iter().position(|spot| spot.line == row)
+    }
+
     /// The target of a link.
     pub(crate) fn link_target(&self, link: usize) -> &str {
         let spot = self.rendered.links.get(link);
