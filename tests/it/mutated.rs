@@ -324,6 +324,7 @@ fn register(bytes: &[u8], dir: &Path) {
     let at = |name: &str| root.join(name);
     let dirs = SettingsDirs {
         claude: at("claude"),
+        claude_state: at("claude.json"),
         codex: at("codex"),
         gemini: at("gemini"),
         copilot: at("copilot"),
