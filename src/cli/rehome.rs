@@ -33,8 +33,12 @@ pub(super) fn run(args: &RehomeArgs, world: &World) -> Reported<'static> {
     let context = world.change_context(None);
     let roots = [source.root().path(), target.root().path()];
     let Some(Rehoming { notes, .. }) = plan_rehome(&source, &target, &context)? else {
-        print_note("nothing to do: no memories are there that are not here");
-        return Answer::ending(Outcome::Nothing, json!({ "notes": [] }), Text::Nothing);
+        let words = "nothing to do: no memories are there that are not here";
+        return Answer::ending(
+            Outcome::Nothing,
+            json!({ "notes": [words] }),
+            Text::Error(words.to_owned()),
+        );
     };
     let how = ChangeOptions {
         dry_run: args.dry_run,

@@ -522,7 +522,7 @@ fn a_coder_store() {
         "--content",
         "c",
     ]);
-    let entries = "**Title:** Retry\n**Description:** Back off\n\n**Content:** Wait longer each time.\n\n**Tags:** #net #success\n\n---\n\n**Title:** Idempotence\n**Description:** Safe to repeat\n\n**Content:** Use keys.\n\n**Tags:** #api\n";
+    let entries = "**Title:** Retry\n**Description:** Back off\n\n**Content:** Wait longer each time.\n\n**Tags:** #net #success #semantic\n\n---\n\n**Title:** Idempotence\n**Description:** Safe to repeat\n\n**Content:** Use keys.\n\n**Tags:** #api #semantic\n";
     assert_eq!(
         home.read("project/lessons/semantic/errors/retry.md"),
         entries
@@ -697,36 +697,32 @@ fn an_events_store() {
 }
 
 #[test]
-fn names_with_a_colon_or_a_line_break_are_used_as_they_are_listed() {
+fn names_with_a_colon_are_used_as_they_are_listed_and_others_say_what_to_do() {
     let home = Home::new();
     home.file("project/.memory/MEMORY.md", "# Memory\n");
-    for (name, words) in [
-        ("note: x.md", "colon"),
-        ("todo:y.md", "store"),
-        ("a\nb.md", "break"),
-    ] {
+    let names = [("note: x.md", "colon"), ("todo:y.md", "store")];
+    for (name, words) in names.iter().chain(&[("a\nb.md", "break")]) {
         let text = format!("---\nname: n\ndescription: d\ntype: user\n---\n\n{words}\n");
         home.file(&format!("project/.memory/{name}"), text);
     }
     let listed = home.ok(&["list"]);
-    for (name, words) in [
-        ("note: x.md", "colon"),
-        ("todo:y.md", "store"),
-        ("a␊b.md", "break"),
-    ] {
+    for (name, words) in names {
         assert!(listed.contains(name), "{listed}");
         assert!(home.ok(&["read", name]).contains(words), "{name}");
         home.ok(&["append", name, "--content", "more"]);
         assert!(home.ok(&["read", name]).contains("more"), "{name}");
     }
-    home.ok(&["delete", "a␊b.md"]);
-    assert!(!home.project().join(".memory/a\nb.md").exists());
-    let mut client = crate::mcp::Client::start(&home, &[]);
-    let read = client.ok(
-        "memory_read",
-        serde_json::json!({ "filename": "todo:y.md" }),
+    home.ok(&["delete", "todo:y.md"]);
+    assert!(!home.project().join(".memory/todo:y.md").exists());
+    assert!(listed.contains("a␊b.md"), "{listed}");
+    let refused = home.run(&["read", "a␊b.md"]);
+    assert!(
+        refused.err.contains("rename the file outside"),
+        "{refused:?}"
     );
-    assert!(read.contains("store"), "{read}");
+    let mut client = crate::mcp::Client::start(&home, &[]);
+    let asked = serde_json::json!({ "filename": "note: x.md" });
+    assert!(client.ok("memory_read", asked).contains("colon"));
     client.end();
 }
 

@@ -46,8 +46,8 @@ fn lessons_of_a_skill_are_recalled_and_stored_where_they_are() {
     );
     assert!(!home.path().join(".sonph-code-memory").exists());
     for (wrong, words) in [
-        (json!({ "content": " \n" }), "content is empty"),
-        (json!({ "title": "" }), "title is empty"),
+        (json!({ "content": " \n" }), "content"),
+        (json!({ "title": "" }), "title"),
         (json!({ "type": "odd" }), "episodic, procedural, semantic"),
     ] {
         let mut asked = json!({

@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::{FoundFile, Root, check};
-use crate::core::memory::Memory;
-use crate::core::memory::layout::index::{INDEX, describe};
+use crate::core::memory::layout::index::INDEX;
+use crate::core::memory::layout::listing::bullets;
 use crate::core::memory::layout::{Layout, Rules};
+use crate::core::memory::{Memory, stem};
 use crate::core::text::display::visible_line;
+use crate::core::text::one_line;
 use crate::core::{Error, Result};
 
 /// A root and its layout, opened for reading. Writing is done by [`crate::core::change`].
@@ -217,6 +219,19 @@ impl Store {
             path: self.root.absolute(file),
             offset: e.utf8_error().valid_up_to(),
         })
+    }
+}
+
+/// Gives memories without a description the one of their line in the index.
+fn describe(memories: &mut [Memory], index: &str) {
+    let bullets = bullets(index);
+    for memory in memories.iter_mut().filter(|one| one.summary.is_empty()) {
+        let is_its = |target: &str| target.trim_start_matches("./") == memory.path;
+        let line = bullets.iter().find(|bullet| is_its(&bullet.target));
+        let hook = line.map_or("", |line| line.hook(index));
+        if hook != stem(&memory.path) {
+            memory.summary = one_line(hook);
+        }
     }
 }
 

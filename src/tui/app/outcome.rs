@@ -1,7 +1,6 @@
 //! The app's own handling of events: plans, commits, edited texts, conflicts.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use super::App;
 use crate::core::change::history::Record;
@@ -9,7 +8,6 @@ use crate::core::change::{Change, ChangeRequest};
 use crate::core::disk::error::Conflict;
 use crate::core::insight::curate::waiver::Waiver;
 use crate::core::insight::promote::Proposal;
-use crate::core::insight::rehome::FormerHome;
 use crate::core::insight::review::Item;
 use crate::core::memory::store::{Document, StoreId};
 use crate::core::memory::unsaved::Unsaved;
@@ -24,7 +22,7 @@ use crate::tui::effect::{
 };
 use crate::tui::event::{Event, NewMemoryText, ReviewCounts, WaitingFiles};
 use crate::tui::keymap::KeyContext;
-use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
+use crate::tui::overlay::chooser::choose_home;
 use crate::tui::overlay::combine::CombineDialog;
 use crate::tui::overlay::form::NewMemoryForm;
 use crate::tui::overlay::merge::MergeDialog;
@@ -360,24 +358,6 @@ fn reviewed(job: &ReviewJob, result: Result<usize>, undo: Option<String>) -> Toa
         (ReviewJob::Accept(_), Ok(number)) => Toast::done(format!("Accepted {number} files{back}")),
         (ReviewJob::Note { .. }, Ok(_)) => Toast::done("Noted"),
     }
-}
-
-/// Lets the user choose which memories of the project are brought here.
-fn choose_home(homes: Option<(PathBuf, Vec<FormerHome>)>) -> Vec<Step> {
-    let Some((to, homes)) = homes.filter(|(_, homes)| !homes.is_empty()) else {
-        return say("Nothing to do: this project has no memories below another path");
-    };
-    let option = |home: FormerHome| ChooserOption {
-        label: home.project.display().to_string(),
-        detail: count(home.memories, "memory", "memories"),
-        choice: Choice::Change(Box::new(Request::Rehome {
-            from: home.root,
-            to: to.clone(),
-        })),
-    };
-    let options = homes.into_iter().map(option).collect();
-    let title = "bring the memories here of".to_owned();
-    vec![Step::Push(Box::new(Chooser::new(title, options)))]
 }
 
 fn is_index_update(request: &Request) -> bool {

@@ -28,6 +28,7 @@ use ratatui::layout::Size;
 use super::App;
 use crate::core::change::{ChangeContext, ChangeRequest, plan};
 use crate::core::disk::revision::Revision;
+use crate::core::insight::rehome::{FormerHome, Proof};
 use crate::core::memory::config::EditorKeys;
 use crate::core::memory::library::Library;
 use crate::core::memory::store::{Document, StoreId};
@@ -412,6 +413,34 @@ fn rename_new_move_and_duplicate_ask_first() {
         text: None,
     };
     assert_eq!(effects, [Effect::Library(LibraryJob::Compose(new))]);
+}
+
+#[test]
+fn memories_below_another_path_are_chosen_and_brought_here() {
+    let mut ui = TestApp::new();
+    let asked = [Effect::Library(LibraryJob::FormerHomes)];
+    assert_eq!(ui.press("B"), asked);
+    ui.tell(Event::FormerHomes(None));
+    assert!(ui.text().contains("Nothing to do"), "{}", ui.text());
+    ui.press("B");
+    let home = FormerHome {
+        root: "/old/memory".into(),
+        project: "/work/before".into(),
+        is_there: false,
+        memories: 3,
+        proof: Proof::Commit("4f1c2aa".to_owned()),
+    };
+    ui.tell(Event::FormerHomes(Some(("/new/memory".into(), vec![home]))));
+    assert!(ui.text().contains("/work/before") && ui.text().contains("3 memories"));
+    let effects = ui.press("<cr>");
+    let [Effect::Library(LibraryJob::Plan { request, .. })] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    let rehome = Request::Rehome {
+        from: "/old/memory".into(),
+        to: "/new/memory".into(),
+    };
+    assert_eq!(**request, rehome);
 }
 
 #[test]

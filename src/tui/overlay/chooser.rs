@@ -1,21 +1,24 @@
 //! The dialog for choosing one of several things, such as the store that memories are moved to.
 
+use std::path::PathBuf;
+
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Span;
 
+use crate::core::insight::rehome::FormerHome;
 use crate::core::insight::timeline::node::NodeId;
 use crate::core::log::LogFile;
 use crate::tui::action::Action;
 use crate::tui::cells::escape_line;
-use crate::tui::chrome::Dialog;
+use crate::tui::chrome::{Dialog, count};
 use crate::tui::effect::Request;
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{centred, inside};
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step};
+use crate::tui::pane::{Handled, Pane, Step, say};
 use crate::tui::theme::Role;
 use crate::tui::widget::list::{Cursor, Move, RowLook};
 
@@ -90,6 +93,24 @@ impl Chooser {
         };
         vec![Step::Close, step]
     }
+}
+
+/// Lets the user choose which memories of the project are brought here.
+pub(crate) fn choose_home(homes: Option<(PathBuf, Vec<FormerHome>)>) -> Vec<Step> {
+    let Some((to, homes)) = homes.filter(|(_, homes)| !homes.is_empty()) else {
+        return say("Nothing to do: this project has no memories below another path");
+    };
+    let option = |home: FormerHome| ChooserOption {
+        label: home.project.display().to_string(),
+        detail: count(home.memories, "memory", "memories"),
+        choice: Choice::Change(Box::new(Request::Rehome {
+            from: home.root,
+            to: to.clone(),
+        })),
+    };
+    let options = homes.into_iter().map(option).collect();
+    let title = "bring the memories here of".to_owned();
+    vec![Step::Push(Box::new(Chooser::new(title, options)))]
 }
 
 impl Pane for Chooser {

@@ -106,7 +106,7 @@ fn lexical(path: &str) -> Result<VecDeque<String>> {
         if part.chars().any(char::is_control) {
             return Err(Error::refused(
                 part.escape_debug().to_string(),
-                "the name has a control character in it; choose another",
+                "the name has a control character in it; choose another, or rename the file outside of tome",
             ));
         }
         if part == ".." {

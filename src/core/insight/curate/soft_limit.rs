@@ -59,8 +59,8 @@ fn lessons(store: &CuratedStore<'_>, document: &Document) -> Vec<Found> {
             line: None,
             subject: "file".to_owned(),
             message: format!(
-                "has {count} lessons and {} bytes; a file holds at most {LESSONS} and 8 KB",
-                memory.size
+                "has {count} lessons and {} bytes; a file holds at most {LESSONS} and 8 KB, and `tome rename {}#LESSON OTHER.md` moves one",
+                memory.size, memory.path
             ),
             evidence: vec![Evidence::words(format!(
                 "{count} lessons, {} bytes",

@@ -355,24 +355,6 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_that_its_header_protects_is_not_changed() {
-        let temp = tempfile::tempdir().expect("a temporary directory");
-        let protected = "---\ndescription: d\nread_only: true\n---\nx\n";
-        std::fs::write(temp.path().join("a.md"), protected).expect("writes");
-        std::fs::write(temp.path().join("b.md"), protected.replace("true", "false"))
-            .expect("writes");
-        let root = Root::open(temp.path()).expect("opens");
-        for operation in [Operation::Write, Operation::Patch, Operation::Delete] {
-            let refused = Entries
-                .allow(operation, "a.md", &root)
-                .expect_err("refused");
-            assert!(refused.to_string().contains("read_only"), "{refused}");
-            assert!(Entries.allow(operation, "b.md", &root).is_ok());
-        }
-        assert!(Entries.check(&root, "a.md", Some(protected), "y").is_err());
-    }
-
-    #[test]
     fn entries_are_groups_and_tasks_or_marked_texts_or_sections() {
         let titles = |text: &str| -> Vec<String> {
             let entries = entries(text).into_iter();
@@ -391,5 +373,23 @@ mod tests {
             ["One", "Two"]
         );
         assert_eq!(titles("# Day\n\ntext\n"), [""; 0]);
+    }
+
+    #[test]
+    fn a_memory_that_its_header_protects_is_not_changed() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let protected = "---\ndescription: d\nread_only: true\n---\nx\n";
+        std::fs::write(temp.path().join("a.md"), protected).expect("writes");
+        std::fs::write(temp.path().join("b.md"), protected.replace("true", "false"))
+            .expect("writes");
+        let root = Root::open(temp.path()).expect("opens");
+        for operation in [Operation::Write, Operation::Patch, Operation::Delete] {
+            let refused = Entries
+                .allow(operation, "a.md", &root)
+                .expect_err("refused");
+            assert!(refused.to_string().contains("read_only"), "{refused}");
+            assert!(Entries.allow(operation, "b.md", &root).is_ok());
+        }
+        assert!(Entries.check(&root, "a.md", Some(protected), "y").is_err());
     }
 }

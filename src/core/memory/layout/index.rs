@@ -407,19 +407,6 @@ fn row(memory: &Memory) -> String {
     )
 }
 
-/// Gives memories without a description the one of their line in the index.
-pub(in crate::core::memory) fn describe(memories: &mut [Memory], index: &str) {
-    let bullets = bullets(index);
-    for memory in memories.iter_mut().filter(|one| one.summary.is_empty()) {
-        let is_its = |target: &str| target.trim_start_matches("./") == memory.path;
-        let line = bullets.iter().find(|bullet| is_its(&bullet.target));
-        let hook = line.map_or("", |line| line.hook(index));
-        if hook != stem(&memory.path) {
-            memory.summary = one_line(hook);
-        }
-    }
-}
-
 /// The memories that a hand-written index without a list does not link to, so that agents do not
 /// learn of them. tome does not add lines to such an index.
 pub fn unlisted(store: &Store) -> Result<Vec<Memory>> {
