@@ -207,12 +207,8 @@ fn the_count_is_in_the_header_and_at_its_store_and_opens_the_review() {
         (ui.id("instructions"), waiting(1, &["CLAUDE.md"])),
     ]);
     ui.tell(Event::ReviewCounted(counts));
-    assert!(
-        ui.row("Auth Refactor").contains("to review"),
-        "{}",
-        ui.text()
-    );
-    assert!(!ui.row("Release Process").contains("to review"));
+    assert!(ui.row("Auth Refactor").contains("●"), "{}", ui.text());
+    assert!(!ui.row("Release Process").contains("●"));
     let text = ui.text();
     let title = text.lines().next().unwrap_or_default().to_owned();
     assert!(title.contains("3 to review · "), "{text}");

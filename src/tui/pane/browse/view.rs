@@ -233,7 +233,7 @@ impl BrowsePane {
         let file = snapshot.store.rules().file_of(&memory.path);
         let waiting = self.to_review.get(snapshot.store.id());
         if waiting.is_some_and(|waiting| waiting.paths.contains(&file)) {
-            right.push(Span::styled("to review ", theme.style(Role::Warn)));
+            right.push(Span::styled("● ", theme.style(Role::Warn)));
         }
         if memory.problem.is_some() {
             right.push(Span::styled("! ", theme.style(Role::Warn)));
