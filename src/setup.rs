@@ -269,15 +269,15 @@ const START_SECONDS: u64 = 5;
 const COMMAND_START: &str = "exec sh -c 'r=$(exec \"$0\" ";
 
 /// The part of the command of a hook between its verb and its program.
-const COMMAND_MIDDLE: &str = ") && printf %s \"$r\"; exit 0' ";
+const COMMAND_MIDDLE: &str = ") && case $r in {*) printf %s \"$r\";; esac; exit 0' ";
 
 /// The end of the command of a hook.
 const COMMAND_END: &str = " 2>/dev/null";
 
 /// The command of a hook, for the shell of an agent, whichever it is. It prints the reply of a tome
-/// that succeeds, and nothing otherwise, and it always succeeds: some agents stop when a hook fails
-/// or its program is missing. Nothing but the one shell holds the agent's pipes, so that an agent
-/// that ends it no longer waits, even if tome hangs.
+/// that succeeds, a JSON object, and nothing otherwise, and it always succeeds: some agents stop when
+/// a hook fails or its program is missing. Nothing but the one shell holds the agent's pipes, so that
+/// an agent that ends it no longer waits, even if tome hangs.
 fn hook_command(program: &str, verb: &str) -> String {
     let program = quoted(program);
     if cfg!(windows) {
@@ -403,14 +403,15 @@ mod tests {
             String::from_utf8_lossy(&output.stdout).into_owned()
         };
         assert_eq!(
-            run(Some("echo \"$@: $(cat)\"")),
-            "hook gemini --event x: said"
+            run(Some("echo \"{$@: $(cat)}\"")),
+            "{hook gemini --event x: said}"
         );
         for broken in [
             None,
             Some("echo '{\"decision\": \"block\"}'; exit 3"),
             Some("echo usage >&2; exit 2"),
             Some("kill -SEGV $$"),
+            Some("echo tome of another version"),
         ] {
             assert_eq!(run(broken), "", "{broken:?}");
         }

@@ -1,6 +1,8 @@
 //! `tome context`: what an agent reads of the stores when a session starts; with an agent, all that
 //! it loads by itself. And `tome view`: a store as its agent sees it.
 
+use std::env;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -161,12 +163,17 @@ impl ContextSource for WorldContexts {
     fn read(&self, agent: Agent, draft: Option<&Draft>) -> core::Result<AgentContext> {
         let world = &self.0;
         let dirs = homes(world);
+        let utf8 = |(name, value): (OsString, OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        let variables: Vec<(String, String)> = env::vars_os().filter_map(utf8).collect();
         let start = Start {
             environment: &world.environment,
             settings: &world.settings,
             managed: Path::new(MANAGED),
             opencode: &dirs.opencode,
             copilot: &dirs.copilot,
+            variables: &variables,
             draft,
         };
         let mut pieces = pieces(agent, &start)?;

@@ -14,11 +14,11 @@ const FILE: Field = Field::file("");
 
 pub(super) const WRITE: Tool = Tool {
     name: "memory_write",
-    about: "Creates a memory file, or replaces all of it, and updates the index. A header (name, description, type) at the start of content counts as well; facts stores need none.",
+    about: "Creates a memory file or replaces it, and updates the index. A header inside content counts; a facts store needs none.",
     effect: ToolEffect::Replaces,
     layouts: &[Layout::Index, Layout::Facts],
     fields: &[
-        Field::file("user_prefs.md; in a facts store, facts/user.md or episodes/2026-02.md"),
+        Field::file("user_prefs.md; facts store: facts/user.md, episodes/2026-02.md"),
         Field::must("name", FieldType::Text, "").only(Layout::Index),
         Field::must(
             "description",

@@ -363,7 +363,7 @@ pub(crate) fn quotation(answer: &str) -> (&str, &str) {
     let (mark, _) = rest.split_once('>').expect("a mark");
     let (_, rest) = rest.split_once('\n').expect("a line");
     let closing = format!("\n</quoted-from-logs {mark}>");
-    let quoted = rest.strip_suffix(&closing);
+    let quoted = rest.trim_end_matches('\n').strip_suffix(&closing);
     let quoted = quoted.unwrap_or_else(|| panic!("{answer}"));
     assert!(!quoted.contains(mark), "{answer}");
     (head, quoted)
@@ -1005,6 +1005,90 @@ fn the_tools_are_the_same_whatever_the_stores() {
         tell(store, &client.tools());
         client.end();
     }
+}
+
+/// A value for a required field, as a model that reads the schema would give it.
+fn sensible(name: &str, schema: &Value) -> Value {
+    let first = schema["enum"].get(0).cloned();
+    first.unwrap_or_else(|| match name {
+        "filename" => json!("user_prefs.md"),
+        "path" => json!("facts/team.md"),
+        _ => json!("Kim wants short answers"),
+    })
+}
+
+#[test]
+fn what_creates_a_memory_succeeds_at_the_first_call_with_the_required_fields() {
+    for store in ["", "./.memory", "./data/memory", "../.sonph-code-memory"] {
+        let home = index_home();
+        home.file("project/data/memory/facts/user.md", "# U\n> Summary: s\n");
+        home.file(".sonph-code-memory/semantic/a.md", "**Title:** A\n");
+        let arguments = ["--store", store];
+        let arguments = if store.is_empty() {
+            &[][..]
+        } else {
+            &arguments
+        };
+        let mut client = Client::start(&home, arguments);
+        let tools = client.tools();
+        let names = [
+            "memory_write",
+            "memory_append",
+            "coder_memory_store",
+            "memory_list",
+            "recall_memory",
+        ];
+        for tool in tools {
+            let name = tool["name"].as_str().expect("a name").to_owned();
+            if !names.contains(&name.as_str()) {
+                continue;
+            }
+            let schema = &tool["inputSchema"];
+            let required = schema["required"].as_array().cloned().unwrap_or_default();
+            let given = required.iter().filter_map(Value::as_str);
+            let given =
+                given.map(|name| (name.to_owned(), sensible(name, &schema["properties"][name])));
+            let given: serde_json::Map<String, Value> = given.collect();
+            client.ok(&name, Value::Object(given));
+        }
+        client.end();
+    }
+}
+
+#[test]
+fn everything_that_is_missing_is_named_at_once_and_a_header_in_the_content_counts() {
+    let home = index_home();
+    let mut client = Client::start(&home, &[]);
+    let told = client.fails(
+        "memory_write",
+        json!({ "filename": "b.md", "content": "x" }),
+    );
+    assert!(
+        told.starts_with("name, description and memory_type parameters are required")
+            && told.contains("Example: {"),
+        "{told}"
+    );
+    let content = "---\nname: B\ndescription: d\ntype: user\n---\n\nx\n";
+    let arguments = json!({ "filename": "b.md", "content": content });
+    let call = json!({ "name": "memory_write", "arguments": arguments });
+    let told = client.ask("tools/call", call)["result"]["content"].clone();
+    let texts: Vec<&str> = (0..2).filter_map(|at| told[at]["text"].as_str()).collect();
+    assert!(
+        texts[0].ends_with('\n') && texts[1].starts_with("Store: "),
+        "{told}"
+    );
+    assert_eq!(home.read("project/.memory/b.md"), content);
+    client.ok(
+        "memory_append",
+        json!({ "filename": "c.md", "entry": "first" }),
+    );
+    assert!(home.read("project/.memory/c.md").ends_with("first\n"));
+    let told = client.fails("coder_memory_store", json!({ "type": "episodic" }));
+    assert_eq!(
+        told,
+        "title, description and content parameters are required"
+    );
+    client.end();
 }
 
 #[test]

@@ -53,6 +53,8 @@ pub struct Start<'a> {
     pub opencode: &'a Path,
     /// Copilot CLI's directory.
     pub copilot: &'a Path,
+    /// The variables of the environment, by which agents are configured as well.
+    pub variables: &'a [(String, String)],
     /// A text that is read in place of its file.
     pub draft: Option<&'a Draft>,
 }
@@ -286,6 +288,13 @@ enum Found {
 }
 
 impl Start<'_> {
+    /// Returns the value of a variable that is not empty.
+    fn variable(&self, name: &str) -> Option<&str> {
+        let mut variables = self.variables.iter();
+        let (_, value) = variables.find(|(known, _)| known == name)?;
+        Some(value.as_str()).filter(|value| !value.is_empty())
+    }
+
     fn cwd(&self) -> &Path {
         &self.environment.cwd
     }
@@ -437,6 +446,7 @@ mod tests {
             managed: &home.path().join("managed"),
             opencode: &home.path().join(".config/opencode"),
             copilot: &home.path().join(".copilot"),
+            variables: &[],
             draft: None,
         };
         let pieces = pieces(Agent::ClaudeCode, &start).expect("a known agent");

@@ -56,12 +56,28 @@ struct Options {
 
 impl Options {
     fn read(start: &Start<'_>) -> Self {
-        let file = start.environment.codex.join("config.toml");
-        let text = match start.read(&file, Source::Own) {
-            Found::Content(bytes) => String::from_utf8(bytes).unwrap_or_default(),
-            _ => String::new(),
+        let read = |file: &Path, source: Source| -> toml::Table {
+            let text = match start.read(file, source) {
+                Found::Content(bytes) => String::from_utf8(bytes).unwrap_or_default(),
+                _ => String::new(),
+            };
+            toml_text::typed(&text).unwrap_or_default()
         };
-        let table: toml::Table = toml_text::typed(&text).unwrap_or_default();
+        let mut table = read(&start.environment.codex.join("config.toml"), Source::Own);
+        let folders = start.folders_down();
+        let is_trusted = |folder: &&Path| {
+            let project = table
+                .get("projects")
+                .and_then(|all| all.get(folder.to_str()?));
+            let level = project.and_then(|project| project.get("trust_level"));
+            level.and_then(toml::Value::as_str) == Some("trusted")
+        };
+        if folders.iter().any(is_trusted) {
+            // The settings of a project that the user trusts count before the user's own.
+            for folder in &folders {
+                table.extend(read(&folder.join(".codex/config.toml"), Source::Project));
+            }
+        }
         let strings = |key: &str| -> Option<Vec<String>> {
             let list = table.get(key)?.as_array()?;
             let strings = list.iter().filter_map(toml::Value::as_str);
@@ -320,5 +336,26 @@ mod tests {
         let told = home.told(Agent::Codex, "shop");
         assert_eq!(told.len(), 1);
         assert!(told[0].starts_with("project shop/AGENTS.md: \"\" [not shown: leads to ~/secret.md, outside the project; tome trust"), "{told:?}");
+    }
+
+    #[test]
+    fn the_settings_of_a_trusted_project_count() {
+        let home = Home::with(&[
+            ("shop/.git/HEAD", ""),
+            (
+                "shop/.codex/config.toml",
+                "project_doc_fallback_filenames = [\"NOTES.md\"]\n",
+            ),
+            ("shop/NOTES.md", "notes"),
+        ]);
+        assert!(home.told(Agent::Codex, "shop").is_empty());
+        let shop = home.path().join("shop").display().to_string();
+        let trust = format!("[projects.\"{shop}\"]\ntrust_level = \"trusted\"\n");
+        std::fs::create_dir_all(home.path().join(".codex")).expect("a folder");
+        std::fs::write(home.path().join(".codex/config.toml"), trust).expect("written");
+        assert_eq!(
+            home.told(Agent::Codex, "shop"),
+            ["project shop/NOTES.md: \"notes\""]
+        );
     }
 }

@@ -4,6 +4,8 @@
 //! Verified against Copilot CLI 1.0.102.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +13,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use walkdir::WalkDir;
 
 use super::glob::MOST_ENTRIES;
-use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, is_inside};
+use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_inside};
 use crate::core::disk::trust::real_path;
 use crate::core::text::header::frontmatter::Frontmatter;
 
@@ -48,6 +50,7 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let mut sent: HashMap<Vec<u8>, PathBuf> = HashMap::new();
     let mut pieces = Vec::new();
     for (file, kind) in files {
+        let file = in_any_case(file);
         pieces.extend(instructions(start, &file, kind, root, &mut sent));
     }
     let mut rules = rules_in(&start.copilot.join("instructions"), ".instructions.md");
@@ -62,12 +65,19 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
         ));
         rules.extend(rules_in(&folder.join(".claude/rules"), ".md"));
     }
+    let project = own..rules.len();
+    // Further folders are named by the user.
+    let named = start.variable("COPILOT_CUSTOM_INSTRUCTIONS_DIRS");
+    for folder in named.into_iter().flat_map(|list| list.split(',')) {
+        let folder = cwd.join(folder.trim()).join(".github/instructions");
+        rules.extend(rules_in(&folder, ".instructions.md"));
+    }
     let mut later = Vec::new();
     for (at, file) in rules.iter().enumerate() {
-        let source = if at < own {
-            Source::Own
-        } else {
+        let source = if project.contains(&at) {
             Source::Project
+        } else {
+            Source::Own
         };
         if let Some(piece) = rule(start, file, source) {
             // Rules for some files are listed after the others.
@@ -81,6 +91,27 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     pieces
 }
 
+/// Returns the file under the name that it has in its folder, whatever the case of its letters.
+fn in_any_case(file: PathBuf) -> PathBuf {
+    if file.exists() {
+        return file;
+    }
+    let entries = file.parent().map(fs::read_dir).and_then(Result::ok);
+    let mut names = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name());
+    let is_it = |name: &OsString| {
+        file.file_name()
+            .is_some_and(|own| own.eq_ignore_ascii_case(name))
+    };
+    match names.find(is_it) {
+        Some(name) => file.with_file_name(name),
+        None => file,
+    }
+}
+
 /// Returns the files below a folder whose names end in `ending`, sorted.
 fn rules_in(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let walk = WalkDir::new(folder).sort_by_file_name();
@@ -88,7 +119,7 @@ fn rules_in(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let files = entries.map(walkdir::DirEntry::into_path);
     let is_rule = |file: &PathBuf| {
         let name = file.file_name().map(|name| name.to_string_lossy());
-        name.is_some_and(|name| name.ends_with(ending)) && file.is_file()
+        name.is_some_and(|name| name.to_lowercase().ends_with(ending)) && file.is_file()
     };
     files.filter(is_rule).collect()
 }
@@ -102,7 +133,17 @@ fn rule(start: &Start<'_>, file: &Path, source: Source) -> Option<Piece> {
     let header = Frontmatter::parse(&text);
     let header = header.as_ref();
     let written = header.and_then(|header| header.get("applyTo").or_else(|| header.get("paths")));
-    let is_all = |paths: &str| matches!(paths, "**" | "**/*" | "*" | "");
+    if header.and_then(|header| header.get("excludeAgent")) == Some("coding-agent") {
+        let why = "not loaded: excludeAgent is coding-agent";
+        return Some(Piece::unsent(file, kind, bytes, why).with_rest(text));
+    }
+    // What is no text in YAML says nothing.
+    let is_all = |paths: &str| {
+        matches!(
+            paths,
+            "**" | "**/*" | "*" | "" | "null" | "~" | "true" | "false"
+        ) || paths.parse::<f64>().is_ok()
+    };
     if let Some(paths) = written.filter(|paths| !is_all(paths)) {
         let why = format!("named, to be read for files that match {paths}");
         return Some(Piece::unsent(file, kind, bytes, why).with_rest(text));
@@ -117,12 +158,7 @@ fn read(start: &Start<'_>, file: &Path, source: Source) -> Option<Result<(String
         Found::Unread(why) => Some(Err(why)),
         Found::Content(bytes) => {
             let size = bytes.len() as u64;
-            let text =
-                String::from_utf8(bytes).map_err(|_| "not loaded: it is not UTF-8".to_owned());
-            Some(text.map(|text| {
-                let text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
-                (text, size)
-            }))
+            Some(Ok((decoded(&bytes), size)))
         }
     }
 }
@@ -389,5 +425,46 @@ mod tests {
                 "rule shop/.github/instructions/b.instructions.md: \"\" [named, to be read for files that match src/**]",
             ],
         );
+    }
+
+    #[test]
+    fn names_count_in_any_case_and_headers_that_say_nothing_are_for_all() {
+        let home = Home::with(&[
+            ("shop/agents.md", "lower"),
+            (
+                "shop/.github/instructions/a.instructions.md",
+                "---\napplyTo: null\n---\na",
+            ),
+            (
+                "shop/.github/instructions/b.instructions.md",
+                "---\napplyTo: 5\n---\nb",
+            ),
+            (
+                "shop/.github/instructions/c.instructions.md",
+                "---\napplyTo: \"**\"\nexcludeAgent: \"coding-agent\"\n---\nc",
+            ),
+            ("more/.github/instructions/d.instructions.md", "d"),
+        ]);
+        let variables = [("COPILOT_CUSTOM_INSTRUCTIONS_DIRS", "~/more")];
+        let told = home.told_with(Agent::Copilot, "shop", &variables);
+        let sent: Vec<bool> = told.iter().map(|line| !line.contains(": \"\" [")).collect();
+        assert_eq!(sent, [true, true, true, true, false], "{told:#?}");
+        assert!(
+            told[0].starts_with("project shop/agents.md: \"lower\""),
+            "{told:?}"
+        );
+        assert_eq!(
+            told[3],
+            "rule more/.github/instructions/d.instructions.md: \"d\""
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_not_utf8_is_sent_with_marks_for_what_is_not() {
+        let home = Home::with(&[("shop/.git/HEAD", "")]);
+        let file = home.path().join("shop/AGENTS.md");
+        std::fs::write(file, b"a \xff b").expect("written");
+        let told = home.told(Agent::Copilot, "shop");
+        assert_eq!(told, ["project shop/AGENTS.md: \"a \u{fffd} b\""]);
     }
 }

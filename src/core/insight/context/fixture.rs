@@ -46,8 +46,23 @@ impl Home {
 
     /// Returns the path, the kind and the text of each piece, or what is cut; the home is `~`.
     pub(super) fn told(&self, agent: Agent, cwd: &str) -> Vec<String> {
+        self.told_with(agent, cwd, &[])
+    }
+
+    /// The same with variables of the environment; in their values, `~` is the home.
+    pub(super) fn told_with(
+        &self,
+        agent: Agent,
+        cwd: &str,
+        variables: &[(&str, &str)],
+    ) -> Vec<String> {
         let home = self.path();
-        let pieces = self.pieces(agent, cwd).into_iter();
+        let place = home.display().to_string();
+        let variables = variables.iter();
+        let variables: Vec<(String, String)> = variables
+            .map(|(name, value)| ((*name).to_owned(), value.replace('~', &place)))
+            .collect();
+        let pieces = with_variables(&home, (agent, cwd), &variables, None).into_iter();
         let told = pieces.map(|piece| {
             let path = piece.path.strip_prefix(&home).unwrap_or(&piece.path);
             let cut = piece.cut.map(|cut| format!(" [{cut}]")).unwrap_or_default();
@@ -65,12 +80,22 @@ impl Home {
 
 /// Returns the pieces that an agent loads in a directory of a home.
 pub(crate) fn pieces_in(home: &Path, agent: Agent, cwd: &str, draft: Option<&Draft>) -> Vec<Piece> {
+    with_variables(home, (agent, cwd), &[], draft)
+}
+
+fn with_variables(
+    home: &Path,
+    (agent, cwd): (Agent, &str),
+    variables: &[(String, String)],
+    draft: Option<&Draft>,
+) -> Vec<Piece> {
     let start = Start {
         environment: &Environment::of_home(home, home.join(cwd), home.join("data")),
         settings: &Settings::default(),
         managed: &home.join("managed"),
         opencode: &home.join(".config/opencode"),
         copilot: &home.join(".copilot"),
+        variables,
         draft,
     };
     pieces(agent, &start).expect("a known agent")

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, is_inside};
+use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_inside};
 use crate::core::disk::trust::{TrustBoundary, real_path, without_dots};
 use crate::core::memory::discover::gemini;
 
@@ -114,10 +114,53 @@ fn names(start: &Start<'_>, home: &Path) -> (Vec<String>, Source) {
         let Found::Content(bytes) = start.read(file, *source) else {
             return None;
         };
-        let settings: Value = serde_json::from_slice(&bytes).ok()?;
+        let settings: Value = serde_json::from_str(&without_comments(&decoded(&bytes))).ok()?;
         Some((strings(&settings["context"]["fileName"])?, *source))
     });
-    given.unwrap_or_else(|| (vec!["GEMINI.md".to_owned()], Source::Own))
+    let (mut names, source) = given.unwrap_or((Vec::new(), Source::Own));
+    for name in &mut names {
+        // A name may be that of a variable.
+        let variable = name
+            .strip_prefix('$')
+            .map(|name| name.trim_matches(['{', '}']));
+        if let Some(value) = variable.and_then(|variable| start.variable(variable)) {
+            *name = value.to_owned();
+        }
+    }
+    if !names.iter().any(|name| name == "GEMINI.md") {
+        names.push("GEMINI.md".to_owned());
+    }
+    (names, source)
+}
+
+/// Returns JSON without its comments, which Gemini CLI removes before it reads settings.
+fn without_comments(json: &str) -> String {
+    let mut out = String::new();
+    let mut rest = json;
+    while let Some(at) = rest.find(['"', '/']) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let end = if let Some(text) = rest.strip_prefix('"') {
+            let mut is_escaped = false;
+            let close = text.find(|c| {
+                let is_close = c == '"' && !is_escaped;
+                is_escaped = c == '\\' && !is_escaped;
+                is_close
+            });
+            let end = close.map_or(rest.len(), |close| close + 2);
+            out.push_str(&rest[..end]);
+            end
+        } else if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else {
+            out.push('/');
+            1
+        };
+        rest = &rest[end..];
+    }
+    out + rest
 }
 
 /// Returns a string, or the strings of a list.
@@ -485,10 +528,14 @@ mod tests {
                 ),
                 ("shop/A.md", "a"),
                 ("shop/B.md", "b"),
-                ("shop/GEMINI.md", "not loaded"),
+                ("shop/GEMINI.md", "beside them"),
             ],
             "shop",
-            &["project shop/A.md: \"a\"", "project shop/B.md: \"b\""],
+            &[
+                "project shop/A.md: \"a\"",
+                "project shop/B.md: \"b\"",
+                "project shop/GEMINI.md: \"beside them\"",
+            ],
         );
     }
 
@@ -518,5 +565,28 @@ mod tests {
         assert_eq!(spans("``never"), ["``"]);
         assert_eq!(spans("```a`` b"), ["```a``"]);
         assert_eq!(spans("`a``b` c"), ["`a`", "`b`"]);
+    }
+
+    #[test]
+    fn settings_with_comments_are_read_and_gemini_md_is_loaded_beside_other_names() {
+        let home = Home::with(&[
+            ("shop/.git/HEAD", ""),
+            (
+                ".gemini/settings.json",
+                "{ // mine\n \"x\": \"http://a\\\" //\", \"context\": {\"fileName\": [\"X.md\", \"$NOTES\"]} /* y */ }",
+            ),
+            ("shop/X.md", "x"),
+            ("shop/N.md", "n"),
+            ("shop/GEMINI.md", "gemini"),
+        ]);
+        let told = home.told_with(Agent::Gemini, "shop", &[("NOTES", "N.md")]);
+        assert_eq!(
+            told,
+            [
+                "project shop/GEMINI.md: \"gemini\"",
+                "project shop/N.md: \"n\"",
+                "project shop/X.md: \"x\"",
+            ]
+        );
     }
 }

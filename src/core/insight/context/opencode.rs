@@ -15,6 +15,9 @@ use crate::core::memory::config::expand;
 /// The names of instruction files; those of the first name that is found are loaded.
 const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "CONTEXT.md"];
 
+/// Names a further directory of settings and instructions.
+const CONFIG_DIR: &str = "OPENCODE_CONFIG_DIR";
+
 pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let folders = folders_up(start);
     let mut found: Vec<(PathBuf, PieceKind, Source)> = Vec::new();
@@ -24,11 +27,15 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
         }
     };
     let home = &start.environment.home;
-    let own = [
-        start.opencode.join("AGENTS.md"),
-        home.join(".claude/CLAUDE.md"),
-    ];
-    if let Some(file) = own.into_iter().find(|file| file.exists()) {
+    let is_on = |name: &str| matches!(start.variable(name), Some("1" | "true"));
+    let without_claude =
+        is_on("OPENCODE_DISABLE_CLAUDE_CODE_PROMPT") || is_on("OPENCODE_DISABLE_CLAUDE_CODE");
+    let own = start
+        .variable(CONFIG_DIR)
+        .map(|folder| Path::new(folder).join("AGENTS.md"));
+    let own = own.into_iter().chain([start.opencode.join("AGENTS.md")]);
+    let claude = (!without_claude).then(|| home.join(".claude/CLAUDE.md"));
+    if let Some(file) = own.chain(claude).find(|file| file.exists()) {
         add(file, PieceKind::User, Source::Own);
     }
     let named = |name: &str| -> Vec<PathBuf> {
@@ -37,6 +44,7 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     };
     let first = NAMES
         .iter()
+        .filter(|name| !(without_claude && **name == "CLAUDE.md"))
         .map(|name| named(name))
         .find(|files| !files.is_empty());
     for file in first.into_iter().flatten() {
@@ -129,9 +137,19 @@ fn patterns(start: &Start<'_>, folders: &[&Path]) -> Vec<Pattern> {
         let names = [".opencode/opencode.json", ".opencode/opencode.jsonc"];
         names.map(|name| (folder.join(name), *folder, start.source_in(folder)))
     });
+    // The user's variables name a file, and a directory that counts last.
+    let cwd = start.cwd();
+    let named = start.variable("OPENCODE_CONFIG");
+    let named = named.map(|file| (cwd.join(file), cwd, Source::Own));
+    let last = start.variable(CONFIG_DIR).into_iter().flat_map(|folder| {
+        let names = ["opencode.json", "opencode.jsonc"];
+        let folder = Path::new(folder);
+        names.map(|name| (folder.join(name), folder, Source::Own))
+    });
     let mut patterns: Vec<Pattern> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
-    for (file, folder, source) in own.chain(project).chain(hidden) {
+    let files = own.chain(named).chain(project).chain(hidden).chain(last);
+    for (file, folder, source) in files {
         let Found::Content(bytes) = start.read(&file, source) else {
             continue;
         };
@@ -257,6 +275,36 @@ mod tests {
                 "rule shop/docs/d.md: \"docs\"",
                 "rule secret.md: \"\" [not shown: leads to ~/secret.md, outside the project; tome trust ~/secret.md allows it]",
             ],
+        );
+    }
+
+    #[test]
+    fn variables_add_settings_and_leave_out_claude_codes_files() {
+        let home = Home::with(&[
+            ("shop/.git/HEAD", ""),
+            (".claude/CLAUDE.md", "claude"),
+            ("shop/CLAUDE.md", "claude's"),
+            ("more/AGENTS.md", "more"),
+            ("named.json", r#"{"instructions": ["~/named.md"]}"#),
+            ("named.md", "named"),
+        ]);
+        let variables = [
+            ("OPENCODE_DISABLE_CLAUDE_CODE_PROMPT", "1"),
+            ("OPENCODE_CONFIG", "~/named.json"),
+        ];
+        let told = home.told_with(Agent::Opencode, "shop", &variables);
+        assert_eq!(told, ["rule named.md: \"named\""]);
+        let told = home.told_with(
+            Agent::Opencode,
+            "shop",
+            &[("OPENCODE_CONFIG_DIR", "~/more")],
+        );
+        assert_eq!(
+            told,
+            [
+                "user more/AGENTS.md: \"more\"",
+                "project shop/CLAUDE.md: \"claude's\""
+            ]
         );
     }
 }

@@ -41,6 +41,7 @@ pub(super) fn read(home: &Path, agent: Agent, draft: Option<&Draft>) -> AgentCon
         managed: &home.join("managed"),
         opencode: &home.join(".config/opencode"),
         copilot: &home.join(".copilot"),
+        variables: &[],
         draft,
     };
     AgentContext {
