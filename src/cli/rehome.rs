@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::RehomeArgs;
 use super::change::{ChangeOptions, carry_out};
-use super::print::{Answer, Cell, Reported, Text, TextStyle, print_note};
+use super::print::{Answer, Cell, Reported, Text, TextStyle, print_error, print_note};
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
@@ -90,7 +90,7 @@ impl World {
         let projects = self.environment.claude.join("projects");
         let homes = former_homes(&projects, project, &current, self.git());
         if let Some(why) = self.git().lateness(project) {
-            print_note(&why);
+            print_error(&why);
         }
         homes
     }
