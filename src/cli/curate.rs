@@ -90,7 +90,7 @@ fn found(args: &CurateArgs, world: &World, stores: &[Store]) -> Result<Vec<Findi
         logs.read(world, stores)
     })?;
     for note in &curated.notes {
-        print_note(note);
+        print_error(note);
     }
     Ok(curated.findings)
 }

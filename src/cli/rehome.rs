@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::RehomeArgs;
 use super::change::{ChangeOptions, carry_out};
-use super::print::{Answer, Cell, Reported, Text, TextStyle, print_note};
+use super::print::{Answer, Cell, Reported, Text, TextStyle, print_error, print_note};
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
@@ -102,7 +102,7 @@ impl World {
         if let Some(project) = self.locations.projects.last()
             && let Some(why) = self.git().lateness(project)
         {
-            print_note(&why);
+            print_error(&why);
         }
         homes
     }

@@ -33,7 +33,7 @@ impl World {
     fn empty_timeline(&self, logs: &LogCorpus<'_>) -> Timeline {
         let summarizer = summarizer(&self.settings.timeline);
         let timeline = Timeline::empty(&directory(&self.cache), summarizer);
-        timeline.of_scope(logs.catalog.scope_name())
+        timeline.of_scope(logs.catalog.scope_name(), &self.settings.timeline.zone)
     }
 
     /// Returns the timeline of the sessions in scope.

@@ -101,6 +101,7 @@ impl World {
         }
         locations.trusted = allowed_by(&settings, &environment.home);
         let now = jiff::Zoned::now();
+        settings.timeline.zone = now.time_zone().clone();
         Ok(Self {
             environment,
             settings,

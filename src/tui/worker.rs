@@ -111,7 +111,7 @@ impl Workers {
         let timelines = Queue::new();
         let summarizer = summarizer(&outside.catalog.timeline);
         let empty_timeline = Timeline::empty(&directory(&outside.catalog.cache), summarizer)
-            .of_scope(outside.catalog.scope_name());
+            .of_scope(outside.catalog.scope_name(), &outside.catalog.timeline.zone);
         let model = (&*outside.catalog.timeline.model, &*outside.catalog.cache);
         let meaning = Meaning::new(model, empty_timeline.clone());
         let watch = watch(events, Event::Changed);

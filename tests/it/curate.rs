@@ -605,3 +605,21 @@ fn no_rule_shows_a_secret() {
         assert!(rules.contains(rule), "{rule}: {rules:?}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_repository_that_makes_git_wait_holds_nobody_up() {
+    let Some(home) = project() else { return };
+    let head = home.project().join(".git/HEAD");
+    fs::remove_file(&head).expect("removed");
+    let made = Command::new("mkfifo").arg(&head).status();
+    assert!(made.expect("mkfifo runs").success());
+    for verb in ["curate", "doctor", "rehome"] {
+        let output = home.run(&[verb]);
+        assert!(output.code <= 1, "{verb}: {output:?}");
+        assert!(
+            output.err.contains("git did not answer"),
+            "{verb}: {output:?}"
+        );
+    }
+}

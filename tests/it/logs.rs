@@ -506,3 +506,31 @@ fn markdown_cannot_be_forged_and_unmasked_json_has_the_text_as_it_is() {
     assert!(text(&["--unmasked"]).contains("\u{1b}[31mred\u{200b}"));
     assert!(!text(&[]).contains('\u{1b}'));
 }
+
+#[test]
+fn reading_a_database_in_use_changes_no_file_of_its_agent() {
+    let home = Home::new();
+    let folder = home.path().join(".local/share/opencode");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let writer = rusqlite::Connection::open(folder.join("opencode.db")).expect("a database");
+    writer
+        .pragma_update(None, "journal_mode", "wal")
+        .expect("a write-ahead log");
+    let session = |number: usize| {
+        format!(
+            "INSERT INTO session VALUES ('ses_{number}', NULL, '/repo', 'quokka {number}', '1.2', {number});"
+        )
+    };
+    let tables = "CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, title TEXT, version TEXT, time_updated INTEGER);
+        CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT);
+        CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);";
+    writer.execute_batch(tables).expect("tables");
+    for number in 1..4 {
+        writer.execute_batch(&session(number)).expect("a session");
+        let before = tree(&folder);
+        assert_eq!(before.len(), 3, "{:?}", before.keys());
+        let listed = home.ok(&["logs", "--all", "--json"]);
+        assert!(listed.contains(&format!("quokka {number}")), "{listed}");
+        assert!(tree(&folder) == before, "session {number}");
+    }
+}

@@ -3,6 +3,7 @@
 use super::{Change, ChangeVerb, PlannedFiles};
 use crate::core::disk::error::Conflict;
 use crate::core::disk::revision::Revision;
+use crate::core::disk::sandbox::check;
 use crate::core::memory::citation::Citation;
 use crate::core::memory::layout::{
     Fields, FileView as _, IndexUpdate, Layout, Matching, Operation, Patch, WriteInput, patched,
@@ -284,8 +285,14 @@ impl Planner<'_> {
 
     /// The file at a caller's path, if `operation` is allowed on it.
     pub(super) fn target(&self, operation: Operation, path: &str) -> Result<String> {
+        check(path)?;
+        let rules = self.store.rules();
+        let placed = rules.file_of(path);
+        if !rules.is_readable(&placed) {
+            // The layout tells which files there can be.
+            rules.allow(operation, &placed, self.store.root())?;
+        }
         let file = self.store.locate(path)?;
-        let placed = self.store.rules().file_of(path);
         if matches!(operation, Operation::Delete | Operation::Rename)
             && self.store.root().is_link(&placed)
         {

@@ -36,6 +36,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
+
 use crate::core::disk::foreign::{LARGEST_LOG, read_text};
 use crate::core::disk::parallel::on_all_cores;
 use crate::core::disk::private;
@@ -72,6 +74,8 @@ pub struct Timeline {
     rollups: Arc<RollUps>,
     /// What tells its logs from those of other timelines, for the former versions of nodes.
     scope: String,
+    /// The zone in which days begin.
+    zone: TimeZone,
 }
 
 /// A log of the timeline.
@@ -143,12 +147,18 @@ impl Timeline {
             logs: Vec::new(),
             rollups: Arc::default(),
             scope: String::new(),
+            zone: TimeZone::UTC,
         }
     }
 
-    /// Returns it for the logs of a scope with this name.
-    pub fn of_scope(self, scope: String) -> Self {
-        Self { scope, ..self }
+    /// Returns it for the logs of a scope with this name, with days of a zone.
+    pub fn of_scope(self, scope: String, zone: &TimeZone) -> Self {
+        let zone = zone.clone();
+        Self {
+            scope,
+            zone,
+            ..self
+        }
     }
 
     /// Returns the timeline of those logs of the corpus that `is_wanted` selects, as far as records
@@ -273,7 +283,7 @@ impl Timeline {
     }
 
     fn tree(&self) -> tree::Tree<'_> {
-        tree::Tree::of(self.records().map(Arc::as_ref), &self.rollups)
+        tree::Tree::of(self.records().map(Arc::as_ref), &self.rollups, &self.zone)
     }
 
     /// Returns the years, newest first.
@@ -308,12 +318,13 @@ impl Timeline {
         limit: usize,
         semantic: Option<&Semantic>,
     ) -> Vec<Teleport> {
-        teleport::teleport(self.records().map(Arc::as_ref), query, limit, semantic)
+        let records = self.records().map(Arc::as_ref);
+        teleport::teleport(records, query, limit, semantic, &self.zone)
     }
 
     /// Returns what the sessions were about, the most frequent first.
     pub fn topics(&self, semantic: &Semantic) -> Vec<Topic> {
-        topics::topics(self.records().map(Arc::as_ref), semantic)
+        topics::topics(self.records().map(Arc::as_ref), semantic, &self.zone)
     }
 
     /// Returns a grip: one of the timeline, one that was replaced when its log grew, or one of a log

@@ -12,6 +12,8 @@ use toml::de::{DeTable, DeValue};
 
 pub use warnings::{FileWarnings, Warning};
 
+use jiff::tz::TimeZone;
+
 use crate::core::memory::citation::is_store_name;
 use crate::core::memory::layout::Layout;
 use crate::core::text::toml_text;
@@ -81,6 +83,8 @@ pub struct TimelineSettings {
     pub timeout: u64,
     /// The directory of an embedding model; empty to search by words only.
     pub model: PathBuf,
+    /// The zone in which days begin; the caller sets it to the user's.
+    pub zone: TimeZone,
 }
 
 impl Default for TimelineSettings {
@@ -89,6 +93,7 @@ impl Default for TimelineSettings {
             command: Vec::new(),
             timeout: 60,
             model: PathBuf::new(),
+            zone: TimeZone::UTC,
         }
     }
 }

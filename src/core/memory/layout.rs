@@ -285,6 +285,11 @@ pub trait Rules: Sync {
         file.to_owned()
     }
 
+    /// Whether a file of the root may be read by a name that somebody gives.
+    fn is_readable(&self, _file: &str) -> bool {
+        true
+    }
+
     /// Returns an error if `operation` is not allowed on `file`, a resolved path.
     fn allow(&self, operation: Operation, file: &str, root: &Root) -> Result<()>;
 

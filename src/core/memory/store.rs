@@ -169,6 +169,10 @@ impl Store {
     pub fn locate(&self, path: &str) -> Result<String> {
         check(path)?;
         let placed = self.rules().file_of(path);
+        // Instructions may be in a home directory, whose other files are no memories.
+        if !self.rules().is_readable(&placed) {
+            return Err(Error::not_found(path));
+        }
         self.root.resolve(&placed).map_err(|error| match error {
             // Report the path as the caller gave it.
             Error::Escapes { .. } => Error::Escapes { path: path.into() },

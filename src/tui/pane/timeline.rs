@@ -117,7 +117,7 @@ impl TimelinePane {
 
     fn lay_out(&mut self, cx: &PaneContext<'_>) {
         let width = usize::from(view::Areas::of(self.part, cx).rows().width);
-        self.rows = Rows::new(self, cx.theme, width);
+        self.rows = Rows::new(self, cx, width);
     }
 
     /// Lays out after a change of what is open, with the cursor on the same entry.

@@ -73,8 +73,9 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
 fn refused(home: &Path, file: &Path, kind: PieceKind, chosen_by: Source) -> Option<String> {
     if kind == PieceKind::Extension {
         let extensions = home.join("extensions");
-        let below = file.strip_prefix(&extensions).ok()?;
-        let own = extensions.join(below.components().next()?);
+        // An absolute name replaces the folder of the extension.
+        let below = file.strip_prefix(&extensions).unwrap_or(Path::new(""));
+        let own = extensions.join(below.iter().next().unwrap_or_default());
         let refusal = TrustBoundary::of_project(&own, []).check(file).err()?;
         let leads_to = refusal.target.display();
         return Some(format!(

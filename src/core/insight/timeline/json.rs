@@ -52,6 +52,9 @@ pub fn node_json(node: &Node, version: usize, kept: &[usize]) -> Value {
     if !node.projects.is_empty() {
         shown["projects"] = json!(node.projects);
     }
+    if let Some(zone) = &node.zone {
+        shown["zone"] = json!(zone);
+    }
     if let Some(note) = &node.note {
         shown["note"] = json!(note);
     }

@@ -1,4 +1,5 @@
-//! The nodes of the timeline: their ids, titles, bounds and parents. All times are UTC.
+//! The nodes of the timeline: their ids, titles, bounds and parents. Days begin in the zone of the
+//! timeline.
 
 use std::fmt;
 use std::str::FromStr;
@@ -49,12 +50,21 @@ impl Level {
     }
 }
 
+/// Returns the name of a zone, or its distance from UTC.
+pub(super) fn zone_name(zone: &TimeZone) -> String {
+    let name = zone.iana_name().map(str::to_owned);
+    name.unwrap_or_else(|| match zone == &TimeZone::UTC {
+        true => "UTC".to_owned(),
+        false => zone.to_offset(jiff::Timestamp::UNIX_EPOCH).to_string(),
+    })
+}
+
 impl NodeId {
-    /// Returns the node of the day of a time in milliseconds since 1970; a time that no calendar
+    /// Returns the node of the day of a time in milliseconds since 1970, in a zone; a time that no calendar
     /// has counts as 1970.
-    pub fn day_of(time: i64) -> Self {
+    pub fn day_of(time: i64, zone: &TimeZone) -> Self {
         let time = jiff::Timestamp::from_millisecond(time).unwrap_or_default();
-        Self::Day(time.to_zoned(TimeZone::UTC).date())
+        Self::Day(time.to_zoned(zone.clone()).date())
     }
 
     /// Returns its level.
@@ -119,30 +129,34 @@ impl NodeId {
         })
     }
 
-    /// Returns its first and its last millisecond; `None` for a segment, whose events say it.
-    pub fn bounds(&self) -> Option<(i64, i64)> {
-        let (first, after) = match self {
-            Self::Year(year) => (
-                Date::new(*year, 1, 1).ok()?,
-                Date::new(year + 1, 1, 1).ok()?,
-            ),
+    /// Returns its first and its last millisecond in a zone, whose days have 23 to 25 hours; `None`
+    /// for a segment, whose events say it.
+    pub fn bounds(&self, zone: &TimeZone) -> Option<(i64, i64)> {
+        let (first, last) = self.days()?;
+        let start = |day: Date| {
+            let start = day.to_zoned(zone.clone()).ok()?;
+            Some(start.timestamp().as_millisecond())
+        };
+        Some((start(first)?, start(last.tomorrow().ok()?)? - 1))
+    }
+
+    /// Returns its first and its last day; `None` for a segment, and for a month or a week that no
+    /// year has.
+    pub fn days(&self) -> Option<(Date, Date)> {
+        Some(match self {
+            Self::Year(year) => (Date::new(*year, 1, 1).ok()?, Date::new(*year, 12, 31).ok()?),
             Self::Month(year, month) => {
                 let first = Date::new(*year, *month, 1).ok()?;
-                (first, first.last_of_month().tomorrow().ok()?)
+                (first, first.last_of_month())
             }
             Self::Week(year, week) => {
                 let monday = ISOWeekDate::new(*year, *week, Weekday::Monday).ok()?;
                 let sunday = ISOWeekDate::new(*year, *week, Weekday::Sunday).ok()?;
-                (monday.date(), sunday.date().tomorrow().ok()?)
+                (monday.date(), sunday.date())
             }
-            Self::Day(day) => (*day, day.tomorrow().ok()?),
+            Self::Day(day) => (*day, *day),
             Self::Segment(..) => return None,
-        };
-        let start = |day: Date| {
-            let start = day.to_zoned(TimeZone::UTC).ok()?;
-            Some(start.timestamp().as_millisecond())
-        };
-        Some((start(first)?, start(after)? - 1))
+        })
     }
 }
 
@@ -202,8 +216,8 @@ fn parse(text: &str) -> Option<NodeId> {
         }
         _ => return None,
     };
-    // A month or a week that no year has has no bounds.
-    found.bounds().map(|_| found)
+    // The last day of all has no end.
+    found.bounds(&TimeZone::UTC).map(|_| found)
 }
 
 fn day(text: &str) -> Option<Date> {
@@ -287,18 +301,41 @@ mod tests {
         ] {
             let node = id(text);
             assert_eq!(node.title().as_deref(), Some(title));
-            let (from, to) = node.bounds().expect("bounds");
+            let (from, to) = node.bounds(&TimeZone::UTC).expect("bounds");
             assert_eq!(to - from + 1, days * day, "{text}");
         }
         assert_eq!(
-            id("toc:week:2024:W03").bounds(),
+            id("toc:week:2024:W03").bounds(&TimeZone::UTC),
             Some((1_705_276_800_000, 1_705_881_599_999))
         );
-        assert_eq!(NodeId::day_of(1_705_276_800_000), id("toc:day:2024-01-15"));
-        assert_eq!(NodeId::day_of(1_705_276_799_999), id("toc:day:2024-01-14"));
-        assert_eq!(
-            NodeId::day_of(i64::MAX),
-            NodeId::Day(jiff::civil::date(1970, 1, 1))
-        );
+        let day_of = |time: i64| NodeId::day_of(time, &TimeZone::UTC);
+        assert_eq!(day_of(1_705_276_800_000), id("toc:day:2024-01-15"));
+        assert_eq!(day_of(1_705_276_799_999), id("toc:day:2024-01-14"));
+        assert_eq!(day_of(i64::MAX), NodeId::Day(jiff::civil::date(1970, 1, 1)));
+    }
+
+    #[test]
+    fn a_day_is_one_of_its_zone_also_when_the_clock_changes() {
+        // Central Europe, by its rule, so that no table of zones is needed.
+        let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").expect("a zone");
+        let hour = 3_600_000;
+        for (text, hours) in [
+            ("toc:day:2026-03-29", 23),
+            ("toc:day:2026-10-25", 25),
+            ("toc:day:2026-07-01", 24),
+            ("toc:week:2026:W13", 7 * 24 - 1),
+            ("toc:year:2026", 365 * 24),
+        ] {
+            let node = id(text);
+            let (from, to) = node.bounds(&zone).expect("bounds");
+            assert_eq!(to - from + 1, hours * hour, "{text}");
+            if let NodeId::Day(_) = node {
+                for time in (from..to).step_by(600_000).chain([from, to]) {
+                    assert_eq!(NodeId::day_of(time, &zone), node, "{time}");
+                }
+                assert_ne!(NodeId::day_of(from - 1, &zone), node);
+                assert_ne!(NodeId::day_of(to + 1, &zone), node);
+            }
+        }
     }
 }

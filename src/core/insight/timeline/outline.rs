@@ -33,7 +33,11 @@ impl Outline {
     /// Makes the nodes of a timeline.
     pub fn of(timeline: &Timeline) -> Self {
         let records: Vec<&Arc<LogRecord>> = timeline.records().collect();
-        let tree = Tree::of(records.iter().map(|log| log.as_ref()), &timeline.rollups);
+        let tree = Tree::of(
+            records.iter().map(|log| log.as_ref()),
+            &timeline.rollups,
+            &timeline.zone,
+        );
         let is_told = |id: &NodeId| tree.has(id);
         let upper = tree.parents();
         let upper = upper.filter_map(|id| Some((id.clone(), tree.node(id)?)));
@@ -44,7 +48,7 @@ impl Outline {
         for log in &records {
             let mut seen = HashSet::new();
             for (at, segment) in log.segments.iter().enumerate() {
-                let id = segment.node();
+                let id = segment.node(&timeline.zone);
                 if !is_told(&id) {
                     continue;
                 }

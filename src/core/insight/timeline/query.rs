@@ -166,7 +166,7 @@ impl TimelineQueries<'_> {
     fn read<T>(&self, look: impl Fn(&Corpus, &Timeline) -> T) -> Result<Found<T>> {
         let summarizer = summarizer(&self.catalog.timeline);
         let none = Timeline::empty(&directory(&self.catalog.cache), summarizer);
-        let none = none.of_scope(self.catalog.scope_name());
+        let none = none.of_scope(self.catalog.scope_name(), &self.catalog.timeline.zone);
         self.read_logs(|corpus| {
             let sessions = sessions_of(corpus);
             let (mut timeline, outdated) = none.cached(corpus, |log| sessions[log]);

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use super::event::{Event, EventList, stable_id};
@@ -471,12 +472,12 @@ impl Record {
         }
     }
 
-    /// Returns the id of a segment's node.
-    pub fn node(&self) -> NodeId {
+    /// Returns the id of a segment's node in a zone.
+    pub fn node(&self, zone: &TimeZone) -> NodeId {
         let id = self.id.clone();
         // A segment belongs to the day of its first event, which its id has.
         let time = ulid::Ulid::from_string(&id).map_or(0, |id| id.timestamp_ms());
-        match NodeId::day_of(i64::try_from(time).unwrap_or(0)) {
+        match NodeId::day_of(i64::try_from(time).unwrap_or(0), zone) {
             NodeId::Day(day) => NodeId::Segment(day, id),
             other => other,
         }

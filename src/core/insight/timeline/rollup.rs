@@ -135,7 +135,7 @@ impl Timeline {
         let mut is_new = false;
         for level in [Level::Day, Level::Week, Level::Month, Level::Year] {
             let records = self.records().map(Arc::as_ref);
-            let questions = Tree::of(records, &rollups).questions(level);
+            let questions = Tree::of(records, &rollups, &self.zone).questions(level);
             let answers = on_all_cores(questions.len(), |at| {
                 let question = (!is_late()).then(|| &questions[at])?;
                 question.ask(self.summarizer.as_ref())

@@ -12,13 +12,15 @@ use crate::core::search::index::Corpus;
 impl Timeline {
     /// Returns the nodes of the sessions, in the order of the logs.
     pub fn sessions(&self) -> Vec<Node> {
-        self.records().filter_map(|log| tree::whole(log)).collect()
+        let whole = |log: &Arc<LogRecord>| tree::whole(log, &self.zone);
+        self.records().filter_map(whole).collect()
     }
 
     /// Returns the node of a session; `None` if it is not known or nothing happened in it.
     pub fn session(&self, agent: Agent, id: &str) -> Option<Node> {
         let is_it = |log: &&Arc<LogRecord>| log.agent == agent && log.id == id;
-        self.records().find(is_it).and_then(|log| tree::whole(log))
+        let found = self.records().find(is_it);
+        found.and_then(|log| tree::whole(log, &self.zone))
     }
 
     /// Returns the node of a session of which only hooks tell: by its id, or the only one whose id
@@ -48,7 +50,7 @@ impl Timeline {
             summarizer: self.summarizer.as_ref(),
         };
         let events = LogEvents::of(corpus, *number).of_session(&session.id);
-        let node = tree::whole(&LogRecord::make(source, &events, None))?;
+        let node = tree::whole(&LogRecord::make(source, &events, None), &self.zone)?;
         Some(Node {
             id: format!("log:{}:{}", session.agent, session.id),
             ..node

@@ -3,6 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use jiff::tz::TimeZone;
+
 use super::grip::Grip;
 use super::record::{LogRecord, Record};
 use super::summarize::{Point, terms};
@@ -38,6 +40,7 @@ pub(super) fn teleport<'a>(
     query: &str,
     limit: usize,
     semantic: Option<&Semantic>,
+    zone: &TimeZone,
 ) -> Vec<Teleport> {
     let wanted = terms(query);
     let logs = logs.into_iter();
@@ -107,7 +110,7 @@ pub(super) fn teleport<'a>(
                 points.truncate(MOST_GRIPS);
             }
             Teleport {
-                node: segment.node().to_string(),
+                node: segment.node(zone).to_string(),
                 title: segment.title.clone(),
                 from: segment.from,
                 project: log.cwd.clone(),

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use jiff::tz::TimeZone;
+
 use super::grip::Grip;
 use super::node::NodeId;
 use super::record::{LogRecord, Record};
@@ -49,6 +51,7 @@ type Bullet<'a> = (&'a Record, &'a (Point, Grip));
 pub(super) fn topics<'a>(
     logs: impl IntoIterator<Item = &'a LogRecord>,
     semantic: &Semantic,
+    zone: &TimeZone,
 ) -> Vec<Topic> {
     let segments = logs.into_iter().flat_map(|log| &log.segments);
     let bullets = segments.flat_map(|segment| segment.points.iter().map(move |one| (segment, one)));
@@ -63,7 +66,7 @@ pub(super) fn topics<'a>(
     let counts = counts(&texts);
     let mut topics: Vec<Topic> = groups(&vectors)
         .iter()
-        .filter_map(|(middle, group)| topic(&bullets, &vectors, (middle, group), &counts))
+        .filter_map(|(middle, group)| topic(&bullets, &vectors, (middle, group), (&counts, zone)))
         .collect();
     topics.sort_by(|a, b| (b.count, a.first, &a.name).cmp(&(a.count, b.first, &b.name)));
     topics
@@ -138,7 +141,7 @@ fn topic(
     bullets: &[Bullet<'_>],
     vectors: &[Vec<f32>],
     (middle, group): (&[f32], &[usize]),
-    counts: &HashMap<Term, usize>,
+    (counts, zone): (&HashMap<Term, usize>, &TimeZone),
 ) -> Option<Topic> {
     let cosine = |at: &usize| dot(&vectors[*at], middle);
     let central = group.iter().rev();
@@ -147,10 +150,10 @@ fn topic(
     let mut nodes: BTreeSet<(i64, String)> = BTreeSet::new();
     for at in group {
         let (segment, (_, grip)) = bullets[*at];
-        if let NodeId::Day(day) = NodeId::day_of(grip.timestamp) {
+        if let NodeId::Day(day) = NodeId::day_of(grip.timestamp, zone) {
             *months.entry(day.strftime("%Y-%m").to_string()).or_default() += 1;
         }
-        nodes.insert((segment.from, segment.node().to_string()));
+        nodes.insert((segment.from, segment.node(zone).to_string()));
     }
     let is_large = group.len() >= FEWEST.0 && nodes.len() >= FEWEST.1;
     let texts: Vec<&str> = group.iter().map(|at| &*bullets[*at].1.0.text).collect();

@@ -5,10 +5,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use super::grip::{Grip, cite};
-use super::node::{Level, NodeId};
+use super::node::{Level, NodeId, zone_name};
 use super::project::{self, ProjectActivity, Projects, Told, project};
 use super::record::{LogRecord, Record};
 use super::rollup::{Question, RollUp, RollUps};
@@ -50,6 +51,9 @@ pub struct Node {
     pub children: Vec<(String, String)>,
     /// Why its summary is not the one that was wanted, if it is not.
     pub note: Option<String>,
+    /// The zone in which its days begin; `None` for a segment or a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
 }
 
 /// A bullet of a node.
@@ -69,6 +73,7 @@ pub(super) struct Tree<'a> {
     children: BTreeMap<NodeId, BTreeSet<NodeId>>,
     /// What a program said about the nodes above segments.
     rollups: &'a RollUps,
+    zone: &'a TimeZone,
     made: RefCell<HashMap<NodeId, Rc<Content<'a>>>>,
 }
 
@@ -96,11 +101,16 @@ impl<'a> Content<'a> {
 }
 
 impl<'a> Tree<'a> {
-    pub(super) fn of(logs: impl IntoIterator<Item = &'a LogRecord>, rollups: &'a RollUps) -> Self {
+    pub(super) fn of(
+        logs: impl IntoIterator<Item = &'a LogRecord>,
+        rollups: &'a RollUps,
+        zone: &'a TimeZone,
+    ) -> Self {
         let mut tree = Self {
             segments: BTreeMap::new(),
             children: BTreeMap::new(),
             rollups,
+            zone,
             made: RefCell::default(),
         };
         let logs: Vec<&LogRecord> = logs.into_iter().collect();
@@ -110,7 +120,7 @@ impl<'a> Tree<'a> {
                 if copied.contains(segment.id.as_str()) {
                     continue;
                 }
-                let id = segment.node();
+                let id = segment.node(zone);
                 tree.segments.insert(id.clone(), (log, segment));
                 let above = id.above();
                 for (node, parent) in above {
@@ -144,13 +154,22 @@ impl<'a> Tree<'a> {
         self.children.keys()
     }
 
+    /// Returns a segment by an id that was made in another zone, in which it was another day.
+    fn moved(&self, id: &NodeId) -> Option<&(&'a LogRecord, &'a Record)> {
+        let NodeId::Segment(_, id) = id else {
+            return None;
+        };
+        let mut segments = self.segments.values();
+        segments.find(|(_, segment)| segment.id == *id)
+    }
+
     pub(super) fn node(&self, id: &NodeId) -> Option<Node> {
-        if let Some((log, segment)) = self.segments.get(id) {
+        if let Some((log, segment)) = self.segments.get(id).or_else(|| self.moved(id)) {
             return Some(of_record(log, segment, id.to_string(), "segment"));
         }
         let children = self.children.get(id)?;
         let content = self.content(id);
-        let (from, to) = id.bounds()?;
+        let (from, to) = id.bounds(self.zone)?;
         let mut projects = content.projects.activity();
         let answer = content.answer.filter(|answer| !answer.points.is_empty());
         let bullets = match answer {
@@ -189,6 +208,7 @@ impl<'a> Tree<'a> {
             projects,
             children: children.collect(),
             note: content.answer.and_then(|answer| answer.note.clone()),
+            zone: Some(zone_name(self.zone)),
         }))
     }
 
@@ -402,7 +422,7 @@ fn most_frequent<'a>(parts: impl IntoIterator<Item = &'a [String]>) -> Vec<Strin
 }
 
 /// Returns the node of a session as a whole, with its segments as children.
-pub(super) fn whole(log: &LogRecord) -> Option<Node> {
+pub(super) fn whole(log: &LogRecord, zone: &TimeZone) -> Option<Node> {
     let record = log.whole.as_ref()?;
     let mut node = of_record(
         log,
@@ -412,7 +432,7 @@ pub(super) fn whole(log: &LogRecord) -> Option<Node> {
     );
     let children = log.segments.iter();
     node.children = children
-        .map(|segment| (segment.node().to_string(), segment.title.clone()))
+        .map(|segment| (segment.node(zone).to_string(), segment.title.clone()))
         .collect();
     Some(versioned(node))
 }
@@ -438,6 +458,7 @@ pub(super) fn of_record(log: &LogRecord, record: &Record, id: String, level: &'s
         projects: Vec::new(),
         children: Vec::new(),
         note: record.note.clone(),
+        zone: None,
     })
 }
 

@@ -122,10 +122,11 @@ impl Timeline {
             if let (Some(old), Some(new)) = (old, new)
                 && !Arc::ptr_eq(old, new)
             {
-                found.extend(tree::whole(old).filter(|old| differs(old, tree::whole(new))));
+                let whole = |log| tree::whole(log, &self.zone);
+                found.extend(whole(old).filter(|old| differs(old, whole(new))));
                 let others = by_id(new);
                 for segment in &old.segments {
-                    let id = segment.node().to_string();
+                    let id = segment.node(&self.zone).to_string();
                     let node = |log, one| tree::of_record(log, one, id.clone(), "segment");
                     let other = others.get(segment.id.as_str());
                     let other = other.map(|other| node(new, other));
@@ -136,9 +137,13 @@ impl Timeline {
             let old = old.map(|old| by_id(old)).unwrap_or_default();
             let segments = new.iter().flat_map(|new| &new.segments);
             let changed = segments.filter(|one| old.get(one.id.as_str()) != Some(one));
-            above.extend(changed.flat_map(|one| one.node().above()).map(|(id, _)| id));
+            above.extend(
+                changed
+                    .flat_map(|one| one.node(&self.zone).above())
+                    .map(|(id, _)| id),
+            );
             if new.is_none_or(|new| new.segments.len() < parts) {
-                let gone = old.values().flat_map(|one| one.node().above());
+                let gone = old.values().flat_map(|one| one.node(&self.zone).above());
                 above.extend(gone.map(|(id, _)| id));
             }
         }

@@ -61,6 +61,10 @@ impl Rules for Instructions {
         }
     }
 
+    fn is_readable(&self, file: &str) -> bool {
+        is_instruction_file(file)
+    }
+
     fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
         Ok(NAMES
             .iter()
@@ -108,6 +112,24 @@ impl Rules for Instructions {
 mod tests {
     use super::*;
     use crate::core::memory::layout::Layout;
+
+    #[test]
+    fn nothing_else_of_the_directory_can_be_read() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        for (name, text) in [("GEMINI.md", "mine"), ("oauth_creds.json", "secret")] {
+            std::fs::write(home.path().join(name), text).expect("written");
+        }
+        let store = Store::open("s", home.path(), Some(Layout::Instructions)).expect("opens");
+        assert_eq!(store.read("GEMINI.md").expect("reads").bytes, b"mine");
+        for name in [
+            "oauth_creds.json",
+            "./oauth_creds.json",
+            "x/../oauth_creds.json",
+        ] {
+            assert!(store.read(name).is_err(), "{name}");
+            assert!(store.locate(name).is_err(), "{name}");
+        }
+    }
 
     #[test]
     fn only_files_of_the_known_names_are_instructions() {

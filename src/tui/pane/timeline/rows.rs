@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use jiff::tz::TimeZone;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -14,6 +15,7 @@ use crate::core::log::Role as Sender;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{count, two_ends};
 use crate::tui::event::{GripMessage, GripText};
+use crate::tui::model::PaneContext;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::markdown::MEASURE;
 
@@ -57,10 +59,11 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn new(pane: &TimelinePane, theme: &Theme, width: usize) -> Self {
+    pub(super) fn new(pane: &TimelinePane, cx: &PaneContext<'_>, width: usize) -> Self {
         let mut builder = Builder {
             pane,
-            theme,
+            theme: cx.theme,
+            zone: &cx.user.zone,
             width,
             rows: Self::default(),
         };
@@ -119,6 +122,8 @@ pub(super) fn short_title(id: &NodeId) -> Option<String> {
 struct Builder<'a> {
     pane: &'a TimelinePane,
     theme: &'a Theme,
+    /// The zone of the days, in which times are shown.
+    zone: &'a TimeZone,
     width: usize,
     rows: Rows,
 }
@@ -167,7 +172,10 @@ impl Builder<'_> {
             Span::styled(fold, theme.style(Role::Muted)),
         ];
         let right = if id.level() == Level::Segment {
-            left.push(Span::styled(format!("{}  ", clock(node.from)), muted));
+            left.push(Span::styled(
+                format!("{}  ", clock(node.from, self.zone)),
+                muted,
+            ));
             let title = escape_line(&node.title);
             let used: usize = left.iter().map(Span::width).sum();
             let wanted = cells::width(&title).min(LEAST_TITLE);
@@ -267,7 +275,7 @@ impl Builder<'_> {
             let who = format!(
                 "{}  {}  L{}",
                 self.sender(message),
-                clock(message.time),
+                clock(message.time, self.zone),
                 message.line
             );
             lines.push(self.quoted(depth, &who, Role::Strong));
@@ -333,12 +341,11 @@ fn indent(depth: usize) -> String {
 fn title(id: &NodeId) -> String {
     match id {
         NodeId::Week(_, week) => {
-            let Some((from, to)) = id.bounds() else {
+            let Some((from, to)) = id.days() else {
                 return format!("Week {week}");
             };
-            let day = |time: i64| jiff::Timestamp::from_millisecond(time).unwrap_or_default();
-            let from = day(from).strftime("%-d %b").to_string();
-            let to = day(to).strftime("%-d %b").to_string();
+            let from = from.strftime("%-d %b").to_string();
+            let to = to.strftime("%-d %b").to_string();
             format!("Week {week}   {from} – {to}")
         }
         NodeId::Day(day) => day.strftime("%A, %-d %B").to_string(),
@@ -346,8 +353,9 @@ fn title(id: &NodeId) -> String {
     }
 }
 
-/// The time of day in UTC, as the days of the timeline are.
-fn clock(time: i64) -> String {
+/// The time of day.
+fn clock(time: i64, zone: &TimeZone) -> String {
     let time = jiff::Timestamp::from_millisecond(time).unwrap_or_default();
+    let time = time.to_zoned(zone.clone());
     time.strftime("%H:%M").to_string()
 }

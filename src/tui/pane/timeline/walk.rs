@@ -214,12 +214,8 @@ pub(super) fn options(outline: &Outline, today: Date) -> Vec<ChooserOption> {
 
 /// Returns the last day of a node.
 pub(super) fn last_day(id: &NodeId) -> Date {
-    let last = match id {
-        NodeId::Day(day) | NodeId::Segment(day, _) => return *day,
-        other => other.bounds().map_or(0, |(_, last)| last),
-    };
-    match NodeId::day_of(last) {
-        NodeId::Day(day) => day,
-        _ => Date::default(),
+    match id {
+        NodeId::Day(day) | NodeId::Segment(day, _) => *day,
+        other => other.days().map_or_else(Date::default, |(_, last)| last),
     }
 }
