@@ -25,6 +25,9 @@ use crate::core::text::header;
 use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
 
+/// The name of the index file.
+pub const INDEX: &str = "MEMORY.md";
+
 /// The format of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -79,7 +82,7 @@ impl Layout {
         }
         if entries::is_codex(root) {
             found.push(Self::Entries);
-        } else if has(index::INDEX) {
+        } else if has(INDEX) {
             found.push(Self::Index);
         }
         if root.is_dir("facts") || root.is_dir("episodes") {

@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::{FoundFile, Root, check};
-use crate::core::memory::layout::index::INDEX;
 use crate::core::memory::layout::listing::bullets;
-use crate::core::memory::layout::{Layout, Rules};
+use crate::core::memory::layout::{INDEX, Layout, Rules};
 use crate::core::memory::{Memory, stem};
 use crate::core::text::display::visible_line;
 use crate::core::text::one_line;

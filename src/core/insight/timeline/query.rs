@@ -58,6 +58,9 @@ pub struct Found<T> {
     pub left: usize,
 }
 
+/// A node, the number of its version, and those of its former versions that are kept.
+pub type VersionedNode = (Node, usize, Vec<usize>);
+
 /// A page of the parts of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodePage {
@@ -87,7 +90,7 @@ impl TimelineQueries<'_> {
 
     /// Returns a node, the number of its version and those of its former versions that are kept;
     /// `None` if nothing happened in it.
-    pub fn node(&self, id: &NodeId) -> Result<Found<Option<(Node, usize, Vec<usize>)>>> {
+    pub fn node(&self, id: &NodeId) -> Result<Found<Option<VersionedNode>>> {
         self.read(|_, timeline| {
             let node = timeline.node(id)?;
             let (version, kept) = timeline.versions(std::slice::from_ref(&node)).pop()?;

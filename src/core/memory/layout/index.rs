@@ -32,8 +32,7 @@ pub use page::{
 use page::{regenerated, repair_index, update_index_line};
 pub(super) use typed::has_typed_file;
 
-/// The name of the index file.
-pub const INDEX: &str = "MEMORY.md";
+pub use super::INDEX;
 
 /// The index of an empty store.
 pub const EMPTY_INDEX: &str = "# Memory\n\n(empty)\n";
