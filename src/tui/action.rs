@@ -155,7 +155,7 @@ impl Action {
             Self::UnfoldAll => "expand open",
             Self::ToggleSource => "markdown raw view",
             Self::TogglePreview => "hide pane view",
-            Self::Agent => "context prompt see tokens instructions",
+            Self::Agent => "agent prompt see tokens instructions",
             Self::NextAgent => "switch claude codex gemini opencode copilot",
             Self::Reload => "refresh rescan",
             Self::Repaint => "redraw refresh clear",

@@ -787,7 +787,12 @@ mod tests {
         let home = TestHome::new(
             &[("note.md", "# Packs\n\nthe packfile of a release\n")],
             &[
-                conversation(&["the packfile of today", "this packfile is new"]),
+                conversation(&[
+                    "the packfile of today",
+                    "nothing",
+                    "nothing",
+                    "this packfile is new",
+                ]),
                 conversation(&[
                     "nothing here",
                     "this packfile is old",
