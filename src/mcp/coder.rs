@@ -32,7 +32,7 @@ pub(super) const RECALL: Tool = Tool {
 
 pub(super) const STORE: Tool = Tool {
     name: "coder_memory_store",
-    about: "Stores a lesson that holds in other projects too. Similar lessons are shown first: then call again with decision.",
+    about: "Stores a lesson for any project. Similar lessons are shown first: then call again with decision.",
     effect: ToolEffect::Adds,
     layouts: &[Layout::Coder],
     fields: &[
@@ -53,7 +53,7 @@ pub(super) const STORE: Tool = Tool {
         Field::may(
             "decision",
             FieldType::OneOf(&DECISIONS),
-            "create: a new file; merge: add what is new to the same lesson; update: likewise to a related one, with your description; generalize: a principle made of episodes",
+            "create: a new file; merge: add to the same lesson; update: likewise to a related one, with your description; generalize: a principle made of episodes",
         ),
         Field::may("into", FieldType::Text, "merge, update: PATH#ENTRY"),
         Field::may(

@@ -27,7 +27,7 @@ const RANGE: Field = Field::may(
 
 pub(super) const TOOL: Tool = Tool {
     name: "memory",
-    about: "Views and edits a store as the directory /memories. Files end in .md. Subfolders: facts, one; lessons, type/topic; sessions, detail/…; index, no new ones. MEMORY.md and READMEs are generated, logs read-only; facts are not deleted.",
+    about: "Views and edits a store as the directory /memories. Files end in .md. Subfolders: facts, one; lessons, type/topic; sessions, detail/…; index, no new ones. MEMORY.md and READMEs are generated, logs read-only; facts are not deleted. Shows 50,000 characters.",
     effect: ToolEffect::Replaces,
     layouts: ALL_LAYOUTS,
     fields: &[

@@ -400,6 +400,7 @@ fn read_context(bytes: &[u8], dir: &Path) {
         managed: &home.join("managed"),
         opencode: &home.join(".config/opencode"),
         copilot: &home.join(".copilot"),
+        variables: &[],
         draft: None,
     };
     for agent in context::AGENTS {
