@@ -612,32 +612,3 @@ fn the_status_says_what_there_is_and_what_is_out_of_date_and_makes_nothing() {
             .is_some_and(|count| count > 0)
     );
 }
-
-#[test]
-fn days_are_those_of_the_person() {
-    let home = Home::new();
-    let at = |time: &str| record(&home, 1, time, "user", &text("please rename the parser"));
-    // 23:30 in UTC, which is the next day further east.
-    home.file(&path(&home), at("2026-03-28T23:30:00Z"));
-    for (zone, day, name) in [
-        ("UTC", "2026-03-28", "UTC"),
-        ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-03-29", "+01"),
-        ("PST8PDT,M3.2.0,M11.1.0", "2026-03-28", "-08"),
-    ] {
-        let toc = |args: &[&str]| {
-            let args = [&["toc", "--json"], args].concat();
-            let output = home.command(&args).env("TZ", zone).output().expect("runs");
-            let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-            answer
-        };
-        let days = toc(&["--level", "day"]);
-        assert_eq!(days["nodes"][0]["id"], format!("toc:day:{day}"), "{zone}");
-        assert_eq!(days["nodes"][0]["zone"], name, "{zone}");
-        let segment = toc(&["--level", "segment"])["nodes"][0]["id"].clone();
-        let segment = segment.as_str().expect("an id").to_owned();
-        assert!(segment.contains(day), "{zone}: {segment}");
-        // An id from another zone still opens it.
-        let other = segment.replace(day, "2026-03-27");
-        assert_eq!(toc(&[&other])["node"]["level"], "segment", "{zone}");
-    }
-}
