@@ -225,14 +225,15 @@ impl ServerHandler for Server {
                 .or(self.state.setup.session.clone()),
             name,
         };
-        let turn = match self.state.writes(&request.name) {
-            true => tokio::select! {
+        let turn = if self.state.writes(&request.name) {
+            tokio::select! {
                 turn = Arc::clone(&self.writing).lock_owned() => Some(turn),
                 () = context.ct.cancelled() => {
                     return Err(ErrorData::internal_error("the call was cancelled", None));
                 }
-            },
-            false => None,
+            }
+        } else {
+            None
         };
         let result = self
             .run_blocking(&context, move |state, is_dropped| {

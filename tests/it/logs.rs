@@ -518,7 +518,9 @@ fn reading_a_database_in_use_changes_no_file_of_its_agent() {
         .expect("a write-ahead log");
     let session = |number: usize| {
         format!(
-            "INSERT INTO session VALUES ('ses_{number}', NULL, '/repo', 'quokka {number}', '1.2', {number});"
+            "INSERT INTO session VALUES ('ses_{number}', NULL, '/repo', 'quokka {number}', '1.2', {number});
+             INSERT INTO message VALUES ('msg_{number}', 'ses_{number}', {number}, '{{\"role\":\"user\"}}');
+             INSERT INTO part VALUES ('prt_{number}', 'msg_{number}', 'ses_{number}', '{{\"type\":\"text\",\"text\":\"hello\"}}');"
         )
     };
     let tables = "CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, title TEXT, version TEXT, time_updated INTEGER);

@@ -53,9 +53,12 @@ impl Level {
 /// Returns the name of a zone, or its distance from UTC.
 pub(super) fn zone_name(zone: &TimeZone) -> String {
     let name = zone.iana_name().map(str::to_owned);
-    name.unwrap_or_else(|| match zone == &TimeZone::UTC {
-        true => "UTC".to_owned(),
-        false => zone.to_offset(jiff::Timestamp::UNIX_EPOCH).to_string(),
+    name.unwrap_or_else(|| {
+        if *zone == TimeZone::UTC {
+            "UTC".to_owned()
+        } else {
+            zone.to_offset(jiff::Timestamp::UNIX_EPOCH).to_string()
+        }
     })
 }
 
