@@ -365,7 +365,7 @@ impl<'a> Checkup<'a> {
                 mode,
                 program: &program,
             };
-            plan(&dirs, request).map(|plan| plan.steps.is_empty())
+            plan(&dirs, request).map(|plan| plan.steps.is_empty() && plan.command.is_none())
         };
         match (planned(SetupMode::Install), planned(SetupMode::Remove)) {
             (Ok(true), Ok(_)) => Registered::Yes,

@@ -203,7 +203,9 @@ impl World {
             for store in self.all_stores_around(cwd) {
                 let is_known = count(history, store.id())?.is_some();
                 let most = if is_known { MOST_FILES } else { MOST_NEW_FILES };
-                if !store.root().has_more_than(most, DEEPEST) {
+                // Other layouts look at a few names only.
+                let is_searched = store.rules().searched().is_some();
+                if !is_searched || !store.root().has_more_than(most, DEEPEST) {
                     observe_store(history, &store, moment)?;
                 }
             }

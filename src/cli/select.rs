@@ -286,14 +286,7 @@ impl World {
                     .to_owned(),
             ));
         }
-        let shown = stores.iter().find_map(|store| {
-            let path = store.path_shown_as(&citation.path)?;
-            Some((store.clone(), path))
-        });
-        Ok(match shown {
-            Some((store, path)) => (vec![store], Citation { path, ..citation }),
-            None => (stores, citation),
-        })
+        Ok((stores, citation))
     }
 
     /// Returns the stores that a reference without the name of one can refer to.

@@ -87,18 +87,23 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
     let confirmed = wants && (args.yes || confirm(printer, &planned)?);
     if confirmed {
         carry_out(&dirs, &planned, mode)?;
-        if let Some(command) = &planned.command {
-            run_agent(command);
-        }
     }
+    let has_run = !confirmed
+        || planned
+            .command
+            .iter()
+            .all(|command| run_agent(world, command));
     if is_json {
-        show_json(printer, &planned, confirmed)?;
+        show_json(printer, &planned, confirmed && has_run)?;
     }
     if !wants {
         return Ok(Outcome::Done);
     }
     if !confirmed {
         print_note("nothing was changed");
+        return Ok(Outcome::Nothing);
+    }
+    if !has_run {
         return Ok(Outcome::Nothing);
     }
     let place = match &args.plugin {
@@ -113,22 +118,21 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
     Ok(Outcome::Done)
 }
 
-/// Runs a command of the agent's own; if that is not possible, asks the user to.
-fn run_agent(command: &[String]) {
-    let Some((program, arguments)) = command.split_first() else {
-        return;
+/// Runs a command of the agent's own, which is no program of the project; if that is not possible, asks
+/// the user to. Returns whether it was run.
+fn run_agent(world: &World, command: &[String]) -> bool {
+    let run = || {
+        let (program, arguments) = command.split_first()?;
+        let mut child = Command::new(world.program(program)?);
+        let child = child.args(arguments).stdin(Stdio::null());
+        child.stdout(Stdio::null()).status().ok()
     };
-    let mut child = Command::new(program);
-    child
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null());
-    if !child.status().is_ok_and(|status| status.success()) {
-        print_error(&format!(
-            "could not be run; run it yourself: {}",
-            shell_words(command)
-        ));
+    let has_run = run().is_some_and(|status| status.success());
+    if !has_run {
+        let words = shell_words(command);
+        print_error(&format!("could not be run; run it yourself: {words}"));
     }
+    has_run
 }
 
 /// A command as a user would type it.

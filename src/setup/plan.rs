@@ -10,6 +10,7 @@ use super::{
     SetupBorder, SetupMode, SetupRequest, SetupScope, calls_tome, file, hook_command,
     hook_command_for_powershell, plugin, toml,
 };
+use crate::core::disk::foreign::{LARGEST_WHOLE, read_text};
 use crate::core::log::Agent;
 use crate::core::{Error, Result};
 
@@ -117,7 +118,9 @@ impl SetupPlanner<'_> {
     /// Plans the command of Claude Code that registers the server for the user, or removes it.
     fn claude_server(&mut self) -> Result<()> {
         let state = &self.dirs.claude_state;
-        let text = file::read(state)?.unwrap_or_default();
+        // It has the state of every project, too. Where it cannot be read, the command itself says so.
+        let text = read_text(state, LARGEST_WHOLE).ok().flatten();
+        let text = text.unwrap_or_default();
         let known = parse(&text).ok().flatten();
         let known = known.and_then(|node| {
             let server = node.at(&["mcpServers", NAME])?;

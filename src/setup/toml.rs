@@ -18,7 +18,7 @@ pub(super) fn with_server(text: &str, name: &str, command: &str) -> Result<Optio
             KnownServer::Registered if is_same(known, &new) => return Ok(None),
             KnownServer::Registered => {}
         }
-        let removed = without_server(text, name, command)?.unwrap_or_default();
+        let removed = without_server(text, name, command)?.unwrap_or_else(|| text.to_owned());
         return with_server(&removed, name, command);
     }
     let end = if text.is_empty() || text.ends_with('\n') {

@@ -461,7 +461,7 @@ impl App {
                     }));
                 }
                 Step::Push(pane) => self.push(pane, effects),
-                Step::Park => self.parked = self.panes.split_off(1),
+                Step::Park => self.parked.append(&mut self.panes.split_off(1)),
                 Step::Return => self.unpark(effects),
                 Step::Close => self.close(at),
                 Step::Act(action) => {

@@ -316,7 +316,7 @@ pub fn plan_rehome(
     change.message = format!("{number} {things} of {from} gathered in {}", target.name());
     if let Some(former) = source.text(INDEX)?
         && let Some(edit) = index_edit(&mut change, target)
-        && let Some(Ok(text)) = edit.after.take().map(String::from_utf8)
+        && let Some(Ok(text)) = edit.after.clone().map(String::from_utf8)
     {
         let moved = memories.iter().zip(&transfers);
         let text = moved.fold(text, |text, (memory, transfer)| {

@@ -214,6 +214,7 @@ impl Timeline {
             logs,
             rollups,
             scope: self.scope.clone(),
+            zone: self.zone.clone(),
             ..Self::empty(&self.cache, Arc::clone(&self.summarizer))
         };
         (timeline, outdated)

@@ -281,20 +281,23 @@ const MEMORY_CITATION: &str = "memory_citation";
 fn split_citations(reply: &str) -> (String, Vec<String>) {
     const OPEN: &str = "<oai-mem-citation>";
     const CLOSE: &str = "</oai-mem-citation>";
-    let Some((before, rest)) = reply.split_once(OPEN) else {
-        return (reply.to_owned(), Vec::new());
-    };
-    // A reply that was cut off has no end of the block.
-    let (block, after) = rest.split_once(CLOSE).unwrap_or((rest, ""));
     let citation = |line: &str| {
         let (place, note) = line.trim().split_once("|note=")?;
         let (path, lines) = place.rsplit_once(':')?;
         let note = note.trim_start_matches('[').trim_end_matches(']');
         Some(format!("path: {path}\nlines: {lines}\nnote: {note}"))
     };
-    let (after, more) = split_citations(after);
-    let cited = block.lines().filter_map(citation).chain(more).collect();
-    (format!("{}{after}", before.trim_end()), cited)
+    let (mut text, mut cited) = (String::new(), Vec::new());
+    let mut rest = reply;
+    while let Some((before, behind)) = rest.split_once(OPEN) {
+        // A reply that was cut off has no end of the block.
+        let (block, after) = behind.split_once(CLOSE).unwrap_or((behind, ""));
+        text.push_str(before.trim_end());
+        cited.extend(block.lines().filter_map(citation));
+        rest = after;
+    }
+    text.push_str(rest);
+    (text, cited)
 }
 
 fn think(source: TextSource, text: String, sink: &mut Sink<'_>) {

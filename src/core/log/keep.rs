@@ -110,8 +110,13 @@ fn replace_dir(new: &Path, path: &Path) -> io::Result<()> {
     }
     let old = new.with_extension("old");
     fs::rename(path, &old)?;
-    fs::rename(new, path)?;
-    fs::remove_dir_all(old)
+    if let Err(error) = fs::rename(new, path) {
+        fs::rename(&old, path)?;
+        return Err(error);
+    }
+    // The copy is in place; what is left is named by doctor.
+    drop(fs::remove_dir_all(old));
+    Ok(())
 }
 
 /// The name for a copy: one that is free, or that of an earlier copy whose messages it has.

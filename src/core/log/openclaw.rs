@@ -167,8 +167,9 @@ fn program_part(text: &str) -> Option<usize> {
 
 /// Returns the length of `[Telegram Kim id:1 2026-01-21T06:16Z]` or `[Mon 2026-03-02 22:31 GMT+8]`.
 fn envelope(text: &str) -> Option<usize> {
-    let end = text.strip_prefix('[')?.find(']')? + 1;
-    let inside = &text[1..end];
+    let line = text.lines().next()?;
+    let end = line.strip_prefix('[')?.find(']')? + 1;
+    let inside = &line[1..end];
     let is_word = inside.starts_with(|c: char| c.is_alphabetic());
     let is_time = |time: &[u8]| {
         let form = b"0000-00-00?00:00";
@@ -180,7 +181,7 @@ fn envelope(text: &str) -> Option<usize> {
         time.iter().zip(form).all(fits)
     };
     let has_time = inside.as_bytes().windows(16).any(is_time);
-    (is_word && has_time && !inside.contains('\n')).then_some(end + 1)
+    (is_word && has_time).then_some(end + 1)
 }
 
 /// Returns the length of the sender's id that stands before a text, after the text's own.

@@ -175,7 +175,7 @@ impl SearchWorker {
                     query: &query,
                     limit: MOST_LINES,
                 };
-                let found = find(sources, request, &mut self.cache, &reporter);
+                let found = find(sources, request, &mut self.cache, &Counter(&reporter));
                 (found.total > 0).then_some((filter, found.total))
             });
             let without = if is_nothing {
@@ -246,6 +246,15 @@ struct ResultReporter<'a> {
     near: Vec<NearHit>,
     /// The filters without each of which something would be found, and how much.
     without: Vec<(String, usize)>,
+}
+
+/// Watches a search of which only the number of hits is told.
+struct Counter<'a>(&'a ResultReporter<'a>);
+
+impl SearchWatcher for Counter<'_> {
+    fn is_stale(&self) -> bool {
+        self.0.is_stale()
+    }
 }
 
 /// The matches, and for one thread what reads them and the markers of each closeness in the order

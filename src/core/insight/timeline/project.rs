@@ -59,29 +59,15 @@ impl<'a> Projects<'a> {
         }
     }
 
-    /// Returns the projects, those with the most sessions first. Of several copies of a repository,
-    /// the one with the most sessions stands for all.
+    /// Returns the projects, those with the most sessions first.
     pub(super) fn activity(&self) -> Vec<ProjectActivity> {
-        let mut activity: Vec<ProjectActivity> = Vec::new();
-        let mut places: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-        for (project, (sessions, commits)) in &self.0 {
-            let next = (activity.len(), 0);
-            let (at, most) = places.entry(repository(project)).or_insert(next);
-            if *at == activity.len() {
-                activity.push(ProjectActivity {
-                    project: String::new(),
-                    sessions: 0,
-                    commits: 0,
-                });
-            }
-            let one = &mut activity[*at];
-            one.sessions += sessions.len();
-            one.commits += commits;
-            if sessions.len() > *most {
-                *most = sessions.len();
-                (*project).clone_into(&mut one.project);
-            }
-        }
+        let projects = self.0.iter();
+        let activity = projects.map(|(project, (sessions, commits))| ProjectActivity {
+            project: (*project).to_owned(),
+            sessions: sessions.len(),
+            commits: *commits,
+        });
+        let mut activity: Vec<ProjectActivity> = activity.collect();
         activity.sort_by_key(|one| std::cmp::Reverse((one.sessions, one.commits)));
         activity
     }
@@ -92,37 +78,6 @@ pub(super) fn project(cwd: Option<&str>) -> &str {
     let cwd = cwd.unwrap_or_default();
     let found = WORKTREE.captures(cwd).and_then(|found| found.get(1));
     found.map_or(cwd, |found| found.as_str())
-}
-
-/// Returns what the copies of a repository share: the name of its folder, unless folders of many
-/// projects have that name.
-fn repository(project: &str) -> String {
-    const SHORTEST: usize = 4;
-    const COMMON: [&str; 14] = [
-        "apps",
-        "backend",
-        "client",
-        "code",
-        "docs",
-        "frontend",
-        "home",
-        "main",
-        "project",
-        "repo",
-        "server",
-        "tests",
-        "work",
-        "workspace",
-    ];
-    let name = project.trim_end_matches(['/', '\\']);
-    let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    let name: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
-    let name = name.to_lowercase();
-    if name.chars().count() < SHORTEST || COMMON.contains(&name.as_str()) {
-        project.to_owned()
-    } else {
-        name
-    }
 }
 
 /// Returns the short name of each of the projects; with the folder above it where two have one name.
@@ -172,7 +127,7 @@ pub(super) fn bullets(told: &[Told<'_>], projects: &[ProjectActivity]) -> Vec<Bu
     let mut found: Vec<BulletText> = Vec::new();
     for (one, name) in projects.iter().zip(&names).take(shown) {
         let own: Vec<usize> = (0..told.len())
-            .filter(|at| repository(told[*at].project) == repository(&one.project))
+            .filter(|at| told[*at].project == one.project)
             .collect();
         let (points, text) = about(told, &own, words, one);
         found.push(BulletText {
@@ -274,25 +229,6 @@ mod tests {
         };
         assert_eq!(of(&["/a/x", "/b/y"]), ["x", "y"]);
         assert_eq!(of(&["/a/x", "/b/x/", ""]), ["a/x", "b/x", "elsewhere"]);
-        let mut copies = Projects::default();
-        for (project, session, commits) in [
-            ("/a/git-sync", "1", 2),
-            ("/b/gitsync", "2", 1),
-            ("/b/gitsync", "3", 0),
-            ("/b/app", "4", 0),
-            ("/c/app", "5", 0),
-        ] {
-            copies.add(project, session, commits);
-        }
-        let told: Vec<(String, usize, usize)> = copies
-            .activity()
-            .into_iter()
-            .map(|one| (one.project, one.sessions, one.commits))
-            .collect();
-        let wanted = [("/b/gitsync", 3, 3), ("/b/app", 1, 0), ("/c/app", 1, 0)];
-        let wanted =
-            wanted.map(|(project, sessions, commits)| (project.to_owned(), sessions, commits));
-        assert_eq!(told, wanted);
         assert_eq!(of(&["D:\\posh"]), ["posh"]);
     }
 }

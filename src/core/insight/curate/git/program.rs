@@ -5,6 +5,7 @@
 //! Linux git is also ended when tome is.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -40,43 +41,6 @@ const SAFE: [&str; 22] = [
     "core.pager=cat",
     "--no-pager",
     "--no-optional-locks",
-];
-
-/// The variables with which a caller's environment could lead git to another repository, to other
-/// settings or to other programs.
-const REMOVED: [&str; 32] = [
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_ATTR_SOURCE",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_DEFAULT_HASH",
-    "GIT_DIFF_OPTS",
-    "GIT_DIR",
-    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-    "GIT_EXEC_PATH",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_GRAFT_FILE",
-    "GIT_ICASE_PATHSPECS",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_LITERAL_PATHSPECS",
-    "GIT_NAMESPACE",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_SHALLOW_FILE",
-    "GIT_TRACE",
-    "GIT_TRACE2",
-    "GIT_TRACE2_EVENT",
-    "GIT_WORK_TREE",
 ];
 
 /// The `git` program, and the work trees in which it did not answer.
@@ -141,7 +105,9 @@ impl Git {
     /// Returns a call of git.
     pub(super) fn command(&self, root: &Path, args: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        for name in REMOVED {
+        // They can lead git to another repository, to other settings and programs, or make it write.
+        let is_git = |name: &OsString| name.to_string_lossy().starts_with("GIT_");
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_git(name)) {
             command.env_remove(name);
         }
         command

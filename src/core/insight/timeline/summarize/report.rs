@@ -38,7 +38,8 @@ static CHANGED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)(?-u:\b)(?:now\ [a-z]+s(?-u:\b)|(?:is|are)\ now(?-u:\b)|no\ longer(?-u:\b)
         |(?:has|have)\ been\ [a-z]+(?:ed|t|en)(?-u:\b)
-        |(?:is|are)\ (?:merged|pushed|fixed|live|in\ place|landed|deployed|released)(?-u:\b))",
+        |(?:is|are)\ (?:merged|pushed|fixed|live|in\ place|landed|deployed|released)(?-u:\b)
+        |\w+\ now(?:[.,;]|$))",
     )
 });
 
@@ -156,6 +157,18 @@ pub(super) fn stands_alone(text: &str) -> bool {
     !REFERS.is_match(text) && is_closed && depth == 0 && !text.contains(" above")
 }
 
+/// What says why something was as it was, wherever it is said.
+static ROOT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?-u:\b)(?:root cause|caused by|the (?:cause|issue|bug|problem) (?:is|was))(?-u:\b)",
+    )
+});
+
+/// Whether a clause tells the cause of something.
+pub(super) fn is_cause(text: &str) -> bool {
+    ROOT.is_match(text)
+}
+
 /// Whether a clause of a report says that something was taken back.
 pub(super) fn is_undone(text: &str) -> bool {
     UNDONE.is_match(text)
@@ -235,6 +248,10 @@ mod tests {
             ("I've moved the parser into its own file.", Some(Done)),
             ("`src/a.rs` — added the lock", Some(Done)),
             ("The client now waits for the lock", Some(Done)),
+            (
+                "The table is split by month now, and the job adds the next",
+                Some(Done),
+            ),
             ("The root cause is a stale lock", Some(Found)),
             ("Confirmed the race in rotate()", Some(Found)),
             ("`readAll` doesn't close the file", Some(Found)),

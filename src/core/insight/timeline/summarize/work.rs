@@ -107,7 +107,11 @@ fn said(events: &[Event]) -> Vec<Candidate<'_>> {
                 .rfind(|(_, event)| event.role == Role::User);
             found.extend(asked.and_then(|(_, asked)| answer(asked, (*at, event))));
         } else {
-            told.extend(told_now);
+            let (causes, other): (Vec<_>, Vec<_>) = told_now
+                .into_iter()
+                .partition(|one| one.kind == PointKind::Found && report::is_cause(&one.text));
+            found.extend(causes);
+            told.extend(other);
         }
     }
     if !found.iter().any(|one| is_report(one.kind)) {
