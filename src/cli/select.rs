@@ -286,7 +286,14 @@ impl World {
                     .to_owned(),
             ));
         }
-        Ok((stores, citation))
+        let shown = stores.iter().find_map(|store| {
+            let path = store.path_shown_as(&citation.path)?;
+            Some((store.clone(), path))
+        });
+        Ok(match shown {
+            Some((store, path)) => (vec![store], Citation { path, ..citation }),
+            None => (stores, citation),
+        })
     }
 
     /// Returns the stores that a reference without the name of one can refer to.

@@ -104,7 +104,7 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
         return Ok(Outcome::Nothing);
     }
     if !has_run {
-        return Ok(Outcome::Nothing);
+        return Ok(Outcome::Done);
     }
     let place = match &args.plugin {
         Some(folder) => format!(" --plugin {}", folder.display()),

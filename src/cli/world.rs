@@ -168,6 +168,7 @@ impl World {
         self.git.get_or_init(|| {
             let found = self.program("git");
             Git::at(found.unwrap_or_else(|| PathBuf::from("/usr/bin/git")))
+                .without_variables(env::vars_os().map(|(name, _)| name))
         })
     }
 

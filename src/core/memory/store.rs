@@ -11,6 +11,7 @@ use crate::core::disk::sandbox::{FoundFile, Root, check};
 use crate::core::memory::layout::listing::bullets;
 use crate::core::memory::layout::{INDEX, Layout, Rules};
 use crate::core::memory::{Memory, stem};
+use crate::core::text::display::visible_line;
 use crate::core::text::one_line;
 use crate::core::{Error, Result};
 
@@ -182,6 +183,18 @@ impl Store {
     pub fn holds(&self, path: &str) -> bool {
         let file = self.locate(path);
         file.is_ok_and(|file| self.root.has(&file))
+    }
+
+    /// The path of the memory that is shown as `shown`: with line breaks and other control characters
+    /// replaced by visible ones.
+    pub fn path_shown_as(&self, shown: &str) -> Option<String> {
+        let is_replaced = |c: char| ('\u{2400}'..='\u{2421}').contains(&c);
+        if !shown.contains(is_replaced) {
+            return None;
+        }
+        let paths = self.list().ok()?.into_iter().map(|memory| memory.path);
+        let mut paths = paths.filter(|path| visible_line(path) == shown);
+        paths.next()
     }
 
     /// Reads the file at the path that a caller gives.

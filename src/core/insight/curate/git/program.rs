@@ -49,6 +49,8 @@ pub struct Git {
     program: PathBuf,
     limits: TimeLimits,
     late: Arc<Mutex<BTreeSet<PathBuf>>>,
+    /// The variables that it does not get.
+    removed: Vec<OsString>,
 }
 
 /// How long one call may take.
@@ -76,7 +78,17 @@ impl Git {
                 whole: Duration::from_secs(120),
             },
             late: Arc::default(),
+            removed: Vec::new(),
         }
+    }
+
+    /// Returns the same program without its own variables of these: they can lead it to another
+    /// repository, to other settings and programs, or make it write.
+    #[must_use]
+    pub fn without_variables(mut self, names: impl Iterator<Item = OsString>) -> Self {
+        let is_own = |name: &OsString| name.to_string_lossy().starts_with("GIT_");
+        self.removed = names.filter(is_own).collect();
+        self
     }
 
     /// Returns the same program, which is ended when it is silent for so long.
@@ -105,9 +117,7 @@ impl Git {
     /// Returns a call of git.
     pub(super) fn command(&self, root: &Path, args: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        // They can lead git to another repository, to other settings and programs, or make it write.
-        let is_git = |name: &OsString| name.to_string_lossy().starts_with("GIT_");
-        for (name, _) in std::env::vars_os().filter(|(name, _)| is_git(name)) {
+        for name in &self.removed {
             command.env_remove(name);
         }
         command

@@ -58,7 +58,7 @@ static MARK: LazyLock<Regex> =
 static LATER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)(?-u:\b)(?:next|remaining|open|todo|follow-?ups?|left|plan(?:ned)?|proposal|proposed|options?|recommend\w*|suggest\w*|would|could|should|if|to\ do|paths?
-        |approach(?:es)?|how\ (?:to|it|this|they)|tried|attempt(?:s|ed)|structure|files|contents|layout|background|what\ (?:it|this|they)|example|trade-?offs?|questions?|alternatives?|experiments?|outcomes?|ideas?|steps|test\ plan|want|not\ (?:done|fixed|changed|in\ scope))(?-u:\b)",
+        |approach(?:es)?|how\ (?:to|it|this|they)|tried|attempt(?:s|ed)|structure|contents|layout|background|what\ they|example|trade-?offs?|questions?|alternatives?|experiments?|outcomes?|ideas?|steps|test\ plan|want|not\ (?:done|fixed|changed|in\ scope))(?-u:\b)",
     )
 });
 

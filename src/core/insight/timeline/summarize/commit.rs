@@ -46,10 +46,6 @@ pub(super) struct Made {
 pub(super) fn made(events: &[Event]) -> Vec<Made> {
     let mut found: Vec<Made> = Vec::new();
     for (event, result) in calls_with_results(events) {
-        // Of a call that ends its log nobody knows what became of it.
-        if result.is_none() && event + 1 == events.len() {
-            continue;
-        }
         let acts = commit_acts_of(&events[event]);
         let result = result.map_or("", |at| &events[at].text);
         let mut printed: VecDeque<String> = MADE

@@ -56,7 +56,7 @@ static NO_FACT: LazyLock<Regex> = LazyLock::new(|| {
         |^(?:next|first|then|try|run|check|use|see|note|yes|no|ok(?:ay)?|good|great|perfect|nice|you|your
         |now\ (?:i|to|let)|checking|looking|running|reading|searching|waiting|still|here|got\ it|understood|verdict|keep|add|remove|make|update|avoid|ensure|do|don['’]t|please|change|move|replace|rename|delete
         |install|open|create|start|stop|think)(?-u:\b)
-        |^(?:i['’]ve\ |i\ have\ |i\ )?(?:completed|launched|started|finished|spawned|dispatched|kicked\ off)(?-u:\b)",
+        |^(?:i['’]ve\ |i\ have\ |i\ )?(?:completed\ the\ \w+\ pass|launched|spawned|dispatched|kicked\ off)(?-u:\b)",
     )
 });
 
@@ -71,8 +71,8 @@ static CAUSE: LazyLock<Regex> = LazyLock::new(|| {
 /// How something behaves; a fact if it is about something with a name.
 static BEHAVIOR: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?xi)(?-u:\b)(?:errors?|wrong(?:ly)?|missing|never|silently|doesn['’]t|don['’]t|isn['’]t|aren['’]t|wasn['’]t|didn['’]t
-        |cannot|can['’]t|stale|duplicates?|mismatch|found)(?-u:\b)",
+        r"(?xi)(?-u:\b)(?:errors?|wrong(?:ly)?|missing|never|always|only|silently|doesn['’]t|don['’]t|isn['’]t|aren['’]t|wasn['’]t|didn['’]t
+        |cannot|can['’]t|stale|duplicates?|mismatch|found|returns|requires)(?-u:\b)",
     )
 });
 
