@@ -461,7 +461,7 @@ impl Report for GripReport {
                 show_events(&rows("before"), LONGEST_AROUND, printer)?;
                 printer.painted_line(TextStyle::Strong, &heading)?;
                 for row in rows("excerpt") {
-                    let text = grip.from_line(row["text"].as_str().unwrap_or_default());
+                    let text = grip.shown(row["text"].as_str().unwrap_or_default(), LONGEST);
                     let short = text.char_indices().nth(LONGEST);
                     let short = short.map_or(text, |(end, _)| &text[..end]);
                     for line in safe(short).lines() {

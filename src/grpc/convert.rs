@@ -61,7 +61,7 @@ impl From<Node> for m::Node {
         let children = node.children.into_iter();
         Self {
             node_id: node.id,
-            level: node.level.to_owned(),
+            level: node.level.to_string(),
             title: node.title,
             from_ms: node.from,
             to_ms: node.to,

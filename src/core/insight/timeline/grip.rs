@@ -211,6 +211,14 @@ impl Grip {
         from_line(text, self.text_line)
     }
 
+    /// Returns its text, or, of one with more characters than these, what it says from its line on.
+    pub fn shown<'t>(&self, text: &'t str, longest: usize) -> &'t str {
+        match text.char_indices().nth(longest) {
+            Some(_) => self.from_line(text),
+            None => text,
+        }
+    }
+
     /// Returns the citation of its lines.
     pub fn citation(&self) -> String {
         cite(self.agent, &self.log, self.first_line, self.last_line)

@@ -256,13 +256,12 @@ impl GripRows {
         }
     }
 
-    /// Shortens the texts of the events; that of the grip begins with its line, and is what was asked
-    /// for.
+    /// Shortens the texts of the events; a long one of the grip begins with its line.
     pub fn shortened(mut self) -> Self {
         const LONGEST: usize = 3_000;
         let short = |rows: Vec<EventRow>| rows.into_iter().map(EventRow::shortened).collect();
         for row in &mut self.excerpt {
-            row.text = self.grip.from_line(&row.text).to_owned();
+            row.text = self.grip.shown(&row.text, LONGEST).to_owned();
         }
         let excerpt = self.excerpt.into_iter().map(|row| row.cut(LONGEST));
         Self {

@@ -197,13 +197,15 @@ fn agreed<'a>(
     reply: Reply,
 ) -> Option<Candidate<'a>> {
     let offer = request::offer(&before.text, reply)?;
+    if terms(&offer.text).len() < LEAST_TERMS {
+        return None;
+    }
     let words = safe_line(event.text.trim());
     let (kind, text) = match reply {
         Reply::Consent => (PointKind::Asked, format!("“{words}” to “{}”", offer.text)),
         Reply::Pick(_) => (PointKind::Decided, format!("{} (“{words}”)", offer.text)),
     };
-    let candidate = Candidate::new(kind, text, at, 1.0).on_line(offer.line);
-    (candidate.terms.len() >= LEAST_TERMS).then_some(candidate)
+    Some(Candidate::new(kind, text, at, 1.0).on_line(offer.line))
 }
 
 /// Returns what an agent reports. What was open before the user's last message mostly is not any
