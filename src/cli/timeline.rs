@@ -403,9 +403,10 @@ fn show_events(rows: &[Value], longest: usize, printer: &mut Printer) -> io::Res
     for row in rows {
         let text = |name: &str| row[name].as_str().unwrap_or_default();
         let line = safe_line(text("text"));
-        let longest = match text("event_type").starts_with("tool") {
-            true => LONGEST_OF_TOOL,
-            false => longest,
+        let longest = if text("event_type").starts_with("tool") {
+            LONGEST_OF_TOOL
+        } else {
+            longest
         };
         let short: String = line.chars().take(longest).collect();
         let dots = if short.len() < line.len() { "…" } else { "" };

@@ -206,9 +206,10 @@ impl Timeline {
         let mut outdated: Vec<_> = outdated.into_iter().flatten().collect();
         outdated.sort_unstable();
         let outdated = outdated.into_iter().map(|(_, number)| number).collect();
-        let rollups = match self.rollups.summarizer == summarizer {
-            true => Arc::clone(&self.rollups),
-            false => Arc::new(RollUps::load(&self.cache, &summarizer)),
+        let rollups = if self.rollups.summarizer == summarizer {
+            Arc::clone(&self.rollups)
+        } else {
+            Arc::new(RollUps::load(&self.cache, &summarizer))
         };
         let timeline = Self {
             logs,

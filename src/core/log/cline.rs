@@ -242,9 +242,10 @@ fn take_message(message: &Object<'_>, sink: &mut Sink<'_>) {
 /// Returns the parts of a content: itself, or the items of an array.
 fn parts(content: Raw<'_>) -> Vec<Raw<'_>> {
     let items: Vec<Raw<'_>> = content.items().collect();
-    match items.is_empty() {
-        true => vec![content],
-        false => items,
+    if items.is_empty() {
+        vec![content]
+    } else {
+        items
     }
 }
 

@@ -212,9 +212,12 @@ fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
             let tools = || item.get("tools").map(Raw::outline);
             let output = item.get("output");
             let has_failed = output.is_some_and(has_failed);
-            let output = output.map(|output| match has_failed {
-                true => content::flat(output),
-                false => content::output(output, sink),
+            let output = output.map(|output| {
+                if has_failed {
+                    content::flat(output)
+                } else {
+                    content::output(output, sink)
+                }
             });
             let output = output.or_else(tools);
             let output = unpack(output.unwrap_or_default());

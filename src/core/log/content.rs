@@ -59,9 +59,12 @@ pub(super) fn take_block(block: &Object<'_>, speaker: Speaker, sink: &mut Sink<'
             let id = block.text("tool_use_id");
             let content = block.get("content");
             let has_failed = block.is_true("is_error") || block.is_true("isError");
-            let text = |content| match has_failed {
-                true => flat(content),
-                false => output(content, sink),
+            let text = |content| {
+                if has_failed {
+                    flat(content)
+                } else {
+                    output(content, sink)
+                }
             };
             let text = content.map_or_else(String::new, text);
             sink.tool_result(ToolUse {

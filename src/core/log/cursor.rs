@@ -50,9 +50,10 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
 }
 
 fn read_database(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
-    match is_editors(log) {
-        true => editor::read(log, sink),
-        false => chat::read(log, sink),
+    if is_editors(log) {
+        editor::read(log, sink)
+    } else {
+        chat::read(log, sink)
     }
 }
 

@@ -189,9 +189,10 @@ fn sender(text: &str) -> usize {
     const SHORTEST: usize = 8;
     let id = text.split_once(": ").map_or("", |(id, _)| id);
     let is_id = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    match id.len() >= SHORTEST && id.chars().all(is_id) {
-        true => id.len() + 2,
-        false => 0,
+    if id.len() >= SHORTEST && id.chars().all(is_id) {
+        id.len() + 2
+    } else {
+        0
     }
 }
 

@@ -140,9 +140,10 @@ pub fn fuse<'a, K: Eq + Hash>(first: &'a [K], second: &'a [K]) -> Vec<Fused> {
     };
     let (first_best, second_best) = (best(first), best(second));
     let entries = |keys: &'a [K], is_second: bool| {
-        let (own, other) = match is_second {
-            false => (&first_best, &second_best),
-            true => (&second_best, &first_best),
+        let (own, other) = if is_second {
+            (&second_best, &first_best)
+        } else {
+            (&first_best, &second_best)
         };
         let entry = |(at, key): (usize, &K)| {
             let gain = other.get(key).filter(|_| own.get(key) == Some(&at));

@@ -339,9 +339,10 @@ fn items(
 /// are those of the file as accepted and as it is.
 fn entry_of(hunk: &Hunk, entries: &[Vec<Entry>; 2], lines: [&[&[u8]]; 2]) -> Option<String> {
     let first = hunk.replacements.first()?;
-    let (side, line) = match first.new.is_empty() {
-        true => (0, first.old.start),
-        false => (1, first.new.start),
+    let (side, line) = if first.new.is_empty() {
+        (0, first.old.start)
+    } else {
+        (1, first.new.start)
     };
     let at = lines[side][..line].iter().map(|line| line.len()).sum();
     Some(entry_at(&entries[side], at)?.slug.clone())

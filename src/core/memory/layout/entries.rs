@@ -278,9 +278,10 @@ impl Rules for Entries {
 fn note_name(file: &str) -> String {
     let name: String = slug(stem(file)).chars().filter(char::is_ascii).collect();
     let name: String = name.trim_matches('-').chars().take(60).collect();
-    match name.is_empty() {
-        true => "change".to_owned(),
-        false => name,
+    if name.is_empty() {
+        "change".to_owned()
+    } else {
+        name
     }
 }
 

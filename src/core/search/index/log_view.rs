@@ -35,9 +35,10 @@ impl<'a> Log<'a> {
 
     /// Returns what a citation calls the log: its id, with a mark if another log has the same.
     pub fn cited_id(&self) -> String {
-        match self.corpus.has_shared(self.row.agent, self.id()) {
-            true => marked_id(self.id(), &self.path()),
-            false => self.id().to_owned(),
+        if self.corpus.has_shared(self.row.agent, self.id()) {
+            marked_id(self.id(), &self.path())
+        } else {
+            self.id().to_owned()
         }
     }
 

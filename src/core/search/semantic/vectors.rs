@@ -42,9 +42,10 @@ impl Direction {
         let largest = vector.iter().fold(0.0_f32, |most, one| most.max(one.abs()));
         let byte = |one: &f32| (one / largest * 127.0).round() as i8;
         let is_known = largest.is_finite() && largest > 0.0;
-        Self::from_bytes(match is_known {
-            true => vector.iter().map(byte).collect(),
-            false => vec![0; vector.len()],
+        Self::from_bytes(if is_known {
+            vector.iter().map(byte).collect()
+        } else {
+            vec![0; vector.len()]
         })
     }
 

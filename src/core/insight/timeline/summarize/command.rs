@@ -101,9 +101,10 @@ impl Summarizer for CommandSummarizer {
                 let more = keywords.filter(|word| !said.keywords.contains(word));
                 let more: Vec<String> = more.take(few).collect();
                 Summary {
-                    title: match said.title.is_empty() {
-                        true => offline.title,
-                        false => said.title,
+                    title: if said.title.is_empty() {
+                        offline.title
+                    } else {
+                        said.title
                     },
                     points: points.map(|(point, at)| (point, at + input.own)).collect(),
                     keywords: [said.keywords, more].concat(),

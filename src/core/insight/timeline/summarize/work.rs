@@ -25,9 +25,10 @@ pub(super) fn work(events: &[Event], vocabulary: &Vocabulary, files: &[String]) 
         .iter()
         .filter(|one| !commit::is_draft(&one.subject))
         .map(|one| {
-            let kind = match one.is_request {
-                true => PointKind::Requested,
-                false => PointKind::Committed,
+            let kind = if one.is_request {
+                PointKind::Requested
+            } else {
+                PointKind::Committed
             };
             Candidate::new(kind, one.subject.as_str(), one.event, 1.0)
         })
@@ -224,9 +225,10 @@ fn reports(at: usize, event: &Event, (is_last, has_changed): (bool, bool)) -> Ve
         is_plain && known.terms.len() > LEAST_TERMS && report::is_foreign(&known.clause.text)
     });
     let foreign = foreign.map(|known| {
-        let kind = match has_changed {
-            true => PointKind::Done,
-            false => PointKind::Found,
+        let kind = if has_changed {
+            PointKind::Done
+        } else {
+            PointKind::Found
         };
         Candidate::of_clause(known, kind, at, 0.8)
     });
