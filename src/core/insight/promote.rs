@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::core::insight::timeline::comment::{comment, grips_in};
 use crate::core::insight::timeline::event::{Event, EventList as _, LogEvents, Texts};
 use crate::core::insight::timeline::grip::{Grip, GripState};
-use crate::core::insight::timeline::summarize::{PointKind, is_wish, statement, without_request};
+use crate::core::insight::timeline::summarize::{is_wish, statement, without_request};
 use crate::core::insight::timeline::{expand, log_named_by};
 use crate::core::log::{Agent, MessageKind, Role};
 use crate::core::memory::citation::{Citation, CitedPart};
@@ -48,21 +48,16 @@ pub struct Proposal {
     agent: Agent,
     /// The type of the index layout.
     category: &'static str,
-    /// What its statement says.
-    kind: Option<PointKind>,
 }
 
 impl Proposal {
     /// Returns the kind of memory in a layout, one of [`crate::core::memory::template::kinds`].
     pub fn kind(&self, layout: Layout) -> &'static str {
-        let is_done = self.kind == Some(PointKind::Done);
         match layout {
             Layout::Index => self.category,
             Layout::Session => "detail",
-            Layout::Facts if is_done => "episodes",
             Layout::Facts => "facts",
             Layout::Coder if self.category == "feedback" => "procedural",
-            Layout::Coder if is_done => "episodic",
             Layout::Coder => "semantic",
             Layout::Instructions | Layout::Events | Layout::Entries => "",
         }
@@ -173,10 +168,7 @@ pub fn propose(quotes: &[Quote]) -> Option<Proposal> {
     });
     // The first of those that say most.
     let stated = stated.rev().max_by_key(|(_, stated)| stated.rank);
-    let (quote, kind) = match &stated {
-        Some((quote, stated)) => (*quote, stated.kind),
-        None => (first, None),
-    };
+    let quote = stated.as_ref().map_or(first, |(quote, _)| *quote);
     let said = stated
         .as_ref()
         .map_or(first.text.as_str(), |(_, stated)| &stated.text);
@@ -186,7 +178,6 @@ pub fn propose(quotes: &[Quote]) -> Option<Proposal> {
         text: text_of(quotes),
         agent: first.grip.agent,
         category: category(quote),
-        kind,
     })
 }
 
@@ -360,21 +351,15 @@ mod tests {
         }
         let quotes = [
             quote(Role::Assistant, "Added a retry to the client of the queue."),
-            quote(
-                Role::Assistant,
-                "We kept the lock because two tabs share the token.",
-            ),
+            quote(Role::User, "Never push to the branch of the release."),
         ];
         let proposed = propose(&quotes).expect("a proposal");
-        assert_eq!(
-            proposed.name,
-            "We kept the lock because two tabs share the token"
-        );
+        assert_eq!(proposed.name, "Never push to the branch of the release");
         assert!(proposed.is_from_agent_of(Path::new("/h/.codex/memories")));
         assert!(!proposed.is_from_agent_of(Path::new("/h/.claude/projects/w/memory")));
-        let done = propose(&quotes[..1]).expect("a proposal");
-        assert_eq!(done.kind(Layout::Coder), "episodic");
-        assert_eq!(proposed.kind(Layout::Coder), "semantic");
+        assert_eq!(proposed.kind(Layout::Coder), "procedural");
+        let told = propose(&quotes[..1]).expect("a proposal");
+        assert_eq!(told.kind(Layout::Coder), "semantic");
     }
 
     #[test]

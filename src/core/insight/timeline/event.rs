@@ -62,12 +62,16 @@ impl Event {
     }
 }
 
+/// The tool with which Claude Code lets the person choose; its result has questions and answers.
+pub(super) const QUESTION_TOOL: &str = "AskUserQuestion";
+
 /// Which texts of events are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Texts {
     /// All of them.
     All,
-    /// Those of results are not, which are most of a log; except those of calls that make commits.
+    /// Those of results are not, which are most of a log; except those of calls that make commits,
+    /// and of questions.
     ButResults,
 }
 
@@ -207,7 +211,8 @@ impl Place {
     /// Reads the event; `None` if it is damaged.
     pub(super) fn read(&self, corpus: &Corpus, texts: Texts) -> Option<Event> {
         corpus.message(self.at, |message| {
-            let is_read = texts == Texts::All || !self.is_result;
+            let is_read =
+                texts == Texts::All || !self.is_result || message.tool == Some(QUESTION_TOOL);
             let text = if is_read { message.text } else { "" };
             Event {
                 line: message.line,

@@ -116,7 +116,7 @@ fn counted(one: &ProjectActivity) -> String {
 
 /// Returns a bullet for each of the projects with the most sessions, and one for the rest. Its points
 /// are indices of `told`.
-pub(super) fn bullets(told: &[Told<'_>], projects: &[ProjectActivity]) -> Vec<BulletText> {
+pub(super) fn bullets(told: &[&Told<'_>], projects: &[ProjectActivity]) -> Vec<BulletText> {
     let shown = match projects.len() {
         // One that is left is told as well.
         count if count <= MOST_PROJECTS + 1 => count,
@@ -155,22 +155,17 @@ pub(super) fn bullets(told: &[Told<'_>], projects: &[ProjectActivity]) -> Vec<Bu
 }
 
 /// Returns what a bullet about a project is made of, and its text: commits and pull requests, or else
-/// what was done or asked.
+/// what was reported or asked.
 fn about(
-    told: &[Told<'_>],
+    told: &[&Told<'_>],
     own: &[usize],
     words: usize,
     project: &ProjectActivity,
 ) -> (Vec<usize>, String) {
     const KINDS: [&[PointKind]; 3] = [
         &[PointKind::Requested, PointKind::Committed],
-        &[PointKind::Done],
-        &[
-            PointKind::Asked,
-            PointKind::Decided,
-            PointKind::Found,
-            PointKind::Said,
-        ],
+        &[PointKind::Reported],
+        &[PointKind::Asked, PointKind::Decided, PointKind::Said],
     ];
     let points: Vec<&Point> = own.iter().map(|at| told[*at].point).collect();
     let chosen = KINDS.iter().map(|kinds| choose_of(&points, kinds, words));

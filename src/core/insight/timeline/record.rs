@@ -21,7 +21,7 @@ use crate::core::log::{Agent, MessageKind};
 use crate::core::text::display::safe_line;
 
 /// The form of the records and the rules by which they are made; others are not read.
-const FORMAT: u32 = 6;
+const FORMAT: u32 = 7;
 
 /// The largest record that is read, in bytes.
 const LARGEST: u64 = 256 << 20;

@@ -43,12 +43,10 @@ pub(in crate::core::insight) use work::statement;
 pub enum PointKind {
     /// What the user asked for.
     Asked,
-    /// What was found out.
-    Found,
-    /// A choice of the person, or one with its reason.
+    /// A choice of the person.
     Decided,
-    /// What was done, as the agent reports it.
-    Done,
+    /// What the agent reported at the end of a turn.
+    Reported,
     /// The subject of a commit.
     Committed,
     /// The title of a pull request.
@@ -155,7 +153,7 @@ impl Summarizer for Offline {
 const MOST_WORDS: usize = 114;
 
 /// The most words of the points of one kind.
-const MOST_OF_KIND: usize = 40;
+const MOST_OF_KIND: usize = 80;
 
 /// The most words of what was asked, and of the commits.
 const ASKED_WORDS: usize = 28;

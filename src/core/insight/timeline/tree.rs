@@ -491,31 +491,29 @@ fn cited_bullets(points: &[(&Point, &Grip)], commits: usize) -> Vec<Bullet> {
     bullets.map(|bullet| cited(bullet, &grips)).collect()
 }
 
-/// Returns the bullets of a day or above: by project, and with few projects what
-/// was asked, found, decided and done in them.
+/// Returns the bullets of a day or above: by project. Of a day in one project they tell its commits,
+/// and then what was asked, decided and reported.
 fn upper_bullets(told: &[Told<'_>], projects: &[ProjectActivity], level: Level) -> Vec<Bullet> {
-    let grips: Vec<&Grip> = told.iter().map(|one| one.grip).collect();
-    let by_project = project::bullets(told, projects).into_iter();
-    let mut found: Vec<Bullet> = by_project.map(|bullet| cited(bullet, &grips)).collect();
-    let most = if matches!(level, Level::Day | Level::Week) {
-        2
-    } else {
-        1
+    let is_made = |one: &&Told<'_>| {
+        let kind = one.point.kind;
+        matches!(kind, PointKind::Committed | PointKind::Requested)
     };
-    if projects.len() <= most {
-        let is_wanted = |one: &&Told<'_>| match one.point.kind {
-            PointKind::Found => projects.len() == 1,
-            kind => !matches!(kind, PointKind::Committed | PointKind::Requested),
+    let (by_project, rest): (Vec<&Told<'_>>, Vec<&Told<'_>>) =
+        if level == Level::Day && projects.len() == 1 {
+            told.iter().partition(is_made)
+        } else {
+            (told.iter().collect(), Vec::new())
         };
-        let rest: Vec<&Told<'_>> = told.iter().filter(is_wanted).collect();
-        let points: Vec<&Point> = rest.iter().map(|one| one.point).collect();
-        let chosen = choose_points(&points).into_iter();
-        let chosen: Vec<(&Point, &Grip)> = chosen.map(|at| (points[at], rest[at].grip)).collect();
-        let is_told = |bullet: &Bullet| found.iter().any(|known| known.grips == bullet.grips);
-        let mut rest = cited_bullets(&chosen, 0);
-        rest.retain(|bullet| !is_told(bullet));
-        found.extend(rest);
+    let grips: Vec<&Grip> = by_project.iter().map(|one| one.grip).collect();
+    let mut found: Vec<Bullet> = Vec::new();
+    if !by_project.is_empty() {
+        let bullets = project::bullets(&by_project, projects).into_iter();
+        found.extend(bullets.map(|bullet| cited(bullet, &grips)));
     }
+    let points: Vec<&Point> = rest.iter().map(|one| one.point).collect();
+    let chosen = choose_points(&points).into_iter();
+    let chosen: Vec<(&Point, &Grip)> = chosen.map(|at| (points[at], rest[at].grip)).collect();
+    found.extend(cited_bullets(&chosen, 0));
     found
 }
 

@@ -355,7 +355,7 @@ fn the_looks_of_the_timeline() {
         (50, 16, Background::Dark),
     ] {
         let mut walk = Walk::sized(width, height, background);
-        walk.to("Found: The root");
+        walk.to("Reported: ");
         insta::assert_snapshot!(
             format!("timeline_{width}x{height}_{background:?}"),
             walk.ui.styled()
@@ -482,9 +482,9 @@ fn a_click_on_a_day_goes_there_and_a_second_click_on_a_row_opens_it() {
         "{}",
         walk.ui.text()
     );
-    assert_eq!(walk.ui.click_on("Released 1.8"), []);
-    assert!(walk.here().contains("Released 1.8"));
-    let effects = walk.ui.click_on("Released 1.8");
+    assert_eq!(walk.ui.click_on("Reported: Released"), []);
+    assert!(walk.here().contains("Reported: Released"));
+    let effects = walk.ui.click_on("Reported: Released");
     assert!(
         matches!(effects[..], [Effect::Timeline(TimelineJob::Expand(_))]),
         "{effects:?}"

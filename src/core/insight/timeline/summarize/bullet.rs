@@ -26,17 +26,12 @@ pub fn bullets(points: &[Point], commits: usize) -> Vec<BulletText> {
         let key = (point.kind, point.speaker.as_deref());
         by_kind.entry(key).or_default().push(at);
     }
-    // Both tell what was made; both tell what was learned.
-    let pairs = [
-        (PointKind::Requested, PointKind::Committed),
-        (PointKind::Found, PointKind::Decided),
-    ];
-    for (one, other) in pairs {
-        if by_kind.len() > MOST
-            && let Some(points) = by_kind.remove(&(one, None))
-        {
-            by_kind.entry((other, None)).or_default().extend(points);
-        }
+    // Both tell what was made.
+    if by_kind.len() > MOST
+        && let Some(points) = by_kind.remove(&(PointKind::Requested, None))
+    {
+        let made = by_kind.entry((PointKind::Committed, None)).or_default();
+        made.extend(points);
     }
     let mut groups: Vec<Vec<usize>> = by_kind.into_values().collect();
     while groups.len() > MOST {
@@ -106,9 +101,8 @@ fn text(points: &[Point], group: &[usize], committed: &str) -> String {
         let own = match (&point.speaker, point.kind) {
             (Some(speaker), _) => speaker.clone(),
             (None, PointKind::Asked) => "Asked".to_owned(),
-            (None, PointKind::Found) => "Found".to_owned(),
             (None, PointKind::Decided) => "Decided".to_owned(),
-            (None, PointKind::Done) => "Done".to_owned(),
+            (None, PointKind::Reported) => "Reported".to_owned(),
             (None, PointKind::Committed) => committed.to_owned(),
             (None, PointKind::Requested) => "Pull request".to_owned(),
             (None, PointKind::Open) => "Open".to_owned(),
@@ -178,7 +172,7 @@ mod tests {
     fn points_are_grouped_by_what_they_say() {
         let points = [
             point(PointKind::Asked, "fix the lock"),
-            point(PointKind::Found, "The lock was stale"),
+            point(PointKind::Reported, "The lock was stale"),
             point(PointKind::Committed, "fix: remove stale locks"),
             point(PointKind::Committed, "test: a stale lock"),
             point(PointKind::Open, "Not pushed."),
@@ -187,7 +181,7 @@ mod tests {
             texts(&points),
             [
                 "Asked: fix the lock",
-                "Found: The lock was stale",
+                "Reported: The lock was stale",
                 "Committed: fix: remove stale locks; test: a stale lock",
                 "Open: Not pushed.",
             ]
@@ -200,27 +194,35 @@ mod tests {
     fn six_kinds_are_told_in_five_bullets() {
         let kinds = [
             PointKind::Asked,
-            PointKind::Found,
             PointKind::Decided,
-            PointKind::Done,
+            PointKind::Reported,
             PointKind::Committed,
+            PointKind::Requested,
             PointKind::Open,
         ];
         let points = kinds.map(|kind| point(kind, "one two"));
         let found = texts(&points);
         assert_eq!(found.len(), 5);
-        assert_eq!(found[1], "Found: one two. Decided: one two");
+        assert_eq!(found[3], "Committed: one two; Pull request: one two");
     }
 
     #[test]
     fn few_kinds_are_told_in_three_bullets_and_a_talk_in_five() {
-        let done = |text| point(PointKind::Done, text);
-        let points = [done("a b."), done("c d."), done("e f."), done("g h.")];
+        let told = |text| point(PointKind::Reported, text);
+        let points = [told("a b."), told("c d."), told("e f."), told("g h.")];
         assert_eq!(texts(&points).len(), 3);
-        assert_eq!(texts(&points[..1]), ["Done: a b."]);
-        let labelled = [done("Done: a b."), done("done:"), done("Done in two days.")];
-        let told = ["Done: a b.", "Done: done:", "Done: Done in two days."];
-        assert_eq!(texts(&labelled), told, "no label stands twice");
+        assert_eq!(texts(&points[..1]), ["Reported: a b."]);
+        let labelled = [
+            told("Reported: a b."),
+            told("reported:"),
+            told("Reported late."),
+        ];
+        let texts_of = [
+            "Reported: a b.",
+            "Reported: reported:",
+            "Reported: Reported late.",
+        ];
+        assert_eq!(texts(&labelled), texts_of, "no label stands twice");
         let said = |speaker: &str, text: &str| Point {
             speaker: Some(speaker.to_owned()),
             ..point(PointKind::Said, text)

@@ -304,7 +304,7 @@ mod tests {
         let candidates: Vec<Candidate<'_>> = texts
             .iter()
             .enumerate()
-            .map(|(at, text)| Candidate::new(PointKind::Done, *text, at, 1.0))
+            .map(|(at, text)| Candidate::new(PointKind::Reported, *text, at, 1.0))
             .collect();
         let mut choice = Choice::new(&candidates, &|_| 1.0);
         choice.add(budget, |_| true);

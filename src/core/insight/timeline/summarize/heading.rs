@@ -31,6 +31,8 @@ pub(super) const MOST_KEYWORDS: usize = 7;
 /// Returns the title of work: what was asked and what came of it, as far as it fits.
 pub(super) fn of_work(asked: Option<&str>, committed: Option<&str>, done: Option<&str>) -> String {
     let plain = |text: &str| {
+        // What a user agreed to has the words of the user behind it.
+        let text = text.split_once(" (“").map_or(text, |(offer, _)| offer);
         let text = request::without_request(text);
         text.trim_end_matches(['.', '!', ',', ':', ';', ' '])
             .to_owned()

@@ -11,9 +11,9 @@ use super::report::{OFFER, stands_alone};
 /// A choice of the person.
 static WILL: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?xi)(?-u:\b)(?:let['’]?s\ (?:use|keep|go\ (?:with|for)|not|drop|skip|stick|leave|call|stay)|go\ with|stick\ with|instead\ of|rather\ than
+        r"(?xi)(?-u:\b)(?:let['’]?s\ (?:use|keep|go\ (?:with|for)|not|drop|skip|stick|leave|call|stay)|go\ with|stick\ with
         |no\ need\ (?:to|for)|i(?:['’]d)?\ (?:prefer|favou?r)|i['’]d\ rather|(?:i|we)\ decided|go\ ahead\ with)(?-u:\b)
-        |^(?:no,\ |please\ |but\ )*(?:do(?:\ not|n['’]t|nt)|never|always)(?-u:\b)",
+        |^(?:no,\ |please\ |but\ )*(?:do(?:\ not|n['’]t|nt)|never|always|use\ [^.]*(?:instead\ of|rather\ than))(?-u:\b)",
     )
 });
 
@@ -58,7 +58,7 @@ static UNDO: LazyLock<Regex> = LazyLock::new(|| {
 static REQUEST: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)^(?:please|pls|can\ (?:you|we|u)|could\ (?:you|we)|would\ you|(?:i|we)\ (?:want|need|would\ like)
-        (?:\ you)?\ to|i['’]d\ like\ (?:you\ )?to|let['’]s|let\ us|let\ me|now|ok(?:ay)?|yes|and|then|also|so|hey|hi|great|nice|perfect|hm+|i\ think|maybe|from\ now\ on)[,.!\ ]+",
+        (?:\ you)?\ to|i['’]d\ like\ (?:you\ )?to|(?:do\ you\ )?want\ me\ to|(?:should|shall)\ i|would\ you\ like\ me\ to|if\ you\ (?:want|like)|i\ can|let['’]s|let\ us|let\ me|now|ok(?:ay)?|yes|and|then|also|so|hey|hi|great|nice|perfect|hm+|i\ think|maybe|from\ now\ on)[,.!\ ]+",
     )
 });
 

@@ -1,16 +1,20 @@
-//! Summarizes work with an agent: what was asked, found, decided, done, committed and left open.
+//! Summarizes work with an agent: what was asked, decided, reported, committed and left open.
 //!
 //! An agent tells much while it works; what counts is what it says last before the user's next
-//! message: its report. What the user agrees to is what was offered there.
+//! message: its report, of which the first sentences are told. What the user agrees to is what was
+//! offered there. A choice is the user's.
 
-use std::collections::HashSet;
+use std::sync::LazyLock;
 
-use super::analysis::{KnownClause, changes_of, clauses_of, commit_acts_of, terms_of};
+use regex::Regex;
+
+use super::analysis::{KnownClause, clauses_of};
 use super::choose::{Candidate, Choice, Vocabulary, terms};
+use super::clause::pattern;
 use super::request::{self, Reply};
 use super::{PointKind, Summary, choose, commit, heading, report, texts};
-use crate::core::insight::timeline::event::Event;
-use crate::core::log::Role;
+use crate::core::insight::timeline::event::{Event, QUESTION_TOOL};
+use crate::core::log::{MessageKind, Role};
 use crate::core::text::Term;
 use crate::core::text::display::safe_line;
 
@@ -43,11 +47,10 @@ pub(super) fn work(events: &[Event], vocabulary: &Vocabulary, files: &[String]) 
         let best = of_kind.rev().max_by(|a, b| worth(a).total_cmp(&worth(b)));
         best.map(|found| found.text.as_ref())
     };
-    let done = [PointKind::Done, PointKind::Found, PointKind::Decided];
     let title = heading::of_work(
         typical(PointKind::Asked),
         typical(PointKind::Requested).or_else(|| typical(PointKind::Committed)),
-        done.iter().find_map(|kind| choice.first(*kind)),
+        choice.first(PointKind::Reported),
     );
     let title = Some(title).filter(|title| !title.is_empty());
     let title = title.or_else(|| heading::of_calls(events, files));
@@ -61,71 +64,72 @@ pub(super) fn work(events: &[Event], vocabulary: &Vocabulary, files: &[String]) 
     }
 }
 
-/// Returns what was said: the requests, and what the reports say that was not taken back later.
+/// Returns what was said: the requests and choices, and the reports that were not taken back later.
 fn said(events: &[Event]) -> Vec<Candidate<'_>> {
     let said = texts(events);
     let is_asked = |number: usize| said.get(number).map(|(_, event)| event.role == Role::User);
     let last_asked = (0..said.len()).rfind(|number| is_asked(*number) == Some(true));
-    let mut found: Vec<Candidate<'_>> = Vec::new();
-    // What the agent tells while it works counts if it never reports.
-    let mut told: Vec<Candidate<'_>> = Vec::new();
+    let mut users = said.iter().filter(|(_, event)| event.role == Role::User);
+    let first_asked = users.next().map(|(at, _)| *at);
+    let mut found = chosen(events);
     let mut has_asked = false;
     // Where the reports of the turn begin that the user may take back.
     let mut turn = 0;
     for (number, (at, event)) in said.iter().enumerate() {
+        let before = number.checked_sub(1).map(|before| said[before]);
         if is_asked(number) == Some(true) {
             if request::takes_back(&event.text) {
-                let is_kept = |one: &Candidate<'_>| one.event < turn || !is_report(one.kind);
-                found.retain(is_kept);
+                found.retain(|one| one.event < turn || one.kind != PointKind::Reported);
             }
-            let before = number.checked_sub(1).map(|before| said[before]);
             let before = before.filter(|(_, event)| event.role != Role::User);
             match request::reply(&event.text) {
                 Some(reply) => found.extend(before.and_then(|before| agreed(before, event, reply))),
-                None => {
-                    let asked = requests(*at, event, has_asked);
-                    if asked.iter().any(|one| one.kind == PointKind::Decided) {
-                        drop_decided(&mut found, events, event);
-                    }
-                    found.extend(asked);
-                }
+                None => found.extend(requests(*at, event, has_asked)),
             }
             has_asked = true;
             turn = *at;
             continue;
         }
-        let is_last = last_asked.is_none_or(|asked| number > asked);
-        let ends_turn = is_asked(number + 1) != Some(false);
-        let has_changed = events[turn..*at]
-            .iter()
-            .any(|event| !changes_of(event).is_empty() || !commit_acts_of(event).is_empty());
-        let told_now = reports(*at, event, (is_last && ends_turn, has_changed));
-        if ends_turn {
-            drop_undone(&mut found, &told_now);
-            found.extend(told_now);
-            let asked = said[..number]
-                .iter()
-                .rfind(|(_, event)| event.role == Role::User);
-            found.extend(asked.and_then(|(_, asked)| answer(asked, (*at, event))));
-        } else {
-            let (causes, other): (Vec<_>, Vec<_>) = told_now
-                .into_iter()
-                .partition(|one| one.kind == PointKind::Found && report::is_cause(&one.text));
-            found.extend(causes);
-            told.extend(other);
+        if is_asked(number + 1) == Some(false) {
+            continue;
         }
-    }
-    if !found.iter().any(|one| is_report(one.kind)) {
+        let mut asked = said[..number].iter();
+        let asked = asked.rfind(|(_, event)| event.role == Role::User);
+        // The first question is told as what was asked.
+        let asked = asked.filter(|(at, _)| Some(*at) != first_asked);
+        let answer = asked.and_then(|(_, asked)| answer(asked, (*at, event)));
+        let told = answer.or_else(|| report(*at, event));
+        drop_undone(&mut found, told.as_ref());
         found.extend(told);
+        // What was open before the user's last message mostly is not any more.
+        if last_asked.is_none_or(|asked| number > asked) {
+            found.extend(left_open(*at, event));
+        }
     }
     found
 }
 
-fn is_report(kind: PointKind) -> bool {
-    matches!(
-        kind,
-        PointKind::Done | PointKind::Found | PointKind::Decided
-    )
+/// Returns what the user chose of the options that the agent offered with a tool.
+fn chosen(events: &[Event]) -> Vec<Candidate<'_>> {
+    static ANSWER: LazyLock<Regex> = LazyLock::new(|| pattern(r#""([^"]+)"="([^"]+)""#));
+    let is_answered = |event: &Event| {
+        event.kind == MessageKind::ToolResult && event.tool.as_deref() == Some(QUESTION_TOOL)
+    };
+    let results = events
+        .iter()
+        .enumerate()
+        .filter(|(_, event)| is_answered(event));
+    let answers = results.flat_map(|(at, event)| {
+        let answers = ANSWER.captures_iter(&event.text);
+        // Who asks back has not chosen.
+        let answers = answers.filter(|found| !found[2].ends_with('?'));
+        answers.map(move |found| {
+            let answer = found[2].replace(" (Recommended)", "");
+            let text = safe_line(&format!("{} {answer}", &found[1]));
+            Candidate::new(PointKind::Decided, text, at, 1.5)
+        })
+    });
+    answers.collect()
 }
 
 /// Returns what a user asks for or decides.
@@ -177,7 +181,8 @@ fn requests(at: usize, event: &Event, has_asked: bool) -> Vec<Candidate<'_>> {
 fn answer<'a>(asked: &Event, (at, event): (usize, &'a Event)) -> Option<Candidate<'a>> {
     let is_asked = |known: &&KnownClause| {
         let text = request::without_request(&known.clause.text);
-        known.clause.is_question && request::asks_alone(&known.clause, text)
+        let is_plain = known.terms.len() >= LEAST_TERMS && !request::has_pronoun(text);
+        known.clause.is_question && is_plain && request::asks_alone(&known.clause, text)
     };
     let question = clauses_of(asked).iter().rev().find(is_asked)?;
     let first = clauses_of(event).first()?;
@@ -187,7 +192,7 @@ fn answer<'a>(asked: &Event, (at, event): (usize, &'a Event)) -> Option<Candidat
         return None;
     }
     let text = format!("“{}” {}", question.clause.text, first.clause.text);
-    let candidate = Candidate::new(PointKind::Found, text, at, 1.2);
+    let candidate = Candidate::new(PointKind::Reported, text, at, 1.2);
     Some(candidate.on_line(first.clause.line))
 }
 
@@ -202,113 +207,90 @@ fn agreed<'a>(
         return None;
     }
     let words = safe_line(event.text.trim());
-    let (kind, text) = match reply {
-        Reply::Consent => (PointKind::Asked, format!("“{words}” to “{}”", offer.text)),
-        Reply::Pick(_) => (PointKind::Decided, format!("{} (“{words}”)", offer.text)),
+    let kind = match reply {
+        Reply::Consent => PointKind::Asked,
+        Reply::Pick(_) => PointKind::Decided,
     };
+    let text = format!("{} (“{words}”)", offer.text);
     Some(Candidate::new(kind, text, at, 1.0).on_line(offer.line))
 }
 
-/// Returns what an agent reports. What was open before the user's last message mostly is not any
-/// more.
-fn reports(at: usize, event: &Event, (is_last, has_changed): (bool, bool)) -> Vec<Candidate<'_>> {
-    let tells = |known: &&KnownClause| {
-        // What is left open is said in few words.
-        let is_open = known.kind == Some(PointKind::Open);
-        let least = if is_open { 2 } else { LEAST_TERMS + 1 };
-        known.terms.len() >= least && report::stands_alone(&known.clause.text)
+/// Returns what an agent reports: its first sentences that say something, which belong together.
+fn report(at: usize, event: &Event) -> Option<Candidate<'_>> {
+    const LEAST_WORDS: usize = 6;
+    const MOST_WORDS: usize = 45;
+    let is_fact = |known: &KnownClause| known.kind == Some(PointKind::Reported);
+    let clauses = clauses_of(event);
+    let begins = |known: &KnownClause| {
+        let is_long = known.terms.len() > LEAST_TERMS && known.length >= LEAST_WORDS;
+        let text = &known.clause.text;
+        is_fact(known) && is_long && report::is_sentence(text) && report::stands_alone(text)
     };
-    let known = clauses_of(event).iter().filter(tells);
-    // What is said in another language is not known by its words.
-    let foreign = clauses_of(event).iter().find(|known| {
-        let is_plain = known.kind.is_none() && !known.clause.is_question && !known.clause.is_cut;
-        is_plain && known.terms.len() > LEAST_TERMS && report::is_foreign(&known.clause.text)
-    });
-    let foreign = foreign.map(|known| {
-        let kind = if has_changed {
-            PointKind::Done
+    let first = clauses.iter().position(begins)?;
+    let mut text = clauses[first].clause.text.clone();
+    let mut words = clauses[first].length;
+    let line = clauses[first].clause.line;
+    for next in &clauses[first + 1..] {
+        words += next.length;
+        if next.clause.line != line || !is_fact(next) || words > MOST_WORDS {
+            break;
+        }
+        text.push(' ');
+        text.push_str(&next.clause.text);
+    }
+    let candidate = Candidate::new(PointKind::Reported, text, at, 1.0);
+    Some(candidate.on_line(line))
+}
+
+/// Returns what a report leaves open, which is said in few words.
+fn left_open(at: usize, event: &Event) -> Vec<Candidate<'_>> {
+    let is_open = |known: &&KnownClause| {
+        let least = if known.clause.is_question {
+            LEAST_TERMS
         } else {
-            PointKind::Found
+            2
         };
-        Candidate::of_clause(known, kind, at, 0.8)
-    });
-    let candidate = known.filter_map(|known| {
-        let kind = match known.kind? {
-            // How something is was found out if nothing was changed.
-            PointKind::Done if !has_changed && report::is_state(&known.clause.text) => {
-                PointKind::Found
-            }
-            kind => kind,
-        };
-        let weight = match kind {
-            PointKind::Open if !is_last => return None,
-            PointKind::Open => 0.6,
-            PointKind::Decided => 1.3,
-            PointKind::Found => 0.8,
-            _ => 1.0,
-        };
-        let place = if is_last { 1.2 } else { 1.0 };
-        Some(Candidate::of_clause(known, kind, at, weight * place))
-    });
-    candidate.chain(foreign).collect()
+        let says = known.terms.len() >= least && report::stands_alone(&known.clause.text);
+        known.kind == Some(PointKind::Open) && says
+    };
+    let open = clauses_of(event).iter().filter(is_open);
+    open.map(|known| Candidate::of_clause(known, PointKind::Open, at, 0.7))
+        .collect()
 }
 
-/// Drops the choices of the agent about which the user chooses now.
-fn drop_decided(found: &mut Vec<Candidate<'_>>, events: &[Event], chosen: &Event) {
-    let terms = terms_of(chosen);
+/// Drops the reports that a later one says to be taken back: their words are mostly in it.
+fn drop_undone(found: &mut Vec<Candidate<'_>>, report: Option<&Candidate<'_>>) {
+    let Some(report) = report.filter(|report| report::is_undone(&report.text)) else {
+        return;
+    };
     found.retain(|one| {
-        let shared = one.terms.iter().filter(|term| terms.contains(term));
-        let is_agents = events[one.event].role != Role::User;
-        one.kind != PointKind::Decided || !is_agents || shared.count() < 2
+        let same = one.terms.iter().filter(|term| report.terms.contains(term));
+        one.kind != PointKind::Reported || same.count() * 2 <= one.terms.len()
     });
 }
 
-/// Drops what a later report says to be taken back: its words are mostly those of that report.
-fn drop_undone(found: &mut Vec<Candidate<'_>>, report: &[Candidate<'_>]) {
-    let undone = report.iter().filter(|one| report::is_undone(&one.text));
-    let undone: Vec<HashSet<Term>> = undone
-        .map(|one| one.terms.iter().copied().collect())
-        .collect();
-    found.retain(|one| {
-        let is_in = |terms: &HashSet<Term>| {
-            let same = one.terms.iter().filter(|term| terms.contains(term));
-            same.count() * 2 > one.terms.len()
-        };
-        one.kind != PointKind::Done || !undone.iter().any(is_in)
+/// Returns what a message states: a choice or a wish of the person, or else the first clause that says
+/// something.
+pub(in crate::core::insight) fn statement(role: Role, text: &str) -> Option<Statement> {
+    let event = Event::said(1, 0, role, text);
+    let known = clauses_of(&event).iter().map(|known| {
+        let says = known.terms.len() >= LEAST_TERMS && report::stands_alone(&known.clause.text);
+        let is_wish = known.kind == Some(PointKind::Asked) && request::is_wish(&known.clause.text);
+        let is_choice = is_wish || known.kind == Some(PointKind::Decided);
+        Statement {
+            text: known.clause.text.clone(),
+            rank: usize::from(says) + usize::from(says && is_choice),
+        }
     });
+    known.rev().max_by_key(|stated| stated.rank)
 }
 
 /// The clause of a message that says most.
 #[derive(Debug)]
 pub(in crate::core::insight) struct Statement {
     pub(in crate::core::insight) text: String,
-    pub(in crate::core::insight) kind: Option<PointKind>,
     /// How much it says; larger is more.
     pub(in crate::core::insight) rank: usize,
-}
-
-/// Returns what a message states: a choice before a finding, that before what was done, and else the
-/// first clause that says something.
-pub(in crate::core::insight) fn statement(role: Role, text: &str) -> Option<Statement> {
-    let event = Event::said(1, 0, role, text);
-    let known = clauses_of(&event).iter().map(|known| {
-        let says = known.terms.len() >= LEAST_TERMS && report::stands_alone(&known.clause.text);
-        let rank = match known.kind {
-            Some(PointKind::Decided) => 4,
-            Some(PointKind::Asked) if request::is_wish(&known.clause.text) => 4,
-            Some(PointKind::Found) => 3,
-            Some(PointKind::Done) => 2,
-            _ => 1,
-        };
-        let kind = known.kind;
-        let text = known.clause.text.clone();
-        Statement {
-            text,
-            kind,
-            rank: if says { rank } else { 0 },
-        }
-    });
-    known.rev().max_by_key(|stated| stated.rank)
 }
 
 #[cfg(test)]
@@ -375,7 +357,7 @@ mod tests {
             ),
             (Role::User, "yes"),
         ]);
-        let wanted = "“yes” to “Want me to add an index to the table of jobs?”";
+        let wanted = "Want me to add an index to the table of jobs? (“yes”)";
         assert!(
             found.contains(&(PointKind::Asked, wanted.to_owned())),
             "{found:?}"
@@ -389,6 +371,6 @@ mod tests {
             (Role::Assistant, "我已经修复了登录页面，并添加了测试。"),
         ]);
         let kinds: Vec<PointKind> = found.iter().map(|(kind, _)| *kind).collect();
-        assert_eq!(kinds, [PointKind::Asked, PointKind::Found], "{found:?}");
+        assert_eq!(kinds, [PointKind::Asked, PointKind::Reported], "{found:?}");
     }
 }
