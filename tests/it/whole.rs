@@ -662,6 +662,28 @@ fn four_thousand_appends_by_a_program_without_locks_are_all_in_some_version() {
     appends_against_writes(4_000);
 }
 
+/// A program that opened the file before it was replaced writes when that is done.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_written_into_a_replaced_file_is_in_some_version() {
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let path = bench.file("facts/a.md");
+    let mut open = fs::File::options().append(true).open(path).expect("opens");
+    let writer = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(60));
+        open.write_all(b"late\n").expect("written");
+    });
+    let request = patch("facts/a.md", "one", "1");
+    bench.make(&bench.history(), &request).expect("made");
+    writer.join().expect("written");
+    let mut versions = bench.versions();
+    versions.push(bench.text("facts/a.md"));
+    assert!(
+        versions.iter().any(|text| text.contains("late")),
+        "{versions:?}"
+    );
+}
+
 fn appends_against_writes(count: usize) {
     let bench = TestStore::new(&[("facts/a.md", "# A\n\ncount: 0.\n\nlines:\n\n")]);
     let done = AtomicBool::new(false);

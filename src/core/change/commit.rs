@@ -298,7 +298,7 @@ impl CommitInProgress<'_> {
             .filter_map(|(number, file_change)| {
                 let base = file_change.before?;
                 let theirs = self.roots[&file_change.root]
-                    .read_whole(&self.temp(number))
+                    .read_displaced(&self.temp(number))
                     .ok()??;
                 (Revision::of(&theirs) != base).then_some(LateWrite {
                     number,

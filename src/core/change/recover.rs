@@ -304,7 +304,7 @@ impl CommitInProgress<'_> {
 
     fn keep_foreign_file(&self, number: usize) {
         let file_change = &self.record.files[number];
-        let found = self.roots[&file_change.root].read_whole(&self.temp(number));
+        let found = self.roots[&file_change.root].read_displaced(&self.temp(number));
         let Ok(Some(bytes)) = found else { return };
         if !self.is_foreign(file_change, &bytes) {
             return;

@@ -12,6 +12,7 @@ mod lines;
 mod resolve;
 mod stamps;
 mod write;
+mod writers;
 
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
@@ -188,6 +189,15 @@ impl Root {
     /// The content of a file that may be too large for a memory; `None` if it does not exist.
     pub fn read_whole(&self, path: &str) -> Result<Option<Vec<u8>>> {
         self.read_at_most(path, LARGEST_KEPT)
+    }
+
+    /// The content of a file that was displaced, when programs that have it open have written;
+    /// `None` if it does not exist.
+    pub fn read_displaced(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        if let Some((file, _)) = self.open_file(path)? {
+            writers::wait_for_writers(&file);
+        }
+        self.read_whole(path)
     }
 
     fn read_at_most(&self, path: &str, most: u64) -> Result<Option<Vec<u8>>> {
