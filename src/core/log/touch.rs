@@ -140,6 +140,10 @@ pub enum CommitAct {
     Amend(Option<String>),
     /// It drops so many of the last ones.
     Drop(usize),
+    /// It goes back to this commit, to make one of those after it.
+    Squash(String),
+    /// It takes this commit out of the branch.
+    Without(String),
     /// It opens a pull request with this title.
     Request(String),
 }
@@ -413,7 +417,7 @@ mod tests {
 
     #[test]
     fn a_commit_is_one_that_is_run_and_not_one_in_a_text_or_a_repository_of_a_test() {
-        use CommitAct::{Amend, Commit, Drop, Request};
+        use CommitAct::{Amend, Commit, Drop, Request, Squash, Without};
         let some = |text: &str| Some(text.to_owned());
         let commit = |text: &str| vec![Commit(some(text))];
         for (input, wanted) in [
@@ -453,6 +457,15 @@ mod tests {
             ),
             ("git reset --hard HEAD^", vec![Drop(1)]),
             ("git reset --hard origin/main; git reset HEAD", Vec::new()),
+            (
+                "git reset --soft 4c0f1c24",
+                vec![Squash("4c0f1c24".to_owned())],
+            ),
+            (
+                "git rebase --onto origin/main c2fe52e topic",
+                vec![Without("c2fe52e".to_owned())],
+            ),
+            ("git rebase main", Vec::new()),
             ("git revert --no-edit abc123", vec![Commit(None)]),
             (
                 "gh pr create --title 'feat: a cache' --body x",

@@ -59,7 +59,7 @@ impl<'a> Projects<'a> {
         }
     }
 
-    /// Returns the projects, those with the most sessions first.
+    /// Returns the projects, those with the most commits first.
     pub(super) fn activity(&self) -> Vec<ProjectActivity> {
         let projects = self.0.iter();
         let activity = projects.map(|(project, (sessions, commits))| ProjectActivity {
@@ -68,7 +68,7 @@ impl<'a> Projects<'a> {
             commits: *commits,
         });
         let mut activity: Vec<ProjectActivity> = activity.collect();
-        activity.sort_by_key(|one| std::cmp::Reverse((one.sessions, one.commits)));
+        activity.sort_by_key(|one| std::cmp::Reverse((one.commits, one.sessions)));
         activity
     }
 }
@@ -114,7 +114,7 @@ fn counted(one: &ProjectActivity) -> String {
     }
 }
 
-/// Returns a bullet for each of the projects with the most sessions, and one for the rest. Its points
+/// Returns a bullet for each of the projects with the most commits, and one for the rest. Its points
 /// are indices of `told`.
 pub(super) fn bullets(told: &[&Told<'_>], projects: &[ProjectActivity]) -> Vec<BulletText> {
     let shown = match projects.len() {

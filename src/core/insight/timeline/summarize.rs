@@ -29,7 +29,7 @@ use crate::core::text::{Term, TermMap};
 
 pub use analysis::TextAnalysis;
 pub(super) use analysis::{changes_of, commit_acts_of};
-pub use bullet::{BulletText, bullets};
+pub use bullet::{BulletText, bullets, joined};
 pub(in crate::core) use choose::terms;
 use choose::{Candidate, Choice, Vocabulary};
 
@@ -155,9 +155,9 @@ const MOST_WORDS: usize = 114;
 /// The most words of the points of one kind.
 const MOST_OF_KIND: usize = 80;
 
-/// The most words of what was asked, and of the commits.
-const ASKED_WORDS: usize = 28;
-const COMMIT_WORDS: usize = 70;
+/// The most words of what was asked after the first request, and of the commits.
+const ASKED_WORDS: usize = 36;
+const COMMIT_WORDS: usize = 84;
 
 /// Summarizes events. Those before `own` are context, whose words count. `seen` holds the words of
 /// the segments up to this one.

@@ -13,7 +13,9 @@ use super::node::{Level, NodeId, zone_name};
 use super::project::{self, ProjectActivity, Projects, Told, project};
 use super::record::{LogRecord, Record};
 use super::rollup::{Question, RollUp, RollUps};
-use super::summarize::{BulletText, Point, PointKind, bullets, choose_keywords, choose_points};
+use super::summarize::{
+    BulletText, Point, PointKind, bullets, choose_keywords, choose_points, joined,
+};
 use crate::core::log::Agent;
 use crate::core::text::display::safe_line;
 
@@ -492,8 +494,9 @@ fn cited_bullets(points: &[(&Point, &Grip)], commits: usize) -> Vec<Bullet> {
 }
 
 /// Returns the bullets of a day or above: by project. Of a day in one project they tell its commits,
-/// and then what was asked, decided and reported.
+/// and then of each session what was asked, decided, reported and left open.
 fn upper_bullets(told: &[Told<'_>], projects: &[ProjectActivity], level: Level) -> Vec<Bullet> {
+    const MOST_SESSIONS: usize = 5;
     let is_made = |one: &&Told<'_>| {
         let kind = one.point.kind;
         matches!(kind, PointKind::Committed | PointKind::Requested)
@@ -510,11 +513,36 @@ fn upper_bullets(told: &[Told<'_>], projects: &[ProjectActivity], level: Level) 
         let bullets = project::bullets(&by_project, projects).into_iter();
         found.extend(bullets.map(|bullet| cited(bullet, &grips)));
     }
-    let points: Vec<&Point> = rest.iter().map(|one| one.point).collect();
-    let chosen = choose_points(&points).into_iter();
-    let chosen: Vec<(&Point, &Grip)> = chosen.map(|at| (points[at], rest[at].grip)).collect();
-    found.extend(cited_bullets(&chosen, 0));
+    let sessions = rest.chunk_by(|one, next| one.grip.log == next.grip.log);
+    found.extend(sessions.take(MOST_SESSIONS).map(of_session));
     found
+}
+
+/// Returns the bullet of a session in its day: one point of each kind, the first request and else the
+/// last one.
+fn of_session(told: &[&Told<'_>]) -> Bullet {
+    let kinds = [
+        PointKind::Asked,
+        PointKind::Decided,
+        PointKind::Reported,
+        PointKind::Open,
+        PointKind::Said,
+    ];
+    let of_kind = |kind: PointKind| {
+        let mut own = told.iter().filter(move |one| one.point.kind == kind);
+        match kind {
+            PointKind::Asked => own.next(),
+            _ => own.next_back(),
+        }
+    };
+    let chosen: Vec<&&Told<'_>> = kinds.into_iter().filter_map(of_kind).collect();
+    let points: Vec<Point> = chosen.iter().map(|one| one.point.clone()).collect();
+    let bullet = BulletText {
+        text: joined(&points),
+        points: (0..points.len()).collect(),
+    };
+    let grips: Vec<&Grip> = chosen.iter().map(|one| one.grip).collect();
+    cited(bullet, &grips)
 }
 
 fn cited(bullet: BulletText, grips: &[&Grip]) -> Bullet {

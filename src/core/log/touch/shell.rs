@@ -396,8 +396,20 @@ pub(super) fn commit_acts(script: &str) -> Vec<CommitAct> {
                     });
                 }
                 [verb, rest @ ..] if verb == "reset" => {
-                    let back = operands(rest, &[]).next().and_then(steps_back);
-                    found.extend(back.map(CommitAct::Drop));
+                    let target = operands(rest, &[]).next();
+                    let is_soft = rest.iter().any(|word| word == "--soft");
+                    let act = target.and_then(|target| match steps_back(target) {
+                        Some(steps) => Some(CommitAct::Drop(steps)),
+                        None => is_soft.then(|| CommitAct::Squash(target.to_owned())),
+                    });
+                    found.extend(act);
+                }
+                [verb, rest @ ..] if verb == "rebase" => {
+                    let out = value(rest, &["--onto"]).and_then(|onto| {
+                        let mut others = operands(rest, &[]).filter(|word| *word != onto);
+                        others.next().map(str::to_owned)
+                    });
+                    found.extend(out.map(CommitAct::Without));
                 }
                 [verb, ..] if matches!(verb.as_str(), "revert" | "merge" | "cherry-pick") => {
                     found.push(CommitAct::Commit(None));

@@ -93,6 +93,12 @@ pub fn bullets(points: &[Point], commits: usize) -> Vec<BulletText> {
     groups.into_iter().map(bullet).collect()
 }
 
+/// Returns the text of one bullet that tells all of these points.
+pub fn joined(points: &[Point]) -> String {
+    let all: Vec<usize> = (0..points.len()).collect();
+    text(points, &all, "Committed")
+}
+
 fn text(points: &[Point], group: &[usize], committed: &str) -> String {
     let mut text = String::new();
     let mut label: Option<String> = None;

@@ -220,6 +220,13 @@ impl<'a> Choice<'a> {
         self.most_of_kind = words;
     }
 
+    /// Chooses the first candidate of a kind.
+    pub(super) fn take_first(&mut self, kind: PointKind) {
+        if let Some(at) = self.candidates.iter().position(|one| one.kind == kind) {
+            self.take(at);
+        }
+    }
+
     /// Chooses candidates of these kinds, together at most `budget` words.
     pub(super) fn add(&mut self, budget: usize, is_wanted: impl Fn(PointKind) -> bool) {
         let mut left: Vec<usize> = (0..self.candidates.len())

@@ -16,7 +16,7 @@ use crate::core::text::display::safe_line;
 
 /// What git prints of a commit that it made.
 static MADE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?m)^\[[^\]\n]+ [0-9a-f]{7,40}\] (.+?)\r?$"));
+    LazyLock::new(|| pattern(r"(?m)^\[[^\]\n]+ ([0-9a-f]{7,40})\] (.+?)\r?$"));
 
 /// What says that a call failed, or that there was nothing to commit.
 static FAILED: LazyLock<Regex> = LazyLock::new(|| {
@@ -40,6 +40,15 @@ pub(super) struct Made {
     pub(super) subject: String,
     pub(super) is_request: bool,
     pub(super) event: usize,
+    /// The short hash, if git printed it.
+    hash: Option<String>,
+}
+
+impl Made {
+    fn is_at(&self, hash: &str) -> bool {
+        let own = self.hash.as_deref();
+        own.is_some_and(|own| own.starts_with(hash) || hash.starts_with(own))
+    }
 }
 
 /// Returns what the calls made and did not undo, in order and each subject once.
@@ -48,9 +57,9 @@ pub(super) fn made(events: &[Event]) -> Vec<Made> {
     for (event, result) in calls_with_results(events) {
         let acts = commit_acts_of(&events[event]);
         let result = result.map_or("", |at| &events[at].text);
-        let mut printed: VecDeque<String> = MADE
+        let mut printed: VecDeque<(String, String)> = MADE
             .captures_iter(result)
-            .map(|made| safe_line(&made[1]))
+            .map(|made| (made[1].to_owned(), safe_line(&made[2])))
             .collect();
         let has_failed = printed.is_empty() && FAILED.is_match(result);
         if has_failed {
@@ -66,6 +75,20 @@ pub(super) fn made(events: &[Event]) -> Vec<Made> {
                     }
                     continue;
                 }
+                CommitAct::Squash(hash) => {
+                    // A commit that is older than the session is before all of them.
+                    let kept = found.iter().rposition(|one| one.is_at(hash));
+                    let mut at = 0;
+                    found.retain(|one| {
+                        at += 1;
+                        one.is_request || kept.is_some_and(|kept| at <= kept + 1)
+                    });
+                    continue;
+                }
+                CommitAct::Without(hash) => {
+                    found.retain(|one| !one.is_at(hash));
+                    continue;
+                }
                 CommitAct::Request(title) => (Some(title), true),
                 CommitAct::Commit(subject) => (subject.as_ref(), false),
                 CommitAct::Amend(subject) => {
@@ -77,44 +100,43 @@ pub(super) fn made(events: &[Event]) -> Vec<Made> {
                     (subject.as_ref(), false)
                 }
             };
-            let subject = match printed.pop_front() {
-                Some(subject) if !is_request => Some(subject),
-                _ => given.map(|subject| safe_line(subject)),
+            let (hash, subject) = match printed.pop_front() {
+                Some((hash, subject)) if !is_request => (Some(hash), Some(subject)),
+                _ => (None, given.map(|subject| safe_line(subject))),
             };
             if let Some(subject) = subject {
-                add(
-                    &mut found,
-                    Made {
-                        subject,
-                        is_request,
-                        event,
-                    },
-                );
-            }
-        }
-        for subject in printed {
-            let is_request = false;
-            add(
-                &mut found,
-                Made {
+                let made = Made {
                     subject,
                     is_request,
                     event,
-                },
-            );
+                    hash,
+                };
+                add(&mut found, made);
+            }
+        }
+        for (hash, subject) in printed {
+            let made = Made {
+                subject,
+                is_request: false,
+                event,
+                hash: Some(hash),
+            };
+            add(&mut found, made);
         }
     }
     found
 }
 
-/// Adds a commit: one that is made again moves here, and one that is reverted goes.
+/// Adds a commit: one that is made again moves here, and one that is reverted goes with its revert.
 fn add(found: &mut Vec<Made>, made: Made) {
     let reverted = made.subject.strip_prefix("Revert \"");
     let reverted = reverted.map(|rest| rest.trim_end_matches(['"', '.', '…']));
-    found.retain(|one| {
-        one.is_request != made.is_request
-            || one.subject != made.subject && reverted.is_none_or(|it| one.subject != it)
-    });
+    let is_reverted = |one: &Made| reverted == Some(one.subject.as_str()) && !one.is_request;
+    if found.iter().any(is_reverted) {
+        found.retain(|one| !is_reverted(one));
+        return;
+    }
+    found.retain(|one| one.is_request != made.is_request || one.subject != made.subject);
     if made.subject.split_whitespace().count() > 1 {
         found.push(made);
     }
@@ -235,7 +257,17 @@ mod tests {
         let same = ("git commit --amend --no-edit", "");
         assert_eq!(subjects(&[add, same]), ["Add a cache"]);
         let revert = ("git revert HEAD", "[main 1a2b3c4] Revert \"Add a cache\"");
-        assert_eq!(subjects(&[add, revert]), ["Revert \"Add a cache\""]);
+        assert!(subjects(&[add, revert]).is_empty());
+        assert_eq!(subjects(&[keep, revert]).len(), 2, "one of another session");
+        let printed = ("git commit -m 'Add a cache'", "[main 1a2b3c4] Add a cache");
+        let last = ("git commit -m 'Add both'", "");
+        let squash = ("git reset --soft 1a2b3c4d", "");
+        let wanted = ["Add a cache", "Add both"];
+        assert_eq!(subjects(&[printed, keep, squash, last]), wanted);
+        let squash = ("git reset --soft origin/main", "");
+        assert_eq!(subjects(&[printed, keep, squash, last]), ["Add both"]);
+        let without = ("git rebase --onto main 1a2b3c4", "");
+        assert_eq!(subjects(&[printed, keep, without]), ["Keep the lock"]);
         let request = ("gh pr create --title 'Add a cache' --body x", "");
         assert_eq!(subjects(&[add, request]).len(), 2);
     }

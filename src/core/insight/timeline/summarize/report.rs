@@ -13,7 +13,7 @@ static NO_FACT: LazyLock<Regex> = LazyLock::new(|| {
         r"(?xi)(?-u:\b)(?:would|could|should|might|may|maybe|perhaps|probably|likely|possibly|presumably|if|unless|will|won['’]t
         |want|recommend(?:ed|ation)?|suggest(?:ion|ed)?|consider|i['’](?:d|ll)|we['’](?:d|ll)|i['’]m|i\ am|going\ to|plan(?:s|ned|ning)?
         |let\ me|let['’]s|option|guess|i\ think|imho|either|worth|seems?|appears?|feel\ free|assum(?:e|ing)|hypothes[ie]s|suspect|expect)(?-u:\b)
-        |^(?:next|first|then|try|run|check|use|see|note|yes|no|ok(?:ay)?|good|great|perfect|nice|you|your
+        |^\w+ing(?-u:\b)|^(?:next|first|then|try|run|check|use|see|note|yes|no|ok(?:ay)?|good|great|perfect|nice|you|your
         |now\ (?:i|to|let)|checking|looking|running|reading|searching|waiting|still|here|got\ it|understood|verdict|keep|add|remove|make|update|avoid|ensure|do|don['’]t|please|change|move|replace|rename|delete
         |install|open|create|start|stop|think)(?-u:\b)
         |^(?:i['’]ve\ |i\ have\ |i\ )?(?:completed\ the\ \w+\ pass|launched|spawned|dispatched|kicked\ off)(?-u:\b)",
@@ -36,19 +36,12 @@ static OPEN: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// What an agent says that took something back.
-static UNDONE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?xi)(?-u:\b)(?:revert(?:ed|ing)?|undid|undone|rolled\ back|backed\ out|removed|dropped|deleted|no\ longer|replaced)(?-u:\b)",
-    )
-});
-
 /// What a clause begins with that cannot be understood without the one before it.
 static REFERS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)^(?:it|its|this|that|these|those|they|their|them|he|she|both|neither|same|so|then|which|and|but|also|or|such|all\ of|each|one|two|three|four
         |the\ (?:first|second|third|other|others|latter|former|rest|same|only|last|remaining|above)|everything|nothing|there|here|as\ (?:above|you)|like
-        |plus|with(?:out)?\ (?:it|this|that|them)|computed|(?:calls|describes|covers|returns|closes|contains)\ (?:the|an?|all)|(?:any|some)thing\ else|what\ else|any\ other|(?:i|we)\ \w+\ (?:it|this|that|them)|either|another|similarly|likewise|(?:comment|item|point|step|task|option|phase)\ \d+|otherwise|however|instead|anyway|meanwhile|still|again|yours?|you)(?-u:\b)",
+        |plus|with(?:out)?\ (?:it|this|that|them)|computed|(?:calls|describes|covers|returns|closes|contains)\ (?:the|an?|all)|(?:any|some)thing\ else|what\ else|any\ other|(?:i|we)\ \w+\ (?:it|this|that|them)|either|another|similarly|likewise|(?:comment|finding|item|point|step|task|option|phase)\ \#?\d+|all\ (?:finished|done|set|two|three|four|five)|otherwise|however|instead|anyway|meanwhile|still|again|yours?|you)(?-u:\b)",
     )
 });
 
@@ -86,11 +79,6 @@ pub(super) fn stands_alone(text: &str) -> bool {
         depth >= 0
     });
     !REFERS.is_match(text) && is_closed && depth == 0 && !text.contains(" above")
-}
-
-/// Whether a clause of a report says that something was taken back.
-pub(super) fn is_undone(text: &str) -> bool {
-    UNDONE.is_match(text)
 }
 
 /// Returns what a clause of a report says; `None` if it is no fact.

@@ -6,14 +6,13 @@ use regex::Regex;
 
 use super::PointKind;
 use super::clause::{Clause, clauses, pattern};
-use super::report::{OFFER, stands_alone};
+use super::report::stands_alone;
 
 /// A choice of the person.
 static WILL: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?xi)(?-u:\b)(?:let['’]?s\ (?:use|keep|go\ (?:with|for)|not|drop|skip|stick|leave|call|stay)|go\ with|stick\ with
-        |no\ need\ (?:to|for)|i(?:['’]d)?\ (?:prefer|favou?r)|i['’]d\ rather|(?:i|we)\ decided|go\ ahead\ with)(?-u:\b)
-        |^(?:no,\ |please\ |but\ )*(?:do(?:\ not|n['’]t|nt)|never|always|use\ [^.]*(?:instead\ of|rather\ than))(?-u:\b)",
+        r"(?xi)(?-u:\b)(?:i(?:['’]d)?\ (?:prefer|favou?r)|i['’]d\ rather|(?:i|we)\ decided)(?-u:\b)
+        |^(?:no,\ |please\ |but\ )*(?:do(?:\ not|n['’]t|nt)|never|always|let['’]?s\ not|use\ [^.]*(?:instead\ of|rather\ than))(?-u:\b)",
     )
 });
 
@@ -35,8 +34,8 @@ static ASKS: LazyLock<Regex> = LazyLock::new(|| {
 static CONSENT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)^(?:(?:yes|yep|yeah|yup|ok(?:ay)?|sure|please|and|then|great|perfect|nice|cool|good|lgtm|ja|oui|si|sí)(?-u:\b)[,.!\ ]*)*
-        (?:(?:let['’]?s\ )?(?:go\ ahead|go\ for\ it|continue|proceed|carry\ on|keep\ going|(?:do|fix|patch|add|apply|implement|merge|push|ship|update|bump|use|try)\ (?:it|that|this|so|both|them|those|all(?:\ of\ (?:it|them))?)
-        |(?:sounds|looks)\ good|lgtm|agreed?|make\ it\ so|please\ do|yes|ok|go|start|ship\ it|mach(?:\ das)?|weiter|vas-y|好的?|可以|继续|是的?|네|응|좋아|계속)(?-u:\b|$))?[\ .!,:)]*",
+        (?:(?:let['’]?s\ )?(?:go\ ahead|go\ for\ it|(?:do|fix|patch|add|apply|implement|merge|push|ship|update|bump|use|try)\ (?:it|that|this|so|both|them|those|all(?:\ of\ (?:it|them))?)
+        |(?:sounds|looks)\ good|lgtm|agreed?|make\ it\ so|please\ do|yes|ok|ship\ it|mach(?:\ das)?|vas-y|好的?|可以|是的?|네|응|좋아)(?-u:\b|$))?[\ .!,:)]*",
     )
 });
 
@@ -124,8 +123,13 @@ pub(super) fn asks_alone(clause: &Clause, text: &str) -> bool {
     has_words
         && stands_alone(text)
         && !is_pasted
-        && !POINTS_BACK.is_match(text)
+        && !points_back(text)
         && !HOUSEKEEPING.is_match(text)
+}
+
+/// Whether a text has a word that stands for something that was said before it.
+pub(super) fn points_back(text: &str) -> bool {
+    POINTS_BACK.is_match(text)
 }
 
 /// Whether a clause asks for something, or says how it is to be.
@@ -167,13 +171,10 @@ pub(super) fn reply(text: &str) -> Option<Reply> {
     (consent.end() == text.len()).then_some(Reply::Consent)
 }
 
-/// Returns what an answer offers: what stands behind the number or letter, or the last offer.
+/// Returns what an answer offers: what stands behind the number or letter, or the question at its end.
 pub(super) fn offer(text: &str, reply: Reply) -> Option<Clause> {
     match reply {
-        Reply::Consent => {
-            let is_offer = |found: &Clause| found.is_question || OFFER.is_match(&found.text);
-            clauses(text).into_iter().rev().find(is_offer)
-        }
+        Reply::Consent => clauses(text).pop().filter(|last| last.is_question),
         Reply::Pick(pick) => {
             let is_it = |line: &str| {
                 let line = line.trim_start_matches(['-', '*', '#', ' ', '(']);
@@ -260,7 +261,8 @@ mod tests {
     #[test]
     fn a_choice_of_the_user_is_told_from_a_request() {
         for (text, kind) in [
-            ("let's go with a queue", PointKind::Decided),
+            ("let's go with a queue", PointKind::Asked),
+            ("we decided to use a queue", PointKind::Decided),
             ("don't push the branch", PointKind::Decided),
             ("use a queue instead of a lock", PointKind::Decided),
             ("is a queue common instead of a lock", PointKind::Asked),

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::analysis::{KnownClause, clauses_of};
+use super::analysis::{KnownClause, changes_of, clauses_of, commit_acts_of};
 use super::choose::{Candidate, Choice, Vocabulary, terms};
 use super::clause::pattern;
 use super::request::{self, Reply};
@@ -40,6 +40,7 @@ pub(super) fn work(events: &[Event], vocabulary: &Vocabulary, files: &[String]) 
     candidates.extend(said(events));
     let value = |term: Term| vocabulary.frequency(term);
     let mut choice = Choice::new(&candidates, &value);
+    choice.take_first(PointKind::Asked);
     choose(&mut choice);
     let typical = |kind| {
         let worth = |candidate: &Candidate<'_>| candidate.typical(&|term| vocabulary.count(term));
@@ -72,14 +73,15 @@ fn said(events: &[Event]) -> Vec<Candidate<'_>> {
     let mut users = said.iter().filter(|(_, event)| event.role == Role::User);
     let first_asked = users.next().map(|(at, _)| *at);
     let mut found = chosen(events);
+    // A report stands until the next turn that changes something.
+    let mut standing: Vec<Candidate<'_>> = Vec::new();
     let mut has_asked = false;
-    // Where the reports of the turn begin that the user may take back.
     let mut turn = 0;
     for (number, (at, event)) in said.iter().enumerate() {
         let before = number.checked_sub(1).map(|before| said[before]);
         if is_asked(number) == Some(true) {
             if request::takes_back(&event.text) {
-                found.retain(|one| one.event < turn || one.kind != PointKind::Reported);
+                standing.clear();
             }
             let before = before.filter(|(_, event)| event.role != Role::User);
             match request::reply(&event.text) {
@@ -97,15 +99,21 @@ fn said(events: &[Event]) -> Vec<Candidate<'_>> {
         let asked = asked.rfind(|(_, event)| event.role == Role::User);
         // The first question is told as what was asked.
         let asked = asked.filter(|(at, _)| Some(*at) != first_asked);
-        let answer = asked.and_then(|(_, asked)| answer(asked, (*at, event)));
-        let told = answer.or_else(|| report(*at, event));
-        drop_undone(&mut found, told.as_ref());
-        found.extend(told);
+        let is_change =
+            |event: &Event| !changes_of(event).is_empty() || !commit_acts_of(event).is_empty();
+        if events[turn..*at].iter().any(is_change) {
+            standing.clear();
+        }
+        match asked.and_then(|(_, asked)| answer(asked, (*at, event))) {
+            Some(answer) => found.push(answer),
+            None => standing.extend(report(*at, event)),
+        }
         // What was open before the user's last message mostly is not any more.
         if last_asked.is_none_or(|asked| number > asked) {
             found.extend(left_open(*at, event));
         }
     }
+    found.extend(standing);
     found
 }
 
@@ -224,7 +232,8 @@ fn report(at: usize, event: &Event) -> Option<Candidate<'_>> {
     let begins = |known: &KnownClause| {
         let is_long = known.terms.len() > LEAST_TERMS && known.length >= LEAST_WORDS;
         let text = &known.clause.text;
-        is_fact(known) && is_long && report::is_sentence(text) && report::stands_alone(text)
+        let is_whole = report::is_sentence(text) && report::stands_alone(text);
+        is_fact(known) && is_long && is_whole && !request::points_back(text)
     };
     let first = clauses.iter().position(begins)?;
     let mut text = clauses[first].clause.text.clone();
@@ -234,6 +243,9 @@ fn report(at: usize, event: &Event) -> Option<Candidate<'_>> {
         words += next.length;
         if next.clause.line != line || !is_fact(next) || words > MOST_WORDS {
             break;
+        }
+        if !text.ends_with(['.', '!', '…', '。']) {
+            text.push('.');
         }
         text.push(' ');
         text.push_str(&next.clause.text);
@@ -256,17 +268,6 @@ fn left_open(at: usize, event: &Event) -> Vec<Candidate<'_>> {
     let open = clauses_of(event).iter().filter(is_open);
     open.map(|known| Candidate::of_clause(known, PointKind::Open, at, 0.7))
         .collect()
-}
-
-/// Drops the reports that a later one says to be taken back: their words are mostly in it.
-fn drop_undone(found: &mut Vec<Candidate<'_>>, report: Option<&Candidate<'_>>) {
-    let Some(report) = report.filter(|report| report::is_undone(&report.text)) else {
-        return;
-    };
-    found.retain(|one| {
-        let same = one.terms.iter().filter(|term| report.terms.contains(term));
-        one.kind != PointKind::Reported || same.count() * 2 <= one.terms.len()
-    });
 }
 
 /// Returns what a message states: a choice or a wish of the person, or else the first clause that says
@@ -340,11 +341,60 @@ mod tests {
         };
         assert!(is_done(&[ask, added]));
         assert!(!is_done(&[ask, added, (Role::User, "revert that")]));
-        let gone = "Reverted the retry with backoff in the client.";
-        let again = (Role::User, "why does the queue of the server wait so long?");
-        assert!(!is_done(&[ask, added, again, (Role::Assistant, gone)]));
-        let other = (Role::Assistant, "Removed the old parser of the server.");
-        assert!(is_done(&[ask, added, again, other]));
+        let again = (Role::User, "please remove the old parser of the server");
+        assert!(is_done(&[ask, added, again, (Role::Assistant, "Done.")]));
+    }
+
+    #[test]
+    fn a_report_stands_until_something_is_changed_again() {
+        let reported = |changed: &str| {
+            let events = [
+                Event::test(1, Role::User, "please add a retry to the client"),
+                Event::test(
+                    2,
+                    Role::Assistant,
+                    "Added a retry with backoff to the client.",
+                ),
+                Event::test(3, Role::User, "please look at the parser of the server"),
+                Event::call(4, "Bash", &format!("command: {changed}")),
+                Event::test(
+                    5,
+                    Role::Assistant,
+                    "The parser of the server reads twice now.",
+                ),
+            ];
+            let summary = summarize(&events, 0, &SegmentWords::default(), None);
+            let points = summary.points.into_iter();
+            let reports = points.filter(|(point, _)| point.kind == PointKind::Reported);
+            reports.count()
+        };
+        assert_eq!(reported("ls"), 2);
+        assert_eq!(reported("echo x > src/parser.rs"), 1);
+    }
+
+    #[test]
+    fn an_answer_to_the_agents_question_is_a_choice() {
+        let answered = Event {
+            kind: MessageKind::ToolResult,
+            tool: Some(QUESTION_TOOL.to_owned()),
+            ..Event::test(
+                2,
+                Role::Tool,
+                r#"User has answered your questions: "Which store?"="The table (Recommended)", "Why?"="which ones are there?"."#,
+            )
+        };
+        let events = [
+            Event::test(1, Role::User, "please store the jobs"),
+            answered,
+        ];
+        let summary = summarize(&events, 0, &SegmentWords::default(), None);
+        let decided: Vec<String> = summary
+            .points
+            .into_iter()
+            .filter(|(point, _)| point.kind == PointKind::Decided)
+            .map(|(point, _)| point.text)
+            .collect();
+        assert_eq!(decided, ["Which store? The table"]);
     }
 
     #[test]
