@@ -47,8 +47,6 @@ pub enum Language {
     Markdown,
     /// One language, by its name or extension.
     Code(String),
-    /// Plain text.
-    Plain,
 }
 
 impl Language {

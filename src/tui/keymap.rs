@@ -4,7 +4,8 @@
 //! match the bindings.
 
 mod editor;
-mod readme;
+#[cfg(test)]
+mod readme_test;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -21,7 +22,6 @@ use crate::core::memory::config::{FileWarnings, Warning};
 use crate::core::text::toml_text;
 
 pub(crate) use editor::{editor_hints, own_keys};
-pub use readme::readme_table;
 
 /// The default keymap.
 pub(crate) const DOCUMENTED: &str = include_str!("../../assets/keymap.toml");

@@ -37,7 +37,6 @@ impl LineState {
         match language {
             Language::Markdown => Self::Start,
             Language::Code(name) => syntaxes.start(name).map_or(Self::Plain, Self::Code),
-            Language::Plain => Self::Plain,
         }
     }
 

@@ -35,7 +35,7 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
 use crate::tui::widget::editor::{
-    Caret, Editor as Widget, EditorOutcome, EditorState, TextPosition as At,
+    Editor as Widget, EditorOutcome, EditorState, TextPosition as At,
 };
 
 /// The editor of one file. Only the widget holds the text.
@@ -499,7 +499,7 @@ impl Pane for EditorPane {
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let area = text_area(cx);
-        frame.render_widget(self.widget.view(theme, Caret::Terminal), area);
+        frame.render_widget(self.widget.view(theme), area);
         if let Some(position) = self.widget.caret(area).filter(|_| cx.is_top) {
             frame.set_cursor_position(position);
         }

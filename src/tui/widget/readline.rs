@@ -6,7 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// A movement of the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Motion {
+pub(crate) enum Motion {
     /// One character back.
     Left,
     /// One character forward.
@@ -35,7 +35,7 @@ pub enum Motion {
 
 /// The command of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
+pub(crate) enum Command {
     /// Insert a character.
     Insert(char),
     /// Insert a newline.
@@ -67,7 +67,7 @@ pub enum Command {
 }
 
 /// Returns the command of `key`, if it has one.
-pub fn command(key: KeyEvent) -> Option<Command> {
+pub(crate) fn command(key: KeyEvent) -> Option<Command> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let alt = key.modifiers.contains(KeyModifiers::ALT);
     match key.code {

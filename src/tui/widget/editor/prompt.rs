@@ -205,7 +205,7 @@ impl Editor {
         let Some(needle) = self.needle.clone() else {
             return EditorOutcome::None;
         };
-        let count = self.replace_all(&needle, with);
+        let count = self.replace_rows(&needle, with, 0..self.lines().len());
         EditorOutcome::Message(replaced(count))
     }
 
@@ -219,13 +219,6 @@ impl Editor {
             "q!" | "quit!" => EditorOutcome::Discard,
             "noh" | "nohlsearch" => {
                 self.needle = None;
-                EditorOutcome::None
-            }
-            "set wrap" | "set nowrap" => {
-                self.set_wrap(match text {
-                    "set wrap" => super::Wrap::Soft,
-                    _ => super::Wrap::Off,
-                });
                 EditorOutcome::None
             }
             _ => {

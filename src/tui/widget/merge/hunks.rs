@@ -7,7 +7,7 @@ use crate::core::text::diff::{Replacement, line_replacements};
 
 /// The chosen version of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
+pub(crate) enum Choice {
     /// My version.
     Mine,
     /// Their version.
@@ -20,7 +20,7 @@ pub enum Choice {
 
 impl Choice {
     /// Returns the name of the choice.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Mine => "mine",
             Self::Theirs => "theirs",
@@ -32,7 +32,7 @@ impl Choice {
 
 /// Which side changed a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangedBy {
+pub(crate) enum ChangedBy {
     /// Only mine.
     Mine,
     /// Only theirs.
@@ -45,7 +45,7 @@ pub enum ChangedBy {
 
 /// Lines in which the texts differ, with their newlines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hunk {
+pub(crate) struct Hunk {
     /// The base version.
     pub base: Vec<String>,
     /// My version.
@@ -60,7 +60,7 @@ pub struct Hunk {
 
 /// A part of the three texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MergePart {
+pub(crate) enum MergePart {
     /// Lines that all three texts share.
     Same(Vec<String>),
     /// Lines in which they differ.
@@ -84,7 +84,7 @@ impl MergePart {
 }
 
 /// Returns the parts of the three texts in order. Hunks that only one side changed are decided.
-pub fn parts(base: &str, mine: &str, theirs: &str) -> Vec<MergePart> {
+pub(crate) fn parts(base: &str, mine: &str, theirs: &str) -> Vec<MergePart> {
     let lines =
         |text: &str| -> Vec<String> { text.split_inclusive('\n').map(str::to_owned).collect() };
     let (mine_edits, their_edits) = (
