@@ -27,7 +27,7 @@ use super::overlay::palette::Palette;
 use super::overlay::reader::TextDialog;
 use super::pane::browse::BrowsePane;
 use super::pane::find::FindPane;
-use super::pane::{Handled, Pane, Step, Toast, latest};
+use super::pane::{Pane, Step, Toast, latest};
 use super::panics::PanicReport;
 use super::theme::Theme;
 use super::worker::UNSAVED_THREAD;
@@ -350,7 +350,7 @@ impl App {
     /// Passes an action to the pane at `at`, or handles it if the pane does not.
     fn act(&mut self, action: Action, at: usize, effects: &mut Vec<Effect>) {
         let answer = self.with_pane(at, |pane, cx| pane.act(action, cx));
-        if let Some(Handled::Used(steps)) = answer {
+        if let Some(steps) = answer.flatten() {
             return self.take(steps, at, effects);
         }
         let Some(context) = self.panes.get(at).map(|pane| pane.key_context()) else {

@@ -312,10 +312,10 @@ impl Hint {
     pub(crate) fn line(hints: &[Self], theme: &Theme) -> Line<'static> {
         let mut spans = Vec::new();
         for hint in hints {
-            let key = Span::styled(hint.key.clone(), theme.style(Role::KeyHint));
+            let key = theme.span(hint.key.clone(), Role::KeyHint);
             let word = format!(" {}{}", hint.word, " ".repeat(HINT_GAP));
             spans.push(key);
-            spans.push(Span::styled(word, theme.style(Role::Muted)));
+            spans.push(theme.span(word, Role::Muted));
         }
         Line::from(spans)
     }
@@ -332,7 +332,7 @@ pub(crate) fn shown_lines(
     (count > height).then(|| {
         let last = (first + height).min(count);
         let place = format!(" {}–{last}/{count} ", first + 1);
-        Line::from(Span::styled(place, theme.style(Role::Muted))).right_aligned()
+        theme.line(place, Role::Muted).right_aligned()
     })
 }
 

@@ -139,7 +139,7 @@ mod tests {
         let theme = Theme::default();
         let line = Line::from(vec![
             Span::raw("a "),
-            Span::styled("한b", theme.style(Role::Accent)),
+            theme.span("한b", Role::Accent),
             Span::styled("c", theme.over(&[Role::Strong, Role::Warn])),
         ]);
         let buffer = draw(&line, 8, 1);

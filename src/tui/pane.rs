@@ -107,20 +107,13 @@ pub(crate) fn latest(which: UndoDirection) -> Vec<Step> {
     vec![Step::Effect(Effect::Write(WriteJob::Do(request)))]
 }
 
-/// Whether a pane handled an action.
-#[derive(Debug)]
-pub(crate) enum Handled {
-    Used(Vec<Step>),
-    Unused,
-}
-
 /// A pane or dialog: handles keys and draws itself.
 pub(crate) trait Pane: std::fmt::Debug {
     /// The context of its keys in the keymap.
     fn key_context(&self) -> KeyContext;
 
-    /// Handles an action.
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled;
+    /// Handles an action; `None` if it does not, so that the app may.
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>>;
 
     /// Handles a key that the keymap does not bind in this context.
     fn key(&mut self, _key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {

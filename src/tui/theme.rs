@@ -5,9 +5,11 @@
 
 mod style;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use ratatui::style::Style;
+use ratatui::text::{Line, Span};
 use toml::de::{DeTable, DeValue};
 
 use crate::core::memory::config::{FileWarnings, Warning};
@@ -219,6 +221,16 @@ impl Theme {
     /// Returns the style of `role`.
     pub fn style(&self, role: Role) -> Style {
         self.styles[role as usize]
+    }
+
+    /// Returns a text in the style of `role`.
+    pub fn span<'a>(&self, text: impl Into<Cow<'a, str>>, role: Role) -> Span<'a> {
+        Span::styled(text, self.style(role))
+    }
+
+    /// Returns a line with a text in the style of `role`.
+    pub fn line<'a>(&self, text: impl Into<Cow<'a, str>>, role: Role) -> Line<'a> {
+        Line::from(self.span(text, role))
     }
 
     /// Returns the combined style of several roles, each over the ones before it.

@@ -18,7 +18,7 @@ use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{centred, inside};
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step, say};
+use crate::tui::pane::{Pane, Step, say};
 use crate::tui::theme::Role;
 use crate::tui::widget::list::{Cursor, Move, RowLook};
 
@@ -118,8 +118,8 @@ impl Pane for Chooser {
         KeyContext::List
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        Some(match action {
             Action::Open => self.chosen(),
             Action::Back => vec![Step::Close],
             action => match Move::of(action) {
@@ -167,7 +167,7 @@ impl Pane for Chooser {
             let option = &self.options[at];
             let label = vec![Span::raw(escape_line(&option.label))];
             let detail = format!(" {} ", escape_line(&option.detail));
-            let detail = Span::styled(detail, theme.style(Role::Muted));
+            let detail = theme.span(detail, Role::Muted);
             look.line(1, label, vec![detail], theme)
         };
         let inner = Dialog::inner(self.area(cx));

@@ -14,7 +14,7 @@ use crate::tui::effect::SaveKind;
 use crate::tui::keymap::KeyContext;
 use crate::tui::model::{MergeTask, PaneContext};
 use crate::tui::pane::editor::EditorPane;
-use crate::tui::pane::{Handled, Pane, Step};
+use crate::tui::pane::{Pane, Step};
 use crate::tui::widget::merge::{Choice, Merge};
 
 /// Combines the texts, one memory after the other.
@@ -96,9 +96,9 @@ impl Pane for CombineDialog {
         KeyContext::Combine
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         self.places.act(action, cx);
-        Handled::Used(match action {
+        Some(match action {
             Action::Open => {
                 let steps = self.confirm(cx);
                 self.places.reveal(cx);

@@ -20,7 +20,7 @@ use crate::tui::effect::{Effect, LibraryJob, NewMemory};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step, say};
+use crate::tui::pane::{Pane, Step, say};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::Input;
 
@@ -277,8 +277,8 @@ impl Pane for NewMemoryForm {
         KeyContext::Prompt
     }
 
-    fn act(&mut self, action: Action, _cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
+    fn act(&mut self, action: Action, _cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        Some(match action {
             Action::Open => self.go_on(),
             Action::Back => vec![Step::Close],
             Action::Down => {
@@ -349,12 +349,12 @@ impl Pane for NewMemoryForm {
             } else {
                 Role::Muted
             };
-            Span::styled(text, theme.style(role))
+            theme.span(text, role)
         };
         let turning = |field: Field, value: &str, options: usize| {
             let mut spans = vec![Span::raw(escape_line(value))];
             if field == self.field && options > 1 {
-                spans.push(Span::styled("  ← →", theme.style(Role::Muted)));
+                spans.push(theme.span("  ← →", Role::Muted));
             }
             spans
         };
@@ -385,13 +385,10 @@ impl Pane for NewMemoryForm {
         }
         text.push(Line::from(vec![
             label(None, "file    "),
-            Span::styled(fit_end(&file, usize::from(width)), theme.style(Role::Muted)),
+            theme.span(fit_end(&file, usize::from(width)), Role::Muted),
         ]));
         text.push(Line::default());
-        text.push(Line::from(Span::styled(
-            self.field_hint(cx),
-            theme.style(Role::Muted),
-        )));
+        text.push(theme.line(self.field_hint(cx), Role::Muted));
         draw_lines(frame, inner, text);
         match self.field {
             Field::Name => frame.set_cursor_position((inner.x + 8 + column, inner.y + 2)),

@@ -14,7 +14,7 @@ use crate::tui::chrome::{Dialog, draw_lines, shown_lines};
 use crate::tui::keymap::{KeyContext, Keymap, own_keys};
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step};
+use crate::tui::pane::{Pane, Step};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::filter::RowFilter;
 
@@ -138,7 +138,7 @@ impl HelpDialog {
                     // Further lines of it are below the first.
                     let blank = taken + gap - cells::width(keys);
                     lines.push(Line::from(vec![
-                        Span::styled(keys.to_owned(), theme.style(Role::KeyHint)),
+                        theme.span(keys.to_owned(), Role::KeyHint),
                         Span::raw(" ".repeat(blank)),
                         Span::raw(row.desc[part].trim_end().to_owned()),
                     ]));
@@ -209,8 +209,8 @@ impl Pane for HelpDialog {
         }
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        Some(match action {
             Action::Open if self.search.is_typing() => {
                 self.search.accept();
                 Vec::new()

@@ -12,7 +12,7 @@ use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{centred, reading_area};
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step, say};
+use crate::tui::pane::{Pane, Step, say};
 use crate::tui::widget::merge::{Choice, Merge};
 
 /// The places where texts differ, each of which is decided about, in a dialog.
@@ -144,9 +144,9 @@ impl Pane for MergeDialog {
         KeyContext::Merge
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         self.places.act(action, cx);
-        Handled::Used(match action {
+        Some(match action {
             Action::Open => self.confirm(),
             Action::Back => vec![Step::Close],
             _ => Vec::new(),

@@ -15,7 +15,7 @@ use crate::tui::effect::{Effect, LibraryJob, NewMemory, ReviewJob, WaiveJob, Wri
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step, say};
+use crate::tui::pane::{Pane, Step, say};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::Input;
 
@@ -108,8 +108,8 @@ impl Pane for NotePrompt {
         KeyContext::Prompt
     }
 
-    fn act(&mut self, action: Action, _cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
+    fn act(&mut self, action: Action, _cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        Some(match action {
             Action::Open => self.go_on(),
             Action::Back => vec![Step::Close],
             _ => Vec::new(),
@@ -140,7 +140,7 @@ impl Pane for NotePrompt {
         let inner = Dialog::inner(area(cx));
         let width = inner.width.saturating_sub(LABEL);
         let (typed, column) = self.input.line(cx.theme, width);
-        let label = |text: &'static str| Span::styled(text, cx.theme.style(Role::Muted));
+        let label = |text: &'static str| cx.theme.span(text, Role::Muted);
         let mut line = vec![label(words)];
         line.extend(typed.spans);
         let text = vec![

@@ -10,7 +10,7 @@ use crate::tui::chrome::Dialog;
 use crate::tui::keymap::{KeyContext, Keymap};
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step};
+use crate::tui::pane::{Pane, Step};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{Cursor, Move, RowLook};
@@ -136,8 +136,8 @@ impl Pane for Palette {
         KeyContext::List
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        Some(match action {
             Action::Open => self.chosen(),
             Action::Back => vec![Step::Close],
             action => match Move::of(action) {
@@ -192,23 +192,20 @@ impl Pane for Palette {
             return;
         }
         let (typed, column) = self.input.line(theme, inner.width.saturating_sub(2));
-        let mut line = vec![Span::styled("❯ ", theme.style(Role::Accent))];
+        let mut line = vec![theme.span("❯ ", Role::Accent)];
         line.extend(typed.spans);
         let row = |y: u16| Rect::new(inner.x, y, inner.width, 1);
         frame.render_widget(Line::from(line), row(inner.y));
         let rule = "─".repeat(usize::from(inner.width));
-        frame.render_widget(
-            Line::from(Span::styled(rule, theme.style(Role::Border))),
-            row(inner.y + 1),
-        );
+        frame.render_widget(theme.line(rule, Role::Border), row(inner.y + 1));
         if self.found.is_empty() {
-            let none = Span::styled("No action has these words", theme.style(Role::Muted));
+            let none = theme.span("No action has these words", Role::Muted);
             frame.render_widget(Line::from(none), row(inner.y + 2));
         }
         let line = |at: usize, look: RowLook| {
             let option = &self.all[self.found[at]];
             let keys = format!(" {} ", option.keys);
-            let keys = Span::styled(keys, theme.style(Role::KeyHint));
+            let keys = theme.span(keys, Role::KeyHint);
             look.line(1, vec![Span::raw(option.desc.clone())], vec![keys], theme)
         };
         self.cursor

@@ -18,7 +18,7 @@ use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step, say};
+use crate::tui::pane::{Pane, Step, say};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::Input;
 
@@ -161,11 +161,11 @@ impl Pane for NamePrompt {
         KeyContext::Prompt
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         match action {
-            Action::Open => Handled::Used(self.go_on(cx)),
-            Action::Back => Handled::Used(vec![Step::Close]),
-            _ => Handled::Used(Vec::new()),
+            Action::Open => Some(self.go_on(cx)),
+            Action::Back => Some(vec![Step::Close]),
+            _ => Some(Vec::new()),
         }
     }
 
@@ -212,7 +212,7 @@ impl Pane for NamePrompt {
         let inner = Dialog::inner(self.area(cx));
         let width = inner.width.saturating_sub(6);
         let (typed, column) = self.input.line(theme, width);
-        let label = |text: &'static str| Span::styled(text, theme.style(Role::Muted));
+        let label = |text: &'static str| theme.span(text, Role::Muted);
         let mut line = vec![label("to    ")];
         line.extend(typed.spans);
         let file = match &self.entry {
@@ -240,7 +240,7 @@ impl Pane for NamePrompt {
             Line::from(line),
             Line::from(vec![
                 label("file  "),
-                Span::styled(fit_end(&file, usize::from(width)), theme.style(Role::Muted)),
+                theme.span(fit_end(&file, usize::from(width)), Role::Muted),
             ]),
             Line::default(),
         ];
@@ -248,12 +248,9 @@ impl Pane for NamePrompt {
             Some(_) => text.extend(
                 self.wrapped_trouble(cx)
                     .into_iter()
-                    .map(|row| Line::from(Span::styled(row, theme.style(Role::Warn)))),
+                    .map(|row| theme.line(row, Role::Warn)),
             ),
-            None => text.push(Line::from(Span::styled(
-                cells::cut(&note, usize::from(inner.width)),
-                theme.style(Role::Muted),
-            ))),
+            None => text.push(theme.line(cells::cut(&note, usize::from(inner.width)), Role::Muted)),
         }
         draw_lines(frame, inner, text);
         frame.set_cursor_position((inner.x + 6 + column, inner.y + 1));

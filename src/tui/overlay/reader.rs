@@ -13,7 +13,7 @@ use crate::tui::chrome::{Dialog, draw_lines, shown_lines};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::reading_area;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step};
+use crate::tui::pane::{Pane, Step};
 
 /// A text with a title.
 #[derive(Debug)]
@@ -81,8 +81,8 @@ impl Pane for TextDialog {
         KeyContext::Reader
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        Some(match action {
             Action::Back => vec![Step::Close],
             action => self.movement(action, cx).unwrap_or_default(),
         })

@@ -14,7 +14,7 @@ use crate::tui::effect::{Effect, Request, WriteJob};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step};
+use crate::tui::pane::{Pane, Step};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
 
@@ -186,8 +186,8 @@ impl Pane for ReviewDialog {
         }
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        Some(match action {
             Action::Confirm => vec![
                 Step::Close,
                 Step::Effect(Effect::Write(WriteJob::Commit {

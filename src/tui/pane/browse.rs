@@ -17,7 +17,7 @@ use ratatui::layout::Rect;
 
 use super::log::OpenAt;
 use super::preview::{self, Preview, PreviewContent, PreviewMode};
-use super::{Handled, Pane, Step, Toast, say_trouble};
+use super::{Pane, Step, Toast, say_trouble};
 use crate::core::change::history::FileChange;
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::discover::SearchedPlace;
@@ -327,23 +327,22 @@ impl Pane for BrowsePane {
         }
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if self.typing {
             let outcome = match action {
                 Action::Back => InputOutcome::Cancelled,
                 Action::Open => InputOutcome::Accepted,
-                Action::Down => return Handled::Used(self.moved(Move::Down, cx)),
-                Action::Up => return Handled::Used(self.moved(Move::Up, cx)),
-                _ => return Handled::Unused,
+                Action::Down => return Some(self.moved(Move::Down, cx)),
+                Action::Up => return Some(self.moved(Move::Up, cx)),
+                _ => return None,
             };
-            return Handled::Used(self.type_filter(outcome, cx));
+            return Some(self.type_filter(outcome, cx));
         }
         let used = match self.focus {
             Focus::Tree => self.act_in_tree(action, cx),
             Focus::Preview => self.act_in_preview(action, cx),
         };
         used.or_else(|| self.act_on_selection(action, cx))
-            .map_or(Handled::Unused, Handled::Used)
     }
 
     fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {

@@ -12,7 +12,7 @@ use ratatui::layout::{Position, Rect};
 
 use self::view::PieceText;
 use super::list_text::{ListWithText, Parts};
-use super::{Handled, Pane, Step, say, say_trouble};
+use super::{Pane, Step, say, say_trouble};
 use crate::core::insight::context::{AgentContext, KnownAgent, Piece};
 use crate::core::log::Agent;
 use crate::core::text::display::format_size;
@@ -258,11 +258,11 @@ impl Pane for ContextPane {
         KeyContext::Context
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if let Some(steps) = self.movement(action, cx) {
-            return Handled::Used(steps);
+            return Some(steps);
         }
-        Handled::Used(match action {
+        Some(match action {
             Action::Right if self.piece().is_some() => {
                 self.focus = Focus::Preview;
                 Vec::new()
@@ -277,7 +277,7 @@ impl Pane for ContextPane {
             Action::Open => self.edit(),
             Action::Reload => self.load(),
             Action::Back => self.back(),
-            _ => return Handled::Unused,
+            _ => return None,
         })
     }
 

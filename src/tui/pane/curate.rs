@@ -19,7 +19,7 @@ use self::decide::names_another;
 use self::rows::{FindingRow, Findings, Group, Located, Shown};
 use self::visit::Visit;
 use super::list_text::{ListWithText, Parts};
-use super::{Handled, Pane, Step, say, say_trouble};
+use super::{Pane, Step, say, say_trouble};
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
@@ -341,11 +341,11 @@ impl Pane for CuratePane {
         }
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if let Some(steps) = self.movement(action, cx) {
-            return Handled::Used(steps);
+            return Some(steps);
         }
-        Handled::Used(match action {
+        Some(match action {
             Action::Open if self.shown.filter.is_typing() => {
                 self.shown.filter.accept();
                 Vec::new()
@@ -377,7 +377,7 @@ impl Pane for CuratePane {
             Action::Undo => self.visit.replay(UndoDirection::Undo),
             Action::Redo => self.visit.replay(UndoDirection::Redo),
             Action::Back => self.back(cx),
-            _ => return Handled::Unused,
+            _ => return None,
         })
     }
 

@@ -15,7 +15,7 @@ use ratatui::layout::Position;
 
 use super::log::{OpenAt, resume};
 use super::preview::{Preview, PreviewContent, PreviewRequest as Text};
-use super::{Handled, Pane, Step, Toast, say};
+use super::{Pane, Step, Toast, say};
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::library::LogSummary;
 use crate::core::search::HitSource;
@@ -285,16 +285,16 @@ impl FindPane {
     }
 
     /// Completes the filter that is typed, or moves in the input, or at its end unfolds the row.
-    fn right(&mut self, cx: &PaneContext<'_>) -> Handled {
+    fn right(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         if let Some(completion) = self.query.completion(cx.library) {
             self.query.complete(&completion);
-            return Handled::Used(self.changed(InputOutcome::Changed, cx));
+            return self.changed(InputOutcome::Changed, cx);
         }
         let is_at_end = self.query.input.cursor() == self.query.input.text().len();
-        Handled::Used(match self.fold_state() {
+        match self.fold_state() {
             Some(false) if is_at_end => self.unfold(cx),
             _ => self.type_key(KeyCode::Right, cx),
-        })
+        }
     }
 
     fn type_key(&mut self, code: KeyCode, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -308,13 +308,13 @@ impl Pane for FindPane {
         KeyContext::Find
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if choose::is_about_a_row(action) && !self.is_answered() {
             // The rows still belong to the previous query.
             self.waiting = Some(action);
-            return Handled::Used(Vec::new());
+            return Some(Vec::new());
         }
-        Handled::Used(match action {
+        Some(match action {
             Action::Up if self.cursor.selected == 0 => self.recall(Move::Up, cx),
             Action::Up => self.moved(Move::Up, cx),
             Action::Down if self.cursor.selected == 0 && self.recalled.is_some() => {
@@ -331,7 +331,7 @@ impl Pane for FindPane {
                 self.preview.scroll_by(3, cx);
                 Vec::new()
             }
-            Action::Right => return self.right(cx),
+            Action::Right => self.right(cx),
             Action::Left if self.fold_state() == Some(true) => self.unfold(cx),
             Action::Left => self.type_key(KeyCode::Left, cx),
             Action::Open if self.row().is_none() => self.drop_filter(cx),
@@ -360,7 +360,7 @@ impl Pane for FindPane {
                 )))]
             }
             Action::Back => vec![self.remember(), Step::Close],
-            _ => return Handled::Unused,
+            _ => return None,
         })
     }
 

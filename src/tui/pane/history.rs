@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 use self::rows::{ChangeState, HistoryRow};
 use super::browse::tree::Key;
 use super::list_text::{ListWithText, Parts};
-use super::{Handled, Pane, Step, say, say_trouble};
+use super::{Pane, Step, say, say_trouble};
 use crate::core::change::history::{FileChange, Record};
 use crate::core::change::{Change, ChangeVerb};
 use crate::core::memory::store::StoreId;
@@ -183,23 +183,20 @@ impl HistoryPane {
         let left = vec![
             Span::styled(fit(&format_age(record.time, cx.now), 5), muted),
             Span::styled(fit(&escape_line(&who), 16), muted),
-            Span::styled(fit(record.verb.name(), 9), theme.style(Role::Strong)),
+            theme.span(fit(record.verb.name(), 9), Role::Strong),
             Span::styled(
                 format!("{} ", fit(&store_label(&stores(record, cx), STORE), STORE)),
                 muted,
             ),
-            Span::styled(state, theme.style(Role::Warn)),
+            theme.span(state, Role::Warn),
             Span::raw(escape_line(&what(record))),
         ];
         let mut right = Vec::new();
         if added > 0 {
-            right.push(Span::styled(format!(" +{added}"), theme.style(Role::Added)));
+            right.push(theme.span(format!(" +{added}"), Role::Added));
         }
         if removed > 0 {
-            right.push(Span::styled(
-                format!(" −{removed}"),
-                theme.style(Role::Removed),
-            ));
+            right.push(theme.span(format!(" −{removed}"), Role::Removed));
         }
         right.push(Span::raw(" "));
         look.line(1, left, right, theme)
@@ -306,11 +303,11 @@ impl Pane for HistoryPane {
         }
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if let Some(steps) = self.movement(action, cx) {
-            return Handled::Used(steps);
+            return Some(steps);
         }
-        Handled::Used(match action {
+        Some(match action {
             Action::UndoThis => self.undo_this(),
             Action::Restore => self.restore(cx),
             Action::AllChanges if self.memory.is_none() => {
@@ -331,7 +328,7 @@ impl Pane for HistoryPane {
             Action::Open => self.open(cx),
             Action::Back if self.filter.clear() => self.lay_out(cx),
             Action::Back => vec![Step::Close],
-            _ => return Handled::Unused,
+            _ => return None,
         })
     }
 

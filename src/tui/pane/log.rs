@@ -10,10 +10,10 @@ use std::sync::Arc;
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Margin, Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use self::find::LogSearch;
-use super::{Handled, Pane, Step, say};
+use super::{Pane, Step, say};
 use crate::core::insight::timeline::Node;
 use crate::core::log::{Agent, Head, LogFile, Resume, Transcript, is_named};
 use crate::core::memory::citation::{Citation, CitedPart};
@@ -304,17 +304,17 @@ impl Pane for LogPane {
         }
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if self.search.is_some() {
             return match action {
-                Action::Back => Handled::Used(self.on_search(InputOutcome::Cancelled, cx)),
-                Action::Open => Handled::Used(self.on_search(InputOutcome::Accepted, cx)),
-                Action::Down => Handled::Used(self.matching(Move::Down, cx)),
-                Action::Up => Handled::Used(self.matching(Move::Up, cx)),
-                _ => Handled::Unused,
+                Action::Back => Some(self.on_search(InputOutcome::Cancelled, cx)),
+                Action::Open => Some(self.on_search(InputOutcome::Accepted, cx)),
+                Action::Down => Some(self.matching(Move::Down, cx)),
+                Action::Up => Some(self.matching(Move::Up, cx)),
+                _ => None,
             };
         }
-        Handled::Used(match action {
+        Some(match action {
             Action::Up => self.walk(Move::Up, cx),
             Action::Down => self.walk(Move::Down, cx),
             Action::HalfUp => self.walk(Move::HalfUp, cx),
@@ -346,7 +346,7 @@ impl Pane for LogPane {
             }
             Action::Back if std::mem::take(&mut self.is_searched) => self.unmark(cx),
             Action::Back => vec![Step::Close],
-            _ => return Handled::Unused,
+            _ => return None,
         })
     }
 
@@ -493,12 +493,12 @@ impl Pane for LogPane {
                 head.model.as_deref(),
             ];
             let about: Vec<&str> = about.into_iter().flatten().collect();
-            block = block.title(Span::styled(
+            block = block.title(theme.span(
                 format!(
                     " {} ",
                     cells::cut(&escape_line(&about.join(" · ")), viewport)
                 ),
-                theme.style(Role::Muted),
+                Role::Muted,
             ));
         }
         if let Some(conversation) = &self.conversation {
@@ -507,31 +507,31 @@ impl Pane for LogPane {
             let matches = self.match_label();
             if self.search.is_none() && !matches.is_empty() {
                 let matches = format!(" {matches} found ·");
-                place.push(Span::styled(matches, theme.style(Role::Accent)));
+                place.push(theme.span(matches, Role::Accent));
             }
             if self.marked.is_some() {
                 let lines = self.citation().part;
                 if let CitedPart::Lines(lines) = lines {
                     let marked = format!(" marked L{}–{} ·", lines.start(), lines.end());
-                    place.push(Span::styled(marked, theme.style(Role::Accent)));
+                    place.push(theme.span(marked, Role::Accent));
                 }
             }
             let turn = format!(" turn {turn}/{turns} ");
-            place.push(Span::styled(turn, theme.style(Role::Muted)));
+            place.push(theme.span(turn, Role::Muted));
             block = block.title_bottom(Line::from(place).right_aligned());
         }
         if let Some(search) = &self.search {
             let (typed, _) = search.input.line(theme, body.width.saturating_sub(32));
-            let mut title = vec![Span::styled(" find ❯ ", theme.style(Role::Accent))];
+            let mut title = vec![theme.span(" find ❯ ", Role::Accent)];
             title.extend(typed.spans);
             let matches = format!("  {} ", self.match_label());
-            title.push(Span::styled(matches, theme.style(Role::Muted)));
+            title.push(theme.span(matches, Role::Muted));
             block = block.title_bottom(Line::from(title));
         }
         frame.render_widget(block, body);
         let area = Self::area(cx);
         let mut say = |text: &str, role: Role| {
-            let line = Line::from(Span::styled(escape_line(text), theme.style(role)));
+            let line = theme.line(escape_line(text), role);
             let height = 1.min(area.height);
             frame.render_widget(line, Rect { height, ..area });
         };

@@ -460,11 +460,8 @@ impl Preview {
         let text = cx.areas.preview_text();
         if let Some(talk) = self.shown_conversation() {
             let (turn, turns) = talk.turn();
-            let place = Span::styled(format!(" {turn}/{turns} "), theme.style(Role::Muted));
-            let facts = Span::styled(
-                format!(" {} ", escape_line(&content.facts)),
-                theme.style(Role::Muted),
-            );
+            let place = theme.span(format!(" {turn}/{turns} "), Role::Muted);
+            let facts = theme.span(format!(" {} ", escape_line(&content.facts)), Role::Muted);
             block = block
                 .title_bottom(Line::from(facts))
                 .title_bottom(Line::from(place).right_aligned());
@@ -476,7 +473,7 @@ impl Preview {
             block = block.title_bottom(place);
         }
         if self.mode == PreviewMode::Source {
-            let word = Span::styled(" source ", theme.style(Role::Muted));
+            let word = theme.span(" source ", Role::Muted);
             block = block.title_bottom(Line::from(word));
         }
         frame.render_widget(block, area);

@@ -13,7 +13,7 @@ use ratatui::layout::{Position, Rect};
 
 use self::rows::{Entry, Queue, QueueRow};
 use super::list_text::{ListWithText, Parts};
-use super::{Handled, Pane, Step};
+use super::{Pane, Step};
 use crate::core::change::history::FileChange;
 use crate::core::insight::review::{Attributions, Item, ItemChange};
 use crate::core::memory::library::Library;
@@ -277,11 +277,11 @@ impl Pane for QueuePane {
         }
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if let Some(steps) = self.movement(action, cx) {
-            return Handled::Used(steps);
+            return Some(steps);
         }
-        Handled::Used(match action {
+        Some(match action {
             Action::NextHunk => self.next_hunk(cx),
             Action::PreviousHunk => self.previous_hunk(cx),
             Action::Left => {
@@ -306,7 +306,7 @@ impl Pane for QueuePane {
             Action::Why => self.explain(cx),
             Action::Back if self.filter.clear() => self.filtered(true, cx),
             Action::Back => self.back(),
-            _ => return Handled::Unused,
+            _ => return None,
         })
     }
 

@@ -17,7 +17,7 @@ use self::calendar::Calendar;
 use self::rows::{Entry, Rows};
 use super::find::FindPane;
 use super::log::{LogPane, OpenAt, copy_to_clipboard};
-use super::{Handled, Pane, Step, say_trouble};
+use super::{Pane, Step, say_trouble};
 use crate::core::insight::timeline::node::{Level, NodeId};
 use crate::core::insight::timeline::outline::Outline;
 use crate::core::log::Agent;
@@ -253,9 +253,9 @@ impl Pane for TimelinePane {
         KeyContext::Timeline
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         let is_calendar = self.part == Part::Calendar;
-        Handled::Used(match action {
+        Some(match action {
             Action::Up if is_calendar => self.move_day(-1),
             Action::Down if is_calendar => self.move_day(1),
             Action::Top if is_calendar => self.move_day(-100_000),
@@ -274,7 +274,7 @@ impl Pane for TimelinePane {
             Action::Back => self.back(cx),
             action => match Move::of(action) {
                 Some(to) => self.moved(to, cx),
-                None => return Handled::Unused,
+                None => return None,
             },
         })
     }

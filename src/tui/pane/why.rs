@@ -6,10 +6,10 @@ use std::sync::Arc;
 use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Margin, Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Span;
 
 use super::log::{LogPane, cited_log, copy_to_clipboard};
-use super::{Handled, Pane, Step, say};
+use super::{Pane, Step, say};
 use crate::core::change::history::Record;
 use crate::core::insight::review::{LineSource, Reason};
 use crate::core::memory::store::StoreId;
@@ -137,7 +137,7 @@ impl WhyPane {
             let who = cells::cut(&escape_line(&who), WHO);
             let pad = " ".repeat(column.saturating_sub(cells::width(&who)));
             let left = vec![
-                Span::styled(format!("{who}{pad}"), theme.style(Role::Muted)),
+                theme.span(format!("{who}{pad}"), Role::Muted),
                 Span::raw(escape_line(text)),
             ];
             look.line(1, left, Vec::new(), theme)
@@ -157,7 +157,7 @@ impl WhyPane {
             let said = escape_line(&said);
             for row in cells::wrap(&said, usize::from(text.width)) {
                 if y < text.bottom() {
-                    let line = Line::from(Span::styled(said[row].to_owned(), theme.style(role)));
+                    let line = theme.line(said[row].to_owned(), role);
                     frame.render_widget(line, Rect::new(text.x, y, text.width, 1));
                     y += 1;
                 }
@@ -238,14 +238,14 @@ impl Pane for WhyPane {
         KeyContext::Why
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        Some(match action {
             Action::Open => self.open_log(cx),
             Action::Copy => self.copy(),
             Action::Back => vec![Step::Close],
             action => match Move::of(action) {
                 Some(to) => self.moved(to, cx),
-                None => return Handled::Unused,
+                None => return None,
             },
         })
     }

@@ -266,7 +266,7 @@ impl File {
     fn head(&self, theme: &Theme, width: usize) -> Line<'static> {
         let mut right = Vec::new();
         if !self.note.is_empty() {
-            right.push(Span::styled(self.note, theme.style(Role::Muted)));
+            right.push(theme.span(self.note, Role::Muted));
         }
         for (count, sign, role) in [
             (self.added, '+', Role::Added),
@@ -275,7 +275,7 @@ impl File {
             if count > 0 {
                 let gap = if right.is_empty() { "" } else { " " };
                 right.push(Span::raw(gap));
-                right.push(Span::styled(format!("{sign}{count}"), theme.style(role)));
+                right.push(theme.span(format!("{sign}{count}"), role));
             }
         }
         let taken: usize = right.iter().map(Span::width).sum();
@@ -287,8 +287,8 @@ impl File {
         let name = cells::cut(&self.name, width.saturating_sub(taken + 3));
         let gap = width.saturating_sub(cells::width(&name) + taken + 2);
         let mut spans = vec![
-            Span::styled(arrow, theme.style(Role::Muted)),
-            Span::styled(name, theme.style(Role::Title)),
+            theme.span(arrow, Role::Muted),
+            theme.span(name, Role::Title),
             Span::raw(" ".repeat(gap)),
         ];
         spans.extend(right);
@@ -306,7 +306,7 @@ impl DiffRow {
         } = self
         else {
             let gap = format!("{:>digits$}", "⋯");
-            return vec![Line::from(Span::styled(gap, theme.style(Role::Hunk)))];
+            return vec![theme.line(gap, Role::Hunk)];
         };
         let (mark, role, word) = match sign {
             Sign::Same => (" ", Role::Muted, Role::Muted),
@@ -332,8 +332,8 @@ impl DiffRow {
                 };
                 let mark = if n == 0 { mark } else { " " };
                 let mut spans = vec![
-                    Span::styled(format!("{number:>digits$} "), theme.style(Role::Gutter)),
-                    Span::styled(format!("{mark} "), theme.style(role)),
+                    theme.span(format!("{number:>digits$} "), Role::Gutter),
+                    theme.span(format!("{mark} "), role),
                 ];
                 spans.extend(row);
                 Line::from(spans)

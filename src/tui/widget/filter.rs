@@ -73,7 +73,7 @@ impl RowFilter {
         room: u16,
     ) -> Option<Line<'static>> {
         let (typed, _) = self.input.as_ref()?.line(theme, room);
-        let mut title = vec![Span::styled(label, theme.style(Role::Accent))];
+        let mut title = vec![theme.span(label, Role::Accent)];
         title.extend(typed.spans);
         title.push(Span::raw(" "));
         Some(Line::from(title))

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui_textarea::{CursorMove, TextArea};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -209,7 +209,7 @@ impl Input {
             shown.replace_range(..first.len(), &format!("…{}", " ".repeat(blanks)));
         }
         column = column.min(width - 1);
-        let line = Line::from(Span::styled(shown, theme.style(Role::Text)));
+        let line = theme.line(shown, Role::Text);
         (line, u16::try_from(column).unwrap_or(u16::MAX))
     }
 }

@@ -73,7 +73,7 @@ impl RowLook {
     ) -> Line<'a> {
         let blanks = " ".repeat(blanks);
         let (bar, role) = if self.is_here {
-            let bar = Span::styled(format!("▌{blanks}"), theme.style(Role::Accent));
+            let bar = theme.span(format!("▌{blanks}"), Role::Accent);
             (bar, Role::Selected)
         } else {
             (Span::raw(format!(" {blanks}")), Role::Text)

@@ -129,7 +129,7 @@ pub fn render(text: &str, body: Range<usize>, options: RenderOptions<'_>) -> Ren
     writer.flush();
     if left > 0 {
         let note = format!("… {} more are not shown", format_size(left as u64));
-        let note = Span::styled(note, writer.options.theme.style(Role::Muted));
+        let note = writer.options.theme.span(note, Role::Muted);
         writer.gap = true;
         writer.line(vec![note], body.start + markdown.len());
     }
@@ -244,7 +244,7 @@ impl Writer<'_> {
             Tag::BlockQuote(_) => {
                 self.flush();
                 self.close_gap(self.source(self.at));
-                let bar = Span::styled("▏ ", theme.style(Role::Rule));
+                let bar = theme.span("▏ ", Role::Rule);
                 self.open_block(Prefix {
                     first: None,
                     rest: bar,

@@ -208,10 +208,7 @@ fn same(
     match between {
         0 => {}
         1 => lines.push(line(&text[head])),
-        count => lines.push(Line::from(Span::styled(
-            format!("  ⋯ {count} lines"),
-            theme.style(Role::Hunk),
-        ))),
+        count => lines.push(theme.line(format!("  ⋯ {count} lines"), Role::Hunk)),
     }
     lines.extend(text[text.len() - tail..].iter().map(line));
     lines
@@ -257,9 +254,9 @@ impl HunkView<'_> {
         let text = format!("{place}  {what} ");
         let fill = self.width.saturating_sub(cells::width(&text) + 2);
         Line::from(vec![
-            Span::styled(bar, theme.style(Role::Accent)),
-            Span::styled(text, theme.style(role)),
-            Span::styled("─".repeat(fill), theme.style(Role::Border)),
+            theme.span(bar, Role::Accent),
+            theme.span(text, role),
+            theme.span("─".repeat(fill), Role::Border),
         ])
     }
 
@@ -343,7 +340,7 @@ impl HunkView<'_> {
 
     fn label(&self, name: &str, chosen: bool, role: Role) -> Span<'static> {
         let mark = if chosen { "✓ " } else { "  " };
-        Span::styled(format!("{mark}{name}"), self.theme.style(role))
+        self.theme.span(format!("{mark}{name}"), role)
     }
 
     /// Wraps a line of a side, with the words marked in which it differs from the base; in the
@@ -410,7 +407,7 @@ impl HunkView<'_> {
     fn side_by_side(&self) -> Vec<Line<'static>> {
         let number = self.sides().len();
         let column = (self.width.saturating_sub(2 + (number - 1) * 3)) / number;
-        let bar = Span::styled(" │ ", self.theme.style(Role::Border));
+        let bar = self.theme.span(" │ ", Role::Border);
         let mut columns: Vec<Vec<Vec<Span<'static>>>> = Vec::new();
         for (name, chosen, text, role) in self.sides() {
             let mut rows = vec![vec![self.label(name, chosen, role)]];

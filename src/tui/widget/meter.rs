@@ -31,7 +31,7 @@ impl Meter {
     pub(crate) fn line(&self, theme: &Theme) -> Line<'static> {
         let near = self.percent >= Self::WARN;
         let role = if near { Role::Warn } else { Role::Muted };
-        let number = Span::styled(format!("{} % ", self.percent), theme.style(role));
+        let number = theme.span(format!("{} % ", self.percent), role);
         let mut spans = vec![number];
         spans.extend(self.bar(theme, role));
         Line::from(spans)
@@ -41,8 +41,8 @@ impl Meter {
     pub(crate) fn bar(&self, theme: &Theme, role: Role) -> [Span<'static>; 2] {
         let full = self.full();
         [
-            Span::styled("▰".repeat(full), theme.style(role)),
-            Span::styled("▱".repeat(self.cells - full), theme.style(Role::Border)),
+            theme.span("▰".repeat(full), role),
+            theme.span("▱".repeat(self.cells - full), Role::Border),
         ]
     }
 }

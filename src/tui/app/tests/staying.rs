@@ -16,7 +16,7 @@ use crate::tui::effect::{Effect, Request, UndoDirection, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane};
+use crate::tui::pane::{Pane, Step};
 use crate::tui::theme::Background;
 
 /// A log in which every question has a number, and every answer many lines.
@@ -330,8 +330,8 @@ impl Pane for Broken {
         KeyContext::Why
     }
 
-    fn act(&mut self, _action: Action, _cx: &PaneContext<'_>) -> Handled {
-        Handled::Unused
+    fn act(&mut self, _action: Action, _cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        None
     }
 
     fn is_fullscreen(&self) -> bool {

@@ -55,17 +55,15 @@ impl BrowsePane {
         let marked = self.marked();
         if !marked.is_empty() {
             block = block.title_bottom(
-                Line::from(Span::styled(
-                    format!(" {} marked ", marked.len()),
-                    theme.style(Role::Accent),
-                ))
-                .right_aligned(),
+                theme
+                    .line(format!(" {} marked ", marked.len()), Role::Accent)
+                    .right_aligned(),
             );
         }
         if let Some(filter) = &self.filter {
             let room = area.width.saturating_sub(20);
             let (typed, _) = filter.line(theme, room);
-            let mut title = vec![Span::styled(" filter ❯ ", theme.style(Role::Accent))];
+            let mut title = vec![theme.span(" filter ❯ ", Role::Accent)];
             title.extend(typed.spans);
             title.push(Span::raw(" "));
             block = block.title(Line::from(title).right_aligned());
@@ -108,7 +106,7 @@ impl BrowsePane {
     ) -> Line<'static> {
         let theme = cx.theme;
         let mark = if is_marked {
-            Span::styled("✓", theme.style(Role::Accent))
+            theme.span("✓", Role::Accent)
         } else {
             Span::raw(" ")
         };
@@ -119,7 +117,7 @@ impl BrowsePane {
         };
         let indent = "  ".repeat(usize::from(row.depth));
         let mut left = vec![mark, Span::raw(indent)];
-        left.push(Span::styled(fold, theme.style(Role::Muted)));
+        left.push(theme.span(fold, Role::Muted));
         let ends = self.ends(row, cx, look.width);
         left.extend(ends.label);
         let mut right = vec![Span::raw(" ")];
@@ -170,7 +168,7 @@ impl BrowsePane {
             }
             Node::Instructions => RowEnds {
                 label: vec![
-                    Span::styled("instructions", theme.style(Role::Strong)),
+                    theme.span("instructions", Role::Strong),
                     Span::styled(format!("  {}", instruction_names(&self.library)), muted),
                 ],
                 right: {
@@ -181,7 +179,7 @@ impl BrowsePane {
                 },
             },
             Node::Sessions => RowEnds {
-                label: vec![Span::styled("sessions", theme.style(Role::Strong))],
+                label: vec![theme.span("sessions", Role::Strong)],
                 right: vec![Span::styled(row.count.to_string(), muted)],
             },
             Node::Agent(first) => plain(self.library.logs[first].agent.name().to_owned()),
@@ -208,7 +206,7 @@ impl BrowsePane {
         let own = self.to_review.iter().filter(|(store, _)| is_own(store));
         let waiting: usize = own.map(|(_, waiting)| waiting.count).sum();
         let text = format!("{waiting} to review  ");
-        (waiting > 0).then(|| Span::styled(text, theme.style(Role::Warn)))
+        (waiting > 0).then(|| theme.span(text, Role::Warn))
     }
 
     fn memory(
@@ -223,22 +221,22 @@ impl BrowsePane {
         let mut label = vec![Span::raw(escape_line(&memory.title))];
         if memory.kind == FileKind::Instructions {
             let place = short_path(snapshot.store.root().path());
-            label.push(Span::styled(format!("  {place}"), theme.style(Role::Muted)));
+            label.push(theme.span(format!("  {place}"), Role::Muted));
         }
         if width >= WIDE && !memory.summary.is_empty() && memory.summary != memory.title {
             let summary = format!("  {}", escape_line(&plain_line(&memory.summary)));
-            label.push(Span::styled(summary, theme.style(Role::Muted)));
+            label.push(theme.span(summary, Role::Muted));
         }
         let mut right = Vec::new();
         let file = snapshot.store.rules().file_of(&memory.path);
         let waiting = self.to_review.get(snapshot.store.id());
         if waiting.is_some_and(|waiting| waiting.paths.contains(&file)) {
-            right.push(Span::styled("● ", theme.style(Role::Warn)));
+            right.push(theme.span("● ", Role::Warn));
         }
         if memory.problem.is_some() {
-            right.push(Span::styled("! ", theme.style(Role::Warn)));
+            right.push(theme.span("! ", Role::Warn));
         } else if snapshot.unlisted.contains(&memory.path) {
-            right.push(Span::styled("not in index ", theme.style(Role::Warn)));
+            right.push(theme.span("not in index ", Role::Warn));
         }
         let is_by_size = match self.options.order {
             Some(order) => order == Order::Largest,
@@ -254,9 +252,9 @@ impl BrowsePane {
             const WIDEST: usize = 18;
             let name = store_label(snapshot.store.name(), WIDEST);
             let column = format!("{name}  {detail:>4}");
-            right.push(Span::styled(column, theme.style(Role::Muted)));
+            right.push(theme.span(column, Role::Muted));
         } else {
-            right.push(Span::styled(detail, theme.style(Role::Muted)));
+            right.push(theme.span(detail, Role::Muted));
         }
         RowEnds { label, right }
     }
@@ -400,7 +398,7 @@ impl BrowsePane {
         let act = |action, what: &'static str| {
             let key = cx.keymap.key(KeyContext::Tree, action).unwrap_or_default();
             Line::from(vec![
-                Span::styled(format!("{key:<COLUMN$} "), theme.style(Role::KeyHint)),
+                theme.span(format!("{key:<COLUMN$} "), Role::KeyHint),
                 Span::styled(what, muted),
             ])
         };
@@ -461,11 +459,11 @@ fn store(snapshot: &StoreSnapshot, row: &TreeRow, theme: &Theme, width: usize) -
     let muted = theme.style(Role::Muted);
     let name = |room: usize| {
         let name = store_label(snapshot.store.name(), room);
-        vec![Span::styled(name, theme.style(Role::Strong))]
+        vec![theme.span(name, Role::Strong)]
     };
     let mut right = Vec::new();
     if snapshot.failure.is_some() {
-        right.push(Span::styled("cannot be read", theme.style(Role::Warn)));
+        right.push(theme.span("cannot be read", Role::Warn));
         let label = name(width.saturating_sub(24));
         return RowEnds { label, right };
     }
@@ -497,7 +495,7 @@ pub(super) fn meter(budget: Budget, theme: &Theme) -> Vec<Span<'static>> {
         percent: budget.percent(),
         cells: 4,
     };
-    let mut spans = vec![Span::styled("index ", theme.style(Role::Muted))];
+    let mut spans = vec![theme.span("index ", Role::Muted)];
     spans.extend(meter.line(theme).spans);
     spans
 }

@@ -117,7 +117,7 @@ impl ContextPane {
             let name = if at == self.chosen {
                 title_span(theme, &name)
             } else {
-                Span::styled(format!(" {name} "), theme.style(Role::Muted))
+                theme.span(format!(" {name} "), Role::Muted)
             };
             names.push((at, name));
         }
@@ -172,7 +172,7 @@ impl ContextPane {
             context.tokens()
         );
         let total = cells::cut(&total, usize::from(area.width).saturating_sub(4));
-        let total = Line::from(Span::styled(total, theme.style(Role::Muted))).right_aligned();
+        let total = theme.line(total, Role::Muted).right_aligned();
         let block = bordered(theme, KeyFocus::of(self.focus == Focus::Tree))
             .title(self.agents_title(area.width, cx))
             .title_bottom(total);
@@ -207,7 +207,7 @@ impl ContextPane {
                 Part::Cut => Role::Warn,
                 Part::Unsent => Role::Muted,
             };
-            Line::from(Span::styled(line.clone(), cx.theme.style(role)))
+            cx.theme.line(line.clone(), role)
         });
         let text = RowText {
             title: fit_end(&context.name_of(&piece.path), room),
@@ -295,7 +295,7 @@ fn limit_line(piece: &Piece, look: RowLook, cx: &PaneContext<'_>) -> Line<'stati
     } else {
         format!(" {} of {}", limit.used, limit.most)
     };
-    left.push(Span::styled(said, theme.style(Role::Muted)));
+    left.push(theme.span(said, Role::Muted));
     look.line(1, left, Vec::new(), theme)
 }
 
@@ -306,9 +306,6 @@ fn cut_line(piece: &Piece, look: RowLook, cx: &PaneContext<'_>) -> Line<'static>
     } else {
         (format!("✂ {cut}"), Role::Warn)
     };
-    let left = vec![
-        Span::raw(" ".repeat(KIND)),
-        Span::styled(said, cx.theme.style(role)),
-    ];
+    let left = vec![Span::raw(" ".repeat(KIND)), cx.theme.span(said, role)];
     look.line(1, left, Vec::new(), cx.theme)
 }

@@ -167,10 +167,7 @@ impl Builder<'_> {
         let theme = self.theme;
         let muted = theme.style(Role::Muted);
         let fold = if is_open { "▾ " } else { "▸ " };
-        let mut left = vec![
-            Span::raw(indent(depth)),
-            Span::styled(fold, theme.style(Role::Muted)),
-        ];
+        let mut left = vec![Span::raw(indent(depth)), theme.span(fold, Role::Muted)];
         let right = if id.level() == Level::Segment {
             left.push(Span::styled(
                 format!("{}  ", clock(node.from, self.zone)),
@@ -196,7 +193,7 @@ impl Builder<'_> {
         } else {
             let is_today = *id == NodeId::Day(self.pane.today);
             let role = if is_today { Role::Accent } else { Role::Strong };
-            left.push(Span::styled(title(id), theme.style(role)));
+            left.push(theme.span(title(id), role));
             let sessions = self.pane.outline.activity(id).sessions;
             count(sessions, "session", "sessions")
         };
@@ -225,10 +222,10 @@ impl Builder<'_> {
             };
             let left = vec![
                 Span::raw(lead.clone()),
-                Span::styled(mark, theme.style(Role::Marker)),
+                theme.span(mark, Role::Marker),
                 Span::raw(text[range].trim_end().to_owned()),
             ];
-            let place = Span::styled(place, theme.style(Role::Muted));
+            let place = theme.span(place, Role::Muted);
             lines.push(two_ends(left, vec![place], self.width, Style::new()));
         }
         let entry = Entry::Bullet {
@@ -301,8 +298,8 @@ impl Builder<'_> {
         let room = self.width.saturating_sub(cells::width(&lead) + 3);
         Line::from(vec![
             Span::raw(lead),
-            Span::styled("│ ", self.theme.style(Role::Rule)),
-            Span::styled(cells::cut(text, room.min(MEASURE)), self.theme.style(role)),
+            self.theme.span("│ ", Role::Rule),
+            self.theme.span(cells::cut(text, room.min(MEASURE)), role),
         ])
     }
 

@@ -106,7 +106,7 @@ impl EditorView<'_> {
             Role::Gutter
         };
         let width = usize::from(gutter) - 2;
-        let number = Span::styled(format!("{number:>width$}"), self.theme.style(role));
+        let number = self.theme.span(format!("{number:>width$}"), role);
         cells.set_span(area.x, area.y, &number, gutter);
         let text = Rect {
             x: area.x + gutter.min(area.width),
@@ -211,10 +211,7 @@ impl EditorView<'_> {
             cells[(x, row.y)].reset();
         }
         let (label, keys) = prompt.words();
-        let mut line = Line::from(vec![
-            Span::raw(" "),
-            Span::styled(label, self.theme.style(Role::Accent)),
-        ]);
+        let mut line = Line::from(vec![Span::raw(" "), self.theme.span(label, Role::Accent)]);
         let width = u16::try_from(line.width()).unwrap_or(0);
         let (input, _) = prompt
             .input
@@ -225,7 +222,7 @@ impl EditorView<'_> {
         let room = usize::from(row.width).saturating_sub(taken + 3);
         if keys.len() <= room {
             let x = row.right() - u16::try_from(keys.len() + 1).unwrap_or(0);
-            let keys = Span::styled(keys, self.theme.style(Role::Muted));
+            let keys = self.theme.span(keys, Role::Muted);
             cells.set_span(x, row.y, &keys, row.width);
         }
     }
