@@ -23,7 +23,7 @@ use super::highlight::Syntaxes;
 use super::keymap::{KeyContext, Keymap};
 use super::layout::{Areas, Arrangement, Divider, Focus, Visibility};
 use super::overlay::help::HelpDialog;
-use super::overlay::palette::Palette;
+use super::overlay::palette::palette;
 use super::overlay::reader::TextDialog;
 use super::pane::browse::BrowsePane;
 use super::pane::find::FindPane;
@@ -361,7 +361,7 @@ impl App {
                 let keys = self.user.editor_keys;
                 self.open_dialog(Box::new(HelpDialog::new(&self.keymap, context, keys)));
             }
-            Action::Palette => self.open_dialog(Box::new(Palette::new(&self.keymap, context))),
+            Action::Palette => self.open_dialog(Box::new(palette(&self.keymap, context))),
             Action::Repaint => effects.push(Effect::Terminal(TerminalJob::Repaint)),
             Action::Scope => self.switch_scope(effects),
             Action::Zoom => self.toggle_zoom(),
@@ -464,10 +464,7 @@ impl App {
                 Step::Park => self.parked.append(&mut self.panes.split_off(1)),
                 Step::Return => self.unpark(effects),
                 Step::Close => self.close(at),
-                Step::Act(action) => {
-                    self.close(at);
-                    self.act(action, self.top(), effects);
-                }
+                Step::Act(action) => self.act(action, self.top(), effects),
                 Step::Broadcast(event) => self.on_event(*event, effects),
                 Step::Toast(toast) => self.say(toast),
             }

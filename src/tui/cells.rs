@@ -173,6 +173,14 @@ pub(super) fn wrap(line: &str, width: usize) -> Vec<Range<usize>> {
     rows(line, width).into_iter().map(|row| row.range).collect()
 }
 
+/// Wraps a line as [`wrap`] does; returns the rows without control characters and without blanks at
+/// their ends.
+pub(crate) fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let line = escape_line(line);
+    let rows = wrap(&line, width).into_iter();
+    rows.map(|row| line[row].trim_end().to_owned()).collect()
+}
+
 /// Wraps a line as [`wrap`] does.
 pub(super) fn rows(line: &str, width: usize) -> Vec<Row> {
     let width = width.max(2);

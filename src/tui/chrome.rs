@@ -352,10 +352,8 @@ pub(crate) fn draw_empty(
 /// Draws a text that says why a pane is empty, wrapped to its width.
 pub(crate) fn draw_note(frame: &mut Frame<'_>, area: Rect, text: &str, theme: &Theme) {
     let area = area.inner(Margin::new(1, 0));
-    let rows = cells::wrap(text, usize::from(area.width)).into_iter();
-    let muted = theme.style(Role::Muted);
-    let lines = rows.map(|row| Line::from(Span::styled(&text[row], muted)));
-    draw_lines(frame, area, lines);
+    let rows = cells::wrapped(text, usize::from(area.width)).into_iter();
+    draw_lines(frame, area, rows.map(|row| theme.line(row, Role::Muted)));
 }
 
 /// Draws lines below each other, as many as there is room for.

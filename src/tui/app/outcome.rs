@@ -23,7 +23,6 @@ use crate::tui::effect::{
 use crate::tui::event::{Event, NewMemoryText, ReviewCounts, WaitingFiles};
 use crate::tui::keymap::KeyContext;
 use crate::tui::overlay::chooser::choose_home;
-use crate::tui::overlay::combine::CombineDialog;
 use crate::tui::overlay::form::NewMemoryForm;
 use crate::tui::overlay::merge::MergeDialog;
 use crate::tui::overlay::recover::RecoverDialog;
@@ -56,7 +55,7 @@ impl App {
             }
             Event::Composed(result) => self.composed(result),
             Event::FormerHomes(homes) => choose_home(homes),
-            Event::Gathered(Ok(task)) => vec![Step::Push(Box::new(CombineDialog::new(task)))],
+            Event::Gathered(Ok(task)) => vec![Step::Push(Box::new(MergeDialog::of_memories(task)))],
             Event::Gathered(Err(error)) => vec![error_toast(&error)],
             Event::Fetched {
                 target,
@@ -343,7 +342,9 @@ fn on_conflict(text: Unsaved, conflict: Conflict) -> Vec<Step> {
                 ))),
             ]
         }
-        None => vec![Step::Push(Box::new(MergeDialog::new(text, their_text)))],
+        None => vec![Step::Push(Box::new(MergeDialog::of_versions(
+            text, their_text,
+        )))],
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
@@ -190,36 +190,20 @@ impl NewMemoryForm {
     }
 
     /// Goes to the field after or before this one, around the ends.
-    fn go_to_field(&mut self, forward: Forward) {
+    fn go_to_field(&mut self, by: isize) {
         let fields = self.fields();
         let at = fields.iter().position(|field| *field == self.field);
-        let step = match forward {
-            Forward::Yes => 1,
-            Forward::No => fields.len() - 1,
-        };
-        self.field = fields[(at.unwrap_or(0) + step) % fields.len()];
+        self.field = fields[turned(at.unwrap_or(0), by, fields.len())];
     }
 
-    /// The input under the cursor, if the field is typed.
-    fn typed(&mut self) -> Option<&mut Input> {
-        match self.field {
-            Field::Name => Some(&mut self.name),
-            Field::About => Some(&mut self.about),
-            Field::Store | Field::Kind => None,
-        }
-    }
-
-    fn turn(&mut self, forward: Forward) {
-        let turned = |at: usize, count: usize| match forward {
-            Forward::Yes => (at + 1) % count.max(1),
-            Forward::No => (at + count.max(1) - 1) % count.max(1),
-        };
+    /// Takes the next or the previous store or kind.
+    fn turn(&mut self, by: isize) {
         match self.field {
             Field::Store => {
-                self.store = turned(self.store, self.targets.len());
+                self.store = turned(self.store, by, self.targets.len());
                 self.propose_kind();
             }
-            Field::Kind => self.kind = turned(self.kind, self.target().kinds.len()),
+            Field::Kind => self.kind = turned(self.kind, by, self.target().kinds.len()),
             Field::Name | Field::About => {}
         }
     }
@@ -248,10 +232,10 @@ impl NewMemoryForm {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Forward {
-    Yes,
-    No,
+/// The number after or before one of `count`, around the ends.
+fn turned(at: usize, by: isize, count: usize) -> usize {
+    let count = count.max(1);
+    (at + count).saturating_add_signed(by) % count
 }
 
 fn target_store(snapshot: &Arc<StoreSnapshot>) -> Option<TargetStore> {
@@ -278,55 +262,44 @@ impl Pane for NewMemoryForm {
     }
 
     fn act(&mut self, action: Action, _cx: &PaneContext<'_>) -> Option<Vec<Step>> {
-        Some(match action {
-            Action::Open => self.go_on(),
-            Action::Back => vec![Step::Close],
-            Action::Down => {
-                self.go_to_field(Forward::Yes);
-                Vec::new()
-            }
-            Action::Up => {
-                self.go_to_field(Forward::No);
-                Vec::new()
-            }
-            _ => Vec::new(),
-        })
+        match action {
+            Action::Open => return Some(self.go_on()),
+            Action::Back => return Some(vec![Step::Close]),
+            Action::Down => self.go_to_field(1),
+            Action::Up => self.go_to_field(-1),
+            _ => {}
+        }
+        Some(Vec::new())
     }
 
-    fn key(&mut self, key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
-        if let Some(input) = self.typed() {
-            input.key(key);
-            return Vec::new();
+    fn input(&mut self) -> Option<&mut Input> {
+        match self.field {
+            Field::Name => Some(&mut self.name),
+            Field::About => Some(&mut self.about),
+            Field::Store | Field::Kind => None,
         }
+    }
+
+    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         match key.code {
-            KeyCode::Right | KeyCode::Char(' ' | 'l') => self.turn(Forward::Yes),
-            KeyCode::Left | KeyCode::Char('h') => self.turn(Forward::No),
+            _ if self.input().is_some() => return self.type_key(key, cx),
+            KeyCode::Right | KeyCode::Char(' ' | 'l') => self.turn(1),
+            KeyCode::Left | KeyCode::Char('h') => self.turn(-1),
             _ => {}
         }
         Vec::new()
     }
 
     /// A click goes to a field; on one that is chosen in, it takes the next one.
-    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
         let area = self.area(cx);
-        let at = Position::new(mouse.column, mouse.row);
-        if mouse.kind != MouseEventKind::Down(MouseButton::Left) || !area.contains(at) {
-            return Vec::new();
-        }
-        let row = usize::from(at.y - area.y).checked_sub(1);
-        if let Some(field) = row.and_then(|row| self.fields().get(row).copied()) {
+        let row = at.y.checked_sub(area.y + 1).filter(|_| area.contains(at));
+        if let Some(field) = row.and_then(|row| self.fields().get(usize::from(row)).copied()) {
             if field == self.field {
-                self.turn(Forward::Yes)
+                self.turn(1)
             } else {
                 self.field = field
             }
-        }
-        Vec::new()
-    }
-
-    fn paste(&mut self, text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
-        if let Some(input) = self.typed() {
-            input.paste(text);
         }
         Vec::new()
     }

@@ -2,7 +2,6 @@
 //! kept, or the title of a principle.
 
 use ratatui::Frame;
-use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
@@ -116,14 +115,8 @@ impl Pane for NotePrompt {
         })
     }
 
-    fn key(&mut self, key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
-        self.input.key(key);
-        Vec::new()
-    }
-
-    fn paste(&mut self, text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
-        self.input.paste(text);
-        Vec::new()
+    fn input(&mut self) -> Option<&mut Input> {
+        Some(&mut self.input)
     }
 
     fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {

@@ -1,7 +1,6 @@
 //! The dialog for the name of a renamed or duplicated memory.
 
 use ratatui::Frame;
-use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
@@ -11,7 +10,7 @@ use crate::core::memory::template::{renamed_path, with_title};
 use crate::core::memory::unsaved::Unsaved;
 use crate::core::text::header::Entry;
 use crate::tui::action::Action;
-use crate::tui::cells::{self, escape_line};
+use crate::tui::cells;
 use crate::tui::chrome::{Dialog, draw_lines, fit_end};
 use crate::tui::effect::Request;
 use crate::tui::event::Event;
@@ -20,7 +19,7 @@ use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
 use crate::tui::pane::{Pane, Step, say};
 use crate::tui::theme::Role;
-use crate::tui::widget::input::Input;
+use crate::tui::widget::input::{Input, InputOutcome};
 
 /// The width of the dialog.
 const WIDTH: u16 = 64;
@@ -93,9 +92,7 @@ impl NamePrompt {
     /// Why it was refused, wrapped at the width of the dialog.
     fn wrapped_trouble(&self, cx: &PaneContext<'_>) -> Vec<String> {
         let wide = usize::from(centred(cx.areas.whole, WIDTH, 8).width.saturating_sub(4));
-        let trouble = self.trouble.as_deref().map(escape_line).unwrap_or_default();
-        let rows = cells::wrap(&trouble, wide).into_iter();
-        rows.map(|row| trouble[row].to_owned()).collect()
+        cells::wrapped(self.trouble.as_deref().unwrap_or_default(), wide)
     }
 
     fn area(&self, cx: &PaneContext<'_>) -> Rect {
@@ -162,21 +159,19 @@ impl Pane for NamePrompt {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
-        match action {
-            Action::Open => Some(self.go_on(cx)),
-            Action::Back => Some(vec![Step::Close]),
-            _ => Some(Vec::new()),
-        }
+        Some(match action {
+            Action::Open => self.go_on(cx),
+            Action::Back => vec![Step::Close],
+            _ => Vec::new(),
+        })
     }
 
-    fn key(&mut self, key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
-        self.input.key(key);
+    fn input(&mut self) -> Option<&mut Input> {
+        Some(&mut self.input)
+    }
+
+    fn typed(&mut self, _outcome: InputOutcome, _cx: &PaneContext<'_>) -> Vec<Step> {
         self.trouble = None;
-        Vec::new()
-    }
-
-    fn paste(&mut self, text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
-        self.input.paste(text);
         Vec::new()
     }
 

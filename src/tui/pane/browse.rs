@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
 
 use super::log::OpenAt;
@@ -32,6 +32,7 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::model::PaneContext;
 use crate::tui::widget::emphasis::MarkedWords;
+use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{Cursor, Move};
 pub(crate) use actions::editable_text;
@@ -47,10 +48,7 @@ pub(crate) struct BrowsePane {
     marks: BTreeSet<Key>,
     /// Where an open range of marks started.
     range: Option<Key>,
-    /// The filter input, if there is a filter.
-    filter: Option<Input>,
-    /// Whether keys go to the filter.
-    typing: bool,
+    filter: RowFilter,
     focus: Focus,
     preview_visibility: Visibility,
     preview: Preview,
@@ -87,8 +85,7 @@ impl BrowsePane {
             cursor: Cursor::default(),
             marks: BTreeSet::new(),
             range: None,
-            filter: None,
-            typing: false,
+            filter: RowFilter::default(),
             focus: Focus::Tree,
             preview_visibility: Visibility::Shown,
             preview: Preview::new(Requester::Tree),
@@ -224,10 +221,8 @@ impl BrowsePane {
             Action::UnfoldAll => self.fold_all(Fold::Open, cx),
             Action::Filter => {
                 self.end_range();
-                self.typing = true;
-                self.filter = Some(Input::default());
-                self.options.filter.clear();
-                self.reshape(cx)
+                self.filter.act(action);
+                self.filtered(cx)
             }
             Action::Sort => {
                 self.end_range();
@@ -288,8 +283,9 @@ impl BrowsePane {
             }
         } else if self.range.is_some() {
             self.range = None;
-        } else if self.filter.is_some() {
-            return self.type_filter(InputOutcome::Cancelled, cx);
+        } else if self.filter.is_set() {
+            self.filter.clear();
+            return self.filtered(cx);
         } else if !self.marks.is_empty() {
             self.marks.clear();
         }
@@ -320,23 +316,19 @@ impl BrowsePane {
 
 impl Pane for BrowsePane {
     fn key_context(&self) -> KeyContext {
-        match self.focus {
-            _ if self.typing => KeyContext::Prompt,
+        self.filter.key_context(match self.focus {
             Focus::Tree => KeyContext::Tree,
             Focus::Preview => KeyContext::Preview,
-        }
+        })
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
-        if self.typing {
-            let outcome = match action {
-                Action::Back => InputOutcome::Cancelled,
-                Action::Open => InputOutcome::Accepted,
-                Action::Down => return Some(self.moved(Move::Down, cx)),
-                Action::Up => return Some(self.moved(Move::Up, cx)),
-                _ => return None,
+        if self.filter.is_typing() {
+            return match self.filter.act(action) {
+                Some(true) => Some(self.filtered(cx)),
+                Some(false) => Some(Vec::new()),
+                None => Some(self.moved(Move::of(action)?, cx)),
             };
-            return Some(self.type_filter(outcome, cx));
         }
         let used = match self.focus {
             Focus::Tree => self.act_in_tree(action, cx),
@@ -345,20 +337,15 @@ impl Pane for BrowsePane {
         used.or_else(|| self.act_on_selection(action, cx))
     }
 
-    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some(filter) = self.filter.as_mut().filter(|_| self.typing) else {
-            return Vec::new();
-        };
-        let outcome = filter.key(key);
-        self.type_filter(outcome, cx)
+    fn input(&mut self) -> Option<&mut Input> {
+        self.filter.input()
     }
 
-    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some(filter) = self.filter.as_mut().filter(|_| self.typing) else {
-            return Vec::new();
-        };
-        let outcome = filter.paste(text);
-        self.type_filter(outcome, cx)
+    fn typed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
+        match outcome {
+            InputOutcome::Changed => self.filtered(cx),
+            _ => Vec::new(),
+        }
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {

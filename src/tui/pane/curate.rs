@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::{Position, Rect};
 
 use self::decide::names_another;
@@ -28,6 +28,7 @@ use crate::tui::event::{CurateStep, Event};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::model::PaneContext;
+use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{List, Move, Row as _};
 
 /// The list of findings, and the evidence of the selected one.
@@ -283,14 +284,11 @@ impl CuratePane {
         say(text)
     }
 
-    fn back(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.shown.filter.clear() {
-            self.lay_out(cx);
-        } else if self.marks.is_empty() {
+    fn back(&mut self) -> Vec<Step> {
+        if self.marks.is_empty() {
             return vec![Step::Close];
-        } else {
-            self.marks.clear();
         }
+        self.marks.clear();
         Vec::new()
     }
 }
@@ -334,26 +332,17 @@ impl ListWithText for CuratePane {
 
 impl Pane for CuratePane {
     fn key_context(&self) -> KeyContext {
-        if self.shown.filter.is_typing() {
-            KeyContext::Prompt
-        } else {
-            KeyContext::Curate
-        }
+        self.shown.filter.key_context(KeyContext::Curate)
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if let Some(steps) = self.movement(action, cx) {
             return Some(steps);
         }
+        if let Some(has_changed) = self.shown.filter.act(action) {
+            return Some(self.filtered(has_changed, cx));
+        }
         Some(match action {
-            Action::Open if self.shown.filter.is_typing() => {
-                self.shown.filter.accept();
-                Vec::new()
-            }
-            Action::Filter => {
-                self.shown.filter.open();
-                self.filtered(true, cx)
-            }
             Action::Sort => self.regroup(cx),
             Action::Left => self.fold(true, cx),
             Action::Right => self.fold(false, cx),
@@ -376,19 +365,17 @@ impl Pane for CuratePane {
             },
             Action::Undo => self.visit.replay(UndoDirection::Undo),
             Action::Redo => self.visit.replay(UndoDirection::Redo),
-            Action::Back => self.back(cx),
+            Action::Back => self.back(),
             _ => return None,
         })
     }
 
-    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let has_changed = self.shown.filter.key(key);
-        self.filtered(has_changed, cx)
+    fn input(&mut self) -> Option<&mut Input> {
+        self.shown.filter.input()
     }
 
-    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
-        let has_changed = self.shown.filter.paste(text);
-        self.filtered(has_changed, cx)
+    fn typed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.filtered(outcome == InputOutcome::Changed, cx)
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {

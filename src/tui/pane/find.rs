@@ -10,7 +10,7 @@ mod view;
 use std::collections::{BTreeMap, HashSet};
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Position;
 
 use super::log::{OpenAt, resume};
@@ -374,37 +374,34 @@ impl Pane for FindPane {
         self.changed(outcome, cx)
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let at = Position::new(mouse.column, mouse.row);
-        let over_preview = cx.areas.preview.contains(at);
+    fn wheel(&mut self, at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        if cx.areas.preview.contains(at) {
+            self.preview.scroll_by(lines, cx);
+            return Vec::new();
+        }
+        self.moved(Move::by_wheel(lines), cx)
+    }
+
+    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
         let rows = inside(cx.areas.tree);
-        match mouse.kind {
-            MouseEventKind::ScrollDown if over_preview => self.preview.scroll_by(3, cx),
-            MouseEventKind::ScrollUp if over_preview => self.preview.scroll_by(-3, cx),
-            MouseEventKind::ScrollDown => return self.moved(Move::Down, cx),
-            MouseEventKind::ScrollUp => return self.moved(Move::Up, cx),
-            MouseEventKind::Down(MouseButton::Left) if rows.contains(at) => {
-                // Each row has two lines; a last one for which there is no room has none.
-                let line = usize::from(at.y - rows.y) / 2;
-                let row = self.cursor.top + line;
-                if line < Self::height(cx) && row < self.count() {
-                    let again = self.cursor.selected == row;
-                    self.cursor.selected = row;
-                    return if again {
-                        self.choose(cx)
-                    } else {
-                        self.update_preview(cx)
-                    };
-                }
+        if rows.contains(at) {
+            // Each row has two lines; a last one for which there is no room has none.
+            let line = usize::from(at.y - rows.y) / 2;
+            let row = self.cursor.top + line;
+            if line < Self::height(cx) && row < self.count() {
+                let again = self.cursor.selected == row;
+                self.cursor.selected = row;
+                return if again {
+                    self.choose(cx)
+                } else {
+                    self.update_preview(cx)
+                };
             }
-            MouseEventKind::Down(MouseButton::Left) if cx.areas.title.contains(at) => {
-                let pill = self.pill_at(at.x, cx);
-                if let Some(pill) = pill {
-                    self.query.pills.remove(pill);
-                    return vec![self.ask(cx)];
-                }
-            }
-            _ => {}
+        } else if cx.areas.title.contains(at)
+            && let Some(pill) = self.pill_at(at.x, cx)
+        {
+            self.query.pills.remove(pill);
+            return vec![self.ask(cx)];
         }
         Vec::new()
     }

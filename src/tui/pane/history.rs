@@ -3,7 +3,7 @@
 mod rows;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 
@@ -24,10 +24,11 @@ use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::model::PaneContext;
-use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
+use crate::tui::overlay::chooser::{Chooser, ChooserOption};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
 use crate::tui::widget::filter::{FILTERED, RowFilter};
+use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{List, Move, RowLook};
 
 /// The list of changes, and the diff of the selected one.
@@ -75,6 +76,15 @@ impl HistoryPane {
         self.load_diff()
     }
 
+    /// Shows the rows that the filter leaves, if it has changed.
+    fn filtered(&mut self, has_changed: bool, cx: &PaneContext<'_>) -> Vec<Step> {
+        if has_changed {
+            self.lay_out(cx)
+        } else {
+            Vec::new()
+        }
+    }
+
     fn records(&self) -> &[Record] {
         self.records.as_deref().unwrap_or_default()
     }
@@ -119,14 +129,14 @@ impl HistoryPane {
                 let mut options = vec![ChooserOption {
                     label: format!("all {}", several.len()),
                     detail: String::new(),
-                    choice: Choice::Change(Box::new(request(None))),
+                    step: Step::Plan(Box::new(request(None))),
                 }];
                 options.extend(several.iter().map(|file| ChooserOption {
                     label: file.reference(),
                     detail: store_name(file, cx),
-                    choice: Choice::Change(Box::new(request(Some(file)))),
+                    step: Step::Plan(Box::new(request(Some(file)))),
                 }));
-                let chooser = Chooser::new("restore".to_owned(), options);
+                let chooser = Chooser::new("restore", options);
                 vec![Step::Push(Box::new(chooser))]
             }
         }
@@ -296,16 +306,15 @@ impl ListWithText for HistoryPane {
 
 impl Pane for HistoryPane {
     fn key_context(&self) -> KeyContext {
-        if self.filter.is_typing() {
-            KeyContext::Prompt
-        } else {
-            KeyContext::History
-        }
+        self.filter.key_context(KeyContext::History)
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if let Some(steps) = self.movement(action, cx) {
             return Some(steps);
+        }
+        if let Some(has_changed) = self.filter.act(action) {
+            return Some(self.filtered(has_changed, cx));
         }
         Some(match action {
             Action::UndoThis => self.undo_this(),
@@ -317,35 +326,18 @@ impl Pane for HistoryPane {
                 self.lists_all = !self.lists_all;
                 self.lay_out(cx)
             }
-            Action::Filter => {
-                self.filter.open();
-                self.lay_out(cx)
-            }
-            Action::Open if self.filter.is_typing() => {
-                self.filter.accept();
-                Vec::new()
-            }
             Action::Open => self.open(cx),
-            Action::Back if self.filter.clear() => self.lay_out(cx),
             Action::Back => vec![Step::Close],
             _ => return None,
         })
     }
 
-    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.filter.key(key) {
-            self.lay_out(cx)
-        } else {
-            Vec::new()
-        }
+    fn input(&mut self) -> Option<&mut Input> {
+        self.filter.input()
     }
 
-    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.filter.paste(text) {
-            self.lay_out(cx)
-        } else {
-            Vec::new()
-        }
+    fn typed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.filtered(outcome == InputOutcome::Changed, cx)
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {

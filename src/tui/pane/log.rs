@@ -8,7 +8,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Margin, Position, Rect};
 use ratatui::text::Line;
 
@@ -29,7 +28,7 @@ use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
 use crate::tui::widget::conversation::{Conversation, ConversationInfo, Layer, Viewport};
 use crate::tui::widget::emphasis::MarkedWords;
-use crate::tui::widget::input::InputOutcome;
+use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::Move;
 use crate::tui::widget::markdown::RenderOptions;
 
@@ -315,14 +314,6 @@ impl Pane for LogPane {
             };
         }
         Some(match action {
-            Action::Up => self.walk(Move::Up, cx),
-            Action::Down => self.walk(Move::Down, cx),
-            Action::HalfUp => self.walk(Move::HalfUp, cx),
-            Action::HalfDown => self.walk(Move::HalfDown, cx),
-            Action::PageUp => self.walk(Move::PageUp, cx),
-            Action::PageDown => self.walk(Move::PageDown, cx),
-            Action::Top => self.walk(Move::First, cx),
-            Action::Bottom => self.walk(Move::Last, cx),
             Action::NextTurn => self.walk_turns(Move::Down, cx),
             Action::PreviousTurn => self.walk_turns(Move::Up, cx),
             Action::Open => self.unfold(cx),
@@ -346,45 +337,35 @@ impl Pane for LogPane {
             }
             Action::Back if std::mem::take(&mut self.is_searched) => self.unmark(cx),
             Action::Back => vec![Step::Close],
-            _ => return None,
+            action => self.walk(Move::of(action)?, cx),
         })
     }
 
-    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some(search) = &mut self.search else {
-            return Vec::new();
-        };
-        let outcome = search.input.key(key);
+    fn input(&mut self) -> Option<&mut Input> {
+        self.search.as_mut().map(|search| &mut search.input)
+    }
+
+    fn typed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
         self.on_search(outcome, cx)
     }
 
-    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some(search) = &mut self.search else {
-            return Vec::new();
-        };
-        let outcome = search.input.paste(text);
-        self.on_search(outcome, cx)
+    fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        if let Some(conversation) = &mut self.conversation {
+            conversation.scroll(lines, Self::viewport(cx));
+        }
+        Vec::new()
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
         let area = Self::area(cx);
         let viewport = Self::viewport(cx);
-        let at = Position::new(mouse.column, mouse.row);
-        let Some(conversation) = &mut self.conversation else {
-            return Vec::new();
-        };
-        match mouse.kind {
-            MouseEventKind::ScrollDown => conversation.scroll(3, viewport),
-            MouseEventKind::ScrollUp => conversation.scroll(-3, viewport),
-            MouseEventKind::Down(MouseButton::Left) if area.contains(at) => {
-                let before = conversation.message().map(|message| message.line);
-                conversation.click(usize::from(at.y - area.y), viewport);
-                // A second click on the same tool call unfolds it.
-                if before == conversation.message().map(|message| message.line) {
-                    conversation.fold(viewport);
-                }
+        if let Some(conversation) = self.conversation.as_mut().filter(|_| area.contains(at)) {
+            let before = conversation.message().map(|message| message.line);
+            conversation.click(usize::from(at.y - area.y), viewport);
+            // A second click on the same tool call unfolds it.
+            if before == conversation.message().map(|message| message.line) {
+                conversation.fold(viewport);
             }
-            _ => {}
         }
         Vec::new()
     }

@@ -8,7 +8,7 @@ mod view;
 use std::collections::{HashMap, HashSet};
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::{Position, Rect};
 
 use self::rows::{Entry, Queue, QueueRow};
@@ -26,6 +26,7 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::model::PaneContext;
 use crate::tui::widget::filter::RowFilter;
+use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{List, Move};
 
 /// The list of files, and the difference of the selected one.
@@ -270,16 +271,15 @@ impl ListWithText for QueuePane {
 
 impl Pane for QueuePane {
     fn key_context(&self) -> KeyContext {
-        if self.filter.is_typing() {
-            KeyContext::Prompt
-        } else {
-            KeyContext::Queue
-        }
+        self.filter.key_context(KeyContext::Queue)
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if let Some(steps) = self.movement(action, cx) {
             return Some(steps);
+        }
+        if let Some(has_changed) = self.filter.act(action) {
+            return Some(self.filtered(has_changed, cx));
         }
         Some(match action {
             Action::NextHunk => self.next_hunk(cx),
@@ -294,30 +294,19 @@ impl Pane for QueuePane {
             Action::Note => self.note(),
             Action::Edit => self.edit(cx),
             Action::Delete => self.delete(cx),
-            Action::Filter => {
-                self.filter.open();
-                self.filtered(true, cx)
-            }
-            Action::Open if self.filter.is_typing() => {
-                self.filter.accept();
-                Vec::new()
-            }
             Action::Open => self.open_memory(cx),
             Action::Why => self.explain(cx),
-            Action::Back if self.filter.clear() => self.filtered(true, cx),
             Action::Back => self.back(),
             _ => return None,
         })
     }
 
-    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let has_changed = self.filter.key(key);
-        self.filtered(has_changed, cx)
+    fn input(&mut self) -> Option<&mut Input> {
+        self.filter.input()
     }
 
-    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
-        let has_changed = self.filter.paste(text);
-        self.filtered(has_changed, cx)
+    fn typed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.filtered(outcome == InputOutcome::Changed, cx)
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {

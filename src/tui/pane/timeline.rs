@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 use ratatui::Frame;
-use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use self::calendar::Calendar;
@@ -194,7 +193,7 @@ impl TimelinePane {
 
     fn choose_place(&self) -> Vec<Step> {
         let options = walk::options(&self.outline, self.today);
-        let chooser = Chooser::new("go to".to_owned(), options);
+        let chooser = Chooser::new("go to", options);
         vec![Step::Push(Box::new(chooser))]
     }
 
@@ -212,22 +211,6 @@ impl TimelinePane {
             Part::Calendar => self.switch_part(cx),
             Part::Tree => vec![ask(TimelineJob::Hide), Step::Close],
         }
-    }
-
-    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
-        let areas = view::Areas::of(self.part, cx);
-        if let Some(day) = self.calendar().day_at(areas.days(), at) {
-            return self.go_to(&NodeId::Day(day), cx);
-        }
-        let count = self.rows.lines.len();
-        let Some(line) = self.cursor.row_at(at, areas.rows(), count) else {
-            return Vec::new();
-        };
-        self.part = Part::Tree;
-        let is_here = self.rows.lines_of(self.cursor.selected).contains(&line);
-        self.cursor.selected = line;
-        self.settle_cursor(cx);
-        if is_here { self.enter(cx) } else { Vec::new() }
     }
 }
 
@@ -272,24 +255,30 @@ impl Pane for TimelinePane {
             Action::Copy => self.cite(),
             Action::Promote => self.promote(),
             Action::Back => self.back(cx),
-            action => match Move::of(action) {
-                Some(to) => self.moved(to, cx),
-                None => return None,
-            },
+            action => self.moved(Move::of(action)?, cx),
         })
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let at = Position::new(mouse.column, mouse.row);
+    fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
         let height = view::Areas::of(self.part, cx).height();
-        let count = self.rows.lines.len();
-        match mouse.kind {
-            MouseEventKind::ScrollDown => self.cursor.scroll(3, height, count),
-            MouseEventKind::ScrollUp => self.cursor.scroll(-3, height, count),
-            MouseEventKind::Down(MouseButton::Left) => return self.click(at, cx),
-            _ => {}
-        }
+        self.cursor.scroll(lines, height, self.rows.lines.len());
         Vec::new()
+    }
+
+    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
+        let areas = view::Areas::of(self.part, cx);
+        if let Some(day) = self.calendar().day_at(areas.days(), at) {
+            return self.go_to(&NodeId::Day(day), cx);
+        }
+        let count = self.rows.lines.len();
+        let Some(line) = self.cursor.row_at(at, areas.rows(), count) else {
+            return Vec::new();
+        };
+        self.part = Part::Tree;
+        let is_here = self.rows.lines_of(self.cursor.selected).contains(&line);
+        self.cursor.selected = line;
+        self.settle_cursor(cx);
+        if is_here { self.enter(cx) } else { Vec::new() }
     }
 
     fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {

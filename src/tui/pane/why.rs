@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Margin, Position, Rect};
 use ratatui::text::Span;
 
@@ -16,7 +15,7 @@ use crate::core::memory::store::StoreId;
 use crate::core::text::display::{format_age, format_ago};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, title_span};
+use crate::tui::chrome::{KeyFocus, bordered, draw_lines, title_span};
 use crate::tui::effect::{Effect, WhyJob};
 use crate::tui::event::{Event, ExplainedText};
 use crate::tui::keymap::KeyContext;
@@ -152,17 +151,12 @@ impl WhyPane {
         let block = bordered(theme, KeyFocus::Elsewhere).title(title_span(theme, "why"));
         frame.render_widget(block, area);
         let text = inside(area).inner(Margin::new(1, 0));
-        let mut y = text.y;
-        for (said, role) in self.facts_of_line(cx) {
-            let said = escape_line(&said);
-            for row in cells::wrap(&said, usize::from(text.width)) {
-                if y < text.bottom() {
-                    let line = theme.line(said[row].to_owned(), role);
-                    frame.render_widget(line, Rect::new(text.x, y, text.width, 1));
-                    y += 1;
-                }
-            }
-        }
+        let facts = self.facts_of_line(cx).into_iter();
+        let rows = facts.flat_map(|(said, role)| {
+            let rows = cells::wrapped(&said, usize::from(text.width)).into_iter();
+            rows.map(move |row| theme.line(row, role))
+        });
+        draw_lines(frame, text, rows);
     }
 
     fn facts_of_line(&self, cx: &PaneContext<'_>) -> Vec<(String, Role)> {
@@ -243,27 +237,20 @@ impl Pane for WhyPane {
             Action::Open => self.open_log(cx),
             Action::Copy => self.copy(),
             Action::Back => vec![Step::Close],
-            action => match Move::of(action) {
-                Some(to) => self.moved(to, cx),
-                None => return None,
-            },
+            action => self.moved(Move::of(action)?, cx),
         })
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+    fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.moved(Move::by_wheel(lines), cx)
+    }
+
+    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
         let rows = inside(Self::areas(cx).0);
-        let at = Position::new(mouse.column, mouse.row);
-        match mouse.kind {
-            MouseEventKind::ScrollDown => self.moved(Move::Down, cx),
-            MouseEventKind::ScrollUp => self.moved(Move::Up, cx),
-            MouseEventKind::Down(MouseButton::Left) => {
-                if let Some(row) = self.cursor.row_at(at, rows, self.lines().len()) {
-                    self.cursor.selected = row;
-                }
-                Vec::new()
-            }
-            _ => Vec::new(),
+        if let Some(row) = self.cursor.row_at(at, rows, self.lines().len()) {
+            self.cursor.selected = row;
         }
+        Vec::new()
     }
 
     fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {

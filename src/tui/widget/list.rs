@@ -38,6 +38,11 @@ pub(crate) enum Move {
 }
 
 impl Move {
+    /// Returns the move of a step of the wheel in this direction.
+    pub(crate) fn by_wheel(lines: isize) -> Self {
+        if lines < 0 { Self::Up } else { Self::Down }
+    }
+
     /// Returns the move that an action asks for.
     pub(crate) fn of(action: Action) -> Option<Self> {
         Some(match action {

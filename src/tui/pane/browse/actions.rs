@@ -19,7 +19,7 @@ use crate::tui::effect::{Effect, LibraryJob, Request, Target, TerminalJob};
 use crate::tui::event::LeftText;
 use crate::tui::layout::Focus;
 use crate::tui::model::PaneContext;
-use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
+use crate::tui::overlay::chooser::{Chooser, ChooserOption};
 use crate::tui::overlay::form::NewMemoryForm;
 use crate::tui::overlay::prompt::{NamePrompt, Purpose};
 use crate::tui::pane::context::ContextPane;
@@ -296,7 +296,7 @@ impl BrowsePane {
                 ChooserOption {
                     label: snapshot.store.name().to_owned(),
                     detail: to.layout().name().to_owned(),
-                    choice: Choice::Change(Box::new(Request::Move {
+                    step: Step::Plan(Box::new(Request::Move {
                         memories: moved.cloned().collect(),
                         to: to.clone(),
                         links: BrokenLinks::Follow,

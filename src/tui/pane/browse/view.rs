@@ -60,13 +60,9 @@ impl BrowsePane {
                     .right_aligned(),
             );
         }
-        if let Some(filter) = &self.filter {
-            let room = area.width.saturating_sub(20);
-            let (typed, _) = filter.line(theme, room);
-            let mut title = vec![theme.span(" filter ❯ ", Role::Accent)];
-            title.extend(typed.spans);
-            title.push(Span::raw(" "));
-            block = block.title(Line::from(title).right_aligned());
+        let room = area.width.saturating_sub(20);
+        if let Some(filter) = self.filter.title(" filter ❯ ", theme, room) {
+            block = block.title(filter.right_aligned());
         }
         let rows = inside(area);
         frame.render_widget(block, area);
@@ -85,15 +81,14 @@ impl BrowsePane {
 
     /// Places the terminal's cursor in the filter while typing.
     fn view_filter_cursor(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let Some(filter) = self.filter.as_ref().filter(|_| self.typing && cx.is_top) else {
-            return;
-        };
         let area = cx.areas.tree;
         let room = area.width.saturating_sub(20);
-        let (line, column) = filter.line(cx.theme, room);
-        let width = u16::try_from(line.width()).unwrap_or(room);
-        let x = (area.right().saturating_sub(2 + width)).saturating_add(column);
-        frame.set_cursor_position((x.min(area.right().saturating_sub(1)), area.y));
+        let typed = self.filter.line(cx.theme, room);
+        if let Some((line, column)) = typed.filter(|_| self.filter.is_typing() && cx.is_top) {
+            let width = u16::try_from(line.width()).unwrap_or(room);
+            let x = (area.right().saturating_sub(2 + width)).saturating_add(column);
+            frame.set_cursor_position((x.min(area.right().saturating_sub(1)), area.y));
+        }
     }
 
     /// Draws a row.
@@ -363,12 +358,12 @@ impl BrowsePane {
 
     /// Whether there are no rows, no filter, and no reading in progress.
     pub(super) fn has_nothing_to_show(&self, cx: &PaneContext<'_>) -> bool {
-        self.loaded && self.tree.rows.is_empty() && self.filter.is_none() && cx.reading.is_none()
+        self.loaded && self.tree.rows.is_empty() && !self.filter.is_set() && cx.reading.is_none()
     }
 
     /// Draws a tree whose rows are not loaded yet or do not match the filter.
     pub(super) fn view_no_rows(&self, frame: &mut Frame<'_>, area: Rect, cx: &PaneContext<'_>) {
-        let text = if self.filter.is_some() {
+        let text = if self.filter.is_set() {
             Text::from(vec![
                 Line::from("Nothing here has these words."),
                 Line::from("Esc shows everything again."),

@@ -62,10 +62,8 @@ impl PieceText {
 
     fn push(&mut self, part: Part, text: &str, width: u16) {
         for line in text.lines() {
-            let line = escape_line(line);
-            let rows = cells::wrap(&line, usize::from(width)).into_iter();
-            self.lines
-                .extend(rows.map(|row| (part, line[row].to_owned())));
+            let rows = cells::wrapped(line, usize::from(width)).into_iter();
+            self.lines.extend(rows.map(|row| (part, row)));
         }
     }
 }

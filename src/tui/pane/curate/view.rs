@@ -280,11 +280,10 @@ impl EvidencePage<'_> {
     /// Adds a text, indented.
     fn text(&mut self, text: &str, indent: usize, style: Style) {
         for line in text.lines() {
-            let line = escape_line(line);
             let width = self.width.saturating_sub(indent).max(1);
-            for row in cells::wrap(&line, width) {
+            for row in cells::wrapped(line, width) {
                 let blank = Span::raw(" ".repeat(indent));
-                let text = Span::styled(line[row].to_owned(), style);
+                let text = Span::styled(row, style);
                 self.lines.push(Line::from(vec![blank, text]));
             }
         }

@@ -211,9 +211,8 @@ impl QueuePane {
         }
         let mut lines = Vec::new();
         for (text, role) in facts {
-            let text = escape_line(&text);
-            let rows = cells::wrap(&text, usize::from(width)).into_iter();
-            lines.extend(rows.map(|row| theme.line(text[row].to_owned(), role)));
+            let rows = cells::wrapped(&text, usize::from(width)).into_iter();
+            lines.extend(rows.map(|row| theme.line(row, role)));
         }
         lines.push(Line::default());
         if item.hunks.is_empty() {

@@ -309,9 +309,7 @@ impl Builder<'_> {
         let room = self.width.saturating_sub(used).clamp(8, MEASURE);
         let mut all: Vec<String> = Vec::new();
         for line in text.trim().lines() {
-            let line = escape_line(line);
-            let rows = cells::wrap(&line, room).into_iter();
-            all.extend(rows.map(|range| line[range].trim_end().to_owned()));
+            all.extend(cells::wrapped(line, room));
         }
         let left = all.len().saturating_sub(MOST_ROWS);
         all.truncate(MOST_ROWS);

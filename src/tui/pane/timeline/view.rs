@@ -8,7 +8,7 @@ use ratatui::text::Line;
 use super::{Part, TimelinePane, calendar};
 use crate::core::insight::timeline::node::NodeId;
 use crate::tui::action::Action;
-use crate::tui::cells::{self, escape_line};
+use crate::tui::cells;
 use crate::tui::chrome::{
     KeyFocus, bordered, draw_empty, draw_lines, fit_end, shown_lines, title_span,
 };
@@ -134,11 +134,8 @@ impl TimelinePane {
         };
         let mut lines = Vec::new();
         let mut wrapped = |text: &str, role: Role| {
-            let text = escape_line(text);
-            let rows = cells::wrap(&text, width).into_iter();
-            let row = |range: std::ops::Range<usize>| text[range].trim_end().to_owned();
-            let rows = rows.map(|range| theme.line(row(range), role));
-            lines.extend(rows);
+            let rows = cells::wrapped(text, width).into_iter();
+            lines.extend(rows.map(|row| theme.line(row, role)));
         };
         // The border names the day already.
         if !is_day {
