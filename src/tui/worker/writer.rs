@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use super::library;
@@ -21,7 +20,7 @@ use crate::core::insight::curate::waiver::{self, Waiver};
 use crate::core::memory::library::Library;
 use crate::tui::Clock;
 use crate::tui::effect::{LibraryJob, Request, WaiveJob, WriteJob};
-use crate::tui::event::{Event, ReviewCounts};
+use crate::tui::event::{Event, EventSender, ReviewCounts};
 
 /// How long a lock is waited for. It can be long because only the writer waits.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -29,7 +28,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Reports the waiting to the app, and ends it when the program ends.
 #[derive(Clone)]
 pub(super) struct LockWait {
-    pub(super) events: Sender<Event>,
+    pub(super) events: EventSender,
     /// Whether the program is about to end.
     pub(super) leaving: Arc<AtomicBool>,
     /// Whether the writer waits for a lock.
@@ -52,18 +51,17 @@ impl LockWait {
         }
         self.waiting.store(true, Ordering::Relaxed);
         let holder = wait.holder.as_ref().map(ToString::to_string);
-        // The receiver is gone when the program is about to end.
-        drop(self.events.send(Event::Waiting {
+        self.events.send(Event::Waiting {
             holder: holder.unwrap_or_else(|| "another process".to_owned()),
             seconds: wait.waited.as_secs(),
-        }));
+        });
         ControlFlow::Continue(())
     }
 
     /// Reports the end of the waiting, if there was any.
     pub(super) fn end(&self) {
         if self.waiting.swap(false, Ordering::Relaxed) {
-            drop(self.events.send(Event::WaitingOver));
+            self.events.send(Event::WaitingOver);
         }
     }
 }
@@ -77,7 +75,7 @@ pub(super) struct Writer {
     /// The revisions that tome wrote, which the watcher ignores; `None` without a watcher.
     pub(super) expected: Option<Expected>,
     pub(super) library_worker: JobSender<library::Message>,
-    pub(super) events: Sender<Event>,
+    pub(super) events: EventSender,
     pub(super) lock_wait: LockWait,
     /// How many files wait for review, as it was reported last.
     pub(super) review_counts: ReviewCounts,
@@ -161,12 +159,12 @@ impl Writer {
             }
             WriteJob::Waive(job) => {
                 let result = self.waive(&job);
-                drop(self.events.send(Event::Waived { job, result }));
+                self.events.send(Event::Waived { job, result });
             }
             WriteJob::Review(job) => {
                 let result = self.review(&job);
                 self.lock_wait.end();
-                drop(self.events.send(Event::Reviewed { job, result }));
+                self.events.send(Event::Reviewed { job, result });
             }
         }
     }
@@ -239,23 +237,23 @@ impl Writer {
                 self.library_worker
                     .send(library::Message::Written { request, record });
             }
-            result => drop(self.events.send(Event::Committed { request, result })),
+            result => self.events.send(Event::Committed { request, result }),
         }
     }
 
     fn report_outdated(&self, request: Box<Request>, change: Change) {
         let notes = self.planner().notes(&request, Some(&change));
-        drop(self.events.send(Event::Outdated {
+        self.events.send(Event::Outdated {
             request,
             change,
             notes,
-        }));
+        });
     }
 
     /// Undoes changes that a crashed process left unfinished, and reports if that fails.
     fn settle(&self) {
         if let Err(error) = self.settle_stores() {
-            drop(self.events.send(Event::Failed(error.to_string())));
+            self.events.fail(&error);
         }
     }
 
@@ -341,7 +339,7 @@ mod tests {
     impl Bench {
         fn new() -> Self {
             let home = fixture::home();
-            let (events, told) = mpsc::channel();
+            let (events, told) = EventSender::new();
             let (messages, readers) = mpsc::channel();
             let queue = Queue::new();
             let library_worker = queue.sender();

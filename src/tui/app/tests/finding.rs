@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::Receiver;
 
 use jiff::tz::TimeZone;
 use ratatui::crossterm::event::Event as Input;
@@ -19,7 +19,7 @@ use crate::core::search::semantic::Semantic;
 use crate::tui::effect::{
     Effect, LibraryJob, Request, SearchJob, TerminalJob, TranscriptJob, UnsavedJob,
 };
-use crate::tui::event::Event;
+use crate::tui::event::{Event, EventSender};
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Background;
 use crate::tui::worker::meaning::Meaning;
@@ -53,7 +53,7 @@ impl TestUi {
         let projects = ui.home.path().join("agent/projects/-shop");
         fs::create_dir_all(&projects).expect("folders");
         fs::write(projects.join("s1.jsonl"), SAID).expect("a log");
-        let (events, received) = mpsc::channel();
+        let (events, received) = EventSender::new();
         let newest = Arc::new(AtomicU64::new(0));
         let time = (moment as fn() -> _, TimeZone::UTC);
         let search_worker = SearchWorker::new(events, time, Arc::clone(&newest));
