@@ -21,7 +21,7 @@ use super::effect::{Effect, LibraryJob, LogsJob, TerminalJob, UndoDirection, Uns
 use super::event::{Changes, Event, ReviewCounts};
 use super::highlight::Syntaxes;
 use super::keymap::{KeyContext, Keymap};
-use super::layout::{Areas, Arrangement, Divider, Focus, Visibility};
+use super::layout::{Areas, Arrangement, Focus};
 use super::overlay::help::HelpDialog;
 use super::overlay::palette::palette;
 use super::overlay::reader::TextDialog;
@@ -84,16 +84,6 @@ pub(crate) struct App {
 /// How many closed panes are kept.
 const MOST_KEPT: usize = 100;
 
-/// How the screen is divided until a pane requests another arrangement.
-const START: Arrangement = Arrangement {
-    preview: Visibility::Shown,
-    focus: Focus::Tree,
-    divider: Divider {
-        columns: None,
-        rows: None,
-    },
-};
-
 impl App {
     /// Creates an app with an empty library.
     pub(crate) fn new(theme: Theme, keymap: Keymap, user: UserContext) -> Self {
@@ -102,12 +92,12 @@ impl App {
             keymap,
             syntaxes: Syntaxes::load(),
             library: Arc::default(),
-            panes: vec![Box::new(BrowsePane::new())],
+            panes: vec![Box::new(BrowsePane::default())],
             parked: Vec::new(),
             kept: Vec::new(),
             queries: Vec::new(),
             areas: Areas::default(),
-            wanted: START,
+            wanted: Arrangement::default(),
             zoom: None,
             user,
             logs: Arc::default(),
@@ -131,9 +121,7 @@ impl App {
 
     /// Sets the searched directories, which are listed when no store is found.
     pub(crate) fn set_searched_places(&mut self, searched_places: Vec<SearchedPlace>) {
-        self.panes = vec![Box::new(
-            BrowsePane::new().with_searched_places(searched_places),
-        )];
+        self.panes = vec![Box::new(BrowsePane::new(searched_places))];
     }
 
     /// Shows the problem of the settings, or a list of several.

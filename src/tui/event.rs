@@ -68,9 +68,9 @@ pub(crate) enum Event {
         target: Target,
         result: Result<Document, Error>,
     },
-    /// A fetched text, see [`LibraryJob::Fetch`](super::effect::LibraryJob::Fetch).
+    /// A file that is to be edited from this line on.
     Fetched {
-        target: Target,
+        store: StoreId,
         line: usize,
         result: Result<Document, Error>,
     },

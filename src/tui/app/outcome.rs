@@ -18,7 +18,7 @@ use crate::tui::action::Action;
 use crate::tui::cells;
 use crate::tui::chrome::count;
 use crate::tui::effect::{
-    Effect, Request, ReviewJob, SaveKind, Target, UndoDirection, UnsavedJob, WaiveJob,
+    Effect, Request, ReviewJob, SaveKind, UndoDirection, UnsavedJob, WaiveJob,
 };
 use crate::tui::event::{Event, NewMemoryText, ReviewCounts, WaitingFiles};
 use crate::tui::keymap::KeyContext;
@@ -58,10 +58,10 @@ impl App {
             Event::Gathered(Ok(task)) => vec![Step::Push(Box::new(MergeDialog::of_memories(task)))],
             Event::Gathered(Err(error)) => vec![error_toast(&error)],
             Event::Fetched {
-                target,
+                store,
                 line,
                 result,
-            } => self.fetched(target, line, result),
+            } => self.fetched(&store, line, result),
             Event::Proposed(result) => self.proposed(result),
             Event::EditedOutside {
                 subject,
@@ -256,26 +256,20 @@ impl App {
         }]
     }
 
-    fn fetched(&mut self, target: Target, line: usize, result: Result<Document>) -> Vec<Step> {
+    fn fetched(&mut self, store: &StoreId, line: usize, result: Result<Document>) -> Vec<Step> {
         let document = match result {
             Ok(document) => document,
             Err(error) => return vec![error_toast(&error)],
         };
-        match target {
-            // Only previews show it.
-            Target::Context { .. } => Vec::new(),
-            Target::File { store, .. } => {
-                let Some(snapshot) = self.library.store_by_id(&store) else {
-                    return Vec::new();
-                };
-                match editable_text(snapshot, &document) {
-                    Ok(text) => {
-                        let editor = EditorPane::open(text, line, &self.pane_context());
-                        vec![Step::Push(Box::new(editor))]
-                    }
-                    Err(why) => vec![Step::Toast(why)],
-                }
+        let Some(snapshot) = self.library.store_by_id(store) else {
+            return Vec::new();
+        };
+        match editable_text(snapshot, &document) {
+            Ok(text) => {
+                let editor = EditorPane::open(text, line, &self.pane_context());
+                vec![Step::Push(Box::new(editor))]
             }
+            Err(why) => vec![Step::Toast(why)],
         }
     }
 

@@ -98,10 +98,11 @@ impl TestApp {
                         result,
                     }));
                 }
-                Effect::Library(LibraryJob::Fetch { target, line }) => {
-                    let result = self.read(&target);
+                Effect::Library(LibraryJob::Fetch { store, path, line }) => {
+                    let snapshot = self.library.store_by_id(&store).expect("a store");
+                    let result = snapshot.store.read(&path);
                     left.extend(self.tell(Event::Fetched {
-                        target,
+                        store,
                         line,
                         result,
                     }));

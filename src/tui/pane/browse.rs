@@ -26,7 +26,7 @@ use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
-use crate::tui::effect::{Requester, Target};
+use crate::tui::effect::Target;
 use crate::tui::event::{Event, LeftText, ReviewCounts};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
@@ -39,7 +39,7 @@ pub(crate) use actions::editable_text;
 use tree::{Fold, Key, Node, Order, Tree, TreeOptions};
 
 /// The tree and the preview.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct BrowsePane {
     library: Arc<Library>,
     tree: Tree,
@@ -77,37 +77,11 @@ pub(crate) struct BrowsePane {
 }
 
 impl BrowsePane {
-    pub(crate) fn new() -> Self {
-        Self {
-            library: Arc::default(),
-            tree: Tree::default(),
-            options: TreeOptions::default(),
-            cursor: Cursor::default(),
-            marks: BTreeSet::new(),
-            range: None,
-            filter: RowFilter::default(),
-            focus: Focus::Tree,
-            preview_visibility: Visibility::Shown,
-            preview: Preview::new(Requester::Tree),
-            divider: Divider::default(),
-            dragging: false,
-            waiting: None,
-            unsaved_texts: Vec::new(),
-            trail: Vec::new(),
-            line: None,
-            is_found: false,
-            is_beside_deleted: false,
-            to_review: ReviewCounts::new(),
-            loaded: false,
-            searched_places: Vec::new(),
-        }
-    }
-
-    /// Sets the searched directories, which an empty tree lists.
-    pub(crate) fn with_searched_places(self, searched_places: Vec<SearchedPlace>) -> Self {
+    /// Creates the pane; an empty tree lists the directories that were searched.
+    pub(crate) fn new(searched_places: Vec<SearchedPlace>) -> Self {
         Self {
             searched_places,
-            ..self
+            ..Self::default()
         }
     }
 

@@ -21,7 +21,7 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
+use crate::tui::layout::{Arrangement, Focus};
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::reader::TextDialog;
 use crate::tui::widget::list::{List, Move, Row};
@@ -77,7 +77,7 @@ fn rows(context: &AgentContext) -> Vec<ContextRow> {
 }
 
 /// The pieces of one agent, and the text of the selected one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ContextPane {
     agents: Vec<KnownAgent>,
     /// Which of the agents is shown.
@@ -106,12 +106,8 @@ impl ContextPane {
         let pane = Self {
             agents,
             chosen,
-            context: None,
-            list: List::default(),
-            focus: Focus::Tree,
-            text: PieceText::default(),
-            scroll: 0,
             is_aimed: agent.is_some(),
+            ..Self::default()
         };
         vec![Step::Push(Box::new(pane))]
     }
@@ -337,11 +333,7 @@ impl Pane for ContextPane {
     }
 
     fn arrangement(&self) -> Option<Arrangement> {
-        Some(Arrangement {
-            preview: Visibility::Shown,
-            focus: self.focus,
-            divider: Divider::default(),
-        })
+        Some(Arrangement::of(self.focus))
     }
 
     fn title(&self, cx: &PaneContext<'_>) -> Option<String> {

@@ -26,13 +26,13 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{CurateJob, Effect, UndoDirection};
 use crate::tui::event::{CurateStep, Event};
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
+use crate::tui::layout::{Arrangement, Focus};
 use crate::tui::model::PaneContext;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{List, Move, Row as _};
 
 /// The list of findings, and the evidence of the selected one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct CuratePane {
     findings: Findings,
     shown: Shown,
@@ -59,20 +59,7 @@ pub(crate) struct CuratePane {
 impl CuratePane {
     /// Opens the pane.
     pub(crate) fn open() -> Vec<Step> {
-        vec![Step::Push(Box::new(Self {
-            findings: Findings::default(),
-            shown: Shown::default(),
-            list: List::default(),
-            is_loaded: false,
-            generation: 0,
-            progress: None,
-            found: Vec::new(),
-            stores: Vec::new(),
-            is_moved: false,
-            marks: BTreeSet::new(),
-            scroll: 0,
-            visit: Visit::default(),
-        }))]
+        vec![Step::Push(Box::new(Self::default()))]
     }
 
     /// Starts a check of the current stores.
@@ -434,11 +421,7 @@ impl Pane for CuratePane {
     }
 
     fn arrangement(&self) -> Option<Arrangement> {
-        Some(Arrangement {
-            preview: Visibility::Shown,
-            focus: Focus::Tree,
-            divider: Divider::default(),
-        })
+        Some(Arrangement::of(Focus::Tree))
     }
 
     fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {

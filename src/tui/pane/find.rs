@@ -26,7 +26,7 @@ use crate::tui::action::Action;
 use crate::tui::effect::{Effect, Requester, SearchJob, Target, TerminalJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::{Arrangement, Divider, Focus, Visibility, inside};
+use crate::tui::layout::{Arrangement, Focus, inside};
 use crate::tui::model::{HitRow, PaneContext};
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::input::InputOutcome;
@@ -47,7 +47,7 @@ pub enum Print {
     Resume,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct FindPane {
     query: QueryInput,
     generation: u64,
@@ -87,18 +87,9 @@ impl FindPane {
     pub(crate) fn new(picks: Option<Print>, query: &str) -> Self {
         Self {
             query: QueryInput::new(query),
-            generation: 0,
-            answer: None,
-            searching: None,
-            list: Vec::new(),
-            unfolded: HashSet::new(),
-            recalled: None,
-            cursor: Cursor::default(),
-            marks: BTreeMap::new(),
-            hides_injected: false,
-            waiting: None,
             preview: Preview::new(Requester::Find),
             picks,
+            ..Self::default()
         }
     }
 
@@ -429,11 +420,7 @@ impl Pane for FindPane {
     }
 
     fn arrangement(&self) -> Option<Arrangement> {
-        Some(Arrangement {
-            preview: Visibility::Shown,
-            focus: Focus::Tree,
-            divider: Divider::default(),
-        })
+        Some(Arrangement::of(Focus::Tree))
     }
 
     fn offers(&self, action: Action) -> bool {

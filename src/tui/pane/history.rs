@@ -32,7 +32,7 @@ use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{List, Move, RowLook};
 
 /// The list of changes, and the diff of the selected one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct HistoryPane {
     /// The memory that was selected when the history was opened.
     memory: Option<(StoreId, String)>,
@@ -51,10 +51,7 @@ impl HistoryPane {
         Self {
             lists_all: memory.is_none(),
             memory,
-            records: None,
-            list: List::default(),
-            filter: RowFilter::default(),
-            shown: None,
+            ..Self::default()
         }
     }
 

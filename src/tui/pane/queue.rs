@@ -23,14 +23,14 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
+use crate::tui::layout::{Arrangement, Focus};
 use crate::tui::model::PaneContext;
 use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{List, Move};
 
 /// The list of files, and the difference of the selected one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct QueuePane {
     queue: Queue,
     /// Whether the queue was read.
@@ -60,22 +60,7 @@ pub(crate) struct QueuePane {
 impl QueuePane {
     /// Opens the review.
     pub(crate) fn open() -> Vec<Step> {
-        let pane = Self {
-            queue: Queue::default(),
-            is_loaded: false,
-            accepted: Vec::new(),
-            list: List::default(),
-            filter: RowFilter::default(),
-            focus: Focus::Tree,
-            hunk: 0,
-            scroll: 0,
-            titles: HashMap::new(),
-            attributions: Attributions::new(),
-            words: HashMap::new(),
-            here_before: 0,
-            changed: Vec::new(),
-        };
-        vec![Step::Push(Box::new(pane))]
+        vec![Step::Push(Box::new(Self::default()))]
     }
 
     /// The file under the cursor.
@@ -372,11 +357,7 @@ impl Pane for QueuePane {
     }
 
     fn arrangement(&self) -> Option<Arrangement> {
-        Some(Arrangement {
-            preview: Visibility::Shown,
-            focus: self.focus,
-            divider: Divider::default(),
-        })
+        Some(Arrangement::of(self.focus))
     }
 
     fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {

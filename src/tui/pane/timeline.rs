@@ -32,14 +32,15 @@ use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::list::{Cursor, Move};
 
 /// The part of the pane that gets the arrows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Part {
+    #[default]
     Tree,
     Calendar,
 }
 
 /// The tree of nodes with their bullets, and the calendar.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct TimelinePane {
     outline: Arc<Outline>,
     /// How many logs are still to be summarized; `None` until the first nodes have arrived.
@@ -65,16 +66,9 @@ impl TimelinePane {
     pub(crate) fn open(cx: &PaneContext<'_>) -> Vec<Step> {
         let today = today(cx);
         let pane = Self {
-            outline: Arc::default(),
-            left: None,
-            part: Part::Tree,
-            folds: HashMap::new(),
-            expanded: HashSet::new(),
-            texts: HashMap::new(),
-            rows: Rows::default(),
-            cursor: Cursor::default(),
             day: today,
             today,
+            ..Self::default()
         };
         vec![Step::Push(Box::new(pane))]
     }

@@ -106,10 +106,11 @@ impl LibraryWorker {
                     result,
                 });
             }
-            LibraryJob::Fetch { target, line } => {
-                let result = self.read(&target);
+            LibraryJob::Fetch { store, path, line } => {
+                let found = self.planner().store(&store);
+                let result = found.and_then(|store| store.read(&path));
                 self.events.send(Event::Fetched {
-                    target,
+                    store,
                     line,
                     result,
                 });

@@ -15,7 +15,7 @@ use crate::core::memory::store::{Document, StoreId};
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
-use crate::tui::effect::{Effect, LibraryJob, Request, Target, TerminalJob};
+use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob};
 use crate::tui::event::LeftText;
 use crate::tui::layout::Focus;
 use crate::tui::model::PaneContext;
@@ -213,10 +213,8 @@ impl BrowsePane {
         let key = Key::Memory(store.clone(), index::INDEX.to_owned());
         let line = self.preview.line_of(&key).unwrap_or(1);
         vec![Step::Effect(Effect::Library(LibraryJob::Fetch {
-            target: Target::File {
-                store: store.clone(),
-                path: index::INDEX.to_owned(),
-            },
+            store: store.clone(),
+            path: index::INDEX.to_owned(),
             line: line.saturating_sub(1),
         }))]
     }
