@@ -33,7 +33,7 @@ use super::theme::Theme;
 use super::worker::UNSAVED_THREAD;
 use super::{Exit, Pick};
 use crate::core::memory::config::Warning;
-use crate::core::memory::discover::{DiscoveryScope, SearchedPlace};
+use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::library::{Library, LogGroup};
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::model::{PaneContext, UserContext};
@@ -117,11 +117,6 @@ impl App {
     /// Shows the finder alone; a choice ends the program.
     pub(crate) fn start_pick(&mut self, pick: Pick) {
         self.panes = vec![Box::new(FindPane::new(Some(pick.print), &pick.query))];
-    }
-
-    /// Sets the searched directories, which are listed when no store is found.
-    pub(crate) fn set_searched_places(&mut self, searched_places: Vec<SearchedPlace>) {
-        self.panes = vec![Box::new(BrowsePane::new(searched_places))];
     }
 
     /// Shows the problem of the settings, or a list of several.

@@ -321,6 +321,21 @@ impl Hint {
     }
 }
 
+/// Returns how many lines were added and removed: ` +3 −1`; none that are 0.
+pub(crate) fn line_counts((added, removed): (usize, usize), theme: &Theme) -> Vec<Span<'static>> {
+    let counts = [(added, '+', Role::Added), (removed, '−', Role::Removed)];
+    let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
+    counts
+        .map(|(count, sign, role)| theme.span(format!(" {sign}{count}"), role))
+        .collect()
+}
+
+/// Returns how many rows are marked, for the lower border of a list; `None` if there are none.
+pub(crate) fn marked_rows(count: usize, theme: &Theme) -> Option<Line<'static>> {
+    let line = || theme.line(format!(" {count} marked "), Role::Accent);
+    (count > 0).then(|| line().right_aligned())
+}
+
 /// Returns which lines are on the screen, for the right end of a border; `None` if all are.
 pub(crate) fn shown_lines(
     first: usize,

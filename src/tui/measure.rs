@@ -130,6 +130,7 @@ impl HeadlessApp {
             editor_keys: EditorKeys::Readline,
             scope: Some(DiscoveryScope::Project),
             agents: Vec::new(),
+            searched_places: Vec::new(),
         };
         let mut app = App::new(Theme::default(), Keymap::new(), user);
         app.resize(size);

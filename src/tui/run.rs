@@ -63,6 +63,7 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
         editor_keys: setup.editor_keys,
         scope,
         agents,
+        searched_places: setup.searched_places,
     };
     let mut running = Loop {
         app: App::new(setup.theme, keymap, given),
@@ -78,7 +79,6 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
         toast: None,
         panics: setup.panics,
     };
-    running.app.set_searched_places(setup.searched_places);
     if let Some(pick) = setup.pick {
         running.app.start_pick(pick);
     }

@@ -241,8 +241,14 @@ impl Theme {
     }
 
     /// Returns the style of the badge of a memory's type.
-    pub fn badge(&self, category: Option<&str>) -> Style {
-        self.style(badge(category))
+    pub fn badge(&self, category: &str) -> Style {
+        self.style(match category.trim().to_ascii_lowercase().as_str() {
+            "user" => Role::BadgeUser,
+            "feedback" => Role::BadgeFeedback,
+            "project" => Role::BadgeProject,
+            "reference" => Role::BadgeReference,
+            _ => Role::BadgeOther,
+        })
     }
 
     fn read(&mut self, terminal: Terminal, file: ThemeFile<'_>) -> Vec<Warning> {
@@ -256,17 +262,6 @@ impl Theme {
             Err(error) => reading.warnings.warn_unreadable(&error),
         }
         reading.warnings.finish()
-    }
-}
-
-/// Returns the role of a memory's type.
-pub fn badge(category: Option<&str>) -> Role {
-    match category.map(str::trim) {
-        Some(c) if c.eq_ignore_ascii_case("user") => Role::BadgeUser,
-        Some(c) if c.eq_ignore_ascii_case("feedback") => Role::BadgeFeedback,
-        Some(c) if c.eq_ignore_ascii_case("project") => Role::BadgeProject,
-        Some(c) if c.eq_ignore_ascii_case("reference") => Role::BadgeReference,
-        _ => Role::BadgeOther,
     }
 }
 

@@ -93,7 +93,6 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Starts the workers.
     pub(crate) fn start(outside: WorkerContext<'_>, events: &EventSender) -> io::Result<Self> {
         let newest = Arc::new(AtomicU64::new(0));
         let newest_check = Arc::new(AtomicU64::new(0));

@@ -56,7 +56,7 @@ impl App {
             Event::Composed(result) => self.composed(result),
             Event::FormerHomes(homes) => choose_home(homes),
             Event::Gathered(Ok(task)) => vec![Step::Push(Box::new(MergeDialog::of_memories(task)))],
-            Event::Gathered(Err(error)) => vec![error_toast(&error)],
+            Event::Gathered(Err(error)) => say_trouble(error.to_string()),
             Event::Fetched {
                 store,
                 line,
@@ -130,9 +130,9 @@ impl App {
             }
             Err(Error::Conflict(conflict)) => match *request {
                 Request::Save(text) => on_conflict(text, *conflict),
-                _ => vec![error_toast(&Error::Conflict(conflict))],
+                _ => say_trouble(Error::Conflict(conflict).to_string()),
             },
-            Err(error) => vec![error_toast(&error)],
+            Err(error) => say_trouble(error.to_string()),
         }
     }
 
@@ -144,7 +144,7 @@ impl App {
             Err(Error::Conflict(_)) if !matches!(*request, Request::Latest(_)) => {
                 vec![Step::Plan(request)]
             }
-            Err(error) => vec![error_toast(&error)],
+            Err(error) => say_trouble(error.to_string()),
         }
     }
 
@@ -222,7 +222,7 @@ impl App {
     fn composed(&mut self, result: Result<NewMemoryText>) -> Vec<Step> {
         let fresh = match result {
             Ok(fresh) => fresh,
-            Err(error) => return vec![error_toast(&error)],
+            Err(error) => return say_trouble(error.to_string()),
         };
         let Some(snapshot) = self.library.store_by_id(&fresh.store) else {
             return Vec::new();
@@ -248,7 +248,7 @@ impl App {
     fn proposed(&mut self, result: Result<Box<Proposal>>) -> Vec<Step> {
         let proposal = match result {
             Ok(proposal) => proposal,
-            Err(error) => return vec![error_toast(&error)],
+            Err(error) => return say_trouble(error.to_string()),
         };
         vec![match NewMemoryForm::promoting(&self.library, *proposal) {
             Some(form) => Step::Push(Box::new(form)),
@@ -259,7 +259,7 @@ impl App {
     fn fetched(&mut self, store: &StoreId, line: usize, result: Result<Document>) -> Vec<Step> {
         let document = match result {
             Ok(document) => document,
-            Err(error) => return vec![error_toast(&error)],
+            Err(error) => return say_trouble(error.to_string()),
         };
         let Some(snapshot) = self.library.store_by_id(store) else {
             return Vec::new();
@@ -360,8 +360,4 @@ fn is_index_update(request: &Request) -> bool {
         return false;
     };
     matches!(change_request, ChangeRequest::Index(_))
-}
-
-fn error_toast(error: &Error) -> Step {
-    Step::Toast(Toast::trouble(error.to_string()))
 }

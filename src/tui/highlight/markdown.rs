@@ -10,9 +10,7 @@ use crate::tui::theme::Role;
 pub(super) enum LineState {
     /// Before the first line, where frontmatter can start.
     Start,
-    /// In the frontmatter.
     Front,
-    /// In the body.
     Body,
     /// In a comment that an earlier line opened.
     Comment,

@@ -38,7 +38,6 @@ impl ReviewDialog {
         }
     }
 
-    /// The notes, wrapped at this width.
     fn wrapped_notes(&self, width: u16) -> Vec<String> {
         let notes = self.notes.iter();
         notes

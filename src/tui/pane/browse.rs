@@ -20,7 +20,6 @@ use super::preview::{self, Preview, PreviewContent, PreviewMode};
 use super::{Pane, Step, Toast, say_trouble};
 use crate::core::change::history::FileChange;
 use crate::core::memory::citation::CitedPart;
-use crate::core::memory::discover::SearchedPlace;
 use crate::core::memory::layout::index;
 use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
@@ -72,19 +71,9 @@ pub(crate) struct BrowsePane {
     to_review: ReviewCounts,
     /// Whether the library has been read.
     loaded: bool,
-    /// The directories searched for stores and logs.
-    searched_places: Vec<SearchedPlace>,
 }
 
 impl BrowsePane {
-    /// Creates the pane; an empty tree lists the directories that were searched.
-    pub(crate) fn new(searched_places: Vec<SearchedPlace>) -> Self {
-        Self {
-            searched_places,
-            ..Self::default()
-        }
-    }
-
     fn height(cx: &PaneContext<'_>) -> usize {
         usize::from(cx.areas.tree_rows().height).max(1)
     }

@@ -26,7 +26,6 @@ use crate::tui::model::PaneContext;
 use crate::tui::overlay::reader::TextDialog;
 use crate::tui::widget::list::{List, Move, Row};
 
-/// A row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ContextRow {
     /// The number of its piece.
@@ -57,7 +56,6 @@ impl Row for ContextRow {
     }
 }
 
-/// Returns the rows of a context.
 fn rows(context: &AgentContext) -> Vec<ContextRow> {
     let mut rows = Vec::new();
     for (at, piece) in context.pieces.iter().enumerate() {

@@ -18,7 +18,7 @@ use crate::core::text::display::format_age;
 use crate::tui::action::Action;
 use crate::tui::cells::{escape_line, fit};
 use crate::tui::chrome::{
-    KeyFocus, bordered, count, draw_note, short_path, store_label, title_span,
+    KeyFocus, bordered, count, draw_note, line_counts, short_path, store_label, title_span,
 };
 use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
@@ -179,7 +179,7 @@ impl HistoryPane {
         let muted = theme.style(Role::Muted);
         let record = &self.records()[row.record];
         let who = format!("{} · {}", record.author.who, record.author.door);
-        let (added, removed) = asked_for(record).fold((0, 0), |(a, r), file_change| {
+        let counts = asked_for(record).fold((0, 0), |(a, r), file_change| {
             (a + file_change.added, r + file_change.removed)
         });
         let state = match row.state {
@@ -198,13 +198,7 @@ impl HistoryPane {
             theme.span(state, Role::Warn),
             Span::raw(escape_line(&what(record))),
         ];
-        let mut right = Vec::new();
-        if added > 0 {
-            right.push(theme.span(format!(" +{added}"), Role::Added));
-        }
-        if removed > 0 {
-            right.push(theme.span(format!(" −{removed}"), Role::Removed));
-        }
+        let mut right = line_counts(counts, theme);
         right.push(Span::raw(" "));
         look.line(1, left, right, theme)
     }

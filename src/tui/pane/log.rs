@@ -39,11 +39,9 @@ pub(crate) struct OpenAt {
     pub(crate) line: Option<u64>,
     /// The line of the text there, from 0.
     pub(crate) within: Option<usize>,
-    /// The words to mark.
     pub(crate) words: MarkedWords,
 }
 
-/// The pane of one log.
 #[derive(Debug)]
 pub(crate) struct LogPane {
     file: LogFile,

@@ -427,7 +427,7 @@ impl Preview {
         if let Some(category) = &content.category {
             let badge = Span::styled(
                 format!(" {} ", escape_line(category)),
-                theme.badge(Some(category)),
+                theme.badge(category),
             );
             block = block.title(Line::from(badge).right_aligned());
         }

@@ -51,9 +51,7 @@ pub(crate) enum Layer {
 /// The agent of a conversation, and the time zone of displayed times.
 #[derive(Debug, Clone)]
 pub(crate) struct ConversationInfo {
-    /// The agent.
     pub agent: Agent,
-    /// The user's time zone.
     pub zone: TimeZone,
 }
 

@@ -57,16 +57,11 @@ pub(crate) enum EditorOutcome {
     Message(String),
 }
 
-/// The mode of the editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EditorMode {
-    /// Keys insert characters.
     Insert,
-    /// Keys are commands.
     Normal,
-    /// Keys move the end of a selection.
     Visual,
-    /// Keys move the end of a selection of whole lines.
     VisualLine,
 }
 
@@ -222,12 +217,10 @@ impl Editor {
         }
     }
 
-    /// Returns the position of the cursor.
     pub(crate) fn cursor(&self) -> TextPosition {
         self.cursor
     }
 
-    /// Returns the selected range.
     pub(crate) fn selection(&self) -> Option<Range<TextPosition>> {
         let anchor = self.anchor?;
         let (start, end) = (anchor.min(self.cursor), anchor.max(self.cursor));
@@ -239,7 +232,6 @@ impl Editor {
         })
     }
 
-    /// Returns the mode.
     pub(crate) fn mode(&self) -> EditorMode {
         self.vi.as_ref().map_or(EditorMode::Insert, vi::Vi::mode)
     }

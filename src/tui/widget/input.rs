@@ -72,7 +72,6 @@ impl Input {
         input
     }
 
-    /// Returns the text.
     pub(crate) fn text(&self) -> &str {
         &self.area.lines()[0]
     }

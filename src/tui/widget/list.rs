@@ -19,21 +19,15 @@ const MARGIN: usize = 2;
 /// How far a move goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Move {
-    /// One row up.
     Up,
-    /// One row down.
     Down,
-    /// Half a screen up.
     HalfUp,
-    /// Half a screen down.
     HalfDown,
     /// A screen less one row, up.
     PageUp,
     /// A screen less one row, down.
     PageDown,
-    /// To the first row.
     First,
-    /// To the last row.
     Last,
 }
 

@@ -58,7 +58,6 @@ impl Merge {
         merge
     }
 
-    /// Returns the hunks.
     pub(crate) fn hunks(&self) -> impl Iterator<Item = &Hunk> {
         self.parts.iter().filter_map(MergePart::hunk)
     }

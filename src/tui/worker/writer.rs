@@ -375,6 +375,20 @@ mod tests {
             }
         }
 
+        /// Returns a bench whose writer has seen the stores.
+        fn observing() -> Self {
+            let mut bench = Self::new();
+            let library = std::mem::take(&mut bench.writer.library);
+            bench.writer.perform(Message::Stores(library));
+            bench
+        }
+
+        fn undo(&mut self) {
+            let undo = Box::new(Request::Latest(UndoDirection::Undo));
+            self.writer.perform(Message::Job(WriteJob::Do(undo)));
+            assert_eq!(self.made().verb, ChangeVerb::Undo);
+        }
+
         fn delete(&self, path: &str) -> (Box<Request>, Box<Change>) {
             let snapshot = self.writer.library.store("claude").expect("a store");
             let id = snapshot.store.id().clone();
@@ -432,9 +446,7 @@ mod tests {
         assert_eq!(bench.made().verb, ChangeVerb::Delete);
         assert!(!bench.root().join("auth.md").exists());
         assert_eq!(Some(bench.read("MEMORY.md").into_bytes()), index);
-        let undo = Box::new(Request::Latest(UndoDirection::Undo));
-        bench.writer.perform(Message::Job(WriteJob::Do(undo)));
-        assert_eq!(bench.made().verb, ChangeVerb::Undo);
+        bench.undo();
         assert!(bench.root().join("auth.md").exists());
         assert_eq!(bench.read("MEMORY.md"), before);
     }
@@ -445,7 +457,6 @@ mod tests {
         let folder = bench.home.path().canonicalize().expect("canonical");
         let file = folder.join("CLAUDE.md");
         fs::write(&file, "old\n").expect("writes");
-        let undo = || WriteJob::Do(Box::new(Request::Latest(UndoDirection::Undo)));
         let save = Request::Save(Unsaved {
             root: folder,
             layout: Layout::Instructions,
@@ -459,8 +470,7 @@ mod tests {
             .perform(Message::Job(WriteJob::Do(Box::new(save))));
         bench.made();
         assert_eq!(fs::read_to_string(&file).expect("text"), "new\n");
-        bench.writer.perform(Message::Job(undo()));
-        assert_eq!(bench.made().verb, ChangeVerb::Undo);
+        bench.undo();
         assert_eq!(fs::read_to_string(&file).expect("text"), "old\n");
     }
 
@@ -610,10 +620,7 @@ mod tests {
 
     #[test]
     fn what_others_write_is_recorded_and_counted_when_the_store_is_read_again() {
-        let mut bench = Bench::new();
-        let library = Arc::clone(&bench.writer.library);
-        bench.writer.library = Arc::default();
-        bench.writer.perform(Message::Stores(library));
+        let mut bench = Bench::observing();
         assert_eq!(bench.counts(), None, "the first sight is no news");
         fs::write(bench.root().join("auth.md"), "theirs\n").expect("writes");
         bench.read_again("auth.md");
@@ -638,10 +645,8 @@ mod tests {
 
     #[test]
     fn the_files_of_a_store_that_cannot_be_read_are_not_gone() {
-        let mut bench = Bench::new();
+        let mut bench = Bench::observing();
         let library = Arc::clone(&bench.writer.library);
-        bench.writer.library = Arc::default();
-        bench.writer.perform(Message::Stores(Arc::clone(&library)));
         let hidden = bench.root().with_extension("hidden");
         fs::rename(bench.root(), &hidden).expect("hides it");
         let mut broken = (*library).clone();
@@ -662,10 +667,7 @@ mod tests {
 
     #[test]
     fn a_revert_is_planned_made_and_undone_and_what_it_took_back_waits_again() {
-        let mut bench = Bench::new();
-        let library = Arc::clone(&bench.writer.library);
-        bench.writer.library = Arc::default();
-        bench.writer.perform(Message::Stores(library));
+        let mut bench = Bench::observing();
         let before = bench.read("auth.md");
         let theirs = before.replace("15 minutes", "30 minutes");
         fs::write(bench.root().join("auth.md"), &theirs).expect("writes");
@@ -679,19 +681,14 @@ mod tests {
         assert_eq!(bench.made().verb, ChangeVerb::Restore);
         assert_eq!(bench.read("auth.md"), before);
         assert_eq!(bench.waiting(), []);
-        let undo = Box::new(Request::Latest(UndoDirection::Undo));
-        bench.writer.perform(Message::Job(WriteJob::Do(undo)));
-        assert_eq!(bench.made().verb, ChangeVerb::Undo);
+        bench.undo();
         assert_eq!(bench.read("auth.md"), theirs);
         assert_eq!(bench.waiting().len(), 1);
     }
 
     #[test]
     fn what_a_dead_process_left_unfinished_is_no_write_of_others() {
-        let mut bench = Bench::new();
-        let library = Arc::clone(&bench.writer.library);
-        bench.writer.library = Arc::default();
-        bench.writer.perform(Message::Stores(library));
+        let mut bench = Bench::observing();
         bench.die_deleting("auth.md");
         bench.read_again("auth.md");
         assert_eq!(bench.counts(), None);
@@ -701,10 +698,7 @@ mod tests {
 
     #[test]
     fn what_another_process_is_about_to_record_is_counted_here_too() {
-        let mut bench = Bench::new();
-        let library = Arc::clone(&bench.writer.library);
-        bench.writer.library = Arc::default();
-        bench.writer.perform(Message::Stores(library));
+        let mut bench = Bench::observing();
         fs::write(bench.root().join("auth.md"), "theirs\n").expect("writes");
         let root = bench.root();
         let other = History::open(bench.writer.history.dir()).named("tome hook");

@@ -40,15 +40,13 @@ impl BrowsePane {
         cx: &PaneContext<'_>,
     ) -> Option<Vec<Step>> {
         Some(match action {
-            Action::Edit | Action::Rename | Action::Duplicate if self.is_reading() => {
+            Action::Edit | Action::EditOutside | Action::Rename | Action::Duplicate
+                if self.is_reading() =>
+            {
                 self.waiting = Some(action);
                 Vec::new()
             }
             Action::Edit => self.edit(cx),
-            Action::EditOutside if self.is_reading() => {
-                self.waiting = Some(action);
-                Vec::new()
-            }
             Action::EditOutside => match self.editable_text() {
                 Ok(subject) => {
                     let left = self.unsaved_of(&subject).map(|left| left.text.clone());
@@ -451,8 +449,7 @@ pub(crate) fn editable_text(
 /// Returns the rows above one, outermost first.
 pub(super) fn above(library: &Library, key: &Key) -> Vec<Key> {
     let (store, path) = match key {
-        Key::Memory(store, path) => (store, path),
-        Key::Entry(store, path, _) => (store, path),
+        Key::Memory(store, path) | Key::Entry(store, path, _) => (store, path),
         Key::Group(store, _) => return vec![Key::Store(store.clone())],
         Key::Log(path, id) => return above_log(library, path, id),
         _ => return Vec::new(),

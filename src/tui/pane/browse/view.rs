@@ -17,7 +17,9 @@ use crate::core::memory::store::StoreId;
 use crate::core::text::display::{format_age, format_size};
 use crate::tui::action::Action;
 use crate::tui::cells::{cut, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, count, short_path, store_label, title_span};
+use crate::tui::chrome::{
+    KeyFocus, bordered, count, marked_rows, short_path, store_label, title_span,
+};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Focus, MEASURE, inside};
 use crate::tui::model::PaneContext;
@@ -53,12 +55,8 @@ impl BrowsePane {
         };
         let mut block = bordered(theme, self.keys(Focus::Tree)).title(title_span(theme, &title));
         let marked = self.marked();
-        if !marked.is_empty() {
-            block = block.title_bottom(
-                theme
-                    .line(format!(" {} marked ", marked.len()), Role::Accent)
-                    .right_aligned(),
-            );
+        if let Some(marks) = marked_rows(marked.len(), theme) {
+            block = block.title_bottom(marks);
         }
         let room = area.width.saturating_sub(20);
         if let Some(filter) = self.filter.title(" filter ❯ ", theme, room) {
@@ -141,7 +139,7 @@ impl BrowsePane {
             Node::Group(_, group) => {
                 let group = &self.tree.groups[group];
                 let style = match &group.category {
-                    Some(category) => theme.badge(Some(category)),
+                    Some(category) => theme.badge(category),
                     None => theme.style(Role::Text),
                 };
                 let count = match row.count {
@@ -421,7 +419,7 @@ impl BrowsePane {
         let inside = area.inner(Margin::new(3, 1));
         let width = inside.width.min(MEASURE);
         let room = usize::from(width).saturating_sub(COLUMN + 1);
-        for row in &self.searched_places {
+        for row in &cx.user.searched_places {
             lines.push(Line::from(vec![
                 Span::raw(format!("{:<COLUMN$} ", row.owner)),
                 Span::styled(cut(&row.locations.join("  "), room), muted),

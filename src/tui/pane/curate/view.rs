@@ -13,7 +13,9 @@ use crate::core::memory::store::StoreId;
 use crate::core::text::display::format_ago;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, count, draw_empty, draw_lines, title_span};
+use crate::tui::chrome::{
+    KeyFocus, bordered, count, draw_empty, draw_lines, marked_rows, title_span,
+};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
@@ -67,10 +69,8 @@ impl CuratePane {
         if let Some(filter) = self.shown.filter.title(" filter ❯ ", theme, area.width / 2) {
             block = block.title(filter.right_aligned());
         }
-        if !self.marks.is_empty() {
-            let marked = format!(" {} marked ", self.marks.len());
-            let marked = theme.line(marked, Role::Accent);
-            block = block.title_bottom(marked.right_aligned());
+        if let Some(marks) = marked_rows(self.marks.len(), theme) {
+            block = block.title_bottom(marks);
         }
         frame.render_widget(block, area);
         if self.list.rows().is_empty() {

@@ -399,7 +399,7 @@ impl FindPane {
 fn badge(row: &HitRow, theme: &Theme) -> Option<Span<'static>> {
     let category = row.hit.category.as_ref()?;
     let text = format!("  {}", escape_line(category));
-    Some(Span::styled(text, theme.badge(Some(category))))
+    Some(Span::styled(text, theme.badge(category)))
 }
 
 /// Whose a row is, in at most `width` columns: the store of a memory, or the agent and the project of

@@ -87,7 +87,6 @@ impl Page {
         self.rendered.links.iter().position(|spot| spot.line == row)
     }
 
-    /// The target of a link.
     pub(crate) fn link_target(&self, link: usize) -> &str {
         let spot = self.rendered.links.get(link);
         spot.map_or("", |spot| &*spot.target)

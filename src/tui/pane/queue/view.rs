@@ -12,7 +12,9 @@ use crate::core::insight::review::ItemChange;
 use crate::core::text::display::{format_age, format_ago};
 use crate::core::text::one_line;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, count, draw_empty, draw_note, title_span};
+use crate::tui::chrome::{
+    KeyFocus, bordered, count, draw_empty, draw_note, line_counts, title_span,
+};
 use crate::tui::layout::Focus;
 use crate::tui::model::PaneContext;
 use crate::tui::pane::list_text::{ListWithText as _, Parts, RowText};
@@ -134,14 +136,7 @@ impl QueuePane {
         if !entry.item.notes.is_empty() {
             right.push(theme.span(" note", Role::Warn));
         }
-        let (added, removed) = entry.line_counts();
-        if added > 0 {
-            right.push(theme.span(format!(" +{added}"), Role::Added));
-        }
-        if removed > 0 {
-            let removed = format!(" −{removed}");
-            right.push(theme.span(removed, Role::Removed));
-        }
+        right.extend(line_counts(entry.line_counts(), theme));
         right.push(Span::raw(" "));
         look.line(2, left, right, theme)
     }

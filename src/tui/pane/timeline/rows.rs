@@ -88,7 +88,6 @@ impl Rows {
         start..end
     }
 
-    /// The line of a node.
     pub(super) fn line_of(&self, node: &NodeId) -> Option<usize> {
         let is_it = |entry: &Entry| matches!(entry, Entry::Node(id) if id == node);
         let entry = self.entries.iter().position(is_it)?;

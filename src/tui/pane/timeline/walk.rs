@@ -213,7 +213,6 @@ pub(super) fn options(outline: &Outline, today: Date) -> Vec<ChooserOption> {
     places.into_iter().filter_map(option).collect()
 }
 
-/// Returns the last day of a node.
 pub(super) fn last_day(id: &NodeId) -> Date {
     match id {
         NodeId::Day(day) | NodeId::Segment(day, _) => *day,

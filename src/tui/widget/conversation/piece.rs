@@ -38,7 +38,6 @@ pub(super) struct Piece {
 }
 
 impl Conversation {
-    /// Lays out a piece.
     pub(super) fn lay_out_piece(
         &self,
         piece: &Piece,

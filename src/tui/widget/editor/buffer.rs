@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use crate::tui::cells::{self, Row};
 
-/// A position in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct TextPosition {
     /// The line, from 0.

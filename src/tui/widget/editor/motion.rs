@@ -223,7 +223,6 @@ pub(super) fn paragraph(lines: &[String], row: usize, direction: MoveDirection) 
     TextPosition::new(row, 0)
 }
 
-/// The direction of a movement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MoveDirection {
     /// Towards the end.

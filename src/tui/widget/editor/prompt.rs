@@ -162,15 +162,18 @@ impl Editor {
                 outcome
             }
             Question::Line => match text.trim().parse::<usize>() {
-                Ok(number) => {
-                    let row = number.clamp(1, self.lines().len()) - 1;
-                    self.jump(TextPosition::new(row, 0));
-                    EditorOutcome::None
-                }
+                Ok(number) => self.go_to_line(number),
                 Err(_) => EditorOutcome::Message(format!("'{text}' is not a line number")),
             },
             Question::Command => self.command(text.trim()),
         }
+    }
+
+    /// Goes to a line, counted from 1.
+    fn go_to_line(&mut self, number: usize) -> EditorOutcome {
+        let row = number.clamp(1, self.lines().len()) - 1;
+        self.jump(TextPosition::new(row, 0));
+        EditorOutcome::None
     }
 
     fn is_at(&self, needle: &SearchPattern) -> bool {
@@ -206,7 +209,7 @@ impl Editor {
             return EditorOutcome::None;
         };
         let count = self.replace_rows(&needle, with, 0..self.lines().len());
-        EditorOutcome::Message(replaced(count))
+        EditorOutcome::Message(format!("{count} replaced"))
     }
 
     /// Runs a command typed after `:`.
@@ -223,9 +226,7 @@ impl Editor {
             }
             _ => {
                 if let Ok(number) = text.parse::<usize>() {
-                    let row = number.clamp(1, self.lines().len()) - 1;
-                    self.jump(TextPosition::new(row, 0));
-                    return EditorOutcome::None;
+                    return self.go_to_line(number);
                 }
                 self.substitute(text)
                     .unwrap_or_else(|| EditorOutcome::Message(format!("no command :{text}")))
@@ -246,13 +247,6 @@ impl Editor {
         let (this, that) = (parts.next()?, parts.next().unwrap_or_default());
         let needle = SearchPattern::new(this, Syntax::Regex)?;
         let count = self.replace_rows(&needle, that, rows);
-        Some(EditorOutcome::Message(replaced(count)))
-    }
-}
-
-fn replaced(count: usize) -> String {
-    match count {
-        1 => "1 replaced".to_owned(),
-        count => format!("{count} replaced"),
+        Some(EditorOutcome::Message(format!("{count} replaced")))
     }
 }

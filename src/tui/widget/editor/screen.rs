@@ -49,7 +49,6 @@ impl EditorScreen {
         (nth, rows[nth].clone())
     }
 
-    /// Returns the visible rows.
     pub(super) fn visible_rows(&self, buffer: &Buffer) -> Vec<ScreenRow> {
         let mut seen = Vec::with_capacity(self.height);
         let mut skip = self.row;

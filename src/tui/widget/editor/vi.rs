@@ -257,7 +257,6 @@ impl Editor {
         given.unwrap_or(1)
     }
 
-    /// Cancels what is pending.
     fn cancel_pending(&mut self) {
         if let Some(vi) = &mut self.vi {
             vi.clear();
