@@ -6,17 +6,17 @@
 
 mod action;
 mod app;
-pub mod cells;
+mod cells;
 mod chrome;
 mod clipboard;
 #[cfg(test)]
-pub mod dump;
+mod dump;
 mod effect;
 mod event;
 pub mod highlight;
 pub mod keymap;
 #[cfg(test)]
-pub mod keys;
+mod keys;
 mod layout;
 #[doc(hidden)]
 pub mod measure;

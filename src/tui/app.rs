@@ -21,19 +21,19 @@ use super::effect::{Effect, LibraryJob, LogsJob, TerminalJob, UndoDirection, Uns
 use super::event::{Changes, Event, ReviewCounts};
 use super::highlight::Syntaxes;
 use super::keymap::{KeyContext, Keymap};
-use super::layout::{Areas, Arrangement, Divider, Focus, Visibility};
+use super::layout::{Areas, Arrangement, Focus};
 use super::overlay::help::HelpDialog;
-use super::overlay::palette::Palette;
+use super::overlay::palette::palette;
 use super::overlay::reader::TextDialog;
 use super::pane::browse::BrowsePane;
 use super::pane::find::FindPane;
-use super::pane::{Handled, Pane, Step, Toast, latest};
+use super::pane::{Pane, Step, Toast, latest};
 use super::panics::PanicReport;
 use super::theme::Theme;
 use super::worker::UNSAVED_THREAD;
 use super::{Exit, Pick};
 use crate::core::memory::config::Warning;
-use crate::core::memory::discover::{DiscoveryScope, SearchedPlace};
+use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::library::{Library, LogGroup};
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::model::{PaneContext, UserContext};
@@ -84,16 +84,6 @@ pub(crate) struct App {
 /// How many closed panes are kept.
 const MOST_KEPT: usize = 100;
 
-/// How the screen is divided until a pane requests another arrangement.
-const START: Arrangement = Arrangement {
-    preview: Visibility::Shown,
-    focus: Focus::Tree,
-    divider: Divider {
-        columns: None,
-        rows: None,
-    },
-};
-
 impl App {
     /// Creates an app with an empty library.
     pub(crate) fn new(theme: Theme, keymap: Keymap, user: UserContext) -> Self {
@@ -102,12 +92,12 @@ impl App {
             keymap,
             syntaxes: Syntaxes::load(),
             library: Arc::default(),
-            panes: vec![Box::new(BrowsePane::new())],
+            panes: vec![Box::new(BrowsePane::default())],
             parked: Vec::new(),
             kept: Vec::new(),
             queries: Vec::new(),
             areas: Areas::default(),
-            wanted: START,
+            wanted: Arrangement::default(),
             zoom: None,
             user,
             logs: Arc::default(),
@@ -127,13 +117,6 @@ impl App {
     /// Shows the finder alone; a choice ends the program.
     pub(crate) fn start_pick(&mut self, pick: Pick) {
         self.panes = vec![Box::new(FindPane::new(Some(pick.print), &pick.query))];
-    }
-
-    /// Sets the searched directories, which are listed when no store is found.
-    pub(crate) fn set_searched_places(&mut self, searched_places: Vec<SearchedPlace>) {
-        self.panes = vec![Box::new(
-            BrowsePane::new().with_searched_places(searched_places),
-        )];
     }
 
     /// Shows the problem of the settings, or a list of several.
@@ -350,7 +333,7 @@ impl App {
     /// Passes an action to the pane at `at`, or handles it if the pane does not.
     fn act(&mut self, action: Action, at: usize, effects: &mut Vec<Effect>) {
         let answer = self.with_pane(at, |pane, cx| pane.act(action, cx));
-        if let Some(Handled::Used(steps)) = answer {
+        if let Some(steps) = answer.flatten() {
             return self.take(steps, at, effects);
         }
         let Some(context) = self.panes.get(at).map(|pane| pane.key_context()) else {
@@ -361,7 +344,7 @@ impl App {
                 let keys = self.user.editor_keys;
                 self.open_dialog(Box::new(HelpDialog::new(&self.keymap, context, keys)));
             }
-            Action::Palette => self.open_dialog(Box::new(Palette::new(&self.keymap, context))),
+            Action::Palette => self.open_dialog(Box::new(palette(&self.keymap, context))),
             Action::Repaint => effects.push(Effect::Terminal(TerminalJob::Repaint)),
             Action::Scope => self.switch_scope(effects),
             Action::Zoom => self.toggle_zoom(),
@@ -464,10 +447,7 @@ impl App {
                 Step::Park => self.parked.append(&mut self.panes.split_off(1)),
                 Step::Return => self.unpark(effects),
                 Step::Close => self.close(at),
-                Step::Act(action) => {
-                    self.close(at);
-                    self.act(action, self.top(), effects);
-                }
+                Step::Act(action) => self.act(action, self.top(), effects),
                 Step::Broadcast(event) => self.on_event(*event, effects),
                 Step::Toast(toast) => self.say(toast),
             }

@@ -7,20 +7,20 @@ use ratatui::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr};
 
-pub use crate::core::text::display::visible_char;
+pub(super) use crate::core::text::display::visible_char;
 
 /// The distance between tab stops, in columns.
-pub const TAB: usize = 4;
+pub(super) const TAB: usize = 4;
 
 /// Returns the width of `text` in columns.
-pub fn width(text: &str) -> usize {
+pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
 /// Returns `text` on one line without control characters; tabs and line ends become blanks.
 /// Of the marks that combine with one character, only the first are kept: a terminal draws them all
 /// into one cell.
-pub fn escape_line(text: &str) -> String {
+pub(super) fn escape_line(text: &str) -> String {
     if text.is_ascii() && !text.bytes().any(|byte| byte.is_ascii_control()) {
         return text.to_owned();
     }
@@ -42,7 +42,7 @@ const MOST_MARKS: usize = 8;
 
 /// A grapheme of a line, as the terminal shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cell<'a> {
+pub(super) struct Cell<'a> {
     /// The byte offset in the line.
     pub at: usize,
     /// The text of the grapheme.
@@ -55,7 +55,7 @@ pub struct Cell<'a> {
 
 impl Cell<'_> {
     /// The text to draw.
-    pub fn symbol(&self) -> String {
+    pub(super) fn symbol(&self) -> String {
         if self.text == "\t" {
             return " ".repeat(self.width);
         }
@@ -68,12 +68,16 @@ impl Cell<'_> {
 }
 
 /// Returns the cells of a line, tabs expanded.
-pub fn cells(line: &str) -> impl Iterator<Item = Cell<'_>> {
+pub(super) fn cells(line: &str) -> impl Iterator<Item = Cell<'_>> {
     cells_in(line, 0..line.len(), 0)
 }
 
 /// Returns the cells of a part of a line that starts at a cell in this column.
-pub fn cells_in(line: &str, part: Range<usize>, column: usize) -> impl Iterator<Item = Cell<'_>> {
+pub(super) fn cells_in(
+    line: &str,
+    part: Range<usize>,
+    column: usize,
+) -> impl Iterator<Item = Cell<'_>> {
     let (mut at, end) = (part.start, part.end.min(line.len()));
     let mut column = column;
     std::iter::from_fn(move || {
@@ -107,7 +111,7 @@ fn first_grapheme(text: &str) -> Option<&str> {
 }
 
 /// Returns the column of byte `at` in `line`.
-pub fn column_of(line: &str, at: usize) -> usize {
+pub(super) fn column_of(line: &str, at: usize) -> usize {
     cells(line)
         .take_while(|cell| cell.at < at)
         .last()
@@ -115,7 +119,6 @@ pub fn column_of(line: &str, at: usize) -> usize {
 }
 
 /// Returns the byte offset of the cell at `column`, or the length of a shorter `line`.
-#[cfg(test)]
 pub(crate) fn byte_at(line: &str, column: usize) -> usize {
     cells(line)
         .find(|cell| cell.column + cell.width > column)
@@ -123,7 +126,7 @@ pub(crate) fn byte_at(line: &str, column: usize) -> usize {
 }
 
 /// Cuts `text` to at most `width` columns; `…` marks the cut.
-pub fn cut(text: &str, width: usize) -> String {
+pub(super) fn cut(text: &str, width: usize) -> String {
     if text.is_ascii() && text.len() <= width && !text.bytes().any(|b| b.is_ascii_control()) {
         return text.to_owned();
     }
@@ -148,7 +151,7 @@ pub fn cut(text: &str, width: usize) -> String {
 }
 
 /// Cuts `text` to `width` columns and pads it with blanks.
-pub fn fit(text: &str, width: usize) -> String {
+pub(super) fn fit(text: &str, width: usize) -> String {
     let mut out = cut(text, width);
     let missing = width.saturating_sub(out.width());
     out.extend(std::iter::repeat_n(' ', missing));
@@ -157,7 +160,7 @@ pub fn fit(text: &str, width: usize) -> String {
 
 /// A row of a wrapped line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub(super) struct Row {
     /// The bytes of the line.
     pub range: Range<usize>,
     /// The column of the line at which the row starts.
@@ -166,12 +169,20 @@ pub struct Row {
 
 /// Wraps a line at `width` columns; returns the byte range of each row. Rows break after blanks,
 /// or within a word that is too long. Blanks at the end of a row may exceed the width.
-pub fn wrap(line: &str, width: usize) -> Vec<Range<usize>> {
+pub(super) fn wrap(line: &str, width: usize) -> Vec<Range<usize>> {
     rows(line, width).into_iter().map(|row| row.range).collect()
 }
 
+/// Wraps a line as [`wrap`] does; returns the rows without control characters and without blanks at
+/// their ends.
+pub(crate) fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let line = escape_line(line);
+    let rows = wrap(&line, width).into_iter();
+    rows.map(|row| line[row].trim_end().to_owned()).collect()
+}
+
 /// Wraps a line as [`wrap`] does.
-pub fn rows(line: &str, width: usize) -> Vec<Row> {
+pub(super) fn rows(line: &str, width: usize) -> Vec<Row> {
     let width = width.max(2);
     let mut rows = Vec::new();
     let (mut start, mut start_column) = (0, 0);
@@ -203,7 +214,7 @@ pub fn rows(line: &str, width: usize) -> Vec<Row> {
 
 /// Wraps a line at `width` columns, each character in the style of its byte. The styles are asked
 /// for in order.
-pub fn styled_rows(
+pub(super) fn styled_rows(
     line: &str,
     width: usize,
     mut style_at: impl FnMut(usize) -> Style,

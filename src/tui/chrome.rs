@@ -312,13 +312,28 @@ impl Hint {
     pub(crate) fn line(hints: &[Self], theme: &Theme) -> Line<'static> {
         let mut spans = Vec::new();
         for hint in hints {
-            let key = Span::styled(hint.key.clone(), theme.style(Role::KeyHint));
+            let key = theme.span(hint.key.clone(), Role::KeyHint);
             let word = format!(" {}{}", hint.word, " ".repeat(HINT_GAP));
             spans.push(key);
-            spans.push(Span::styled(word, theme.style(Role::Muted)));
+            spans.push(theme.span(word, Role::Muted));
         }
         Line::from(spans)
     }
+}
+
+/// Returns how many lines were added and removed: ` +3 −1`; none that are 0.
+pub(crate) fn line_counts((added, removed): (usize, usize), theme: &Theme) -> Vec<Span<'static>> {
+    let counts = [(added, '+', Role::Added), (removed, '−', Role::Removed)];
+    let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
+    counts
+        .map(|(count, sign, role)| theme.span(format!(" {sign}{count}"), role))
+        .collect()
+}
+
+/// Returns how many rows are marked, for the lower border of a list; `None` if there are none.
+pub(crate) fn marked_rows(count: usize, theme: &Theme) -> Option<Line<'static>> {
+    let line = || theme.line(format!(" {count} marked "), Role::Accent);
+    (count > 0).then(|| line().right_aligned())
 }
 
 /// Returns which lines are on the screen, for the right end of a border; `None` if all are.
@@ -332,7 +347,7 @@ pub(crate) fn shown_lines(
     (count > height).then(|| {
         let last = (first + height).min(count);
         let place = format!(" {}–{last}/{count} ", first + 1);
-        Line::from(Span::styled(place, theme.style(Role::Muted))).right_aligned()
+        theme.line(place, Role::Muted).right_aligned()
     })
 }
 
@@ -352,10 +367,8 @@ pub(crate) fn draw_empty(
 /// Draws a text that says why a pane is empty, wrapped to its width.
 pub(crate) fn draw_note(frame: &mut Frame<'_>, area: Rect, text: &str, theme: &Theme) {
     let area = area.inner(Margin::new(1, 0));
-    let rows = cells::wrap(text, usize::from(area.width)).into_iter();
-    let muted = theme.style(Role::Muted);
-    let lines = rows.map(|row| Line::from(Span::styled(&text[row], muted)));
-    draw_lines(frame, area, lines);
+    let rows = cells::wrapped(text, usize::from(area.width)).into_iter();
+    draw_lines(frame, area, rows.map(|row| theme.line(row, Role::Muted)));
 }
 
 /// Draws lines below each other, as many as there is room for.

@@ -2,11 +2,10 @@
 
 use std::io::{self, Write as _};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::event::Event;
+use super::event::{Event, EventSender};
 
 /// How long a program may take. One that cannot reach its display may wait for ever.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -19,7 +18,7 @@ pub type ClipboardCommand = Vec<String>;
 pub(crate) fn copy(
     commands: Vec<ClipboardCommand>,
     text: String,
-    events: Sender<Event>,
+    events: EventSender,
 ) -> io::Result<()> {
     let copy = move || {
         let by = commands.iter().find_map(|command| {
@@ -32,8 +31,7 @@ pub(crate) fn copy(
             Some(by) => Event::Copied { text, by },
             None => Event::NotCopied(text),
         };
-        // The receiver is gone when the program is about to end.
-        drop(events.send(event));
+        events.send(event);
     };
     let named = thread::Builder::new().name("clipboard".to_owned());
     named.spawn(copy).map(drop)
@@ -75,7 +73,6 @@ fn wait(child: &mut Child) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
 
     use super::*;
 
@@ -88,7 +85,7 @@ mod tests {
         let failing = command(&["false"]);
         let working = command(&["cat"]);
         let result = |commands: Vec<ClipboardCommand>| {
-            let (events, told) = mpsc::channel();
+            let (events, told) = EventSender::new();
             copy(commands, "text".to_owned(), events).expect("starts");
             told.recv().expect("told")
         };

@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use super::theme::{Role, Theme};
 
 /// Returns the buffer that `widget` draws in `width` × `height` cells.
-pub fn draw(widget: impl Widget, width: u16, height: u16) -> Buffer {
+pub(crate) fn draw(widget: impl Widget, width: u16, height: u16) -> Buffer {
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
     widget.render(area, &mut buffer);
@@ -18,7 +18,7 @@ pub fn draw(widget: impl Widget, width: u16, height: u16) -> Buffer {
 }
 
 /// Returns the text of a buffer, without styles.
-pub fn text(buffer: &Buffer) -> String {
+pub(crate) fn text(buffer: &Buffer) -> String {
     rows(buffer)
         .map(|row| {
             let line: String = row.iter().map(|cell| cell.symbol()).collect();
@@ -29,7 +29,7 @@ pub fn text(buffer: &Buffer) -> String {
 
 /// Returns the text of a buffer with every styled run named by its role, such as
 /// `⟨accent⟩here⟨/⟩`. Of several roles with the same style, the first in the theme file is used.
-pub fn styled(buffer: &Buffer, theme: &Theme) -> String {
+pub(crate) fn styled(buffer: &Buffer, theme: &Theme) -> String {
     rows(buffer)
         .map(|row| {
             let cells = row
@@ -41,7 +41,7 @@ pub fn styled(buffer: &Buffer, theme: &Theme) -> String {
 }
 
 /// Returns lines of styled text in the same form.
-pub fn styled_lines(lines: &[Line<'_>], theme: &Theme) -> String {
+pub(crate) fn styled_lines(lines: &[Line<'_>], theme: &Theme) -> String {
     lines
         .iter()
         .map(|line| {
@@ -139,7 +139,7 @@ mod tests {
         let theme = Theme::default();
         let line = Line::from(vec![
             Span::raw("a "),
-            Span::styled("한b", theme.style(Role::Accent)),
+            theme.span("한b", Role::Accent),
             Span::styled("c", theme.over(&[Role::Strong, Role::Warn])),
         ]);
         let buffer = draw(&line, 8, 1);

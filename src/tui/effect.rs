@@ -55,9 +55,12 @@ pub(crate) enum LibraryJob {
         requester: Requester,
         target: Target,
     },
-    /// Read a text for another purpose than a preview: to be shown from this line on, counted
-    /// from 0.
-    Fetch { target: Target, line: usize },
+    /// Read a file to be edited from this line on, counted from 0.
+    Fetch {
+        store: StoreId,
+        path: String,
+        line: usize,
+    },
     /// Plan a change without writing it.
     Plan {
         generation: u64,
@@ -216,9 +219,10 @@ pub(crate) enum TerminalJob {
 }
 
 /// The pane that requests a text. Requests of different panes do not supersede each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Requester {
     /// The preview beside the tree.
+    #[default]
     Tree,
     /// The preview beside the hits.
     Find,

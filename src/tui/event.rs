@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
 
 use ratatui::crossterm::event::Event as Input;
 
@@ -67,9 +68,9 @@ pub(crate) enum Event {
         target: Target,
         result: Result<Document, Error>,
     },
-    /// A fetched text, see [`LibraryJob::Fetch`](super::effect::LibraryJob::Fetch).
+    /// A file that is to be edited from this line on.
     Fetched {
-        target: Target,
+        store: StoreId,
         line: usize,
         result: Result<Document, Error>,
     },
@@ -217,6 +218,28 @@ pub(crate) enum Event {
     Resumed,
     /// The process is to end.
     Terminated,
+}
+
+/// Sends events to the loop.
+#[derive(Debug, Clone)]
+pub(crate) struct EventSender(Sender<Event>);
+
+impl EventSender {
+    /// Returns it with what the loop receives.
+    pub(crate) fn new() -> (Self, Receiver<Event>) {
+        let (events, inbox) = mpsc::channel();
+        (Self(events), inbox)
+    }
+
+    /// Sends an event. The receiver is gone when the program is about to end.
+    pub(crate) fn send(&self, event: Event) {
+        drop(self.0.send(event));
+    }
+
+    /// Reports an error.
+    pub(crate) fn fail(&self, error: &Error) {
+        self.send(Event::Failed(error.to_string()));
+    }
 }
 
 /// A part of a check of the memories.

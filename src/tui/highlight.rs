@@ -40,6 +40,12 @@ pub struct Paint {
     pub role: Role,
 }
 
+impl Paint {
+    fn new(range: Range<usize>, role: Role) -> Self {
+        Self { range, role }
+    }
+}
+
 /// The language of a whole text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Language {
@@ -47,8 +53,6 @@ pub enum Language {
     Markdown,
     /// One language, by its name or extension.
     Code(String),
-    /// Plain text.
-    Plain,
 }
 
 impl Language {

@@ -4,7 +4,8 @@
 //! match the bindings.
 
 mod editor;
-mod readme;
+#[cfg(test)]
+mod readme_test;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -21,7 +22,6 @@ use crate::core::memory::config::{FileWarnings, Warning};
 use crate::core::text::toml_text;
 
 pub(crate) use editor::{editor_hints, own_keys};
-pub use readme::readme_table;
 
 /// The default keymap.
 pub(crate) const DOCUMENTED: &str = include_str!("../../assets/keymap.toml");
@@ -374,7 +374,6 @@ impl Keymap {
         }
     }
 
-    /// Returns the action of a key in a context.
     pub(crate) fn action(&self, context: KeyContext, key: KeyEvent) -> Option<Action> {
         let chord = Chord::from(key);
         let here = self.bound.get(&(context, chord)).copied();
@@ -426,38 +425,15 @@ mod tests {
     #[test]
     fn a_key_is_looked_up_close_by_first() {
         let keymap = Keymap::new();
-        assert_eq!(
-            keymap.action(KeyContext::Tree, key("j")),
-            Some(Action::Down)
-        );
-        assert_eq!(
-            keymap.action(KeyContext::Tree, key("e")),
-            Some(Action::Edit)
-        );
-        assert_eq!(
-            keymap.action(KeyContext::Tree, key("space")),
-            Some(Action::Mark)
-        );
-        assert_eq!(
-            keymap.action(KeyContext::Preview, key("space")),
-            Some(Action::HalfDown)
-        );
-        assert_eq!(keymap.action(KeyContext::Prompt, key("e")), None);
-    }
-
-    #[test]
-    fn a_key_bound_twice_is_refused() {
-        let mut keymap = Keymap::new();
-        let warnings = keymap.read(
-            "mine.toml",
-            "tree = [\n  { on = \"x\", run = \"delete\" },\n  { on = \"x\", run = \"edit\" },\n]\n",
-        );
-        let messages: Vec<String> = warnings.iter().map(Warning::to_string).collect();
-        assert_eq!(messages, ["mine.toml:3: x runs delete already"]);
-        assert_eq!(
-            keymap.action(KeyContext::Tree, key("x")),
-            Some(Action::Delete)
-        );
+        for (context, pressed, expected) in [
+            (KeyContext::Tree, "j", Some(Action::Down)),
+            (KeyContext::Tree, "e", Some(Action::Edit)),
+            (KeyContext::Tree, "space", Some(Action::Mark)),
+            (KeyContext::Preview, "space", Some(Action::HalfDown)),
+            (KeyContext::Prompt, "e", None),
+        ] {
+            assert_eq!(keymap.action(context, key(pressed)), expected, "{pressed}");
+        }
     }
 
     #[test]
@@ -505,7 +481,7 @@ mod tests {
         let mut keymap = Keymap::new();
         let warnings = keymap.read(
             "mine.toml",
-            "tree = [\n  { on = \"hyper-x\", run = \"edit\" },\n  { on = \"x\", run = \"dance\" },\n  { run = \"edit\" },\n  { on = \"X\", run = \"edit\" },\n]\nattic = []\n",
+            "tree = [\n  { on = \"hyper-x\", run = \"edit\" },\n  { on = \"x\", run = \"dance\" },\n  { run = \"edit\" },\n  { on = \"X\", run = \"edit\" },\n  { on = \"X\", run = \"delete\" },\n]\nattic = []\n",
         );
         let mut messages: Vec<String> = warnings.iter().map(Warning::to_string).collect();
         messages.sort();
@@ -515,7 +491,8 @@ mod tests {
                 "mine.toml:2: no key 'hyper-x'",
                 "mine.toml:3: no action 'dance'",
                 "mine.toml:4: missing field `on`",
-                "mine.toml:7: no place 'attic'",
+                "mine.toml:6: X runs edit already",
+                "mine.toml:8: no place 'attic'",
             ]
         );
         assert_eq!(

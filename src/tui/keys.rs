@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// Parses `text` into keys: single characters, optionally separated by blanks, and names in `<…>`;
 /// `<space>` is the blank.
-pub fn keys(text: &str) -> Vec<KeyEvent> {
+pub(crate) fn keys(text: &str) -> Vec<KeyEvent> {
     let mut keys = Vec::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {

@@ -14,7 +14,7 @@ const WIDE: u16 = 100;
 const TALL: u16 = 22;
 
 /// How the user divides the screen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Arrangement {
     /// Whether the preview is displayed beside or below the tree.
     pub(crate) preview: Visibility,
@@ -22,6 +22,16 @@ pub(crate) struct Arrangement {
     pub(crate) focus: Focus,
     /// Where the user has dragged the divider.
     pub(crate) divider: Divider,
+}
+
+impl Arrangement {
+    /// Both parts, divided as usual.
+    pub(crate) fn of(focus: Focus) -> Self {
+        Self {
+            focus,
+            ..Self::default()
+        }
+    }
 }
 
 /// The position of the divider between tree and preview: the size of the tree's part.
@@ -37,15 +47,17 @@ pub(crate) struct Divider {
 const LEAST_COLUMNS: u16 = 24;
 const LEAST_ROWS: u16 = 5;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Visibility {
+    #[default]
     Shown,
     Hidden,
 }
 
 /// Which of the two parts gets the keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Focus {
+    #[default]
     Tree,
     Preview,
 }

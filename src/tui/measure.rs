@@ -3,7 +3,7 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
@@ -14,7 +14,7 @@ use ratatui::layout::Size;
 
 use super::app::App;
 use super::effect::{Effect, LibraryJob, TranscriptJob};
-use super::event::Event;
+use super::event::{Event, EventSender};
 use super::keymap::Keymap;
 use super::model::UserContext;
 use super::theme::Theme;
@@ -101,7 +101,7 @@ impl HeadlessApp {
             clock,
             size,
         } = setup;
-        let (events, inbox) = mpsc::channel();
+        let (events, inbox) = EventSender::new();
         let outside = WorkerContext {
             source,
             contexts: Box::new(NoContexts),
@@ -130,6 +130,7 @@ impl HeadlessApp {
             editor_keys: EditorKeys::Readline,
             scope: Some(DiscoveryScope::Project),
             agents: Vec::new(),
+            searched_places: Vec::new(),
         };
         let mut app = App::new(Theme::default(), Keymap::new(), user);
         app.resize(size);

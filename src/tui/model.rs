@@ -12,7 +12,7 @@ use crate::core::change::MergeTexts;
 use crate::core::disk::revision::Revision;
 use crate::core::insight::context::KnownAgent;
 use crate::core::memory::config::EditorKeys;
-use crate::core::memory::discover::DiscoveryScope;
+use crate::core::memory::discover::{DiscoveryScope, SearchedPlace};
 use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
 use crate::core::search::Hit;
@@ -31,6 +31,8 @@ pub(crate) struct UserContext {
     pub(crate) scope: Option<DiscoveryScope>,
     /// The agents of which is known what they load.
     pub(crate) agents: Vec<KnownAgent>,
+    /// The directories that were searched for stores and logs.
+    pub(crate) searched_places: Vec<SearchedPlace>,
 }
 
 /// What a pane can read.

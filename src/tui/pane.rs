@@ -18,7 +18,8 @@ pub(crate) mod timeline;
 pub(crate) mod why;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
 
 use super::action::Action;
 use super::chrome::Dialog;
@@ -30,6 +31,7 @@ use crate::core::memory::layout::Layout;
 use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::model::PaneContext;
+use crate::tui::widget::input::{Input, InputOutcome};
 
 /// What the app is to do after an action, a key or an event.
 #[derive(Debug)]
@@ -46,7 +48,7 @@ pub(crate) enum Step {
     Park,
     /// Show the panes again that were set aside, if there are any.
     Return,
-    /// Close the pane that returned this step and run an action on the one below.
+    /// Run an action on the pane that is on top then.
     Act(Action),
     /// Send an event to every pane.
     Broadcast(Box<Event>),
@@ -107,34 +109,67 @@ pub(crate) fn latest(which: UndoDirection) -> Vec<Step> {
     vec![Step::Effect(Effect::Write(WriteJob::Do(request)))]
 }
 
-/// Whether a pane handled an action.
-#[derive(Debug)]
-pub(crate) enum Handled {
-    Used(Vec<Step>),
-    Unused,
-}
+/// The lines that a step of the wheel scrolls.
+const WHEEL: isize = 3;
 
 /// A pane or dialog: handles keys and draws itself.
 pub(crate) trait Pane: std::fmt::Debug {
     /// The context of its keys in the keymap.
     fn key_context(&self) -> KeyContext;
 
-    /// Handles an action.
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled;
+    /// Handles an action; `None` if it does not, so that the app may.
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>>;
 
-    /// Handles a key that the keymap does not bind in this context.
-    fn key(&mut self, _key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
+    /// The line that is typed in now, if there is one: keys and pasted texts go there.
+    fn input(&mut self) -> Option<&mut Input> {
+        None
+    }
+
+    /// Follows what a key or a pasted text did to that line.
+    fn typed(&mut self, _outcome: InputOutcome, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
 
+    /// Types a key into that line.
+    fn type_key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        match self.input().map(|input| input.key(key)) {
+            Some(outcome) => self.typed(outcome, cx),
+            None => Vec::new(),
+        }
+    }
+
+    /// Handles a key that the keymap does not bind in this context.
+    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.type_key(key, cx)
+    }
+
     /// Handles a pasted text.
-    fn paste(&mut self, _text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
+    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
+        match self.input().map(|input| input.paste(text)) {
+            Some(outcome) => self.typed(outcome, cx),
+            None => Vec::new(),
+        }
+    }
+
+    /// Handles a click on a cell.
+    fn click(&mut self, _at: Position, _cx: &PaneContext<'_>) -> Vec<Step> {
+        Vec::new()
+    }
+
+    /// Handles the wheel over a cell, which scrolls by so many lines.
+    fn wheel(&mut self, _at: Position, _lines: isize, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
 
     /// Handles a mouse event.
-    fn mouse(&mut self, _mouse: MouseEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
-        Vec::new()
+    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        let at = Position::new(mouse.column, mouse.row);
+        match mouse.kind {
+            MouseEventKind::Down(MouseButton::Left) => self.click(at, cx),
+            MouseEventKind::ScrollDown => self.wheel(at, WHEEL, cx),
+            MouseEventKind::ScrollUp => self.wheel(at, -WHEEL, cx),
+            _ => Vec::new(),
+        }
     }
 
     /// The name under which it is kept when it is closed: opened again, it is as it was left. `None`

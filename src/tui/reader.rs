@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ratatui::crossterm::event::{self, Event as Input, MouseEventKind};
 
-use super::event::Event;
+use super::event::{Event, EventSender};
 
 /// The loop's handle of the reader thread.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct InputReader {
 
 impl InputReader {
     /// Starts the thread, which waits for the first call of `allow_read`.
-    pub(crate) fn start(events: Sender<Event>) -> io::Result<Self> {
+    pub(crate) fn start(events: EventSender) -> io::Result<Self> {
         let (turns, turn) = mpsc::channel();
         std::thread::Builder::new()
             .name("reader".to_owned())
@@ -30,7 +30,7 @@ impl InputReader {
                 let read = AssertUnwindSafe(|| read(&turn, &events));
                 if catch_unwind(read).is_err() {
                     // Without keys, the user could not leave the program.
-                    drop(events.send(Event::Terminated));
+                    events.send(Event::Terminated);
                 }
             })?;
         Ok(Self {
@@ -56,16 +56,13 @@ impl InputReader {
     }
 }
 
-fn read(turn: &Receiver<()>, events: &Sender<Event>) {
+fn read(turn: &Receiver<()>, events: &EventSender) {
     while turn.recv().is_ok() {
-        let event = match batch() {
+        events.send(match batch() {
             Ok(inputs) => Event::Input(inputs),
             // A terminal that cannot be read is closed.
             Err(_) => Event::Terminated,
-        };
-        if events.send(event).is_err() {
-            return;
-        }
+        });
     }
 }
 

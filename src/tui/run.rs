@@ -2,14 +2,14 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::Event as Input;
 
 use super::app::App;
 use super::effect::{Effect, LibraryJob, TerminalJob, TranscriptJob};
-use super::event::Event;
+use super::event::{Event, EventSender};
 use super::keymap::Keymap;
 use super::reader::InputReader;
 use super::terminal::{self, Screen};
@@ -26,7 +26,7 @@ const TOAST: Duration = Duration::from_secs(6);
 /// Runs the terminal UI until the user leaves it; returns why.
 pub fn run(setup: Setup) -> Result<Exit, Failure> {
     share_pools();
-    let (events, inbox) = mpsc::channel();
+    let (events, inbox) = EventSender::new();
     let mut keymap = Keymap::new();
     let mut warnings = setup.warnings;
     if let Some((path, text)) = &setup.keymap {
@@ -54,7 +54,7 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
     let faults = FaultLog::new(&setup.faults);
     let panicked = events.clone();
     // The receiver is gone when the program is about to end.
-    let report_panic = move |report| drop(panicked.send(Event::Panicked(report)));
+    let report_panic = move |report| panicked.send(Event::Panicked(report));
     let screen = Screen::open(panics::reporter(faults, setup.clock, report_panic))?;
     terminal::listen(events.clone())?;
     let given = UserContext {
@@ -63,6 +63,7 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
         editor_keys: setup.editor_keys,
         scope,
         agents,
+        searched_places: setup.searched_places,
     };
     let mut running = Loop {
         app: App::new(setup.theme, keymap, given),
@@ -78,7 +79,6 @@ pub fn run(setup: Setup) -> Result<Exit, Failure> {
         toast: None,
         panics: setup.panics,
     };
-    running.app.set_searched_places(setup.searched_places);
     if let Some(pick) = setup.pick {
         running.app.start_pick(pick);
     }
@@ -108,7 +108,7 @@ struct Loop {
     app: App,
     screen: Screen,
     reader: InputReader,
-    events: Sender<Event>,
+    events: EventSender,
     workers: Workers,
     clock: Clock,
     editor_copies: PathBuf,

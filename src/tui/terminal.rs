@@ -7,7 +7,6 @@ use std::panic::{self, PanicHookInfo};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::rc::Rc;
-use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -30,7 +29,7 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 
 use super::app::App;
-use super::event::Event;
+use super::event::{Event, EventSender};
 use super::panics::{Drawing, drawing};
 use super::theme::Background;
 use crate::core::disk::fault::is_panic_expected;
@@ -191,7 +190,7 @@ fn restore_on_panic(report: impl Fn(&PanicHookInfo<'_>) + Send + Sync + 'static)
 }
 
 /// Turns signals into events.
-pub(crate) fn listen(events: Sender<Event>) -> io::Result<()> {
+pub(crate) fn listen(events: EventSender) -> io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGHUP, SIGTSTP, SIGCONT])?;
     thread::Builder::new()
         .name("signals".to_owned())
@@ -202,9 +201,7 @@ pub(crate) fn listen(events: Sender<Event>) -> io::Result<()> {
                     SIGCONT => Event::Resumed,
                     _ => Event::Terminated,
                 };
-                if events.send(event).is_err() {
-                    return;
-                }
+                events.send(event);
             }
         })
         .map(drop)

@@ -5,9 +5,11 @@
 
 mod style;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use ratatui::style::Style;
+use ratatui::text::{Line, Span};
 use toml::de::{DeTable, DeValue};
 
 use crate::core::memory::config::{FileWarnings, Warning};
@@ -221,6 +223,16 @@ impl Theme {
         self.styles[role as usize]
     }
 
+    /// Returns a text in the style of `role`.
+    pub fn span<'a>(&self, text: impl Into<Cow<'a, str>>, role: Role) -> Span<'a> {
+        Span::styled(text, self.style(role))
+    }
+
+    /// Returns a line with a text in the style of `role`.
+    pub fn line<'a>(&self, text: impl Into<Cow<'a, str>>, role: Role) -> Line<'a> {
+        Line::from(self.span(text, role))
+    }
+
     /// Returns the combined style of several roles, each over the ones before it.
     pub fn over(&self, roles: &[Role]) -> Style {
         roles
@@ -229,8 +241,14 @@ impl Theme {
     }
 
     /// Returns the style of the badge of a memory's type.
-    pub fn badge(&self, category: Option<&str>) -> Style {
-        self.style(badge(category))
+    pub fn badge(&self, category: &str) -> Style {
+        self.style(match category.trim().to_ascii_lowercase().as_str() {
+            "user" => Role::BadgeUser,
+            "feedback" => Role::BadgeFeedback,
+            "project" => Role::BadgeProject,
+            "reference" => Role::BadgeReference,
+            _ => Role::BadgeOther,
+        })
     }
 
     fn read(&mut self, terminal: Terminal, file: ThemeFile<'_>) -> Vec<Warning> {
@@ -244,17 +262,6 @@ impl Theme {
             Err(error) => reading.warnings.warn_unreadable(&error),
         }
         reading.warnings.finish()
-    }
-}
-
-/// Returns the role of a memory's type.
-pub fn badge(category: Option<&str>) -> Role {
-    match category.map(str::trim) {
-        Some(c) if c.eq_ignore_ascii_case("user") => Role::BadgeUser,
-        Some(c) if c.eq_ignore_ascii_case("feedback") => Role::BadgeFeedback,
-        Some(c) if c.eq_ignore_ascii_case("project") => Role::BadgeProject,
-        Some(c) if c.eq_ignore_ascii_case("reference") => Role::BadgeReference,
-        _ => Role::BadgeOther,
     }
 }
 

@@ -1,14 +1,14 @@
 //! The widgets that panes are made of. Each is a plain value: a key returns an outcome, and
 //! drawing changes nothing.
 
-pub mod conversation;
-pub mod diff;
-pub mod editor;
-pub mod emphasis;
-pub mod filter;
-pub mod input;
-pub mod list;
+pub(crate) mod conversation;
+pub(crate) mod diff;
+pub(crate) mod editor;
+pub(crate) mod emphasis;
+pub(crate) mod filter;
+pub(crate) mod input;
+pub(crate) mod list;
 pub mod markdown;
-pub mod merge;
-pub mod meter;
-pub mod readline;
+pub(crate) mod merge;
+pub(crate) mod meter;
+pub(crate) mod readline;

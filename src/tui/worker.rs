@@ -27,7 +27,6 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use corpus::CorpusWorker;
@@ -42,7 +41,7 @@ use why::WhyWorker;
 use writer::{LockWait, Writer};
 
 use super::effect::{Effect, LibraryJob, LogsJob, TranscriptJob, UnsavedJob};
-use super::event::{Changes, Event, ReviewCounts};
+use super::event::{Changes, Event, EventSender, ReviewCounts};
 use super::{Clock, ContextSource, CurateSetup, StoreSource};
 use crate::core::change::Author;
 use crate::core::change::history::History;
@@ -94,8 +93,7 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Starts the workers.
-    pub(crate) fn start(outside: WorkerContext<'_>, events: &Sender<Event>) -> io::Result<Self> {
+    pub(crate) fn start(outside: WorkerContext<'_>, events: &EventSender) -> io::Result<Self> {
         let newest = Arc::new(AtomicU64::new(0));
         let newest_check = Arc::new(AtomicU64::new(0));
         let leaving = Arc::new(AtomicBool::new(false));
@@ -282,7 +280,7 @@ impl Workers {
 
 /// Reads whole logs, so that a long one does not delay other work.
 struct TranscriptWorker {
-    events: Sender<Event>,
+    events: EventSender,
 }
 
 impl Worker for TranscriptWorker {
@@ -290,7 +288,7 @@ impl Worker for TranscriptWorker {
 
     fn perform(&mut self, TranscriptJob { file, .. }: TranscriptJob) {
         let result = read(&file).map(Arc::new);
-        drop(self.events.send(Event::Opened { file, result }));
+        self.events.send(Event::Opened { file, result });
     }
 
     fn supersedes(newer: &TranscriptJob, older: &TranscriptJob) -> bool {
@@ -299,7 +297,7 @@ impl Worker for TranscriptWorker {
 }
 
 /// Starts a watcher without targets; `event` makes an event of the changed paths.
-fn watch(events: &Sender<Event>, event: fn(Changes) -> Event) -> Option<DirectoryWatcher> {
+fn watch(events: &EventSender, event: fn(Changes) -> Event) -> Option<DirectoryWatcher> {
     let told = events.clone();
     let started = DirectoryWatcher::start(move |seen| {
         let event = match seen {
@@ -307,23 +305,22 @@ fn watch(events: &Sender<Event>, event: fn(Changes) -> Event) -> Option<Director
             WatchEvent::Missed => event(Changes::Anywhere),
             WatchEvent::Failed(error) => unwatched(&error),
         };
-        // The receiver is gone when the program is about to end.
-        drop(told.send(event));
+        told.send(event);
     });
     match started {
         Ok(watch) => Some(watch),
         Err(error) => {
-            drop(events.send(unwatched(&error)));
+            events.send(unwatched(&error));
             None
         }
     }
 }
 
 /// Reports the directories that cannot be watched, once.
-fn tell_unwatched(errors: &[crate::core::Error], known: &mut Vec<String>, events: &Sender<Event>) {
+fn tell_unwatched(errors: &[crate::core::Error], known: &mut Vec<String>, events: &EventSender) {
     let failures: Vec<String> = errors.iter().map(ToString::to_string).collect();
     if let Some(first) = errors.first().filter(|_| *known != failures) {
-        drop(events.send(unwatched(first)));
+        events.send(unwatched(first));
     }
     *known = failures;
 }

@@ -504,27 +504,3 @@ fn files_are_opened_in_one_place() {
         }
     }
 }
-
-/// The variable that makes the test update the README.
-const WRITE: &str = "TOME_WRITE_README";
-
-#[test]
-fn the_keys_of_the_readme_are_those_of_the_keymap() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let text = fs::read_to_string(&path).expect("text");
-    let (start, end) = ("<!-- keys -->\n", "<!-- /keys -->");
-    let (before, rest) = text
-        .split_once(start)
-        .expect("the README has <!-- keys -->");
-    let (table, after) = rest.split_once(end).expect("and <!-- /keys -->");
-    let keys = format!("\n{}\n", tome::tui::keymap::readme_table());
-    if std::env::var_os(WRITE).is_some() {
-        fs::write(&path, [before, start, &keys, end, after].concat()).expect("written");
-        return;
-    }
-    assert_eq!(
-        table, keys,
-        "the keys have changed; {WRITE}=1 cargo test --test it the_keys_of_the_readme writes them"
-    );
-    assert!(keys.lines().count() <= 62, "it is a short table");
-}

@@ -18,12 +18,11 @@ use crate::tui::action::Action;
 use crate::tui::cells;
 use crate::tui::chrome::count;
 use crate::tui::effect::{
-    Effect, Request, ReviewJob, SaveKind, Target, UndoDirection, UnsavedJob, WaiveJob,
+    Effect, Request, ReviewJob, SaveKind, UndoDirection, UnsavedJob, WaiveJob,
 };
 use crate::tui::event::{Event, NewMemoryText, ReviewCounts, WaitingFiles};
 use crate::tui::keymap::KeyContext;
 use crate::tui::overlay::chooser::choose_home;
-use crate::tui::overlay::combine::CombineDialog;
 use crate::tui::overlay::form::NewMemoryForm;
 use crate::tui::overlay::merge::MergeDialog;
 use crate::tui::overlay::recover::RecoverDialog;
@@ -56,13 +55,13 @@ impl App {
             }
             Event::Composed(result) => self.composed(result),
             Event::FormerHomes(homes) => choose_home(homes),
-            Event::Gathered(Ok(task)) => vec![Step::Push(Box::new(CombineDialog::new(task)))],
-            Event::Gathered(Err(error)) => vec![error_toast(&error)],
+            Event::Gathered(Ok(task)) => vec![Step::Push(Box::new(MergeDialog::of_memories(task)))],
+            Event::Gathered(Err(error)) => say_trouble(error.to_string()),
             Event::Fetched {
-                target,
+                store,
                 line,
                 result,
-            } => self.fetched(target, line, result),
+            } => self.fetched(&store, line, result),
             Event::Proposed(result) => self.proposed(result),
             Event::EditedOutside {
                 subject,
@@ -131,9 +130,9 @@ impl App {
             }
             Err(Error::Conflict(conflict)) => match *request {
                 Request::Save(text) => on_conflict(text, *conflict),
-                _ => vec![error_toast(&Error::Conflict(conflict))],
+                _ => say_trouble(Error::Conflict(conflict).to_string()),
             },
-            Err(error) => vec![error_toast(&error)],
+            Err(error) => say_trouble(error.to_string()),
         }
     }
 
@@ -145,7 +144,7 @@ impl App {
             Err(Error::Conflict(_)) if !matches!(*request, Request::Latest(_)) => {
                 vec![Step::Plan(request)]
             }
-            Err(error) => vec![error_toast(&error)],
+            Err(error) => say_trouble(error.to_string()),
         }
     }
 
@@ -223,7 +222,7 @@ impl App {
     fn composed(&mut self, result: Result<NewMemoryText>) -> Vec<Step> {
         let fresh = match result {
             Ok(fresh) => fresh,
-            Err(error) => return vec![error_toast(&error)],
+            Err(error) => return say_trouble(error.to_string()),
         };
         let Some(snapshot) = self.library.store_by_id(&fresh.store) else {
             return Vec::new();
@@ -249,7 +248,7 @@ impl App {
     fn proposed(&mut self, result: Result<Box<Proposal>>) -> Vec<Step> {
         let proposal = match result {
             Ok(proposal) => proposal,
-            Err(error) => return vec![error_toast(&error)],
+            Err(error) => return say_trouble(error.to_string()),
         };
         vec![match NewMemoryForm::promoting(&self.library, *proposal) {
             Some(form) => Step::Push(Box::new(form)),
@@ -257,26 +256,20 @@ impl App {
         }]
     }
 
-    fn fetched(&mut self, target: Target, line: usize, result: Result<Document>) -> Vec<Step> {
+    fn fetched(&mut self, store: &StoreId, line: usize, result: Result<Document>) -> Vec<Step> {
         let document = match result {
             Ok(document) => document,
-            Err(error) => return vec![error_toast(&error)],
+            Err(error) => return say_trouble(error.to_string()),
         };
-        match target {
-            // Only previews show it.
-            Target::Context { .. } => Vec::new(),
-            Target::File { store, .. } => {
-                let Some(snapshot) = self.library.store_by_id(&store) else {
-                    return Vec::new();
-                };
-                match editable_text(snapshot, &document) {
-                    Ok(text) => {
-                        let editor = EditorPane::open(text, line, &self.pane_context());
-                        vec![Step::Push(Box::new(editor))]
-                    }
-                    Err(why) => vec![Step::Toast(why)],
-                }
+        let Some(snapshot) = self.library.store_by_id(store) else {
+            return Vec::new();
+        };
+        match editable_text(snapshot, &document) {
+            Ok(text) => {
+                let editor = EditorPane::open(text, line, &self.pane_context());
+                vec![Step::Push(Box::new(editor))]
             }
+            Err(why) => vec![Step::Toast(why)],
         }
     }
 
@@ -343,7 +336,9 @@ fn on_conflict(text: Unsaved, conflict: Conflict) -> Vec<Step> {
                 ))),
             ]
         }
-        None => vec![Step::Push(Box::new(MergeDialog::new(text, their_text)))],
+        None => vec![Step::Push(Box::new(MergeDialog::of_versions(
+            text, their_text,
+        )))],
     }
 }
 
@@ -365,8 +360,4 @@ fn is_index_update(request: &Request) -> bool {
         return false;
     };
     matches!(change_request, ChangeRequest::Index(_))
-}
-
-fn error_toast(error: &Error) -> Step {
-    Step::Toast(Toast::trouble(error.to_string()))
 }

@@ -32,9 +32,11 @@ use crate::core::insight::rehome::{FormerHome, Proof};
 use crate::core::memory::config::EditorKeys;
 use crate::core::memory::library::Library;
 use crate::core::memory::store::{Document, StoreId};
+use crate::core::memory::unsaved::Unsaved;
 use crate::core::text::time::Moment;
 use crate::tui::effect::{
-    Effect, LibraryJob, NewMemory, Request, Target, TerminalJob, UndoDirection, WriteJob,
+    Effect, LibraryJob, NewMemory, Request, Target, TerminalJob, UndoDirection, UnsavedJob,
+    WriteJob,
 };
 use crate::tui::event::Event;
 use crate::tui::keymap::{KeyContext, Keymap};
@@ -73,6 +75,7 @@ impl TestApp {
                 editor_keys: EditorKeys::Readline,
                 scope: Some(crate::core::memory::discover::DiscoveryScope::Project),
                 agents: context::agents(),
+                searched_places: Vec::new(),
             },
         );
         app.resize(Size::new(width, height));
@@ -98,10 +101,11 @@ impl TestApp {
                         result,
                     }));
                 }
-                Effect::Library(LibraryJob::Fetch { target, line }) => {
-                    let result = self.read(&target);
+                Effect::Library(LibraryJob::Fetch { store, path, line }) => {
+                    let snapshot = self.library.store_by_id(&store).expect("a store");
+                    let result = snapshot.store.read(&path);
                     left.extend(self.tell(Event::Fetched {
-                        target,
+                        store,
                         line,
                         result,
                     }));
@@ -222,12 +226,67 @@ impl TestApp {
         dump::styled(&self.buffer(), &self.app.theme)
     }
 
+    /// Asserts that all of these texts are on the screen.
+    #[track_caller]
+    fn shows<const N: usize>(&self, texts: [&str; N]) {
+        let all = self.text();
+        for text in texts {
+            assert!(all.contains(text), "no {text} in\n{all}");
+        }
+    }
+
+    /// Asserts that none of these texts is on the screen.
+    #[track_caller]
+    fn lacks<const N: usize>(&self, texts: [&str; N]) {
+        let all = self.text();
+        for text in texts {
+            assert!(!all.contains(text), "{text} in\n{all}");
+        }
+    }
+
+    /// Asserts that the row of the cursor has this text.
+    #[track_caller]
+    fn is_at(&self, text: &str) {
+        assert!(
+            self.row("▌").contains(text),
+            "not at {text}\n{}",
+            self.text()
+        );
+    }
+
     fn row(&self, text: &str) -> String {
         let all = self.text();
         let row = all.lines().find(|line| line.contains(text));
         row.unwrap_or_else(|| panic!("no {text} in\n{all}"))
             .to_owned()
     }
+}
+
+/// The plan that is asked for.
+#[track_caller]
+fn plan_of(effects: &[Effect]) -> (u64, Box<Request>) {
+    match effects {
+        [
+            Effect::Library(LibraryJob::Plan {
+                generation,
+                request,
+            }),
+        ] => (*generation, request.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The text that is to be kept.
+#[track_caller]
+fn kept_text(effects: &[Effect]) -> &Unsaved {
+    match effects {
+        [Effect::Unsaved(UnsavedJob::Keep(text))] => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn copying(text: &str) -> Effect {
+    Effect::Terminal(TerminalJob::Copy(text.to_owned()))
 }
 
 fn moment() -> Moment {
@@ -244,16 +303,14 @@ const AUTH: &str = "jjjj";
 fn the_tree_and_the_preview() {
     let mut ui = TestApp::new();
     assert_eq!(ui.press(AUTH), []);
-    let text = ui.text();
-    assert!(ui.row("▌").contains("Auth Refactor"), "{text}");
-    assert!(text.contains("Backend auth migration status"), "{text}");
-    assert!(text.contains("updated 2026-02-11"), "{text}");
+    ui.is_at("Auth Refactor");
+    ui.shows(["Backend auth migration status", "updated 2026-02-11"]);
     ui.press("v");
-    assert!(ui.text().contains("description: Backend"));
+    ui.shows(["description: Backend"]);
     ui.press("v h");
-    assert!(ui.row("▌").contains("Project"));
+    ui.is_at("Project");
     ui.press("h");
-    assert!(!ui.text().contains("Release Process   "));
+    ui.lacks(["Release Process   "]);
 }
 
 #[test]
@@ -261,28 +318,24 @@ fn a_link_is_followed_and_the_way_back_is_kept() {
     let mut ui = TestApp::new();
     ui.press(AUTH);
     ui.press("<tab> ] <cr>");
-    assert!(ui.row("▌").contains("Release Process"));
+    ui.is_at("Release Process");
     assert_eq!(ui.place(), KeyContext::Preview);
     ui.press("<bs>");
-    assert!(ui.row("▌").contains("Auth Refactor"));
+    ui.is_at("Auth Refactor");
     ui.press("] ] <cr>");
-    assert!(ui.row("▌").contains("User Preferences"));
+    ui.is_at("User Preferences");
 }
 
 #[test]
 fn a_filter_narrows_and_escape_widens_again() {
     let mut ui = TestApp::new();
-    ui.press("f");
-    ui.press("release");
-    let text = ui.text();
-    assert!(
-        text.contains("Release Process") && !text.contains("session"),
-        "{text}"
-    );
+    ui.press("f release");
+    ui.shows(["Release Process"]);
+    ui.lacks(["session"]);
     ui.press("<cr> G");
-    assert!(ui.row("▌").contains("Release Process"));
+    ui.is_at("Release Process");
     ui.press("<esc>");
-    assert!(ui.text().contains("User Preferences"));
+    ui.shows(["User Preferences"]);
     assert!(ui.row("▌").contains("Release Process"), "the cursor stays");
 }
 
@@ -303,8 +356,8 @@ fn the_selection_survives_a_refresh() {
     );
     ui.library = Arc::clone(&library);
     ui.tell(Event::Indexed(library));
-    assert!(ui.text().contains("Aaa"));
-    assert!(ui.row("▌").contains("Auth Refactor"));
+    ui.shows(["Aaa"]);
+    ui.is_at("Auth Refactor");
 }
 
 #[test]
@@ -346,18 +399,12 @@ fn delete_is_planned_shown_and_then_made() {
     );
     ui.planned(&effects);
     assert_eq!(ui.place(), KeyContext::Deleting);
-    let text = ui.text();
-    assert!(
-        text.contains("delete 2 memories")
-            && text.contains("MEMORY.md")
-            && text.contains("will lead nowhere"),
-        "{text}"
-    );
+    ui.shows(["delete 2 memories", "MEMORY.md", "will lead nowhere"]);
     assert_eq!(ui.press("<esc>"), []);
     let effects = ui.press("d");
     ui.planned(&effects);
     assert_eq!(ui.press("<cr>"), [], "Enter unfolds, as in the tree");
-    assert!(ui.text().contains("Tag, build, publish."), "{}", ui.text());
+    ui.shows(["Tag, build, publish."]);
     assert!(ui.row("y delete 2 memories").contains("Enter unfold"));
     let effects = ui.press("y");
     assert!(
@@ -375,11 +422,9 @@ fn rename_new_move_and_duplicate_ask_first() {
         from: "auth.md".to_owned(),
         to: "token.md".to_owned(),
     };
-    let [Effect::Library(LibraryJob::Plan { request, .. })] = effects.as_slice() else {
-        panic!("{effects:?}");
-    };
+    let (_, request) = plan_of(&effects);
     assert!(
-        matches!(&**request, Request::Change { change_request: asked, .. } if *asked == change_request)
+        matches!(&*request, Request::Change { change_request: asked, .. } if *asked == change_request)
     );
     // It stays open until the request is planned, and shows why it was refused.
     ui.tell(Event::Planned {
@@ -389,10 +434,10 @@ fn rename_new_move_and_duplicate_ask_first() {
         notes: Vec::new(),
     });
     assert_eq!(ui.place(), KeyContext::Prompt);
-    assert!(ui.text().contains("it is taken"));
+    ui.shows(["it is taken"]);
     ui.press("<esc>");
     assert_eq!(ui.press("D<c-u>release.md<cr>"), []);
-    assert!(ui.text().contains("of that name already"));
+    ui.shows(["of that name already"]);
     ui.press("<esc>");
     let effects = ui.press("D<cr>");
     assert!(
@@ -421,7 +466,7 @@ fn memories_below_another_path_are_chosen_and_brought_here() {
     let asked = [Effect::Library(LibraryJob::FormerHomes)];
     assert_eq!(ui.press("B"), asked);
     ui.tell(Event::FormerHomes(None));
-    assert!(ui.text().contains("Nothing to do"), "{}", ui.text());
+    ui.shows(["Nothing to do"]);
     ui.press("B");
     let home = FormerHome {
         root: "/old/memory".into(),
@@ -431,16 +476,14 @@ fn memories_below_another_path_are_chosen_and_brought_here() {
         proof: Proof::Commit("4f1c2aa".to_owned()),
     };
     ui.tell(Event::FormerHomes(Some(("/new/memory".into(), vec![home]))));
-    assert!(ui.text().contains("/work/before") && ui.text().contains("3 memories"));
+    ui.shows(["/work/before", "3 memories"]);
     let effects = ui.press("<cr>");
-    let [Effect::Library(LibraryJob::Plan { request, .. })] = effects.as_slice() else {
-        panic!("{effects:?}");
-    };
+    let (_, request) = plan_of(&effects);
     let rehome = Request::Rehome {
         from: "/old/memory".into(),
         to: "/new/memory".into(),
     };
-    assert_eq!(**request, rehome);
+    assert_eq!(*request, rehome);
 }
 
 #[test]
@@ -451,12 +494,7 @@ fn the_palette_finds_an_action_and_runs_it() {
     assert_eq!(ui.place(), KeyContext::List);
     ui.press("citation");
     let effects = ui.press("<cr>");
-    assert_eq!(
-        effects,
-        [Effect::Terminal(TerminalJob::Copy(
-            "claude:auth.md".to_owned()
-        ))]
-    );
+    assert_eq!(effects, [copying("claude:auth.md")]);
 }
 
 #[test]
@@ -465,17 +503,9 @@ fn what_is_stale_is_dropped() {
     ui.press(AUTH);
     let first = ui.press("d");
     ui.press("d");
-    let [
-        Effect::Library(LibraryJob::Plan {
-            generation,
-            request,
-        }),
-    ] = first.as_slice()
-    else {
-        panic!("{first:?}");
-    };
+    let (generation, request) = plan_of(&first);
     ui.tell(Event::Planned {
-        generation: *generation,
+        generation: generation,
         request: request.clone(),
         result: Err(crate::core::Error::not_found("x")),
         notes: Vec::new(),

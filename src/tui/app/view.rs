@@ -33,7 +33,7 @@ impl App {
             });
             let text = format!("This could not be drawn{}", key.unwrap_or_default());
             frame.buffer_mut().reset();
-            let line = Line::from(Span::styled(text, self.theme.style(Role::Warn)));
+            let line = self.theme.line(text, Role::Warn);
             frame.render_widget(line, frame.area());
         }
     }
@@ -70,13 +70,13 @@ impl App {
         let (to_review, facts) = self.title_ends();
         let line = two_ends(
             vec![
-                Span::styled(" tome", theme.style(Role::Accent)),
+                theme.span(" tome", Role::Accent),
                 Span::raw("   "),
-                Span::styled(escape_line(&place), theme.style(Role::Strong)),
+                theme.span(escape_line(&place), Role::Strong),
             ],
             vec![
-                Span::styled(to_review, theme.style(Role::Warn)),
-                Span::styled(facts, theme.style(Role::Muted)),
+                theme.span(to_review, Role::Warn),
+                theme.span(facts, Role::Muted),
             ],
             usize::from(area.width),
             theme.style(Role::Text),
@@ -224,7 +224,7 @@ impl App {
                 let text = cut(&text, left.saturating_sub(3));
                 left = left.saturating_sub(cells::width(&text) + 3);
                 line.push_span(Span::raw(" "));
-                line.push_span(Span::styled(format!(" {text} "), theme.style(role)));
+                line.push_span(theme.span(format!(" {text} "), role));
             }
             frame.render_widget(line, area);
             return;

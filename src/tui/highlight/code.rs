@@ -132,10 +132,7 @@ impl Syntaxes {
                     Some(last) if last.role == role && last.range.end == at => {
                         last.range.end = offset;
                     }
-                    _ => paints.push(Paint {
-                        range: at..offset,
-                        role,
-                    }),
+                    _ => paints.push(Paint::new(at..offset, role)),
                 }
             }
             at = at.max(offset);

@@ -10,9 +10,7 @@ use crate::tui::theme::Role;
 pub(super) enum LineState {
     /// Before the first line, where frontmatter can start.
     Start,
-    /// In the frontmatter.
     Front,
-    /// In the body.
     Body,
     /// In a comment that an earlier line opened.
     Comment,
@@ -37,7 +35,6 @@ impl LineState {
         match language {
             Language::Markdown => Self::Start,
             Language::Code(name) => syntaxes.start(name).map_or(Self::Plain, Self::Code),
-            Language::Plain => Self::Plain,
         }
     }
 
@@ -91,10 +88,7 @@ fn whole(line: &str, role: Role) -> Vec<Paint> {
     if line.is_empty() {
         return Vec::new();
     }
-    vec![Paint {
-        range: 0..line.len(),
-        role,
-    }]
+    vec![Paint::new(0..line.len(), role)]
 }
 
 /// Highlights a line of frontmatter as `key: value`, because not all headers are valid YAML.
@@ -107,10 +101,7 @@ fn field(line: &str) -> Vec<Paint> {
     let mut paints = Vec::new();
     let mut from = indent;
     if trimmed.starts_with("- ") {
-        paints.push(Paint {
-            range: indent..indent + 1,
-            role: Role::Marker,
-        });
+        paints.push(Paint::new(indent..indent + 1, Role::Marker));
         from += 2;
     }
     let rest = &line[from..];
@@ -119,14 +110,8 @@ fn field(line: &str) -> Vec<Paint> {
         .filter(|at| rest[at + 1..].is_empty() || rest[at + 1..].starts_with(' '));
     if let Some(colon) = colon {
         let colon = from + colon;
-        paints.push(Paint {
-            range: from..colon,
-            role: Role::Key,
-        });
-        paints.push(Paint {
-            range: colon..colon + 1,
-            role: Role::Marker,
-        });
+        paints.push(Paint::new(from..colon, Role::Key));
+        paints.push(Paint::new(colon..colon + 1, Role::Marker));
     }
     paints
 }
@@ -178,42 +163,29 @@ fn block(line: &str, syntaxes: &Syntaxes) -> (Vec<Paint>, LineState) {
         if paints.is_empty() {
             paints = whole(line, Role::Quote);
         }
-        paints.push(Paint {
-            range: at..at + 1,
-            role: Role::Marker,
-        });
+        paints.push(Paint::new(at..at + 1, Role::Marker));
         at += 1;
         at += line[at..].len() - line[at..].trim_start().len();
     }
     at = item(line, at, &mut paints);
     if let Some(fence) = opened(line, at, syntaxes) {
         let length = fence.length;
-        paints.push(Paint {
-            range: at..line.len(),
-            role: Role::Marker,
-        });
+        paints.push(Paint::new(at..line.len(), Role::Marker));
         if at + length < line.len() {
-            paints.push(Paint {
-                range: at + length..line.len(),
-                role: Role::Muted,
-            });
+            paints.push(Paint::new(at + length..line.len(), Role::Muted));
         }
         return (paints, LineState::Fence(fence));
     }
     if is_rule(&line[at..]) {
-        paints.push(Paint {
-            range: at..line.len(),
-            role: Role::Rule,
-        });
+        paints.push(Paint::new(at..line.len(), Role::Rule));
         return (paints, LineState::Body);
     }
     at = heading(line, at, &mut paints);
     let open = inline::paint(line, at..line.len(), &mut paints);
     if line[at..].starts_with('|') {
-        let bars = line[at..].match_indices('|').map(|(bar, _)| Paint {
-            range: at + bar..at + bar + 1,
-            role: Role::Marker,
-        });
+        let bars = line[at..]
+            .match_indices('|')
+            .map(|(bar, _)| Paint::new(at + bar..at + bar + 1, Role::Marker));
         paints.extend(bars);
     }
     (paints, after(open))
@@ -231,21 +203,13 @@ fn item(line: &str, at: usize, paints: &mut Vec<Paint>) -> usize {
     if !rest[marks..].starts_with(' ') || is_rule(rest) {
         return at;
     }
-    paints.push(Paint {
-        range: at..at + marks,
-        role: Role::Marker,
-    });
+    paints.push(Paint::new(at..at + marks, Role::Marker));
     let text = at + marks + 1;
     let task = line.get(text..text + 4);
     if matches!(task, Some("[ ] " | "[x] " | "[X] ")) {
-        paints.push(Paint {
-            range: text..text + 3,
-            role: if task == Some("[ ] ") {
-                Role::Marker
-            } else {
-                Role::Accent
-            },
-        });
+        let is_open = task == Some("[ ] ");
+        let role = if is_open { Role::Marker } else { Role::Accent };
+        paints.push(Paint::new(text..text + 3, role));
         return text + 4;
     }
     text + line[text..].len() - line[text..].trim_start().len()
@@ -262,14 +226,8 @@ fn heading(line: &str, at: usize, paints: &mut Vec<Paint>) -> usize {
     } else {
         Role::HeadingMinor
     };
-    paints.push(Paint {
-        range: at..line.len(),
-        role,
-    });
-    paints.push(Paint {
-        range: at..at + level,
-        role: Role::Marker,
-    });
+    paints.push(Paint::new(at..line.len(), role));
+    paints.push(Paint::new(at..at + level, Role::Marker));
     at + level
 }
 

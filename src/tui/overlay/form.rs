@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
@@ -20,7 +20,7 @@ use crate::tui::effect::{Effect, LibraryJob, NewMemory};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step, say};
+use crate::tui::pane::{Pane, Step, say};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::Input;
 
@@ -190,36 +190,20 @@ impl NewMemoryForm {
     }
 
     /// Goes to the field after or before this one, around the ends.
-    fn go_to_field(&mut self, forward: Forward) {
+    fn go_to_field(&mut self, by: isize) {
         let fields = self.fields();
         let at = fields.iter().position(|field| *field == self.field);
-        let step = match forward {
-            Forward::Yes => 1,
-            Forward::No => fields.len() - 1,
-        };
-        self.field = fields[(at.unwrap_or(0) + step) % fields.len()];
+        self.field = fields[turned(at.unwrap_or(0), by, fields.len())];
     }
 
-    /// The input under the cursor, if the field is typed.
-    fn typed(&mut self) -> Option<&mut Input> {
-        match self.field {
-            Field::Name => Some(&mut self.name),
-            Field::About => Some(&mut self.about),
-            Field::Store | Field::Kind => None,
-        }
-    }
-
-    fn turn(&mut self, forward: Forward) {
-        let turned = |at: usize, count: usize| match forward {
-            Forward::Yes => (at + 1) % count.max(1),
-            Forward::No => (at + count.max(1) - 1) % count.max(1),
-        };
+    /// Takes the next or the previous store or kind.
+    fn turn(&mut self, by: isize) {
         match self.field {
             Field::Store => {
-                self.store = turned(self.store, self.targets.len());
+                self.store = turned(self.store, by, self.targets.len());
                 self.propose_kind();
             }
-            Field::Kind => self.kind = turned(self.kind, self.target().kinds.len()),
+            Field::Kind => self.kind = turned(self.kind, by, self.target().kinds.len()),
             Field::Name | Field::About => {}
         }
     }
@@ -248,10 +232,10 @@ impl NewMemoryForm {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Forward {
-    Yes,
-    No,
+/// The number after or before one of `count`, around the ends.
+fn turned(at: usize, by: isize, count: usize) -> usize {
+    let count = count.max(1);
+    (at + count).saturating_add_signed(by) % count
 }
 
 fn target_store(snapshot: &Arc<StoreSnapshot>) -> Option<TargetStore> {
@@ -277,56 +261,45 @@ impl Pane for NewMemoryForm {
         KeyContext::Prompt
     }
 
-    fn act(&mut self, action: Action, _cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
-            Action::Open => self.go_on(),
-            Action::Back => vec![Step::Close],
-            Action::Down => {
-                self.go_to_field(Forward::Yes);
-                Vec::new()
-            }
-            Action::Up => {
-                self.go_to_field(Forward::No);
-                Vec::new()
-            }
-            _ => Vec::new(),
-        })
+    fn act(&mut self, action: Action, _cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        match action {
+            Action::Open => return Some(self.go_on()),
+            Action::Back => return Some(vec![Step::Close]),
+            Action::Down => self.go_to_field(1),
+            Action::Up => self.go_to_field(-1),
+            _ => {}
+        }
+        Some(Vec::new())
     }
 
-    fn key(&mut self, key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
-        if let Some(input) = self.typed() {
-            input.key(key);
-            return Vec::new();
+    fn input(&mut self) -> Option<&mut Input> {
+        match self.field {
+            Field::Name => Some(&mut self.name),
+            Field::About => Some(&mut self.about),
+            Field::Store | Field::Kind => None,
         }
+    }
+
+    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         match key.code {
-            KeyCode::Right | KeyCode::Char(' ' | 'l') => self.turn(Forward::Yes),
-            KeyCode::Left | KeyCode::Char('h') => self.turn(Forward::No),
+            _ if self.input().is_some() => return self.type_key(key, cx),
+            KeyCode::Right | KeyCode::Char(' ' | 'l') => self.turn(1),
+            KeyCode::Left | KeyCode::Char('h') => self.turn(-1),
             _ => {}
         }
         Vec::new()
     }
 
     /// A click goes to a field; on one that is chosen in, it takes the next one.
-    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
         let area = self.area(cx);
-        let at = Position::new(mouse.column, mouse.row);
-        if mouse.kind != MouseEventKind::Down(MouseButton::Left) || !area.contains(at) {
-            return Vec::new();
-        }
-        let row = usize::from(at.y - area.y).checked_sub(1);
-        if let Some(field) = row.and_then(|row| self.fields().get(row).copied()) {
+        let row = at.y.checked_sub(area.y + 1).filter(|_| area.contains(at));
+        if let Some(field) = row.and_then(|row| self.fields().get(usize::from(row)).copied()) {
             if field == self.field {
-                self.turn(Forward::Yes)
+                self.turn(1)
             } else {
                 self.field = field
             }
-        }
-        Vec::new()
-    }
-
-    fn paste(&mut self, text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
-        if let Some(input) = self.typed() {
-            input.paste(text);
         }
         Vec::new()
     }
@@ -349,12 +322,12 @@ impl Pane for NewMemoryForm {
             } else {
                 Role::Muted
             };
-            Span::styled(text, theme.style(role))
+            theme.span(text, role)
         };
         let turning = |field: Field, value: &str, options: usize| {
             let mut spans = vec![Span::raw(escape_line(value))];
             if field == self.field && options > 1 {
-                spans.push(Span::styled("  ← →", theme.style(Role::Muted)));
+                spans.push(theme.span("  ← →", Role::Muted));
             }
             spans
         };
@@ -385,13 +358,10 @@ impl Pane for NewMemoryForm {
         }
         text.push(Line::from(vec![
             label(None, "file    "),
-            Span::styled(fit_end(&file, usize::from(width)), theme.style(Role::Muted)),
+            theme.span(fit_end(&file, usize::from(width)), Role::Muted),
         ]));
         text.push(Line::default());
-        text.push(Line::from(Span::styled(
-            self.field_hint(cx),
-            theme.style(Role::Muted),
-        )));
+        text.push(theme.line(self.field_hint(cx), Role::Muted));
         draw_lines(frame, inner, text);
         match self.field {
             Field::Name => frame.set_cursor_position((inner.x + 8 + column, inner.y + 2)),

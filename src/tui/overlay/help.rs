@@ -2,11 +2,10 @@
 //! searched.
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyEvent, MouseEvent};
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::{ScrolledDialog, scroll_text};
+use super::{scroll_text, scrolled_lines};
 use crate::core::memory::config::EditorKeys;
 use crate::tui::action::Action;
 use crate::tui::cells;
@@ -14,9 +13,10 @@ use crate::tui::chrome::{Dialog, draw_lines, shown_lines};
 use crate::tui::keymap::{KeyContext, Keymap, own_keys};
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step};
+use crate::tui::pane::{Pane, Step};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::filter::RowFilter;
+use crate::tui::widget::input::{Input, InputOutcome};
 
 /// The places whose keys are listed.
 const PLACES: [KeyContext; 12] = [
@@ -101,9 +101,28 @@ impl HelpDialog {
         }
     }
 
+    fn area(cx: &PaneContext<'_>) -> Rect {
+        let whole = cx.areas.whole;
+        centred(whole, 96, whole.height.saturating_sub(2))
+    }
+
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let count = self.fitted(cx).len();
+        scroll_text(&mut self.scroll, lines, count, Self::area(cx));
+        Vec::new()
+    }
+
+    /// Shows the rows that the search leaves, if it has changed.
+    fn searched(&mut self, has_changed: bool) -> Vec<Step> {
+        if has_changed {
+            self.scroll = 0;
+        }
+        Vec::new()
+    }
+
     /// The lines as wide as the dialog.
     fn fitted(&self, cx: &PaneContext<'_>) -> Vec<Line<'static>> {
-        let width = Dialog::inner(self.area(cx)).width;
+        let width = Dialog::inner(Self::area(cx)).width;
         self.lines(cx.theme, usize::from(width))
     }
 
@@ -138,7 +157,7 @@ impl HelpDialog {
                     // Further lines of it are below the first.
                     let blank = taken + gap - cells::width(keys);
                     lines.push(Line::from(vec![
-                        Span::styled(keys.to_owned(), theme.style(Role::KeyHint)),
+                        theme.span(keys.to_owned(), Role::KeyHint),
                         Span::raw(" ".repeat(blank)),
                         Span::raw(row.desc[part].trim_end().to_owned()),
                     ]));
@@ -153,20 +172,6 @@ impl HelpDialog {
             ));
         }
         lines
-    }
-}
-
-impl ScrolledDialog for HelpDialog {
-    fn area(&self, cx: &PaneContext<'_>) -> Rect {
-        let whole = cx.areas.whole;
-        centred(whole, 96, whole.height.saturating_sub(2))
-    }
-
-    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let count = self.fitted(cx).len();
-        let area = self.area(cx);
-        scroll_text(&mut self.scroll, lines, count, area);
-        Vec::new()
     }
 }
 
@@ -202,53 +207,36 @@ fn groups_of(keymap: &Keymap, context: KeyContext) -> Vec<HelpGroup> {
 
 impl Pane for HelpDialog {
     fn key_context(&self) -> KeyContext {
-        if self.search.is_typing() {
-            KeyContext::Prompt
-        } else {
-            KeyContext::Help
-        }
+        self.search.key_context(KeyContext::Help)
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
-            Action::Open if self.search.is_typing() => {
-                self.search.accept();
-                Vec::new()
-            }
-            Action::Filter => {
-                self.search.open();
-                self.scroll = 0;
-                Vec::new()
-            }
-            Action::Back if self.search.clear() => {
-                self.scroll = 0;
-                Vec::new()
-            }
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        if let Some(has_changed) = self.search.act(action) {
+            return Some(self.searched(has_changed));
+        }
+        Some(match action {
             Action::Back => vec![Step::Close],
-            action => self.movement(action, cx).unwrap_or_default(),
+            action => match scrolled_lines(action, Self::area(cx)) {
+                Some(lines) => self.scroll_by(lines, cx),
+                None => Vec::new(),
+            },
         })
     }
 
-    fn key(&mut self, key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.search.key(key) {
-            self.scroll = 0;
-        }
-        Vec::new()
+    fn input(&mut self) -> Option<&mut Input> {
+        self.search.input()
     }
 
-    fn paste(&mut self, text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.search.paste(text) {
-            self.scroll = 0;
-        }
-        Vec::new()
+    fn typed(&mut self, outcome: InputOutcome, _cx: &PaneContext<'_>) -> Vec<Step> {
+        self.searched(outcome == InputOutcome::Changed)
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.wheel(mouse, cx)
+    fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.scroll_by(lines, cx)
     }
 
     fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
-        let area = self.area(cx);
+        let area = Self::area(cx);
         let inner = Dialog::inner(area);
         let search = self.search.title(" search ❯ ", cx.theme, inner.width / 2);
         let lines = self.fitted(cx).len();
@@ -259,7 +247,7 @@ impl Pane for HelpDialog {
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let lines = self.fitted(cx).into_iter().skip(self.scroll);
-        draw_lines(frame, Dialog::inner(self.area(cx)), lines);
+        draw_lines(frame, Dialog::inner(Self::area(cx)), lines);
     }
 }
 
@@ -334,11 +322,11 @@ mod tests {
     fn the_help_can_be_searched_by_common_names() {
         let keymap = Keymap::new();
         let mut help = HelpDialog::new(&keymap, KeyContext::Tree, EditorKeys::Readline);
-        help.search.open();
-        help.search.paste("exit");
+        help.search.act(Action::Filter);
+        help.input().expect("typing").paste("exit");
         assert!(text(&help).contains("quit: leave tome"), "{}", text(&help));
         assert!(!text(&help).contains("rename"), "{}", text(&help));
-        help.search.paste("zzz");
+        help.input().expect("typing").paste("zzz");
         assert_eq!(text(&help), "No key has these words");
     }
 }

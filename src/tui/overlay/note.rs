@@ -2,7 +2,6 @@
 //! kept, or the title of a principle.
 
 use ratatui::Frame;
-use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
@@ -15,7 +14,7 @@ use crate::tui::effect::{Effect, LibraryJob, NewMemory, ReviewJob, WaiveJob, Wri
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step, say};
+use crate::tui::pane::{Pane, Step, say};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::Input;
 
@@ -108,22 +107,16 @@ impl Pane for NotePrompt {
         KeyContext::Prompt
     }
 
-    fn act(&mut self, action: Action, _cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
+    fn act(&mut self, action: Action, _cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        Some(match action {
             Action::Open => self.go_on(),
             Action::Back => vec![Step::Close],
             _ => Vec::new(),
         })
     }
 
-    fn key(&mut self, key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
-        self.input.key(key);
-        Vec::new()
-    }
-
-    fn paste(&mut self, text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
-        self.input.paste(text);
-        Vec::new()
+    fn input(&mut self) -> Option<&mut Input> {
+        Some(&mut self.input)
     }
 
     fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
@@ -140,7 +133,7 @@ impl Pane for NotePrompt {
         let inner = Dialog::inner(area(cx));
         let width = inner.width.saturating_sub(LABEL);
         let (typed, column) = self.input.line(cx.theme, width);
-        let label = |text: &'static str| Span::styled(text, cx.theme.style(Role::Muted));
+        let label = |text: &'static str| cx.theme.span(text, Role::Muted);
         let mut line = vec![label(words)];
         line.extend(typed.spans);
         let text = vec![

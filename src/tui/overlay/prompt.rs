@@ -1,7 +1,6 @@
 //! The dialog for the name of a renamed or duplicated memory.
 
 use ratatui::Frame;
-use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
@@ -11,16 +10,16 @@ use crate::core::memory::template::{renamed_path, with_title};
 use crate::core::memory::unsaved::Unsaved;
 use crate::core::text::header::Entry;
 use crate::tui::action::Action;
-use crate::tui::cells::{self, escape_line};
+use crate::tui::cells;
 use crate::tui::chrome::{Dialog, draw_lines, fit_end};
 use crate::tui::effect::Request;
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step, say};
+use crate::tui::pane::{Pane, Step, say};
 use crate::tui::theme::Role;
-use crate::tui::widget::input::Input;
+use crate::tui::widget::input::{Input, InputOutcome};
 
 /// The width of the dialog.
 const WIDTH: u16 = 64;
@@ -93,9 +92,7 @@ impl NamePrompt {
     /// Why it was refused, wrapped at the width of the dialog.
     fn wrapped_trouble(&self, cx: &PaneContext<'_>) -> Vec<String> {
         let wide = usize::from(centred(cx.areas.whole, WIDTH, 8).width.saturating_sub(4));
-        let trouble = self.trouble.as_deref().map(escape_line).unwrap_or_default();
-        let rows = cells::wrap(&trouble, wide).into_iter();
-        rows.map(|row| trouble[row].to_owned()).collect()
+        cells::wrapped(self.trouble.as_deref().unwrap_or_default(), wide)
     }
 
     fn area(&self, cx: &PaneContext<'_>) -> Rect {
@@ -161,22 +158,20 @@ impl Pane for NamePrompt {
         KeyContext::Prompt
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        match action {
-            Action::Open => Handled::Used(self.go_on(cx)),
-            Action::Back => Handled::Used(vec![Step::Close]),
-            _ => Handled::Used(Vec::new()),
-        }
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        Some(match action {
+            Action::Open => self.go_on(cx),
+            Action::Back => vec![Step::Close],
+            _ => Vec::new(),
+        })
     }
 
-    fn key(&mut self, key: KeyEvent, _cx: &PaneContext<'_>) -> Vec<Step> {
-        self.input.key(key);
+    fn input(&mut self) -> Option<&mut Input> {
+        Some(&mut self.input)
+    }
+
+    fn typed(&mut self, _outcome: InputOutcome, _cx: &PaneContext<'_>) -> Vec<Step> {
         self.trouble = None;
-        Vec::new()
-    }
-
-    fn paste(&mut self, text: &str, _cx: &PaneContext<'_>) -> Vec<Step> {
-        self.input.paste(text);
         Vec::new()
     }
 
@@ -212,7 +207,7 @@ impl Pane for NamePrompt {
         let inner = Dialog::inner(self.area(cx));
         let width = inner.width.saturating_sub(6);
         let (typed, column) = self.input.line(theme, width);
-        let label = |text: &'static str| Span::styled(text, theme.style(Role::Muted));
+        let label = |text: &'static str| theme.span(text, Role::Muted);
         let mut line = vec![label("to    ")];
         line.extend(typed.spans);
         let file = match &self.entry {
@@ -240,7 +235,7 @@ impl Pane for NamePrompt {
             Line::from(line),
             Line::from(vec![
                 label("file  "),
-                Span::styled(fit_end(&file, usize::from(width)), theme.style(Role::Muted)),
+                theme.span(fit_end(&file, usize::from(width)), Role::Muted),
             ]),
             Line::default(),
         ];
@@ -248,12 +243,9 @@ impl Pane for NamePrompt {
             Some(_) => text.extend(
                 self.wrapped_trouble(cx)
                     .into_iter()
-                    .map(|row| Line::from(Span::styled(row, theme.style(Role::Warn)))),
+                    .map(|row| theme.line(row, Role::Warn)),
             ),
-            None => text.push(Line::from(Span::styled(
-                cells::cut(&note, usize::from(inner.width)),
-                theme.style(Role::Muted),
-            ))),
+            None => text.push(theme.line(cells::cut(&note, usize::from(inner.width)), Role::Muted)),
         }
         draw_lines(frame, inner, text);
         frame.set_cursor_position((inner.x + 6 + column, inner.y + 1));

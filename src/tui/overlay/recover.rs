@@ -2,7 +2,7 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use crate::core::memory::unsaved::Unsaved;
 use crate::core::text::display::format_age;
@@ -14,7 +14,7 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
 use crate::tui::pane::editor::EditorPane;
-use crate::tui::pane::{Handled, Pane, Step, Toast};
+use crate::tui::pane::{Pane, Step, Toast};
 use crate::tui::theme::Role;
 
 #[derive(Debug)]
@@ -39,8 +39,8 @@ impl Pane for RecoverDialog {
         KeyContext::Offer
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        Some(match action {
             Action::Open => vec![
                 Step::Close,
                 Step::Push(Box::new(EditorPane::open(self.text.clone(), 0, cx))),
@@ -81,19 +81,16 @@ impl Pane for RecoverDialog {
         };
         let text = vec![
             Line::from(format!("Text was typed {when} and never saved:")),
-            Line::from(Span::styled(
-                fit_end(&self.text.path, width),
-                theme.style(Role::Strong),
-            )),
-            Line::from(Span::styled(
+            theme.line(fit_end(&self.text.path, width), Role::Strong),
+            theme.line(
                 fit_end(&self.text.root.display().to_string(), width),
-                theme.style(Role::Muted),
-            )),
+                Role::Muted,
+            ),
             if self.asked {
-                Line::from(Span::styled(
+                theme.line(
                     "It cannot be brought back. Once more throws it away.",
-                    theme.style(Role::Warn),
-                ))
+                    Role::Warn,
+                )
             } else {
                 Line::default()
             },

@@ -1,20 +1,19 @@
 //! The review of a planned change before it is made: its files and lines.
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::ScrolledDialog;
+use super::scrolled_lines;
 use crate::core::change::{BrokenLinks, Change, ChangeVerb};
 use crate::tui::action::Action;
-use crate::tui::cells::{self, escape_line};
+use crate::tui::cells;
 use crate::tui::chrome::{Dialog, count, draw_lines, shown_lines};
 use crate::tui::effect::{Effect, Request, WriteJob};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane, Step};
+use crate::tui::pane::{Pane, Step};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
 
@@ -39,17 +38,10 @@ impl ReviewDialog {
         }
     }
 
-    /// The notes, wrapped at this width.
     fn wrapped_notes(&self, width: u16) -> Vec<String> {
-        let width = usize::from(width);
-        let notes = self.notes.iter().map(|note| escape_line(note));
+        let notes = self.notes.iter();
         notes
-            .flat_map(|note| {
-                let rows = cells::wrap(&note, width);
-                rows.into_iter()
-                    .map(move |row| note[row].to_owned())
-                    .collect::<Vec<_>>()
-            })
+            .flat_map(|note| cells::wrapped(note, usize::from(width)))
             .collect()
     }
 
@@ -132,18 +124,6 @@ impl ReviewDialog {
         vec![Step::Close, Step::Plan(request)]
     }
 
-    fn click(&mut self, at: Position, cx: &PaneContext<'_>) {
-        let area = self.area(cx);
-        if area.contains(at) && at.y > area.y {
-            let line = usize::from(at.y - area.y - 1) + self.diff.top();
-            if let Some(file) = self.diff.head_at(line, area.width.saturating_sub(4)) {
-                self.diff.toggle(file);
-            }
-        }
-    }
-}
-
-impl ScrolledDialog for ReviewDialog {
     fn area(&self, cx: &PaneContext<'_>) -> Rect {
         let whole = cx.areas.whole;
         let width = (whole.width * 9 / 10).min(104);
@@ -186,8 +166,8 @@ impl Pane for ReviewDialog {
         }
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        Some(match action {
             Action::Confirm => vec![
                 Step::Close,
                 Step::Effect(Effect::Write(WriteJob::Commit {
@@ -201,15 +181,27 @@ impl Pane for ReviewDialog {
             }
             Action::KeepLinks => self.with_other_links(),
             Action::Back => vec![Step::Close],
-            action => self.movement(action, cx).unwrap_or_default(),
+            action => match scrolled_lines(action, self.area(cx)) {
+                Some(lines) => self.scroll_by(lines, cx),
+                None => Vec::new(),
+            },
         })
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        if mouse.kind == MouseEventKind::Down(MouseButton::Left) {
-            self.click(Position::new(mouse.column, mouse.row), cx);
+    /// A click on the name of a file folds or unfolds it.
+    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
+        let area = self.area(cx);
+        if area.contains(at) && at.y > area.y {
+            let line = usize::from(at.y - area.y - 1) + self.diff.top();
+            if let Some(file) = self.diff.head_at(line, area.width.saturating_sub(4)) {
+                self.diff.toggle(file);
+            }
         }
-        self.wheel(mouse, cx)
+        Vec::new()
+    }
+
+    fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.scroll_by(lines, cx)
     }
 
     fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {

@@ -12,33 +12,33 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
 
 use super::log::OpenAt;
 use super::preview::{self, Preview, PreviewContent, PreviewMode};
-use super::{Handled, Pane, Step, Toast, say_trouble};
+use super::{Pane, Step, Toast, say_trouble};
 use crate::core::change::history::FileChange;
 use crate::core::memory::citation::CitedPart;
-use crate::core::memory::discover::SearchedPlace;
 use crate::core::memory::layout::index;
 use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
-use crate::tui::effect::{Requester, Target};
+use crate::tui::effect::Target;
 use crate::tui::event::{Event, LeftText, ReviewCounts};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::model::PaneContext;
 use crate::tui::widget::emphasis::MarkedWords;
+use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{Cursor, Move};
 pub(crate) use actions::editable_text;
 use tree::{Fold, Key, Node, Order, Tree, TreeOptions};
 
 /// The tree and the preview.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct BrowsePane {
     library: Arc<Library>,
     tree: Tree,
@@ -47,10 +47,7 @@ pub(crate) struct BrowsePane {
     marks: BTreeSet<Key>,
     /// Where an open range of marks started.
     range: Option<Key>,
-    /// The filter input, if there is a filter.
-    filter: Option<Input>,
-    /// Whether keys go to the filter.
-    typing: bool,
+    filter: RowFilter,
     focus: Focus,
     preview_visibility: Visibility,
     preview: Preview,
@@ -74,46 +71,9 @@ pub(crate) struct BrowsePane {
     to_review: ReviewCounts,
     /// Whether the library has been read.
     loaded: bool,
-    /// The directories searched for stores and logs.
-    searched_places: Vec<SearchedPlace>,
 }
 
 impl BrowsePane {
-    pub(crate) fn new() -> Self {
-        Self {
-            library: Arc::default(),
-            tree: Tree::default(),
-            options: TreeOptions::default(),
-            cursor: Cursor::default(),
-            marks: BTreeSet::new(),
-            range: None,
-            filter: None,
-            typing: false,
-            focus: Focus::Tree,
-            preview_visibility: Visibility::Shown,
-            preview: Preview::new(Requester::Tree),
-            divider: Divider::default(),
-            dragging: false,
-            waiting: None,
-            unsaved_texts: Vec::new(),
-            trail: Vec::new(),
-            line: None,
-            is_found: false,
-            is_beside_deleted: false,
-            to_review: ReviewCounts::new(),
-            loaded: false,
-            searched_places: Vec::new(),
-        }
-    }
-
-    /// Sets the searched directories, which an empty tree lists.
-    pub(crate) fn with_searched_places(self, searched_places: Vec<SearchedPlace>) -> Self {
-        Self {
-            searched_places,
-            ..self
-        }
-    }
-
     fn height(cx: &PaneContext<'_>) -> usize {
         usize::from(cx.areas.tree_rows().height).max(1)
     }
@@ -224,10 +184,8 @@ impl BrowsePane {
             Action::UnfoldAll => self.fold_all(Fold::Open, cx),
             Action::Filter => {
                 self.end_range();
-                self.typing = true;
-                self.filter = Some(Input::default());
-                self.options.filter.clear();
-                self.reshape(cx)
+                self.filter.act(action);
+                self.filtered(cx)
             }
             Action::Sort => {
                 self.end_range();
@@ -288,8 +246,9 @@ impl BrowsePane {
             }
         } else if self.range.is_some() {
             self.range = None;
-        } else if self.filter.is_some() {
-            return self.type_filter(InputOutcome::Cancelled, cx);
+        } else if self.filter.is_set() {
+            self.filter.clear();
+            return self.filtered(cx);
         } else if !self.marks.is_empty() {
             self.marks.clear();
         }
@@ -320,46 +279,36 @@ impl BrowsePane {
 
 impl Pane for BrowsePane {
     fn key_context(&self) -> KeyContext {
-        match self.focus {
-            _ if self.typing => KeyContext::Prompt,
+        self.filter.key_context(match self.focus {
             Focus::Tree => KeyContext::Tree,
             Focus::Preview => KeyContext::Preview,
-        }
+        })
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        if self.typing {
-            let outcome = match action {
-                Action::Back => InputOutcome::Cancelled,
-                Action::Open => InputOutcome::Accepted,
-                Action::Down => return Handled::Used(self.moved(Move::Down, cx)),
-                Action::Up => return Handled::Used(self.moved(Move::Up, cx)),
-                _ => return Handled::Unused,
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        if self.filter.is_typing() {
+            return match self.filter.act(action) {
+                Some(true) => Some(self.filtered(cx)),
+                Some(false) => Some(Vec::new()),
+                None => Some(self.moved(Move::of(action)?, cx)),
             };
-            return Handled::Used(self.type_filter(outcome, cx));
         }
         let used = match self.focus {
             Focus::Tree => self.act_in_tree(action, cx),
             Focus::Preview => self.act_in_preview(action, cx),
         };
         used.or_else(|| self.act_on_selection(action, cx))
-            .map_or(Handled::Unused, Handled::Used)
     }
 
-    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some(filter) = self.filter.as_mut().filter(|_| self.typing) else {
-            return Vec::new();
-        };
-        let outcome = filter.key(key);
-        self.type_filter(outcome, cx)
+    fn input(&mut self) -> Option<&mut Input> {
+        self.filter.input()
     }
 
-    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some(filter) = self.filter.as_mut().filter(|_| self.typing) else {
-            return Vec::new();
-        };
-        let outcome = filter.paste(text);
-        self.type_filter(outcome, cx)
+    fn typed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
+        match outcome {
+            InputOutcome::Changed => self.filtered(cx),
+            _ => Vec::new(),
+        }
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {

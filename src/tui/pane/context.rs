@@ -12,7 +12,7 @@ use ratatui::layout::{Position, Rect};
 
 use self::view::PieceText;
 use super::list_text::{ListWithText, Parts};
-use super::{Handled, Pane, Step, say, say_trouble};
+use super::{Pane, Step, say, say_trouble};
 use crate::core::insight::context::{AgentContext, KnownAgent, Piece};
 use crate::core::log::Agent;
 use crate::core::text::display::format_size;
@@ -21,12 +21,11 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
+use crate::tui::layout::{Arrangement, Focus};
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::reader::TextDialog;
 use crate::tui::widget::list::{List, Move, Row};
 
-/// A row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ContextRow {
     /// The number of its piece.
@@ -57,7 +56,6 @@ impl Row for ContextRow {
     }
 }
 
-/// Returns the rows of a context.
 fn rows(context: &AgentContext) -> Vec<ContextRow> {
     let mut rows = Vec::new();
     for (at, piece) in context.pieces.iter().enumerate() {
@@ -77,7 +75,7 @@ fn rows(context: &AgentContext) -> Vec<ContextRow> {
 }
 
 /// The pieces of one agent, and the text of the selected one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ContextPane {
     agents: Vec<KnownAgent>,
     /// Which of the agents is shown.
@@ -106,12 +104,8 @@ impl ContextPane {
         let pane = Self {
             agents,
             chosen,
-            context: None,
-            list: List::default(),
-            focus: Focus::Tree,
-            text: PieceText::default(),
-            scroll: 0,
             is_aimed: agent.is_some(),
+            ..Self::default()
         };
         vec![Step::Push(Box::new(pane))]
     }
@@ -258,11 +252,11 @@ impl Pane for ContextPane {
         KeyContext::Context
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if let Some(steps) = self.movement(action, cx) {
-            return Handled::Used(steps);
+            return Some(steps);
         }
-        Handled::Used(match action {
+        Some(match action {
             Action::Right if self.piece().is_some() => {
                 self.focus = Focus::Preview;
                 Vec::new()
@@ -277,7 +271,7 @@ impl Pane for ContextPane {
             Action::Open => self.edit(),
             Action::Reload => self.load(),
             Action::Back => self.back(),
-            _ => return Handled::Unused,
+            _ => return None,
         })
     }
 
@@ -337,11 +331,7 @@ impl Pane for ContextPane {
     }
 
     fn arrangement(&self) -> Option<Arrangement> {
-        Some(Arrangement {
-            preview: Visibility::Shown,
-            focus: self.focus,
-            divider: Divider::default(),
-        })
+        Some(Arrangement::of(self.focus))
     }
 
     fn title(&self, cx: &PaneContext<'_>) -> Option<String> {

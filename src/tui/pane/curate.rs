@@ -12,26 +12,27 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::{Position, Rect};
 
 use self::decide::names_another;
 use self::rows::{FindingRow, Findings, Group, Located, Shown};
 use self::visit::Visit;
 use super::list_text::{ListWithText, Parts};
-use super::{Handled, Pane, Step, say, say_trouble};
+use super::{Pane, Step, say, say_trouble};
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
 use crate::tui::effect::{CurateJob, Effect, UndoDirection};
 use crate::tui::event::{CurateStep, Event};
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
+use crate::tui::layout::{Arrangement, Focus};
 use crate::tui::model::PaneContext;
+use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{List, Move, Row as _};
 
 /// The list of findings, and the evidence of the selected one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct CuratePane {
     findings: Findings,
     shown: Shown,
@@ -58,20 +59,7 @@ pub(crate) struct CuratePane {
 impl CuratePane {
     /// Opens the pane.
     pub(crate) fn open() -> Vec<Step> {
-        vec![Step::Push(Box::new(Self {
-            findings: Findings::default(),
-            shown: Shown::default(),
-            list: List::default(),
-            is_loaded: false,
-            generation: 0,
-            progress: None,
-            found: Vec::new(),
-            stores: Vec::new(),
-            is_moved: false,
-            marks: BTreeSet::new(),
-            scroll: 0,
-            visit: Visit::default(),
-        }))]
+        vec![Step::Push(Box::new(Self::default()))]
     }
 
     /// Starts a check of the current stores.
@@ -283,14 +271,11 @@ impl CuratePane {
         say(text)
     }
 
-    fn back(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.shown.filter.clear() {
-            self.lay_out(cx);
-        } else if self.marks.is_empty() {
+    fn back(&mut self) -> Vec<Step> {
+        if self.marks.is_empty() {
             return vec![Step::Close];
-        } else {
-            self.marks.clear();
         }
+        self.marks.clear();
         Vec::new()
     }
 }
@@ -334,26 +319,17 @@ impl ListWithText for CuratePane {
 
 impl Pane for CuratePane {
     fn key_context(&self) -> KeyContext {
-        if self.shown.filter.is_typing() {
-            KeyContext::Prompt
-        } else {
-            KeyContext::Curate
-        }
+        self.shown.filter.key_context(KeyContext::Curate)
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if let Some(steps) = self.movement(action, cx) {
-            return Handled::Used(steps);
+            return Some(steps);
         }
-        Handled::Used(match action {
-            Action::Open if self.shown.filter.is_typing() => {
-                self.shown.filter.accept();
-                Vec::new()
-            }
-            Action::Filter => {
-                self.shown.filter.open();
-                self.filtered(true, cx)
-            }
+        if let Some(has_changed) = self.shown.filter.act(action) {
+            return Some(self.filtered(has_changed, cx));
+        }
+        Some(match action {
             Action::Sort => self.regroup(cx),
             Action::Left => self.fold(true, cx),
             Action::Right => self.fold(false, cx),
@@ -376,19 +352,17 @@ impl Pane for CuratePane {
             },
             Action::Undo => self.visit.replay(UndoDirection::Undo),
             Action::Redo => self.visit.replay(UndoDirection::Redo),
-            Action::Back => self.back(cx),
-            _ => return Handled::Unused,
+            Action::Back => self.back(),
+            _ => return None,
         })
     }
 
-    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let has_changed = self.shown.filter.key(key);
-        self.filtered(has_changed, cx)
+    fn input(&mut self) -> Option<&mut Input> {
+        self.shown.filter.input()
     }
 
-    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
-        let has_changed = self.shown.filter.paste(text);
-        self.filtered(has_changed, cx)
+    fn typed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.filtered(outcome == InputOutcome::Changed, cx)
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -447,11 +421,7 @@ impl Pane for CuratePane {
     }
 
     fn arrangement(&self) -> Option<Arrangement> {
-        Some(Arrangement {
-            preview: Visibility::Shown,
-            focus: Focus::Tree,
-            divider: Divider::default(),
-        })
+        Some(Arrangement::of(Focus::Tree))
     }
 
     fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {

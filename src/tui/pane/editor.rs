@@ -12,11 +12,10 @@ use std::time::Duration;
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
 use ratatui::layout::Rect;
-use ratatui::text::Span;
 
 use self::check::{Check, ContextMeter, check};
 use super::why::WhyPane;
-use super::{Handled, Pane, Step, Toast, say, say_trouble};
+use super::{Pane, Step, Toast, say, say_trouble};
 use crate::core::disk::trust::real_path;
 use crate::core::insight::context::AgentContext;
 use crate::core::memory::layout::Layout;
@@ -35,7 +34,7 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
 use crate::tui::widget::editor::{
-    Caret, Editor as Widget, EditorOutcome, EditorState, TextPosition as At,
+    Editor as Widget, EditorOutcome, EditorState, TextPosition as At,
 };
 
 /// The editor of one file. Only the widget holds the text.
@@ -346,13 +345,13 @@ impl Pane for EditorPane {
         KeyContext::Editor
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         let is_own = matches!(
             action,
             Action::Save | Action::EditOutside | Action::Discard | Action::Why | Action::Back
         );
         if !is_own {
-            return Handled::Unused;
+            return None;
         }
         let mut steps = self.keep_changes(cx);
         steps.extend(match action {
@@ -373,7 +372,7 @@ impl Pane for EditorPane {
             }
             _ => Vec::new(),
         });
-        Handled::Used(steps)
+        Some(steps)
     }
 
     fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -499,7 +498,7 @@ impl Pane for EditorPane {
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let area = text_area(cx);
-        frame.render_widget(self.widget.view(theme, Caret::Terminal), area);
+        frame.render_widget(self.widget.view(theme), area);
         if let Some(position) = self.widget.caret(area).filter(|_| cx.is_top) {
             frame.set_cursor_position(position);
         }
@@ -511,23 +510,23 @@ impl Pane for EditorPane {
         };
         let width = usize::from(line.width);
         let left = match (&self.check.trouble, self.outside) {
-            (_, Some((added, removed))) => Span::styled(
+            (_, Some((added, removed))) => theme.span(
                 format!(" ! changed outside, +{added} −{removed}: saving merges both"),
-                theme.style(Role::Warn),
+                Role::Warn,
             ),
-            (Some(trouble), None) => Span::styled(
+            (Some(trouble), None) => theme.span(
                 format!(" ! {}", cut(trouble, width.saturating_sub(4))),
-                theme.style(Role::Warn),
+                Role::Warn,
             ),
-            (None, None) => Span::styled(" ✓ header", theme.style(Role::Muted)),
+            (None, None) => theme.span(" ✓ header", Role::Muted),
         };
         let mut spans = vec![left];
         if self.check.trouble.is_none()
             && let Some(index_line) = &self.check.index_line
         {
-            spans.push(Span::styled(
+            spans.push(theme.span(
                 format!("   index  {}", escape_line(index_line)),
-                theme.style(Role::Muted),
+                Role::Muted,
             ));
         }
         let right = self.meter.as_ref().map(|meter| {
@@ -537,7 +536,7 @@ impl Pane for EditorPane {
                 Role::Muted
             };
             let text = cut(&meter.text(), width.saturating_sub(2));
-            Span::styled(format!(" {text} "), theme.style(role))
+            theme.span(format!(" {text} "), role)
         });
         let right = right.into_iter().collect();
         let header_line = two_ends(spans, right, width, theme.style(Role::Text));

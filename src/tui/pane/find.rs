@@ -10,12 +10,12 @@ mod view;
 use std::collections::{BTreeMap, HashSet};
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Position;
 
 use super::log::{OpenAt, resume};
 use super::preview::{Preview, PreviewContent, PreviewRequest as Text};
-use super::{Handled, Pane, Step, Toast, say};
+use super::{Pane, Step, Toast, say};
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::library::LogSummary;
 use crate::core::search::HitSource;
@@ -26,7 +26,7 @@ use crate::tui::action::Action;
 use crate::tui::effect::{Effect, Requester, SearchJob, Target, TerminalJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::{Arrangement, Divider, Focus, Visibility, inside};
+use crate::tui::layout::{Arrangement, Focus, inside};
 use crate::tui::model::{HitRow, PaneContext};
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::input::InputOutcome;
@@ -47,7 +47,7 @@ pub enum Print {
     Resume,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct FindPane {
     query: QueryInput,
     generation: u64,
@@ -87,18 +87,9 @@ impl FindPane {
     pub(crate) fn new(picks: Option<Print>, query: &str) -> Self {
         Self {
             query: QueryInput::new(query),
-            generation: 0,
-            answer: None,
-            searching: None,
-            list: Vec::new(),
-            unfolded: HashSet::new(),
-            recalled: None,
-            cursor: Cursor::default(),
-            marks: BTreeMap::new(),
-            hides_injected: false,
-            waiting: None,
             preview: Preview::new(Requester::Find),
             picks,
+            ..Self::default()
         }
     }
 
@@ -285,16 +276,16 @@ impl FindPane {
     }
 
     /// Completes the filter that is typed, or moves in the input, or at its end unfolds the row.
-    fn right(&mut self, cx: &PaneContext<'_>) -> Handled {
+    fn right(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         if let Some(completion) = self.query.completion(cx.library) {
             self.query.complete(&completion);
-            return Handled::Used(self.changed(InputOutcome::Changed, cx));
+            return self.changed(InputOutcome::Changed, cx);
         }
         let is_at_end = self.query.input.cursor() == self.query.input.text().len();
-        Handled::Used(match self.fold_state() {
+        match self.fold_state() {
             Some(false) if is_at_end => self.unfold(cx),
             _ => self.type_key(KeyCode::Right, cx),
-        })
+        }
     }
 
     fn type_key(&mut self, code: KeyCode, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -308,13 +299,13 @@ impl Pane for FindPane {
         KeyContext::Find
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if choose::is_about_a_row(action) && !self.is_answered() {
             // The rows still belong to the previous query.
             self.waiting = Some(action);
-            return Handled::Used(Vec::new());
+            return Some(Vec::new());
         }
-        Handled::Used(match action {
+        Some(match action {
             Action::Up if self.cursor.selected == 0 => self.recall(Move::Up, cx),
             Action::Up => self.moved(Move::Up, cx),
             Action::Down if self.cursor.selected == 0 && self.recalled.is_some() => {
@@ -331,7 +322,7 @@ impl Pane for FindPane {
                 self.preview.scroll_by(3, cx);
                 Vec::new()
             }
-            Action::Right => return self.right(cx),
+            Action::Right => self.right(cx),
             Action::Left if self.fold_state() == Some(true) => self.unfold(cx),
             Action::Left => self.type_key(KeyCode::Left, cx),
             Action::Open if self.row().is_none() => self.drop_filter(cx),
@@ -360,7 +351,7 @@ impl Pane for FindPane {
                 )))]
             }
             Action::Back => vec![self.remember(), Step::Close],
-            _ => return Handled::Unused,
+            _ => return None,
         })
     }
 
@@ -374,37 +365,34 @@ impl Pane for FindPane {
         self.changed(outcome, cx)
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let at = Position::new(mouse.column, mouse.row);
-        let over_preview = cx.areas.preview.contains(at);
+    fn wheel(&mut self, at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        if cx.areas.preview.contains(at) {
+            self.preview.scroll_by(lines, cx);
+            return Vec::new();
+        }
+        self.moved(Move::by_wheel(lines), cx)
+    }
+
+    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
         let rows = inside(cx.areas.tree);
-        match mouse.kind {
-            MouseEventKind::ScrollDown if over_preview => self.preview.scroll_by(3, cx),
-            MouseEventKind::ScrollUp if over_preview => self.preview.scroll_by(-3, cx),
-            MouseEventKind::ScrollDown => return self.moved(Move::Down, cx),
-            MouseEventKind::ScrollUp => return self.moved(Move::Up, cx),
-            MouseEventKind::Down(MouseButton::Left) if rows.contains(at) => {
-                // Each row has two lines; a last one for which there is no room has none.
-                let line = usize::from(at.y - rows.y) / 2;
-                let row = self.cursor.top + line;
-                if line < Self::height(cx) && row < self.count() {
-                    let again = self.cursor.selected == row;
-                    self.cursor.selected = row;
-                    return if again {
-                        self.choose(cx)
-                    } else {
-                        self.update_preview(cx)
-                    };
-                }
+        if rows.contains(at) {
+            // Each row has two lines; a last one for which there is no room has none.
+            let line = usize::from(at.y - rows.y) / 2;
+            let row = self.cursor.top + line;
+            if line < Self::height(cx) && row < self.count() {
+                let again = self.cursor.selected == row;
+                self.cursor.selected = row;
+                return if again {
+                    self.choose(cx)
+                } else {
+                    self.update_preview(cx)
+                };
             }
-            MouseEventKind::Down(MouseButton::Left) if cx.areas.title.contains(at) => {
-                let pill = self.pill_at(at.x, cx);
-                if let Some(pill) = pill {
-                    self.query.pills.remove(pill);
-                    return vec![self.ask(cx)];
-                }
-            }
-            _ => {}
+        } else if cx.areas.title.contains(at)
+            && let Some(pill) = self.pill_at(at.x, cx)
+        {
+            self.query.pills.remove(pill);
+            return vec![self.ask(cx)];
         }
         Vec::new()
     }
@@ -432,11 +420,7 @@ impl Pane for FindPane {
     }
 
     fn arrangement(&self) -> Option<Arrangement> {
-        Some(Arrangement {
-            preview: Visibility::Shown,
-            focus: Focus::Tree,
-            divider: Divider::default(),
-        })
+        Some(Arrangement::of(Focus::Tree))
     }
 
     fn offers(&self, action: Action) -> bool {

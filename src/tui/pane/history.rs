@@ -3,14 +3,14 @@
 mod rows;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 
 use self::rows::{ChangeState, HistoryRow};
 use super::browse::tree::Key;
 use super::list_text::{ListWithText, Parts};
-use super::{Handled, Pane, Step, say, say_trouble};
+use super::{Pane, Step, say, say_trouble};
 use crate::core::change::history::{FileChange, Record};
 use crate::core::change::{Change, ChangeVerb};
 use crate::core::memory::store::StoreId;
@@ -18,20 +18,21 @@ use crate::core::text::display::format_age;
 use crate::tui::action::Action;
 use crate::tui::cells::{escape_line, fit};
 use crate::tui::chrome::{
-    KeyFocus, bordered, count, draw_note, short_path, store_label, title_span,
+    KeyFocus, bordered, count, draw_note, line_counts, short_path, store_label, title_span,
 };
 use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::model::PaneContext;
-use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
+use crate::tui::overlay::chooser::{Chooser, ChooserOption};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
 use crate::tui::widget::filter::{FILTERED, RowFilter};
+use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{List, Move, RowLook};
 
 /// The list of changes, and the diff of the selected one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct HistoryPane {
     /// The memory that was selected when the history was opened.
     memory: Option<(StoreId, String)>,
@@ -50,10 +51,7 @@ impl HistoryPane {
         Self {
             lists_all: memory.is_none(),
             memory,
-            records: None,
-            list: List::default(),
-            filter: RowFilter::default(),
-            shown: None,
+            ..Self::default()
         }
     }
 
@@ -73,6 +71,15 @@ impl HistoryPane {
         });
         self.list.replace(rows, Self::parts(cx).height());
         self.load_diff()
+    }
+
+    /// Shows the rows that the filter leaves, if it has changed.
+    fn filtered(&mut self, has_changed: bool, cx: &PaneContext<'_>) -> Vec<Step> {
+        if has_changed {
+            self.lay_out(cx)
+        } else {
+            Vec::new()
+        }
     }
 
     fn records(&self) -> &[Record] {
@@ -119,14 +126,14 @@ impl HistoryPane {
                 let mut options = vec![ChooserOption {
                     label: format!("all {}", several.len()),
                     detail: String::new(),
-                    choice: Choice::Change(Box::new(request(None))),
+                    step: Step::Plan(Box::new(request(None))),
                 }];
                 options.extend(several.iter().map(|file| ChooserOption {
                     label: file.reference(),
                     detail: store_name(file, cx),
-                    choice: Choice::Change(Box::new(request(Some(file)))),
+                    step: Step::Plan(Box::new(request(Some(file)))),
                 }));
-                let chooser = Chooser::new("restore".to_owned(), options);
+                let chooser = Chooser::new("restore", options);
                 vec![Step::Push(Box::new(chooser))]
             }
         }
@@ -172,7 +179,7 @@ impl HistoryPane {
         let muted = theme.style(Role::Muted);
         let record = &self.records()[row.record];
         let who = format!("{} · {}", record.author.who, record.author.door);
-        let (added, removed) = asked_for(record).fold((0, 0), |(a, r), file_change| {
+        let counts = asked_for(record).fold((0, 0), |(a, r), file_change| {
             (a + file_change.added, r + file_change.removed)
         });
         let state = match row.state {
@@ -183,24 +190,15 @@ impl HistoryPane {
         let left = vec![
             Span::styled(fit(&format_age(record.time, cx.now), 5), muted),
             Span::styled(fit(&escape_line(&who), 16), muted),
-            Span::styled(fit(record.verb.name(), 9), theme.style(Role::Strong)),
+            theme.span(fit(record.verb.name(), 9), Role::Strong),
             Span::styled(
                 format!("{} ", fit(&store_label(&stores(record, cx), STORE), STORE)),
                 muted,
             ),
-            Span::styled(state, theme.style(Role::Warn)),
+            theme.span(state, Role::Warn),
             Span::raw(escape_line(&what(record))),
         ];
-        let mut right = Vec::new();
-        if added > 0 {
-            right.push(Span::styled(format!(" +{added}"), theme.style(Role::Added)));
-        }
-        if removed > 0 {
-            right.push(Span::styled(
-                format!(" −{removed}"),
-                theme.style(Role::Removed),
-            ));
-        }
+        let mut right = line_counts(counts, theme);
         right.push(Span::raw(" "));
         look.line(1, left, right, theme)
     }
@@ -299,18 +297,17 @@ impl ListWithText for HistoryPane {
 
 impl Pane for HistoryPane {
     fn key_context(&self) -> KeyContext {
-        if self.filter.is_typing() {
-            KeyContext::Prompt
-        } else {
-            KeyContext::History
-        }
+        self.filter.key_context(KeyContext::History)
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if let Some(steps) = self.movement(action, cx) {
-            return Handled::Used(steps);
+            return Some(steps);
         }
-        Handled::Used(match action {
+        if let Some(has_changed) = self.filter.act(action) {
+            return Some(self.filtered(has_changed, cx));
+        }
+        Some(match action {
             Action::UndoThis => self.undo_this(),
             Action::Restore => self.restore(cx),
             Action::AllChanges if self.memory.is_none() => {
@@ -320,35 +317,18 @@ impl Pane for HistoryPane {
                 self.lists_all = !self.lists_all;
                 self.lay_out(cx)
             }
-            Action::Filter => {
-                self.filter.open();
-                self.lay_out(cx)
-            }
-            Action::Open if self.filter.is_typing() => {
-                self.filter.accept();
-                Vec::new()
-            }
             Action::Open => self.open(cx),
-            Action::Back if self.filter.clear() => self.lay_out(cx),
             Action::Back => vec![Step::Close],
-            _ => return Handled::Unused,
+            _ => return None,
         })
     }
 
-    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.filter.key(key) {
-            self.lay_out(cx)
-        } else {
-            Vec::new()
-        }
+    fn input(&mut self) -> Option<&mut Input> {
+        self.filter.input()
     }
 
-    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.filter.paste(text) {
-            self.lay_out(cx)
-        } else {
-            Vec::new()
-        }
+    fn typed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.filtered(outcome == InputOutcome::Changed, cx)
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {

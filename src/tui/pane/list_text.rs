@@ -4,7 +4,7 @@
 use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Margin, Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use super::Step;
 use crate::tui::action::Action;
@@ -69,7 +69,7 @@ impl RowText {
     pub(super) fn draw(self, frame: &mut Frame<'_>, parts: Parts, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let text = parts.inner_text();
-        let remark = Span::styled(self.remark, theme.style(Role::Muted));
+        let remark = theme.span(self.remark, Role::Muted);
         let mut block = bordered(theme, self.keys)
             .title(title_span(theme, &self.title))
             .title(Line::from(remark).right_aligned());

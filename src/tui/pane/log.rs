@@ -8,12 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Margin, Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use self::find::LogSearch;
-use super::{Handled, Pane, Step, say};
+use super::{Pane, Step, say};
 use crate::core::insight::timeline::Node;
 use crate::core::log::{Agent, Head, LogFile, Resume, Transcript, is_named};
 use crate::core::memory::citation::{Citation, CitedPart};
@@ -29,7 +28,7 @@ use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
 use crate::tui::widget::conversation::{Conversation, ConversationInfo, Layer, Viewport};
 use crate::tui::widget::emphasis::MarkedWords;
-use crate::tui::widget::input::InputOutcome;
+use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::Move;
 use crate::tui::widget::markdown::RenderOptions;
 
@@ -40,11 +39,9 @@ pub(crate) struct OpenAt {
     pub(crate) line: Option<u64>,
     /// The line of the text there, from 0.
     pub(crate) within: Option<usize>,
-    /// The words to mark.
     pub(crate) words: MarkedWords,
 }
 
-/// The pane of one log.
 #[derive(Debug)]
 pub(crate) struct LogPane {
     file: LogFile,
@@ -304,25 +301,17 @@ impl Pane for LogPane {
         }
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if self.search.is_some() {
             return match action {
-                Action::Back => Handled::Used(self.on_search(InputOutcome::Cancelled, cx)),
-                Action::Open => Handled::Used(self.on_search(InputOutcome::Accepted, cx)),
-                Action::Down => Handled::Used(self.matching(Move::Down, cx)),
-                Action::Up => Handled::Used(self.matching(Move::Up, cx)),
-                _ => Handled::Unused,
+                Action::Back => Some(self.on_search(InputOutcome::Cancelled, cx)),
+                Action::Open => Some(self.on_search(InputOutcome::Accepted, cx)),
+                Action::Down => Some(self.matching(Move::Down, cx)),
+                Action::Up => Some(self.matching(Move::Up, cx)),
+                _ => None,
             };
         }
-        Handled::Used(match action {
-            Action::Up => self.walk(Move::Up, cx),
-            Action::Down => self.walk(Move::Down, cx),
-            Action::HalfUp => self.walk(Move::HalfUp, cx),
-            Action::HalfDown => self.walk(Move::HalfDown, cx),
-            Action::PageUp => self.walk(Move::PageUp, cx),
-            Action::PageDown => self.walk(Move::PageDown, cx),
-            Action::Top => self.walk(Move::First, cx),
-            Action::Bottom => self.walk(Move::Last, cx),
+        Some(match action {
             Action::NextTurn => self.walk_turns(Move::Down, cx),
             Action::PreviousTurn => self.walk_turns(Move::Up, cx),
             Action::Open => self.unfold(cx),
@@ -346,45 +335,35 @@ impl Pane for LogPane {
             }
             Action::Back if std::mem::take(&mut self.is_searched) => self.unmark(cx),
             Action::Back => vec![Step::Close],
-            _ => return Handled::Unused,
+            action => self.walk(Move::of(action)?, cx),
         })
     }
 
-    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some(search) = &mut self.search else {
-            return Vec::new();
-        };
-        let outcome = search.input.key(key);
+    fn input(&mut self) -> Option<&mut Input> {
+        self.search.as_mut().map(|search| &mut search.input)
+    }
+
+    fn typed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
         self.on_search(outcome, cx)
     }
 
-    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
-        let Some(search) = &mut self.search else {
-            return Vec::new();
-        };
-        let outcome = search.input.paste(text);
-        self.on_search(outcome, cx)
+    fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        if let Some(conversation) = &mut self.conversation {
+            conversation.scroll(lines, Self::viewport(cx));
+        }
+        Vec::new()
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
         let area = Self::area(cx);
         let viewport = Self::viewport(cx);
-        let at = Position::new(mouse.column, mouse.row);
-        let Some(conversation) = &mut self.conversation else {
-            return Vec::new();
-        };
-        match mouse.kind {
-            MouseEventKind::ScrollDown => conversation.scroll(3, viewport),
-            MouseEventKind::ScrollUp => conversation.scroll(-3, viewport),
-            MouseEventKind::Down(MouseButton::Left) if area.contains(at) => {
-                let before = conversation.message().map(|message| message.line);
-                conversation.click(usize::from(at.y - area.y), viewport);
-                // A second click on the same tool call unfolds it.
-                if before == conversation.message().map(|message| message.line) {
-                    conversation.fold(viewport);
-                }
+        if let Some(conversation) = self.conversation.as_mut().filter(|_| area.contains(at)) {
+            let before = conversation.message().map(|message| message.line);
+            conversation.click(usize::from(at.y - area.y), viewport);
+            // A second click on the same tool call unfolds it.
+            if before == conversation.message().map(|message| message.line) {
+                conversation.fold(viewport);
             }
-            _ => {}
         }
         Vec::new()
     }
@@ -493,12 +472,12 @@ impl Pane for LogPane {
                 head.model.as_deref(),
             ];
             let about: Vec<&str> = about.into_iter().flatten().collect();
-            block = block.title(Span::styled(
+            block = block.title(theme.span(
                 format!(
                     " {} ",
                     cells::cut(&escape_line(&about.join(" · ")), viewport)
                 ),
-                theme.style(Role::Muted),
+                Role::Muted,
             ));
         }
         if let Some(conversation) = &self.conversation {
@@ -507,31 +486,31 @@ impl Pane for LogPane {
             let matches = self.match_label();
             if self.search.is_none() && !matches.is_empty() {
                 let matches = format!(" {matches} found ·");
-                place.push(Span::styled(matches, theme.style(Role::Accent)));
+                place.push(theme.span(matches, Role::Accent));
             }
             if self.marked.is_some() {
                 let lines = self.citation().part;
                 if let CitedPart::Lines(lines) = lines {
                     let marked = format!(" marked L{}–{} ·", lines.start(), lines.end());
-                    place.push(Span::styled(marked, theme.style(Role::Accent)));
+                    place.push(theme.span(marked, Role::Accent));
                 }
             }
             let turn = format!(" turn {turn}/{turns} ");
-            place.push(Span::styled(turn, theme.style(Role::Muted)));
+            place.push(theme.span(turn, Role::Muted));
             block = block.title_bottom(Line::from(place).right_aligned());
         }
         if let Some(search) = &self.search {
             let (typed, _) = search.input.line(theme, body.width.saturating_sub(32));
-            let mut title = vec![Span::styled(" find ❯ ", theme.style(Role::Accent))];
+            let mut title = vec![theme.span(" find ❯ ", Role::Accent)];
             title.extend(typed.spans);
             let matches = format!("  {} ", self.match_label());
-            title.push(Span::styled(matches, theme.style(Role::Muted)));
+            title.push(theme.span(matches, Role::Muted));
             block = block.title_bottom(Line::from(title));
         }
         frame.render_widget(block, body);
         let area = Self::area(cx);
         let mut say = |text: &str, role: Role| {
-            let line = Line::from(Span::styled(escape_line(text), theme.style(role)));
+            let line = theme.line(escape_line(text), role);
             let height = 1.min(area.height);
             frame.render_widget(line, Rect { height, ..area });
         };

@@ -18,7 +18,9 @@ use super::log::{self, OpenAt};
 use crate::core::log::{LogFile, Transcript};
 use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::library::{Library, LogSummary, StoreSnapshot};
-use crate::core::memory::store::{Document, StoreId};
+use crate::core::memory::stem;
+use crate::core::memory::store::Document;
+use crate::core::text::{header, link};
 use crate::tui::action::Action;
 use crate::tui::cells::{cut, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, shown_lines, title_span};
@@ -60,7 +62,7 @@ impl PreviewRequest {
 }
 
 /// The displayed text or conversation, and the position in it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Preview {
     generation: u64,
     wanted: Option<PreviewRequest>,
@@ -88,19 +90,7 @@ impl Preview {
     pub(crate) fn new(requester: Requester) -> Self {
         Self {
             requester,
-            arrives: false,
-            places: HashMap::new(),
-            generation: 0,
-            wanted: None,
-            shown: None,
-            content: PreviewContent::default(),
-            mode: PreviewMode::default(),
-            scroll: 0,
-            link: None,
-            page: Page::default(),
-            words: MarkedWords::default(),
-            log: None,
-            conversation: None,
+            ..Self::default()
         }
     }
 
@@ -412,30 +402,14 @@ impl Preview {
 
     /// The requested line of the file at `key`.
     pub(crate) fn line_of(&self, key: &Key) -> Option<usize> {
-        let (Key::Memory(store, path) | Key::Entry(store, path, _)) = key else {
-            return None;
-        };
-        let is = Target::File {
-            store: store.clone(),
-            path: path.clone(),
-        };
-        self.wanted
-            .as_ref()
-            .filter(|wanted| wanted.target == is)?
-            .line
+        let wanted = self.wanted.as_ref()?;
+        (Some(&wanted.target) == file_at(key).as_ref()).then_some(wanted.line)?
     }
 
     /// The displayed file, if it is the one at `key`.
     pub(crate) fn document(&self, key: &Key) -> Option<&Document> {
         let (wanted, document) = self.shown.as_ref()?;
-        let (Key::Memory(store, path) | Key::Entry(store, path, _)) = key else {
-            return None;
-        };
-        let is = Target::File {
-            store: store.clone(),
-            path: path.clone(),
-        };
-        (wanted.target == is).then_some(document)
+        (Some(&wanted.target) == file_at(key).as_ref()).then_some(document)
     }
 
     pub(crate) fn view(&self, frame: &mut Frame<'_>, keys: KeyFocus, cx: &PaneContext<'_>) {
@@ -453,18 +427,15 @@ impl Preview {
         if let Some(category) = &content.category {
             let badge = Span::styled(
                 format!(" {} ", escape_line(category)),
-                theme.badge(Some(category)),
+                theme.badge(category),
             );
             block = block.title(Line::from(badge).right_aligned());
         }
         let text = cx.areas.preview_text();
         if let Some(talk) = self.shown_conversation() {
             let (turn, turns) = talk.turn();
-            let place = Span::styled(format!(" {turn}/{turns} "), theme.style(Role::Muted));
-            let facts = Span::styled(
-                format!(" {} ", escape_line(&content.facts)),
-                theme.style(Role::Muted),
-            );
+            let place = theme.span(format!(" {turn}/{turns} "), Role::Muted);
+            let facts = theme.span(format!(" {} ", escape_line(&content.facts)), Role::Muted);
             block = block
                 .title_bottom(Line::from(facts))
                 .title_bottom(Line::from(place).right_aligned());
@@ -476,7 +447,7 @@ impl Preview {
             block = block.title_bottom(place);
         }
         if self.mode == PreviewMode::Source {
-            let word = Span::styled(" source ", theme.style(Role::Muted));
+            let word = theme.span(" source ", Role::Muted);
             block = block.title_bottom(Line::from(word));
         }
         frame.render_widget(block, area);
@@ -499,19 +470,20 @@ fn viewport<'a>(cx: &PaneContext<'a>) -> Viewport<'a> {
     log::viewport(cx.areas.preview_text(), cx)
 }
 
-/// Returns the memory that a link in the text at `from` points to.
-pub(crate) fn link_destination(library: &Library, from: &Key, target: &str) -> Option<Key> {
-    let (Key::Memory(here, file) | Key::Entry(here, file, _)) = from else {
-        return link_destination_from(library, None, target);
-    };
-    link_destination_from(library, Some((here, file)), target)
+/// The file of a row.
+fn file_at(key: &Key) -> Option<Target> {
+    match key.clone() {
+        Key::Memory(store, path) | Key::Entry(store, path, _) => Some(Target::File { store, path }),
+        _ => None,
+    }
 }
 
-fn link_destination_from(
-    library: &Library,
-    from: Option<(&StoreId, &str)>,
-    target: &str,
-) -> Option<Key> {
+/// Returns the memory that a link in the text at `from` points to.
+pub(crate) fn link_destination(library: &Library, from: &Key, target: &str) -> Option<Key> {
+    let from = match from {
+        Key::Memory(store, path) | Key::Entry(store, path, _) => Some((store, path.as_str())),
+        _ => None,
+    };
     let Ok(citation) = target.parse::<Citation>();
     let named = citation.store.as_deref();
     let mut stores: Vec<&Arc<StoreSnapshot>> = named
@@ -520,16 +492,15 @@ fn link_destination_from(
         .collect();
     stores.extend(from.and_then(|(store, _)| library.store_by_id(store)));
     stores.extend(&library.stores);
-    let relative =
-        from.and_then(|(_, file)| crate::core::text::link::resolve_target(file, &citation.path));
+    let relative = from.and_then(|(_, file)| link::resolve_target(file, &citation.path));
     // A link may lead to a file of another store.
     let outside = from
         .filter(|_| relative.is_none())
         .and_then(|(store, file)| {
             let file = store.root().join(store.layout().rules().file_of(file));
-            crate::core::text::link::resolve_path(&file, &citation.path)
+            link::resolve_path(&file, &citation.path)
         });
-    let slug = crate::core::text::header::slug(&citation.path);
+    let slug = header::slug(&citation.path);
     for snapshot in stores {
         let place = |path: &str| {
             let store = &snapshot.store;
@@ -542,26 +513,17 @@ fn link_destination_from(
                     .is_some_and(|outside| *outside == place(&memory.path))
                 || memory.path == citation.path
                 || memory.title == citation.path
-                || crate::core::memory::stem(&memory.path) == citation.path
-                || (!slug.is_empty()
-                    && crate::core::text::header::slug(crate::core::memory::stem(&memory.path))
-                        == slug)
+                || stem(&memory.path) == citation.path
+                || (!slug.is_empty() && header::slug(stem(&memory.path)) == slug)
         });
         if let Some(memory) = found {
-            let entry = match &citation.part {
-                CitedPart::Entry(slug) if memory.entries.iter().any(|e| e.slug == *slug) => slug,
-                _ => {
-                    return Some(Key::Memory(
-                        snapshot.store.id().clone(),
-                        memory.path.clone(),
-                    ));
+            let (store, path) = (snapshot.store.id().clone(), memory.path.clone());
+            return Some(match citation.part {
+                CitedPart::Entry(slug) if memory.entries.iter().any(|e| e.slug == slug) => {
+                    Key::Entry(store, path, slug)
                 }
-            };
-            return Some(Key::Entry(
-                snapshot.store.id().clone(),
-                memory.path.clone(),
-                entry.clone(),
-            ));
+                _ => Key::Memory(store, path),
+            });
         }
     }
     None

@@ -8,12 +8,12 @@ mod view;
 use std::collections::{HashMap, HashSet};
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::{Position, Rect};
 
 use self::rows::{Entry, Queue, QueueRow};
 use super::list_text::{ListWithText, Parts};
-use super::{Handled, Pane, Step};
+use super::{Pane, Step};
 use crate::core::change::history::FileChange;
 use crate::core::insight::review::{Attributions, Item, ItemChange};
 use crate::core::memory::library::Library;
@@ -23,13 +23,14 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
+use crate::tui::layout::{Arrangement, Focus};
 use crate::tui::model::PaneContext;
 use crate::tui::widget::filter::RowFilter;
+use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{List, Move};
 
 /// The list of files, and the difference of the selected one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct QueuePane {
     queue: Queue,
     /// Whether the queue was read.
@@ -59,22 +60,7 @@ pub(crate) struct QueuePane {
 impl QueuePane {
     /// Opens the review.
     pub(crate) fn open() -> Vec<Step> {
-        let pane = Self {
-            queue: Queue::default(),
-            is_loaded: false,
-            accepted: Vec::new(),
-            list: List::default(),
-            filter: RowFilter::default(),
-            focus: Focus::Tree,
-            hunk: 0,
-            scroll: 0,
-            titles: HashMap::new(),
-            attributions: Attributions::new(),
-            words: HashMap::new(),
-            here_before: 0,
-            changed: Vec::new(),
-        };
-        vec![Step::Push(Box::new(pane))]
+        vec![Step::Push(Box::new(Self::default()))]
     }
 
     /// The file under the cursor.
@@ -270,18 +256,17 @@ impl ListWithText for QueuePane {
 
 impl Pane for QueuePane {
     fn key_context(&self) -> KeyContext {
-        if self.filter.is_typing() {
-            KeyContext::Prompt
-        } else {
-            KeyContext::Queue
-        }
+        self.filter.key_context(KeyContext::Queue)
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if let Some(steps) = self.movement(action, cx) {
-            return Handled::Used(steps);
+            return Some(steps);
         }
-        Handled::Used(match action {
+        if let Some(has_changed) = self.filter.act(action) {
+            return Some(self.filtered(has_changed, cx));
+        }
+        Some(match action {
             Action::NextHunk => self.next_hunk(cx),
             Action::PreviousHunk => self.previous_hunk(cx),
             Action::Left => {
@@ -294,30 +279,19 @@ impl Pane for QueuePane {
             Action::Note => self.note(),
             Action::Edit => self.edit(cx),
             Action::Delete => self.delete(cx),
-            Action::Filter => {
-                self.filter.open();
-                self.filtered(true, cx)
-            }
-            Action::Open if self.filter.is_typing() => {
-                self.filter.accept();
-                Vec::new()
-            }
             Action::Open => self.open_memory(cx),
             Action::Why => self.explain(cx),
-            Action::Back if self.filter.clear() => self.filtered(true, cx),
             Action::Back => self.back(),
-            _ => return Handled::Unused,
+            _ => return None,
         })
     }
 
-    fn key(&mut self, key: KeyEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let has_changed = self.filter.key(key);
-        self.filtered(has_changed, cx)
+    fn input(&mut self) -> Option<&mut Input> {
+        self.filter.input()
     }
 
-    fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
-        let has_changed = self.filter.paste(text);
-        self.filtered(has_changed, cx)
+    fn typed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.filtered(outcome == InputOutcome::Changed, cx)
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -383,11 +357,7 @@ impl Pane for QueuePane {
     }
 
     fn arrangement(&self) -> Option<Arrangement> {
-        Some(Arrangement {
-            preview: Visibility::Shown,
-            focus: self.focus,
-            divider: Divider::default(),
-        })
+        Some(Arrangement::of(self.focus))
     }
 
     fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {

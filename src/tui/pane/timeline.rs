@@ -10,14 +10,13 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 use ratatui::Frame;
-use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use self::calendar::Calendar;
 use self::rows::{Entry, Rows};
 use super::find::FindPane;
 use super::log::{LogPane, OpenAt, copy_to_clipboard};
-use super::{Handled, Pane, Step, say_trouble};
+use super::{Pane, Step, say_trouble};
 use crate::core::insight::timeline::node::{Level, NodeId};
 use crate::core::insight::timeline::outline::Outline;
 use crate::core::log::Agent;
@@ -33,14 +32,15 @@ use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::list::{Cursor, Move};
 
 /// The part of the pane that gets the arrows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Part {
+    #[default]
     Tree,
     Calendar,
 }
 
 /// The tree of nodes with their bullets, and the calendar.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct TimelinePane {
     outline: Arc<Outline>,
     /// How many logs are still to be summarized; `None` until the first nodes have arrived.
@@ -66,16 +66,9 @@ impl TimelinePane {
     pub(crate) fn open(cx: &PaneContext<'_>) -> Vec<Step> {
         let today = today(cx);
         let pane = Self {
-            outline: Arc::default(),
-            left: None,
-            part: Part::Tree,
-            folds: HashMap::new(),
-            expanded: HashSet::new(),
-            texts: HashMap::new(),
-            rows: Rows::default(),
-            cursor: Cursor::default(),
             day: today,
             today,
+            ..Self::default()
         };
         vec![Step::Push(Box::new(pane))]
     }
@@ -194,7 +187,7 @@ impl TimelinePane {
 
     fn choose_place(&self) -> Vec<Step> {
         let options = walk::options(&self.outline, self.today);
-        let chooser = Chooser::new("go to".to_owned(), options);
+        let chooser = Chooser::new("go to", options);
         vec![Step::Push(Box::new(chooser))]
     }
 
@@ -212,22 +205,6 @@ impl TimelinePane {
             Part::Calendar => self.switch_part(cx),
             Part::Tree => vec![ask(TimelineJob::Hide), Step::Close],
         }
-    }
-
-    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
-        let areas = view::Areas::of(self.part, cx);
-        if let Some(day) = self.calendar().day_at(areas.days(), at) {
-            return self.go_to(&NodeId::Day(day), cx);
-        }
-        let count = self.rows.lines.len();
-        let Some(line) = self.cursor.row_at(at, areas.rows(), count) else {
-            return Vec::new();
-        };
-        self.part = Part::Tree;
-        let is_here = self.rows.lines_of(self.cursor.selected).contains(&line);
-        self.cursor.selected = line;
-        self.settle_cursor(cx);
-        if is_here { self.enter(cx) } else { Vec::new() }
     }
 }
 
@@ -253,9 +230,9 @@ impl Pane for TimelinePane {
         KeyContext::Timeline
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         let is_calendar = self.part == Part::Calendar;
-        Handled::Used(match action {
+        Some(match action {
             Action::Up if is_calendar => self.move_day(-1),
             Action::Down if is_calendar => self.move_day(1),
             Action::Top if is_calendar => self.move_day(-100_000),
@@ -272,24 +249,30 @@ impl Pane for TimelinePane {
             Action::Copy => self.cite(),
             Action::Promote => self.promote(),
             Action::Back => self.back(cx),
-            action => match Move::of(action) {
-                Some(to) => self.moved(to, cx),
-                None => return Handled::Unused,
-            },
+            action => self.moved(Move::of(action)?, cx),
         })
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
-        let at = Position::new(mouse.column, mouse.row);
+    fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
         let height = view::Areas::of(self.part, cx).height();
-        let count = self.rows.lines.len();
-        match mouse.kind {
-            MouseEventKind::ScrollDown => self.cursor.scroll(3, height, count),
-            MouseEventKind::ScrollUp => self.cursor.scroll(-3, height, count),
-            MouseEventKind::Down(MouseButton::Left) => return self.click(at, cx),
-            _ => {}
-        }
+        self.cursor.scroll(lines, height, self.rows.lines.len());
         Vec::new()
+    }
+
+    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
+        let areas = view::Areas::of(self.part, cx);
+        if let Some(day) = self.calendar().day_at(areas.days(), at) {
+            return self.go_to(&NodeId::Day(day), cx);
+        }
+        let count = self.rows.lines.len();
+        let Some(line) = self.cursor.row_at(at, areas.rows(), count) else {
+            return Vec::new();
+        };
+        self.part = Part::Tree;
+        let is_here = self.rows.lines_of(self.cursor.selected).contains(&line);
+        self.cursor.selected = line;
+        self.settle_cursor(cx);
+        if is_here { self.enter(cx) } else { Vec::new() }
     }
 
     fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {

@@ -4,19 +4,18 @@
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Margin, Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Span;
 
 use super::log::{LogPane, cited_log, copy_to_clipboard};
-use super::{Handled, Pane, Step, say};
+use super::{Pane, Step, say};
 use crate::core::change::history::Record;
 use crate::core::insight::review::{LineSource, Reason};
 use crate::core::memory::store::StoreId;
 use crate::core::text::display::{format_age, format_ago};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, title_span};
+use crate::tui::chrome::{KeyFocus, bordered, draw_lines, title_span};
 use crate::tui::effect::{Effect, WhyJob};
 use crate::tui::event::{Event, ExplainedText};
 use crate::tui::keymap::KeyContext;
@@ -137,7 +136,7 @@ impl WhyPane {
             let who = cells::cut(&escape_line(&who), WHO);
             let pad = " ".repeat(column.saturating_sub(cells::width(&who)));
             let left = vec![
-                Span::styled(format!("{who}{pad}"), theme.style(Role::Muted)),
+                theme.span(format!("{who}{pad}"), Role::Muted),
                 Span::raw(escape_line(text)),
             ];
             look.line(1, left, Vec::new(), theme)
@@ -152,17 +151,12 @@ impl WhyPane {
         let block = bordered(theme, KeyFocus::Elsewhere).title(title_span(theme, "why"));
         frame.render_widget(block, area);
         let text = inside(area).inner(Margin::new(1, 0));
-        let mut y = text.y;
-        for (said, role) in self.facts_of_line(cx) {
-            let said = escape_line(&said);
-            for row in cells::wrap(&said, usize::from(text.width)) {
-                if y < text.bottom() {
-                    let line = Line::from(Span::styled(said[row].to_owned(), theme.style(role)));
-                    frame.render_widget(line, Rect::new(text.x, y, text.width, 1));
-                    y += 1;
-                }
-            }
-        }
+        let facts = self.facts_of_line(cx).into_iter();
+        let rows = facts.flat_map(|(said, role)| {
+            let rows = cells::wrapped(&said, usize::from(text.width)).into_iter();
+            rows.map(move |row| theme.line(row, role))
+        });
+        draw_lines(frame, text, rows);
     }
 
     fn facts_of_line(&self, cx: &PaneContext<'_>) -> Vec<(String, Role)> {
@@ -238,32 +232,25 @@ impl Pane for WhyPane {
         KeyContext::Why
     }
 
-    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Handled {
-        Handled::Used(match action {
+    fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        Some(match action {
             Action::Open => self.open_log(cx),
             Action::Copy => self.copy(),
             Action::Back => vec![Step::Close],
-            action => match Move::of(action) {
-                Some(to) => self.moved(to, cx),
-                None => return Handled::Unused,
-            },
+            action => self.moved(Move::of(action)?, cx),
         })
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+    fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.moved(Move::by_wheel(lines), cx)
+    }
+
+    fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
         let rows = inside(Self::areas(cx).0);
-        let at = Position::new(mouse.column, mouse.row);
-        match mouse.kind {
-            MouseEventKind::ScrollDown => self.moved(Move::Down, cx),
-            MouseEventKind::ScrollUp => self.moved(Move::Up, cx),
-            MouseEventKind::Down(MouseButton::Left) => {
-                if let Some(row) = self.cursor.row_at(at, rows, self.lines().len()) {
-                    self.cursor.selected = row;
-                }
-                Vec::new()
-            }
-            _ => Vec::new(),
+        if let Some(row) = self.cursor.row_at(at, rows, self.lines().len()) {
+            self.cursor.selected = row;
         }
+        Vec::new()
     }
 
     fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {

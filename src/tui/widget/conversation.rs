@@ -30,7 +30,7 @@ const NEAR: usize = 100;
 
 /// The area that a conversation is laid out for.
 #[derive(Debug, Clone, Copy)]
-pub struct Viewport<'a> {
+pub(crate) struct Viewport<'a> {
     /// Theme, syntaxes and width in columns.
     pub options: RenderOptions<'a>,
     /// Height in rows.
@@ -39,7 +39,7 @@ pub struct Viewport<'a> {
 
 /// A kind of content that can be shown or hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layer {
+pub(crate) enum Layer {
     /// Tool inputs and results, in full.
     Tools,
     /// The model's reasoning.
@@ -50,16 +50,14 @@ pub enum Layer {
 
 /// The agent of a conversation, and the time zone of displayed times.
 #[derive(Debug, Clone)]
-pub struct ConversationInfo {
-    /// The agent.
+pub(crate) struct ConversationInfo {
     pub agent: Agent,
-    /// The user's time zone.
     pub zone: TimeZone,
 }
 
 /// A conversation with its cursor and scroll position.
 #[derive(Debug)]
-pub struct Conversation {
+pub(crate) struct Conversation {
     info: ConversationInfo,
     transcript: Arc<Transcript>,
     pieces: Vec<Piece>,
@@ -108,7 +106,7 @@ struct LaidOutPiece {
 
 impl Conversation {
     /// Creates a conversation with the cursor at its beginning.
-    pub fn new(info: ConversationInfo, transcript: Arc<Transcript>) -> Self {
+    pub(crate) fn new(info: ConversationInfo, transcript: Arc<Transcript>) -> Self {
         let mut conversation = Self {
             info,
             transcript,
@@ -209,7 +207,7 @@ impl Conversation {
     }
 
     /// Shows a title and bullets above the first piece. What is on the screen stays there.
-    pub fn set_summary(&mut self, summary: Vec<String>, viewport: Viewport<'_>) {
+    pub(crate) fn set_summary(&mut self, summary: Vec<String>, viewport: Viewport<'_>) {
         if self.summary != summary {
             self.summary = summary;
             self.laid.remove(&0);
@@ -218,12 +216,12 @@ impl Conversation {
     }
 
     /// Whether there is nothing to show.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
     /// Replaces the transcript by a newer one; a cursor at the end stays at the end.
-    pub fn refresh(&mut self, transcript: Arc<Transcript>, viewport: Viewport<'_>) {
+    pub(crate) fn refresh(&mut self, transcript: Arc<Transcript>, viewport: Viewport<'_>) {
         let message = self.pieces.get(self.selected).map(|p| p.item.message());
         let is_last = self.selected + 1 >= self.pieces.len();
         let top = self.pieces.get(self.top.0).map(|p| p.item.message());
@@ -246,13 +244,13 @@ impl Conversation {
     }
 
     /// Returns the message under the cursor.
-    pub fn message(&self) -> Option<&Message> {
+    pub(crate) fn message(&self) -> Option<&Message> {
         let piece = self.pieces.get(self.selected)?;
         self.transcript.messages.get(piece.item.message())
     }
 
     /// Returns the text under the cursor, with tool results and without secrets.
-    pub fn selected_text(&self) -> Option<String> {
+    pub(crate) fn selected_text(&self) -> Option<String> {
         let piece = self.pieces.get(self.selected)?;
         let text_of = |at: usize| self.display_text(at);
         Some(match piece.item {
@@ -265,18 +263,18 @@ impl Conversation {
     }
 
     /// Returns the number of the user's turn at the cursor, and the number of such turns.
-    pub fn turn(&self) -> (usize, usize) {
+    pub(crate) fn turn(&self) -> (usize, usize) {
         let turn = self.pieces.get(self.selected).map_or(0, |piece| piece.turn);
         (turn, self.turns)
     }
 
     /// Whether a layer is shown.
-    pub fn has(&self, layer: Layer) -> bool {
+    pub(crate) fn has(&self, layer: Layer) -> bool {
         self.layers.contains(&layer)
     }
 
     /// Shows or hides a layer.
-    pub fn toggle(&mut self, layer: Layer, viewport: Viewport<'_>) {
+    pub(crate) fn toggle(&mut self, layer: Layer, viewport: Viewport<'_>) {
         match self.layers.iter().position(|shown| *shown == layer) {
             Some(at) => drop(self.layers.remove(at)),
             None => self.layers.push(layer),
@@ -299,7 +297,7 @@ impl Conversation {
     }
 
     /// Unfolds or folds the tool call under the cursor; returns whether there is one.
-    pub fn fold(&mut self, viewport: Viewport<'_>) -> bool {
+    pub(crate) fn fold(&mut self, viewport: Viewport<'_>) -> bool {
         let Some(piece) = self.pieces.get(self.selected) else {
             return false;
         };
@@ -334,7 +332,7 @@ impl Conversation {
     }
 
     /// Lays out the pieces on the screen, and drops those far from it.
-    pub fn lay_out(&mut self, viewport: Viewport<'_>) {
+    pub(crate) fn lay_out(&mut self, viewport: Viewport<'_>) {
         if self.pieces.is_empty() {
             return;
         }
@@ -346,13 +344,18 @@ impl Conversation {
     }
 
     /// Lays everything out again, for another width or theme.
-    pub fn resize(&mut self, viewport: Viewport<'_>) {
+    pub(crate) fn resize(&mut self, viewport: Viewport<'_>) {
         self.laid.clear();
         self.lay_out(viewport);
     }
 
     /// Draws the laid-out lines; `cursor` is the style of the mark beside the selected piece.
-    pub fn view(&self, area: Rect, buffer: &mut Buffer, cursor: Option<ratatui::style::Style>) {
+    pub(crate) fn view(
+        &self,
+        area: Rect,
+        buffer: &mut Buffer,
+        cursor: Option<ratatui::style::Style>,
+    ) {
         let (mut piece, mut line) = self.top;
         let mut y = area.top();
         while y < area.bottom() && piece < self.pieces.len() {

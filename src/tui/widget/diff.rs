@@ -51,14 +51,14 @@ struct File {
 
 /// A change as a diff that can be scrolled and folded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Diff {
+pub(crate) struct Diff {
     files: Vec<File>,
     top: usize,
 }
 
 impl Diff {
     /// Creates the diff of a change; generated files are folded.
-    pub fn new(change: &Change) -> Self {
+    pub(crate) fn new(change: &Change) -> Self {
         let mut files: Vec<File> = change.edits.iter().map(file).collect();
         let several = change.roots().windows(2).any(|roots| roots[0] != roots[1]);
         if several {
@@ -70,33 +70,21 @@ impl Diff {
         Self { files, top: 0 }
     }
 
-    /// Returns the number of files.
-    pub fn files(&self) -> usize {
-        self.files.len()
-    }
-
-    /// Returns how many lines are added and removed in total.
-    pub fn counts(&self) -> (usize, usize) {
-        self.files.iter().fold((0, 0), |(added, removed), file| {
-            (added + file.added, removed + file.removed)
-        })
-    }
-
     /// Folds or unfolds a file.
-    pub fn toggle(&mut self, file: usize) {
+    pub(crate) fn toggle(&mut self, file: usize) {
         if let Some(file) = self.files.get_mut(file) {
             file.is_folded = !file.is_folded;
         }
     }
 
     /// Unfolds every file, or folds them if all are unfolded.
-    pub fn toggle_all(&mut self) {
+    pub(crate) fn toggle_all(&mut self) {
         let fold = self.files.iter().all(|file| !file.is_folded);
         self.files.iter_mut().for_each(|file| file.is_folded = fold);
     }
 
     /// Returns the file whose heading is at `line` of the diff, if there is one.
-    pub fn head_at(&self, line: usize, width: u16) -> Option<usize> {
+    pub(crate) fn head_at(&self, line: usize, width: u16) -> Option<usize> {
         let theme = Theme::default();
         let mut at = 0;
         for (n, file) in self.files.iter().enumerate() {
@@ -109,19 +97,19 @@ impl Diff {
     }
 
     /// Returns the first visible line.
-    pub fn top(&self) -> usize {
+    pub(crate) fn top(&self) -> usize {
         self.top
     }
 
     /// Scrolls by lines in an area of this size.
-    pub fn scroll(&mut self, lines: isize, width: u16, height: u16) {
+    pub(crate) fn scroll(&mut self, lines: isize, width: u16, height: u16) {
         let count = self.lines(&Theme::default(), width).len();
         let last = count.saturating_sub(usize::from(height));
         self.top = self.top.saturating_add_signed(lines).min(last);
     }
 
     /// Returns the lines of the whole diff.
-    pub fn lines(&self, theme: &Theme, width: u16) -> Vec<Line<'static>> {
+    pub(crate) fn lines(&self, theme: &Theme, width: u16) -> Vec<Line<'static>> {
         self.files
             .iter()
             .flat_map(|file| file.lines(theme, width))
@@ -129,14 +117,14 @@ impl Diff {
     }
 
     /// Returns the diff as a widget.
-    pub fn view<'a>(&'a self, theme: &'a Theme) -> DiffView<'a> {
+    pub(crate) fn view<'a>(&'a self, theme: &'a Theme) -> DiffView<'a> {
         DiffView { diff: self, theme }
     }
 }
 
 /// A diff as a widget.
 #[derive(Debug, Clone, Copy)]
-pub struct DiffView<'a> {
+pub(crate) struct DiffView<'a> {
     diff: &'a Diff,
     theme: &'a Theme,
 }
@@ -278,7 +266,7 @@ impl File {
     fn head(&self, theme: &Theme, width: usize) -> Line<'static> {
         let mut right = Vec::new();
         if !self.note.is_empty() {
-            right.push(Span::styled(self.note, theme.style(Role::Muted)));
+            right.push(theme.span(self.note, Role::Muted));
         }
         for (count, sign, role) in [
             (self.added, '+', Role::Added),
@@ -287,7 +275,7 @@ impl File {
             if count > 0 {
                 let gap = if right.is_empty() { "" } else { " " };
                 right.push(Span::raw(gap));
-                right.push(Span::styled(format!("{sign}{count}"), theme.style(role)));
+                right.push(theme.span(format!("{sign}{count}"), role));
             }
         }
         let taken: usize = right.iter().map(Span::width).sum();
@@ -299,8 +287,8 @@ impl File {
         let name = cells::cut(&self.name, width.saturating_sub(taken + 3));
         let gap = width.saturating_sub(cells::width(&name) + taken + 2);
         let mut spans = vec![
-            Span::styled(arrow, theme.style(Role::Muted)),
-            Span::styled(name, theme.style(Role::Title)),
+            theme.span(arrow, Role::Muted),
+            theme.span(name, Role::Title),
             Span::raw(" ".repeat(gap)),
         ];
         spans.extend(right);
@@ -318,7 +306,7 @@ impl DiffRow {
         } = self
         else {
             let gap = format!("{:>digits$}", "⋯");
-            return vec![Line::from(Span::styled(gap, theme.style(Role::Hunk)))];
+            return vec![theme.line(gap, Role::Hunk)];
         };
         let (mark, role, word) = match sign {
             Sign::Same => (" ", Role::Muted, Role::Muted),
@@ -344,8 +332,8 @@ impl DiffRow {
                 };
                 let mark = if n == 0 { mark } else { " " };
                 let mut spans = vec![
-                    Span::styled(format!("{number:>digits$} "), theme.style(Role::Gutter)),
-                    Span::styled(format!("{mark} "), theme.style(role)),
+                    theme.span(format!("{number:>digits$} "), Role::Gutter),
+                    theme.span(format!("{mark} "), role),
                 ];
                 spans.extend(row);
                 Line::from(spans)
@@ -446,7 +434,6 @@ mod tests {
     #[test]
     fn files_fold_and_the_rest_scrolls() {
         let mut diff = change();
-        assert_eq!(diff.counts(), (3, 3));
         assert_eq!(diff.head_at(0, 40), Some(0));
         assert_eq!(diff.head_at(1, 40), None);
         diff.toggle(0);

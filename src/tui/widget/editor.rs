@@ -20,22 +20,21 @@ use std::time::Duration;
 
 use ratatui::crossterm::event::KeyEvent;
 
-pub use buffer::{NotText, TextPosition};
-pub use motion::MoveDirection;
-pub use screen::Wrap;
-pub use search::{SearchPattern, Syntax};
-pub use view::{Caret, EditorView};
+pub(crate) use buffer::TextPosition;
+pub(crate) use motion::MoveDirection;
+pub(crate) use search::SearchPattern;
 
 use self::buffer::{Buffer, EditKind, EditStamp};
 use self::prompt::EditorPrompt;
 use self::screen::EditorScreen;
 use self::search::Start;
 use crate::core::memory::config::EditorKeys;
+use crate::tui::cells;
 use crate::tui::highlight::{Highlighter, Language, Syntaxes};
 
 /// The result of a key or a click.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EditorOutcome {
+pub(crate) enum EditorOutcome {
     /// Nothing for the caller to do: the cursor moved, or the mode changed.
     None,
     /// The key has no meaning here.
@@ -58,16 +57,11 @@ pub enum EditorOutcome {
     Message(String),
 }
 
-/// The mode of the editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EditorMode {
-    /// Keys insert characters.
+pub(crate) enum EditorMode {
     Insert,
-    /// Keys are commands.
     Normal,
-    /// Keys move the end of a selection.
     Visual,
-    /// Keys move the end of a selection of whole lines.
     VisualLine,
 }
 
@@ -81,7 +75,7 @@ struct Register {
 
 /// A text that is being edited.
 #[derive(Debug, Clone)]
-pub struct Editor {
+pub(crate) struct Editor {
     buffer: Buffer,
     cursor: TextPosition,
     /// Where the selection started.
@@ -103,27 +97,21 @@ pub struct Editor {
 /// A text with its undo steps and its cursor, without the screen. An editor that is closed is
 /// opened again from it.
 #[derive(Debug, Clone)]
-pub struct EditorState {
+pub(crate) struct EditorState {
     buffer: Buffer,
     cursor: TextPosition,
 }
 
 impl EditorState {
     /// Returns the whole text, as it would be saved.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.buffer.text()
     }
 }
 
 impl Editor {
-    /// Opens a file's bytes; [`Editor::text`] returns the same bytes until an edit.
-    pub fn open(bytes: &[u8]) -> Result<Self, NotText> {
-        let text = std::str::from_utf8(bytes).map_err(|_| NotText)?;
-        Ok(Self::of(text))
-    }
-
     /// Opens a text.
-    pub fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         Self::restore(EditorState {
             buffer: Buffer::of(text),
             cursor: TextPosition::default(),
@@ -131,7 +119,7 @@ impl Editor {
     }
 
     /// Opens a text as it was when [`Editor::state`] was called, with its undo steps.
-    pub fn restore(state: EditorState) -> Self {
+    pub(crate) fn restore(state: EditorState) -> Self {
         let EditorState { buffer, cursor } = state;
         Self {
             buffer,
@@ -141,10 +129,8 @@ impl Editor {
             screen: EditorScreen {
                 top: 0,
                 row: 0,
-                left: 0,
                 width: 80,
                 height: 24,
-                wrap: Wrap::Soft,
             },
             size: (0, 0),
             highlighter: None,
@@ -158,7 +144,7 @@ impl Editor {
     }
 
     /// Returns the text with its undo steps, to open it again.
-    pub fn state(&self) -> EditorState {
+    pub(crate) fn state(&self) -> EditorState {
         EditorState {
             buffer: self.buffer.clone(),
             cursor: self.cursor,
@@ -166,12 +152,12 @@ impl Editor {
     }
 
     /// Returns a number that differs after every change of the text, whatever made it.
-    pub fn revision(&self) -> u64 {
+    pub(crate) fn revision(&self) -> u64 {
         self.buffer.revision()
     }
 
     /// Replaces the text by another version of it, as one edit.
-    pub fn replace_text(&mut self, text: &str) {
+    pub(crate) fn replace_text(&mut self, text: &str) {
         let other = Buffer::of(text);
         match self.buffer.replacement_by(&other) {
             Some((range, lines)) => {
@@ -185,7 +171,7 @@ impl Editor {
     }
 
     /// Returns the name of the mode, with vi's keys.
-    pub fn mode_name(&self) -> Option<&'static str> {
+    pub(crate) fn mode_name(&self) -> Option<&'static str> {
         self.vi.as_ref().map(|vi| match vi.mode() {
             EditorMode::Insert => "insert",
             EditorMode::Normal => "normal",
@@ -196,7 +182,7 @@ impl Editor {
 
     /// Sets the keys of `flavour`.
     #[must_use]
-    pub fn with_flavour(mut self, flavour: EditorKeys) -> Self {
+    pub(crate) fn with_flavour(mut self, flavour: EditorKeys) -> Self {
         self.vi = match flavour {
             EditorKeys::Readline => None,
             EditorKeys::Vi => Some(vi::Vi::default()),
@@ -206,50 +192,36 @@ impl Editor {
 
     /// Switches on highlighting for `language`.
     #[must_use]
-    pub fn with_colours(mut self, syntaxes: Arc<Syntaxes>, language: &Language) -> Self {
+    pub(crate) fn with_colours(mut self, syntaxes: Arc<Syntaxes>, language: &Language) -> Self {
         let count = self.buffer.lines().len();
         self.highlighter = Some(Highlighter::new(syntaxes, language, count));
-        self.sync_screen();
+        self.settle();
         self
     }
 
-    /// Sets whether long lines are wrapped.
-    pub fn set_wrap(&mut self, wrap: Wrap) {
-        self.screen.wrap = wrap;
-        self.screen.row = 0;
-        self.sync_screen();
-    }
-
-    /// Returns whether long lines are wrapped.
-    pub fn wrap(&self) -> Wrap {
-        self.screen.wrap
-    }
-
     /// Returns the whole text, as it would be saved.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.buffer.text()
     }
 
     /// Returns the lines, without their newlines.
-    pub fn lines(&self) -> &[String] {
+    pub(crate) fn lines(&self) -> &[String] {
         self.buffer.lines()
     }
 
     /// Returns the name of the line ending: `LF` or `CRLF`.
-    pub fn line_ending(&self) -> &'static str {
+    pub(crate) fn line_ending(&self) -> &'static str {
         match self.buffer.newline() {
             "\r\n" => "CRLF",
             _ => "LF",
         }
     }
 
-    /// Returns the position of the cursor.
-    pub fn cursor(&self) -> TextPosition {
+    pub(crate) fn cursor(&self) -> TextPosition {
         self.cursor
     }
 
-    /// Returns the selected range.
-    pub fn selection(&self) -> Option<Range<TextPosition>> {
+    pub(crate) fn selection(&self) -> Option<Range<TextPosition>> {
         let anchor = self.anchor?;
         let (start, end) = (anchor.min(self.cursor), anchor.max(self.cursor));
         Some(match self.mode() {
@@ -260,29 +232,18 @@ impl Editor {
         })
     }
 
-    /// Returns the mode.
-    pub fn mode(&self) -> EditorMode {
+    pub(crate) fn mode(&self) -> EditorMode {
         self.vi.as_ref().map_or(EditorMode::Insert, vi::Vi::mode)
     }
 
-    /// Whether the text differs from what was opened or last saved.
-    pub fn is_modified(&self) -> bool {
-        self.buffer.is_modified()
-    }
-
-    /// Records that the text was saved.
-    pub fn mark_saved(&mut self) {
-        self.buffer.mark_saved();
-    }
-
     /// Sets the size of the area in which the editor is drawn.
-    pub fn resize(&mut self, width: u16, height: u16) {
+    pub(crate) fn resize(&mut self, width: u16, height: u16) {
         self.size = (width, height);
-        self.sync_screen();
+        self.settle();
     }
 
     /// Moves the cursor to the nearest valid position, for instance to a hit.
-    pub fn go_to(&mut self, position: TextPosition) {
+    pub(crate) fn go_to(&mut self, position: TextPosition) {
         let row = position.row.min(self.lines().len() - 1);
         let mut at = position.at.min(self.buffer.line(row).len());
         while !self.buffer.line(row).is_char_boundary(at) {
@@ -290,18 +251,12 @@ impl Editor {
         }
         self.anchor = None;
         self.jump(TextPosition::new(row, at));
-        self.sync_screen();
-    }
-
-    /// Handles a key; `time` never decreases.
-    pub fn key(&mut self, key: KeyEvent, time: Duration) -> EditorOutcome {
-        let outcome = self.press(key, time);
         self.settle();
-        outcome
     }
 
-    /// Handles a key of several that arrived at once; [`Editor::settle`] follows the last.
-    pub fn press(&mut self, key: KeyEvent, time: Duration) -> EditorOutcome {
+    /// Handles a key; [`Editor::settle`] follows the last of those that arrived at once. `time` never
+    /// decreases.
+    pub(crate) fn press(&mut self, key: KeyEvent, time: Duration) -> EditorOutcome {
         self.time = time;
         if self.prompt.is_some() {
             self.prompt_key(key)
@@ -312,13 +267,8 @@ impl Editor {
         }
     }
 
-    /// Scrolls to the cursor and highlights what is on the screen.
-    pub fn settle(&mut self) {
-        self.sync_screen();
-    }
-
     /// Inserts text that the terminal pasted.
-    pub fn paste(&mut self, text: &str, time: Duration) -> EditorOutcome {
+    pub(crate) fn paste(&mut self, text: &str, time: Duration) -> EditorOutcome {
         self.time = time;
         if let Some(prompt) = &mut self.prompt {
             prompt.input.paste(text);
@@ -334,26 +284,16 @@ impl Editor {
         let changed = self.edit(kind, |editor| {
             editor.cursor = editor.buffer.replace(range, &text);
         });
-        self.sync_screen();
+        self.settle();
         changed
     }
 
     /// Scrolls without moving the cursor; the next key scrolls back to it.
-    pub fn scroll(&mut self, rows: isize) {
+    pub(crate) fn scroll(&mut self, rows: isize) {
         let mut screen = self.screen;
         screen.scroll(&self.buffer, rows);
         self.screen = screen;
         self.update_colours();
-    }
-
-    /// Returns how far the text is scrolled, in percent.
-    pub fn percent(&self) -> usize {
-        let count = self.lines().len();
-        let most = count.saturating_sub(self.screen.height);
-        (self.screen.top * 100)
-            .checked_div(most)
-            .unwrap_or(100)
-            .min(100)
     }
 
     /// Makes an edit that one undo reverts.
@@ -405,16 +345,10 @@ impl Editor {
         self.goal = None;
     }
 
-    /// Moves by rows of the screen, or by whole lines, keeping the column.
-    fn vertical(&mut self, rows: isize, by: By) {
+    /// Moves by rows of the screen, keeping the column.
+    fn by_rows(&mut self, rows: isize) {
         let buffer = &self.buffer;
-        let screen = EditorScreen {
-            wrap: match by {
-                By::Rows => self.screen.wrap,
-                By::Lines => Wrap::Off,
-            },
-            ..self.screen
-        };
+        let screen = &self.screen;
         let line = buffer.line(self.cursor.row);
         let (nth, row) = screen.row_of(buffer, self.cursor);
         let column = self
@@ -427,17 +361,26 @@ impl Editor {
         } else {
             screen.down(buffer, here, count)
         };
-        let position = if target == here && by == By::Rows {
-            // At the first and the last row the move goes to the end of the text.
-            if rows < 0 {
-                TextPosition::default()
-            } else {
-                self.buffer.end()
-            }
-        } else {
+        // At the first and the last row the move goes to the end of the text.
+        self.cursor = if target != here {
             screen.position(buffer, target, column)
+        } else if rows < 0 {
+            TextPosition::default()
+        } else {
+            buffer.end()
         };
-        self.cursor = position;
+        self.goal = Some(column);
+    }
+
+    /// Moves by whole lines, keeping the column.
+    fn by_lines(&mut self, lines: isize) {
+        let line = self.buffer.line(self.cursor.row);
+        let column = self
+            .goal
+            .unwrap_or_else(|| cells::column_of(line, self.cursor.at));
+        let row = self.cursor.row.saturating_add_signed(lines);
+        let row = row.min(self.lines().len() - 1);
+        self.cursor = TextPosition::new(row, cells::byte_at(self.buffer.line(row), column));
         self.goal = Some(column);
     }
 
@@ -449,8 +392,9 @@ impl Editor {
         isize::try_from(self.screen.height.saturating_sub(2).max(1)).unwrap_or(isize::MAX)
     }
 
-    /// Updates scroll position and highlighting after a change of text, cursor or size.
-    fn sync_screen(&mut self) {
+    /// Scrolls to the cursor and highlights what is on the screen, after a change of text, cursor or
+    /// size.
+    pub(crate) fn settle(&mut self) {
         let gutter = usize::from(self.gutter());
         let prompt = usize::from(self.prompt.is_some());
         let (width, height) = (usize::from(self.size.0), usize::from(self.size.1));
@@ -475,13 +419,6 @@ impl Editor {
             highlighter.parse(self.buffer.lines(), bottom);
         }
     }
-}
-
-/// The unit of a vertical move.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum By {
-    Rows,
-    Lines,
 }
 
 #[cfg(test)]

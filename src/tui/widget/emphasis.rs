@@ -11,13 +11,13 @@ use crate::core::search::find::Term;
 
 /// Texts to mark.
 #[derive(Debug, Clone, Default)]
-pub struct MarkedWords {
+pub(crate) struct MarkedWords {
     words: Vec<Regex>,
 }
 
 impl MarkedWords {
     /// Creates a matcher of these texts, whatever their case; each is one text, blanks included.
-    pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let found = texts.into_iter().filter_map(|text| {
             let words: Vec<String> = text.split_whitespace().map(regex::escape).collect();
             let pattern = words.join(r"\s+");
@@ -31,7 +31,7 @@ impl MarkedWords {
     }
 
     /// Creates a matcher of the terms of a search.
-    pub fn of_terms(terms: &[Term]) -> Self {
+    pub(crate) fn of_terms(terms: &[Term]) -> Self {
         Self {
             words: terms
                 .iter()
@@ -41,18 +41,18 @@ impl MarkedWords {
     }
 
     /// Whether there is nothing to mark.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
     /// Whether every one is in the text.
-    pub fn all_in(&self, text: &str) -> bool {
+    pub(crate) fn all_in(&self, text: &str) -> bool {
         !self.is_empty() && self.words.iter().all(|word| word.is_match(text))
     }
 
     /// Returns the lines of a text that have every one, from 0. If the text has them only on
     /// different lines, that is the first line with the most of them.
-    pub fn lines_in(&self, text: &str) -> Vec<usize> {
+    pub(crate) fn lines_in(&self, text: &str) -> Vec<usize> {
         let Some((first, others)) = self.words.split_first() else {
             return Vec::new();
         };
@@ -83,7 +83,7 @@ impl MarkedWords {
     }
 
     /// Returns the first of the lines on which the most of the texts are closest together.
-    pub fn best_line(&self, lines: &[Line<'_>]) -> Option<usize> {
+    pub(crate) fn best_line(&self, lines: &[Line<'_>]) -> Option<usize> {
         let joined = JoinedLines::of(lines);
         let mut places: Vec<(usize, usize)> = Vec::new();
         for (number, word) in self.words.iter().enumerate() {
@@ -117,7 +117,7 @@ impl MarkedWords {
     }
 
     /// Returns the lines with `style` added to the texts.
-    pub fn mark(&self, lines: Vec<Line<'static>>, style: Style) -> Vec<Line<'static>> {
+    pub(crate) fn mark(&self, lines: Vec<Line<'static>>, style: Style) -> Vec<Line<'static>> {
         if self.is_empty() {
             return lines;
         }

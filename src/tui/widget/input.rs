@@ -6,7 +6,7 @@
 use std::fmt;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui_textarea::{CursorMove, TextArea};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -17,7 +17,7 @@ use crate::tui::theme::{Role, Theme};
 
 /// What a key did to the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InputOutcome {
+pub(crate) enum InputOutcome {
     /// Nothing: the caller can use the key.
     Unused,
     /// The cursor moved, or is at an end.
@@ -32,7 +32,7 @@ pub enum InputOutcome {
 
 /// One line of text with a cursor.
 #[derive(Clone)]
-pub struct Input {
+pub(crate) struct Input {
     area: TextArea<'static>,
 }
 
@@ -50,12 +50,12 @@ impl Default for Input {
 
 impl Input {
     /// Creates an input with `text`, and the cursor after it.
-    pub fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         Self::of_typed(one_line(text))
     }
 
     /// Like [`Input::new`], for a line that was typed: blanks at its ends stay.
-    pub fn of_typed(line: String) -> Self {
+    pub(crate) fn of_typed(line: String) -> Self {
         let mut area = TextArea::new(vec![line]);
         area.move_cursor(CursorMove::End);
         area.set_max_histories(1_000);
@@ -63,7 +63,7 @@ impl Input {
     }
 
     /// The same, with the cursor at byte `at`.
-    pub fn with_cursor(line: String, at: usize) -> Self {
+    pub(crate) fn with_cursor(line: String, at: usize) -> Self {
         let after = line.get(at..).map_or(0, |after| after.chars().count());
         let mut input = Self::of_typed(line);
         for _ in 0..after {
@@ -72,18 +72,17 @@ impl Input {
         input
     }
 
-    /// Returns the text.
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.area.lines()[0]
     }
 
     /// Whether the text is empty.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.text().is_empty()
     }
 
     /// Returns the position of the cursor, in bytes.
-    pub fn cursor(&self) -> usize {
+    pub(crate) fn cursor(&self) -> usize {
         let at = self.area.cursor().1;
         self.text()
             .char_indices()
@@ -91,21 +90,15 @@ impl Input {
             .map_or(self.text().len(), |(at, _)| at)
     }
 
-    /// Replaces the text; undo restores the old one.
-    pub fn set(&mut self, text: &str) {
-        self.area.clear();
-        self.area.insert_str(one_line(text));
-    }
-
     /// Inserts pasted text, as one line and without control characters.
-    pub fn paste(&mut self, text: &str) -> InputOutcome {
+    pub(crate) fn paste(&mut self, text: &str) -> InputOutcome {
         let line = one_line(text);
         self.area.insert_str(line.replace(char::is_control, ""));
         InputOutcome::Changed
     }
 
     /// Handles a key.
-    pub fn key(&mut self, key: KeyEvent) -> InputOutcome {
+    pub(crate) fn key(&mut self, key: KeyEvent) -> InputOutcome {
         match key.code {
             KeyCode::Enter => return InputOutcome::Accepted,
             KeyCode::Esc => return InputOutcome::Cancelled,
@@ -190,7 +183,7 @@ impl Input {
     ///
     /// A line that is too long scrolls by half the width, so that the text rarely moves during
     /// typing.
-    pub fn line(&self, theme: &Theme, width: u16) -> (Line<'static>, u16) {
+    pub(crate) fn line(&self, theme: &Theme, width: u16) -> (Line<'static>, u16) {
         let width = usize::from(width).max(2);
         let cursor = cells::column_of(self.text(), self.cursor());
         let half = width / 2;
@@ -215,7 +208,7 @@ impl Input {
             shown.replace_range(..first.len(), &format!("…{}", " ".repeat(blanks)));
         }
         column = column.min(width - 1);
-        let line = Line::from(Span::styled(shown, theme.style(Role::Text)));
+        let line = theme.line(shown, Role::Text);
         (line, u16::try_from(column).unwrap_or(u16::MAX))
     }
 }

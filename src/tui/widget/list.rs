@@ -18,26 +18,25 @@ const MARGIN: usize = 2;
 
 /// How far a move goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Move {
-    /// One row up.
+pub(crate) enum Move {
     Up,
-    /// One row down.
     Down,
-    /// Half a screen up.
     HalfUp,
-    /// Half a screen down.
     HalfDown,
     /// A screen less one row, up.
     PageUp,
     /// A screen less one row, down.
     PageDown,
-    /// To the first row.
     First,
-    /// To the last row.
     Last,
 }
 
 impl Move {
+    /// Returns the move of a step of the wheel in this direction.
+    pub(crate) fn by_wheel(lines: isize) -> Self {
+        if lines < 0 { Self::Up } else { Self::Down }
+    }
+
     /// Returns the move that an action asks for.
     pub(crate) fn of(action: Action) -> Option<Self> {
         Some(match action {
@@ -73,7 +72,7 @@ impl RowLook {
     ) -> Line<'a> {
         let blanks = " ".repeat(blanks);
         let (bar, role) = if self.is_here {
-            let bar = Span::styled(format!("▌{blanks}"), theme.style(Role::Accent));
+            let bar = theme.span(format!("▌{blanks}"), Role::Accent);
             (bar, Role::Selected)
         } else {
             (Span::raw(format!(" {blanks}")), Role::Text)
@@ -85,7 +84,7 @@ impl RowLook {
 
 /// The selection and scroll position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Cursor {
+pub(crate) struct Cursor {
     /// The selected row; 0 in an empty list.
     pub selected: usize,
     /// The first row on the screen.
@@ -94,13 +93,13 @@ pub struct Cursor {
 
 impl Cursor {
     /// Returns the rows that are on the screen.
-    pub fn window(&self, height: usize, count: usize) -> Range<usize> {
+    pub(crate) fn window(&self, height: usize, count: usize) -> Range<usize> {
         let top = self.top.min(count);
         top..count.min(top + height)
     }
 
     /// Moves the selection and scrolls to it.
-    pub fn step(&mut self, step: Move, height: usize, count: usize) {
+    pub(crate) fn step(&mut self, step: Move, height: usize, count: usize) {
         let (half, page) = ((height / 2).max(1), height.saturating_sub(1).max(1));
         let target = match step {
             Move::Up => self.selected.saturating_sub(1),
@@ -124,13 +123,13 @@ impl Cursor {
     }
 
     /// Selects row `row`, or the last one, and scrolls to it.
-    pub fn select(&mut self, row: usize, height: usize, count: usize) {
+    pub(crate) fn select(&mut self, row: usize, height: usize, count: usize) {
         self.selected = row.min(count.saturating_sub(1));
         self.fit(height, count);
     }
 
     /// Scrolls by rows, as a wheel does; the selection moves only to stay on the screen.
-    pub fn scroll(&mut self, rows: isize, height: usize, count: usize) {
+    pub(crate) fn scroll(&mut self, rows: isize, height: usize, count: usize) {
         let last = count.saturating_sub(height);
         self.top = self.top.saturating_add_signed(rows).min(last);
         let margin = margin(height);
@@ -170,7 +169,7 @@ impl Cursor {
     }
 
     /// Clamps the selection to the list and scrolls to it, moving as little as possible.
-    pub fn fit(&mut self, height: usize, count: usize) {
+    pub(crate) fn fit(&mut self, height: usize, count: usize) {
         self.selected = self.selected.min(count.saturating_sub(1));
         let margin = margin(height);
         let highest = self.selected.saturating_sub(margin);

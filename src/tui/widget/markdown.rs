@@ -1,30 +1,26 @@
 //! Renders Markdown for the preview of a memory.
 //!
 //! The result is lines, the links in them and the source line of each, so that the app can
-//! scroll to a source line and follow links. [`fields()`] renders the header of a file.
+//! scroll to a source line and follow links.
 //!
 //! The work and the result are linear in the text, whatever it contains: nested blocks are
 //! indented up to half the width, tables have a limited number of columns, code is highlighted up
 //! to a limit, and texts longer than [`MOST_RENDERED`] are cut.
 
 mod block;
-mod fields;
 mod flow;
 mod table;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-
-pub use fields::{HeaderDetail, fields};
 
 use self::flow::{Piece, wrap};
 use self::table::Table;
 use crate::core::text::display::format_size;
-use crate::core::text::link::LinkSyntax;
 use crate::tui::cells;
 use crate::tui::highlight::{Syntaxes, address};
 use crate::tui::theme::{Role, Theme};
@@ -44,8 +40,6 @@ pub struct LinkSpot {
     pub columns: Range<usize>,
     /// The target, as written.
     pub target: Arc<str>,
-    /// The syntax of the link.
-    pub form: LinkSyntax,
 }
 
 /// A rendered text.
@@ -65,13 +59,6 @@ impl Rendered {
         self.source
             .partition_point(|at| *at <= source)
             .saturating_sub(1)
-    }
-
-    /// Returns the link at a cell.
-    pub fn link_at(&self, line: usize, column: usize) -> Option<&LinkSpot> {
-        self.links
-            .iter()
-            .find(|spot| spot.line == line && spot.columns.contains(&column))
     }
 
     /// Appends `below`.
@@ -142,7 +129,7 @@ pub fn render(text: &str, body: Range<usize>, options: RenderOptions<'_>) -> Ren
     writer.flush();
     if left > 0 {
         let note = format!("… {} more are not shown", format_size(left as u64));
-        let note = Span::styled(note, writer.options.theme.style(Role::Muted));
+        let note = writer.options.theme.span(note, Role::Muted);
         writer.gap = true;
         writer.line(vec![note], body.start + markdown.len());
     }
@@ -198,7 +185,7 @@ struct Writer<'a> {
     pieces: Vec<Piece>,
     /// The styles of the open elements, each with those around it.
     styles: Vec<Style>,
-    targets: Vec<(Arc<str>, LinkSyntax)>,
+    targets: Vec<Arc<str>>,
     link: Option<usize>,
     lists: Vec<Option<u64>>,
     /// Whether an empty line precedes the next block.
@@ -257,7 +244,7 @@ impl Writer<'_> {
             Tag::BlockQuote(_) => {
                 self.flush();
                 self.close_gap(self.source(self.at));
-                let bar = Span::styled("▏ ", theme.style(Role::Rule));
+                let bar = theme.span("▏ ", Role::Rule);
                 self.open_block(Prefix {
                     first: None,
                     rest: bar,
@@ -302,13 +289,9 @@ impl Writer<'_> {
             Tag::Emphasis => self.style(theme.style(Role::Emphasis)),
             Tag::Strong => self.style(theme.style(Role::Strong)),
             Tag::Strikethrough => self.style(theme.style(Role::Strike)),
-            Tag::Link {
-                link_type,
-                dest_url,
-                ..
-            } => self.link(&dest_url, link_type),
+            Tag::Link { dest_url, .. } => self.link(&dest_url),
             Tag::Image { dest_url, .. } => {
-                self.link(&dest_url, LinkType::Inline);
+                self.link(&dest_url);
                 self.push("▣ ", Style::new());
             }
             _ => self.style(Style::new()),
@@ -381,7 +364,7 @@ impl Writer<'_> {
                 continue;
             };
             self.push(before, Style::new());
-            self.link(&from[..length], LinkType::Autolink);
+            self.link(&from[..length]);
             self.push(&from[..length], Style::new());
             self.link = None;
             self.styles.pop();
@@ -404,13 +387,9 @@ impl Writer<'_> {
         });
     }
 
-    fn link(&mut self, target: &str, kind: LinkType) {
-        let form = match kind {
-            LinkType::WikiLink { .. } => LinkSyntax::Wiki,
-            _ => LinkSyntax::Inline,
-        };
+    fn link(&mut self, target: &str) {
         self.link = Some(self.targets.len());
-        self.targets.push((cells::escape_line(target).into(), form));
+        self.targets.push(cells::escape_line(target).into());
         self.style(self.options.theme.style(Role::Link));
     }
 
@@ -469,12 +448,11 @@ impl Writer<'_> {
 
     fn spots(&mut self, spots: Vec<(usize, Range<usize>)>, line: usize) {
         for (link, columns) in spots {
-            let (target, form) = self.targets[link].clone();
+            let target = Arc::clone(&self.targets[link]);
             self.out.links.push(LinkSpot {
                 line,
                 columns,
                 target,
-                form,
             });
         }
     }

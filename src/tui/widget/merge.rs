@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-pub use hunks::{ChangedBy, Choice, Hunk, MergePart, parts};
+pub(crate) use hunks::{ChangedBy, Choice, Hunk, MergePart, parts};
 
 use super::diff::words;
 use crate::core::change::combine::CombinedPart;
@@ -25,7 +25,7 @@ const CONTEXT: usize = 2;
 
 /// A merge in progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Merge {
+pub(crate) struct Merge {
     parts: Vec<MergePart>,
     /// The names of two memories; `None` if mine and theirs are versions of one text.
     names: Option<[String; 2]>,
@@ -37,12 +37,12 @@ pub struct Merge {
 impl Merge {
     /// Creates the merge of two changed versions of `base`. Hunks that only one side changed are
     /// decided.
-    pub fn new(base: &str, mine: &str, theirs: &str) -> Self {
+    pub(crate) fn new(base: &str, mine: &str, theirs: &str) -> Self {
         Self::of(parts(base, mine, theirs), None)
     }
 
     /// Creates the merge of two memories with these names. What only one of them says is taken.
-    pub fn of_memories(combined: &[CombinedPart], names: [String; 2]) -> Self {
+    pub(crate) fn of_memories(combined: &[CombinedPart], names: [String; 2]) -> Self {
         Self::of(hunks::of_memories(combined), Some(names))
     }
 
@@ -58,33 +58,27 @@ impl Merge {
         merge
     }
 
-    /// Returns the hunks.
-    pub fn hunks(&self) -> impl Iterator<Item = &Hunk> {
+    pub(crate) fn hunks(&self) -> impl Iterator<Item = &Hunk> {
         self.parts.iter().filter_map(MergePart::hunk)
     }
 
-    /// Returns the number of the current hunk, from 0.
-    pub fn at(&self) -> usize {
-        self.at
-    }
-
     /// Returns how many hunks are undecided.
-    pub fn open(&self) -> usize {
+    pub(crate) fn open(&self) -> usize {
         self.hunks().filter(|hunk| hunk.choice.is_none()).count()
     }
 
     /// Goes to the next hunk.
-    pub fn next(&mut self) {
+    pub(crate) fn next(&mut self) {
         self.at = (self.at + 1).min(self.hunks().count().saturating_sub(1));
     }
 
     /// Goes to the previous hunk.
-    pub fn previous(&mut self) {
+    pub(crate) fn previous(&mut self) {
         self.at = self.at.saturating_sub(1);
     }
 
     /// Decides the current hunk and goes to the next undecided one.
-    pub fn choose(&mut self, choice: Choice) {
+    pub(crate) fn choose(&mut self, choice: Choice) {
         let at = self.at;
         let mut hunks = self.parts.iter_mut().filter_map(MergePart::hunk_mut);
         if let Some(hunk) = hunks.nth(at) {
@@ -103,17 +97,17 @@ impl Merge {
     }
 
     /// Returns what is chosen for each hunk; `None` while one is undecided.
-    pub fn choices(&self) -> Option<Vec<Choice>> {
+    pub(crate) fn choices(&self) -> Option<Vec<Choice>> {
         self.hunks().map(|hunk| hunk.choice).collect()
     }
 
     /// Returns the merged text; `None` while a hunk is undecided.
-    pub fn result(&self) -> Option<String> {
+    pub(crate) fn result(&self) -> Option<String> {
         hunks::result(&self.parts)
     }
 
     /// Scrolls to the current hunk.
-    pub fn reveal(&mut self, width: u16, height: u16) {
+    pub(crate) fn reveal(&mut self, width: u16, height: u16) {
         let (lines, at) = self.lines(&Theme::default(), width);
         let height = usize::from(height);
         self.top = at
@@ -122,24 +116,24 @@ impl Merge {
     }
 
     /// Scrolls by so many lines in an area of this size; the current hunk stays the same.
-    pub fn scroll(&mut self, by: isize, (width, height): (u16, u16)) {
+    pub(crate) fn scroll(&mut self, by: isize, (width, height): (u16, u16)) {
         let last = self.height(width).saturating_sub(height.into());
         self.top = self.top.saturating_add_signed(by).min(last);
     }
 
     /// Returns the number of lines below an area of this size.
-    pub fn below(&self, (width, height): (u16, u16)) -> usize {
+    pub(crate) fn below(&self, (width, height): (u16, u16)) -> usize {
         self.height(width)
             .saturating_sub(self.top + usize::from(height))
     }
 
     /// Returns the number of lines at a width.
-    pub fn height(&self, width: u16) -> usize {
+    pub(crate) fn height(&self, width: u16) -> usize {
         self.lines(&Theme::default(), width).0.len()
     }
 
     /// Returns the merge as a widget.
-    pub fn view<'a>(&'a self, theme: &'a Theme) -> MergeView<'a> {
+    pub(crate) fn view<'a>(&'a self, theme: &'a Theme) -> MergeView<'a> {
         MergeView { merge: self, theme }
     }
 
@@ -179,7 +173,7 @@ impl Merge {
 
 /// A merge as a widget.
 #[derive(Debug, Clone, Copy)]
-pub struct MergeView<'a> {
+pub(crate) struct MergeView<'a> {
     merge: &'a Merge,
     theme: &'a Theme,
 }
@@ -213,10 +207,7 @@ fn same(
     match between {
         0 => {}
         1 => lines.push(line(&text[head])),
-        count => lines.push(Line::from(Span::styled(
-            format!("  ⋯ {count} lines"),
-            theme.style(Role::Hunk),
-        ))),
+        count => lines.push(theme.line(format!("  ⋯ {count} lines"), Role::Hunk)),
     }
     lines.extend(text[text.len() - tail..].iter().map(line));
     lines
@@ -262,9 +253,9 @@ impl HunkView<'_> {
         let text = format!("{place}  {what} ");
         let fill = self.width.saturating_sub(cells::width(&text) + 2);
         Line::from(vec![
-            Span::styled(bar, theme.style(Role::Accent)),
-            Span::styled(text, theme.style(role)),
-            Span::styled("─".repeat(fill), theme.style(Role::Border)),
+            theme.span(bar, Role::Accent),
+            theme.span(text, role),
+            theme.span("─".repeat(fill), Role::Border),
         ])
     }
 
@@ -348,7 +339,7 @@ impl HunkView<'_> {
 
     fn label(&self, name: &str, chosen: bool, role: Role) -> Span<'static> {
         let mark = if chosen { "✓ " } else { "  " };
-        Span::styled(format!("{mark}{name}"), self.theme.style(role))
+        self.theme.span(format!("{mark}{name}"), role)
     }
 
     /// Wraps a line of a side, with the words marked in which it differs from the base; in the
@@ -415,7 +406,7 @@ impl HunkView<'_> {
     fn side_by_side(&self) -> Vec<Line<'static>> {
         let number = self.sides().len();
         let column = (self.width.saturating_sub(2 + (number - 1) * 3)) / number;
-        let bar = Span::styled(" │ ", self.theme.style(Role::Border));
+        let bar = self.theme.span(" │ ", Role::Border);
         let mut columns: Vec<Vec<Vec<Span<'static>>>> = Vec::new();
         for (name, chosen, text, role) in self.sides() {
             let mut rows = vec![vec![self.label(name, chosen, role)]];
@@ -456,7 +447,7 @@ mod tests {
     #[test]
     fn looks_in_both_widths() {
         let mut merge = Merge::new(BASE, MINE, THEIRS);
-        assert_eq!((merge.open(), merge.at()), (1, 1));
+        assert_eq!((merge.open(), merge.at), (1, 1));
         let dark = Theme::default();
         let narrow = dump::styled(&dump::draw(merge.view(&dark), 40, 24), &dark);
         merge.choose(Choice::Theirs);
@@ -525,9 +516,9 @@ mod tests {
     #[test]
     fn a_choice_leads_to_the_next_open_hunk_and_to_a_text() {
         let mut merge = Merge::new("a\nb\nc\nd\ne\n", "A\nb\nc\nd\nE\n", "x\nb\nc\nd\ny\n");
-        assert_eq!((merge.open(), merge.at(), merge.result()), (2, 0, None));
+        assert_eq!((merge.open(), merge.at, merge.result()), (2, 0, None));
         merge.choose(Choice::Both);
-        assert_eq!((merge.open(), merge.at()), (1, 1));
+        assert_eq!((merge.open(), merge.at), (1, 1));
         merge.choose(Choice::Base);
         assert_eq!(merge.result().as_deref(), Some("A\nx\nb\nc\nd\ne\n"));
         merge.previous();

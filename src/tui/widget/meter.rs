@@ -6,7 +6,7 @@ use crate::tui::theme::{Role, Theme};
 
 /// A budget and its used part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Meter {
+pub(crate) struct Meter {
     /// The used part, in percent; more than 100 if it is exceeded.
     pub percent: usize,
     /// Width of the bar in cells.
@@ -18,7 +18,7 @@ impl Meter {
     const WARN: usize = 90;
 
     /// Returns how many cells are full: none only at 0, all only when nothing is left.
-    pub fn full(&self) -> usize {
+    pub(crate) fn full(&self) -> usize {
         if self.percent >= 100 {
             return self.cells;
         }
@@ -28,21 +28,21 @@ impl Meter {
     }
 
     /// Returns the meter as text, numbers first.
-    pub fn line(&self, theme: &Theme) -> Line<'static> {
+    pub(crate) fn line(&self, theme: &Theme) -> Line<'static> {
         let near = self.percent >= Self::WARN;
         let role = if near { Role::Warn } else { Role::Muted };
-        let number = Span::styled(format!("{} % ", self.percent), theme.style(role));
+        let number = theme.span(format!("{} % ", self.percent), role);
         let mut spans = vec![number];
         spans.extend(self.bar(theme, role));
         Line::from(spans)
     }
 
     /// Returns the bar alone.
-    pub fn bar(&self, theme: &Theme, role: Role) -> [Span<'static>; 2] {
+    pub(crate) fn bar(&self, theme: &Theme, role: Role) -> [Span<'static>; 2] {
         let full = self.full();
         [
-            Span::styled("▰".repeat(full), theme.style(role)),
-            Span::styled("▱".repeat(self.cells - full), theme.style(Role::Border)),
+            theme.span("▰".repeat(full), role),
+            theme.span("▱".repeat(self.cells - full), Role::Border),
         ]
     }
 }

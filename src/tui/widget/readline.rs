@@ -6,68 +6,49 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// A movement of the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Motion {
-    /// One character back.
+pub(crate) enum Motion {
     Left,
-    /// One character forward.
     Right,
     /// To the start of the word, or of the previous one.
     WordLeft,
     /// To the end of the word, or of the next one.
     WordRight,
-    /// To the start of the line.
     LineStart,
-    /// To the end of the line.
     LineEnd,
-    /// One row up.
     Up,
-    /// One row down.
     Down,
-    /// A screen up.
     PageUp,
-    /// A screen down.
     PageDown,
-    /// To the start of the text.
     Start,
-    /// To the end of the text.
     End,
 }
 
 /// The command of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
-    /// Insert a character.
+pub(crate) enum Command {
     Insert(char),
-    /// Insert a newline.
     Newline,
-    /// Indent.
     Indent,
-    /// Remove indentation.
     Dedent,
-    /// Move the cursor.
     Move(Motion),
     /// Move the cursor and extend the selection.
     Select(Motion),
-    /// Select everything.
     SelectAll,
     /// Delete up to the target of a motion.
     Delete(Motion),
     /// Delete likewise, for [`Command::Paste`] to insert again.
     Kill(Motion),
-    /// Copy the selection.
     Copy,
     /// Delete the selection, for [`Command::Paste`] to insert again.
     Cut,
     /// Insert the text that was copied or killed last.
     Paste,
-    /// Undo the last edit.
     Undo,
-    /// Redo the last undone edit.
     Redo,
 }
 
 /// Returns the command of `key`, if it has one.
-pub fn command(key: KeyEvent) -> Option<Command> {
+pub(crate) fn command(key: KeyEvent) -> Option<Command> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let alt = key.modifiers.contains(KeyModifiers::ALT);
     match key.code {

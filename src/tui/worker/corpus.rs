@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use crate::core::memory::library::Library;
 use crate::core::search::catalog::{LogCatalog, ScopedCorpus, log_summaries, read_corpus};
 use crate::core::search::index::{BuildProgress, Progress, ReadResults};
 use crate::tui::effect::LogsJob;
-use crate::tui::event::Event;
+use crate::tui::event::{Event, EventSender};
 
 /// Finds and reads the logs.
 pub(crate) struct CorpusWorker {
@@ -24,7 +23,7 @@ pub(crate) struct CorpusWorker {
     pub(super) why_worker: JobSender<why::Message>,
     /// `None` where no timeline is shown.
     pub(crate) timeline_worker: Option<JobSender<timeline::Job>>,
-    pub(crate) events: Sender<Event>,
+    pub(crate) events: EventSender,
     /// Set when the program is about to end.
     pub(crate) leaving: Arc<AtomicBool>,
     /// The errors of the last refresh, which have been reported.
@@ -52,7 +51,7 @@ impl CorpusWorker {
         let read = match read_logs(ReadResults::Later) {
             // What was said can be found while the results, which are most of the text, are read.
             Ok((scoped, logs)) if scoped.corpus.logs_without_results() > 0 => {
-                self.send(Event::LogsListed(Arc::new(logs)));
+                self.events.send(Event::LogsListed(Arc::new(logs)));
                 let corpus = Arc::new(scoped.corpus);
                 if let Some(worker) = &self.timeline_worker {
                     worker.send(timeline::Job::Conversations(Arc::clone(&corpus)));
@@ -62,17 +61,17 @@ impl CorpusWorker {
             }
             all => all,
         };
-        self.send(Event::Reading(None));
+        self.events.send(Event::Reading(None));
         match read {
             Ok((ScopedCorpus { corpus, unread, .. }, logs)) => {
                 // The same errors are reported once, however often the logs are read.
                 if self.reported != unread {
                     unread.first().into_iter().for_each(|error| {
-                        self.send(Event::Failed(error.clone()));
+                        self.events.send(Event::Failed(error.clone()));
                     });
                     self.reported = unread;
                 }
-                self.send(Event::LogsListed(Arc::new(logs)));
+                self.events.send(Event::LogsListed(Arc::new(logs)));
                 let corpus = Arc::new(corpus);
                 let logs = why::Message::Logs(Arc::clone(&corpus));
                 self.why_worker.send(logs);
@@ -81,7 +80,7 @@ impl CorpusWorker {
                 }
                 self.search_worker.send(search::Job::Logs(corpus));
             }
-            Err(error) => self.send(Event::Failed(error.to_string())),
+            Err(error) => self.events.fail(&error),
         }
     }
 
@@ -110,10 +109,6 @@ impl CorpusWorker {
         }
         let failed = watch.set_targets(&folders);
         tell_unwatched(&failed, &mut self.unwatched, &self.events);
-    }
-
-    fn send(&self, event: Event) {
-        drop(self.events.send(event));
     }
 }
 
@@ -148,7 +143,7 @@ impl Worker for CorpusWorker {
 
 /// Reports the progress of the reading to the app.
 struct ProgressReporter {
-    events: Sender<Event>,
+    events: EventSender,
     leaving: Arc<AtomicBool>,
     /// The time of the last report, at first that of the start: short work is not reported.
     last: Mutex<Instant>,
@@ -162,7 +157,7 @@ impl Progress for ProgressReporter {
         };
         if last.elapsed() >= EVERY {
             *last = Instant::now();
-            drop(self.events.send(Event::Reading(Some(tally))));
+            self.events.send(Event::Reading(Some(tally)));
         }
     }
 

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
 
 use super::thread::Worker;
 use crate::core::change::history::History;
@@ -18,7 +17,7 @@ use crate::core::search::catalog::{LogCatalog, LogScope, read_corpus};
 use crate::core::search::index::ReadResults;
 use crate::core::{Error, Result};
 use crate::tui::effect::CurateJob;
-use crate::tui::event::{CurateStep, Event};
+use crate::tui::event::{CurateStep, Event, EventSender};
 use crate::tui::{Clock, CurateSetup};
 
 /// Checks memories.
@@ -30,7 +29,7 @@ pub(super) struct CurateWorker {
     pub(super) library: Arc<Library>,
     /// The generation of the newest check: an older one stops between two rules.
     pub(super) newest: Arc<AtomicU64>,
-    pub(super) events: Sender<Event>,
+    pub(super) events: EventSender,
     pub(super) known_logs: Option<KnownLogs>,
 }
 
@@ -73,8 +72,7 @@ impl Worker for CurateWorker {
 
 impl CurateWorker {
     fn send(&self, generation: u64, step: CurateStep) {
-        // The receiver is gone when the program is about to end.
-        drop(self.events.send(Event::Curated { generation, step }));
+        self.events.send(Event::Curated { generation, step });
     }
 
     fn check(&mut self, generation: u64) -> Result<()> {
@@ -165,7 +163,7 @@ impl CurateWorker {
 
     fn report(&self, errors: &[Error]) {
         for error in errors {
-            drop(self.events.send(Event::Failed(error.to_string())));
+            self.events.fail(&error);
         }
     }
 }

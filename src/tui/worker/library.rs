@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
 use super::context::editable_piece;
 use super::plan::Planner;
@@ -25,7 +24,7 @@ use crate::core::memory::store::{Document, Store};
 use crate::core::search::catalog::LogScope;
 use crate::core::{Error, Result};
 use crate::tui::effect::{LibraryJob, LogsJob, NewMemory, Request, Target, UnsavedJob};
-use crate::tui::event::{Event, NewMemoryText};
+use crate::tui::event::{Event, EventSender, NewMemoryText};
 use crate::tui::{Clock, ContextSource, StoreSource};
 
 /// The worker that reads stores and plans changes.
@@ -39,7 +38,7 @@ pub(super) struct LibraryWorker {
     pub(super) watch: Option<DirectoryWatcher>,
     /// The directories that cannot be watched, which have been reported.
     pub(super) unwatched: Vec<String>,
-    pub(super) events: Sender<Event>,
+    pub(super) events: EventSender,
     pub(super) writer: JobSender<writer::Message>,
     pub(super) unsaved: JobSender<UnsavedJob>,
     pub(super) corpus_worker: JobSender<LogsJob>,
@@ -92,11 +91,6 @@ impl Worker for LibraryWorker {
 }
 
 impl LibraryWorker {
-    fn send(&self, event: Event) {
-        // The receiver is gone when the program is about to end.
-        drop(self.events.send(event));
-    }
-
     fn run_job(&mut self, job: LibraryJob) {
         match job {
             LibraryJob::Load => self.load(),
@@ -106,16 +100,17 @@ impl LibraryWorker {
                 generation, target, ..
             } => {
                 let result = self.read(&target);
-                self.send(Event::Read {
+                self.events.send(Event::Read {
                     generation,
                     target,
                     result,
                 });
             }
-            LibraryJob::Fetch { target, line } => {
-                let result = self.read(&target);
-                self.send(Event::Fetched {
-                    target,
+            LibraryJob::Fetch { store, path, line } => {
+                let found = self.planner().store(&store);
+                let result = found.and_then(|store| store.read(&path));
+                self.events.send(Event::Fetched {
+                    store,
                     line,
                     result,
                 });
@@ -127,7 +122,7 @@ impl LibraryWorker {
                 let planner = self.planner();
                 let result = planner.plan(&request);
                 let notes = planner.notes(&request, result.as_ref().ok());
-                self.send(Event::Planned {
+                self.events.send(Event::Planned {
                     generation,
                     request,
                     result,
@@ -136,16 +131,16 @@ impl LibraryWorker {
             }
             LibraryJob::Compose(new) => {
                 let result = self.compose(&new);
-                self.send(Event::Composed(result));
+                self.events.send(Event::Composed(result));
             }
             LibraryJob::Records => match self.records() {
-                Ok(records) => self.send(Event::HistoryLoaded(records)),
-                Err(error) => self.send(Event::Failed(error.to_string())),
+                Ok(records) => self.events.send(Event::HistoryLoaded(records)),
+                Err(error) => self.events.fail(&error),
             },
             LibraryJob::Compare { id } => {
                 let record = self.history.find(&id);
                 let result = record.and_then(|record| recorded_edits(&self.history, &record));
-                self.send(Event::Compared { id, result });
+                self.events.send(Event::Compared { id, result });
             }
             LibraryJob::Queue => self.read_queue(),
             LibraryJob::FormerHomes => {
@@ -157,15 +152,15 @@ impl LibraryWorker {
                     } => homes_of_project(environment, settings, &self.git),
                     StoreSource::Named(_) => None,
                 };
-                self.send(Event::FormerHomes(homes));
+                self.events.send(Event::FormerHomes(homes));
             }
             LibraryJob::Gather(memories) => {
                 let result = self.planner().gather(&memories);
-                self.send(Event::Gathered(result));
+                self.events.send(Event::Gathered(result));
             }
             LibraryJob::Context { agent, draft } => {
                 let context = self.contexts.read(agent, draft.as_ref());
-                self.send(Event::ContextRead {
+                self.events.send(Event::ContextRead {
                     draft: draft.map(|draft| draft.file),
                     result: context.map(Arc::new),
                 });
@@ -173,7 +168,7 @@ impl LibraryWorker {
             LibraryJob::EditPiece { context, at } => {
                 if let Some(piece) = context.pieces.get(at) {
                     let result = editable_piece(&self.library, piece);
-                    self.send(Event::PieceRead {
+                    self.events.send(Event::PieceRead {
                         context,
                         at,
                         result,
@@ -225,7 +220,7 @@ impl LibraryWorker {
         self.writer.send(writer::Message::Stores(library()));
         // The app asks for a check of the stores that it gets, so the curate worker gets them first.
         self.curate_worker.send(curate::Message::Stores(library()));
-        self.send(Event::Indexed(library()));
+        self.events.send(Event::Indexed(library()));
         self.search_worker.send(search::Job::Stores(library()));
     }
 
@@ -269,7 +264,7 @@ impl LibraryWorker {
             self.watch_stores();
         }
         let result = Ok(Some(record));
-        self.send(Event::Committed { request, result });
+        self.events.send(Event::Committed { request, result });
     }
 
     /// What an agent itself loads of the index of a store at its start, if it does.
@@ -314,12 +309,12 @@ impl LibraryWorker {
             match queue(&self.history, &snapshot.store) {
                 Ok(items) if items.is_empty() => {}
                 Ok(items) => waiting.push((snapshot.store.id().clone(), items)),
-                Err(error) => self.send(Event::Failed(error.to_string())),
+                Err(error) => self.events.fail(&error),
             }
         }
         // The sessions that the logs name are sent later.
         self.why_worker.send(why::Message::Queue(waiting.clone()));
-        self.send(Event::QueueLoaded {
+        self.events.send(Event::QueueLoaded {
             waiting,
             here_before: before,
         });

@@ -36,7 +36,6 @@ pub(super) struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// Returns the store with this id.
     pub(super) fn store(&self, id: &StoreId) -> Result<&'a Store> {
         let snapshot = self.library.store_by_id(id);
         let missing = || Error::not_found(format!("the store at {}", id.root().display()));

@@ -122,7 +122,7 @@ impl Writer {
 
     fn report_counts(&mut self, counts: ReviewCounts) {
         self.review_counts.clone_from(&counts);
-        drop(self.events.send(Event::ReviewCounted(counts)));
+        self.events.send(Event::ReviewCounted(counts));
     }
 }
 

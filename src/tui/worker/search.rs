@@ -6,7 +6,6 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -27,7 +26,7 @@ use crate::core::search::semantic::{NearHit, fuse, home};
 use crate::core::search::{Hit, HitSource, MemoryTexts, Recent, Sources, recent};
 use crate::tui::Clock;
 use crate::tui::effect::SearchJob;
-use crate::tui::event::{Changes, Event};
+use crate::tui::event::{Changes, Event, EventSender};
 use crate::tui::model::{FindResults, HitRow};
 use crate::tui::widget::markdown::plain_line;
 
@@ -55,7 +54,7 @@ pub(crate) enum Job {
 
 /// Searches the memories and the corpus.
 pub(crate) struct SearchWorker {
-    pub(crate) events: Sender<Event>,
+    pub(crate) events: EventSender,
     pub(crate) clock: Clock,
     pub(crate) zone: TimeZone,
     /// The generation of the newest request; older searches are cancelled.
@@ -75,7 +74,7 @@ pub(crate) struct SearchWorker {
 impl SearchWorker {
     /// Creates a worker with nothing to search yet.
     pub(crate) fn new(
-        events: Sender<Event>,
+        events: EventSender,
         (clock, zone): (Clock, TimeZone),
         newest: Arc<AtomicU64>,
     ) -> Self {
@@ -99,11 +98,11 @@ impl SearchWorker {
         match self.memories.refresh(stores) {
             Ok(memories) => self.memories = memories,
             // A store that cannot be listed is also reported in the tree.
-            Err(error) => self.send(Event::Failed(error.to_string())),
+            Err(error) => self.events.fail(&error),
         }
         self.library = library;
         self.cache.forget();
-        self.send(Event::SearchSourcesChanged);
+        self.events.send(Event::SearchSourcesChanged);
     }
 
     fn find(&mut self, job: &SearchJob) {
@@ -164,7 +163,7 @@ impl SearchWorker {
             let near = self.meaning.as_mut().map(|own| own.near(sources, &query));
             let (near, note) = near.unwrap_or_default();
             if let Some(note) = note {
-                drop(self.events.send(Event::Failed(note)));
+                self.events.send(Event::Failed(note));
             }
             let is_nothing = found.total == 0 && near.is_empty();
             let without = Query::without_each_filter(&job.text).into_iter();
@@ -194,13 +193,8 @@ impl SearchWorker {
         if is_damaged {
             self.corpus = None;
             self.cache.forget();
-            self.send(Event::LogsChanged(Changes::Anywhere));
+            self.events.send(Event::LogsChanged(Changes::Anywhere));
         }
-    }
-
-    fn send(&self, event: Event) {
-        // The receiver is gone when the program is about to end.
-        drop(self.events.send(event));
     }
 }
 
@@ -216,7 +210,7 @@ impl Worker for SearchWorker {
                 if let Some(meaning) = &mut self.meaning {
                     meaning.forget();
                 }
-                self.send(Event::SearchSourcesChanged);
+                self.events.send(Event::SearchSourcesChanged);
             }
             Job::Find(job) => self.find(&job),
         }
@@ -240,7 +234,7 @@ struct ResultReporter<'a> {
     /// How many rows are sent first.
     first: usize,
     newest: &'a AtomicU64,
-    events: &'a Sender<Event>,
+    events: &'a EventSender,
     sent: &'a Mutex<VecDeque<Arc<FindResults>>>,
     /// What is near the query by its meaning.
     near: Vec<NearHit>,
@@ -421,7 +415,7 @@ impl ResultReporter<'_> {
             generation: self.generation,
             found: Arc::clone(&found),
         };
-        drop(self.events.send(event));
+        self.events.send(event);
         if found.progress != SearchState::Complete {
             std::thread::sleep(REST);
         }

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use super::thread::{JobSender, Worker};
@@ -16,7 +15,7 @@ use crate::core::log::Agent;
 use crate::core::search::index::Corpus;
 use crate::core::text::display::safe;
 use crate::tui::effect::TimelineJob;
-use crate::tui::event::{Changes, Event, GripMessage, GripText};
+use crate::tui::event::{Changes, Event, EventSender, GripMessage, GripText};
 
 /// The logs that are summarized before other jobs get their turn.
 const AT_ONCE: usize = 8;
@@ -45,7 +44,7 @@ pub(crate) enum Job {
 
 /// Makes the timeline.
 pub(crate) struct TimelineWorker {
-    events: Sender<Event>,
+    events: EventSender,
     own_queue: JobSender<Job>,
     leaving: Arc<AtomicBool>,
     timeline: Timeline,
@@ -65,7 +64,7 @@ pub(crate) struct TimelineWorker {
 impl TimelineWorker {
     /// Creates a worker that knows no log yet.
     pub(crate) fn new(
-        events: Sender<Event>,
+        events: EventSender,
         own_queue: JobSender<Job>,
         leaving: Arc<AtomicBool>,
         empty_timeline: Timeline,
@@ -110,7 +109,7 @@ impl TimelineWorker {
         if corpus.is_damaged() {
             self.logs = None;
             self.outdated.clear();
-            return self.send(Event::LogsChanged(Changes::Anywhere));
+            return self.events.send(Event::LogsChanged(Changes::Anywhere));
         }
         if self.outdated.is_empty() {
             self.timeline.keep_versions(&self.before);
@@ -130,7 +129,7 @@ impl TimelineWorker {
     fn report(&mut self) {
         let start = Instant::now();
         if self.is_shown && self.logs.is_some() {
-            self.send(Event::TimelineMade {
+            self.events.send(Event::TimelineMade {
                 outline: Arc::new(Outline::of(&self.timeline)),
                 left: self.outdated.len(),
             });
@@ -151,7 +150,7 @@ impl TimelineWorker {
         self.timeline.update(corpus, &own);
         self.outdated.retain(|log| !own.contains(log));
         if let Some(node) = self.timeline.session(agent, id) {
-            self.send(Event::SessionSummarized(Arc::new(node)));
+            self.events.send(Event::SessionSummarized(Arc::new(node)));
         }
     }
 
@@ -168,7 +167,7 @@ impl TimelineWorker {
                 |events: &[LogEvent]| events.iter().map(|one| message(one, &one.text)).collect();
             let own = found.excerpt.iter();
             let own = own.map(|one| message(one, grip.from_line(&one.text)));
-            self.send(Event::GripExpanded(Arc::new(GripText {
+            self.events.send(Event::GripExpanded(Arc::new(GripText {
                 state: found.state,
                 before: messages(&found.before),
                 excerpt: own.collect(),
@@ -181,19 +180,16 @@ impl TimelineWorker {
     /// Proposes a memory for grips and lines of logs.
     fn propose(&self, references: &[String]) {
         let Some(corpus) = self.logs.as_ref().or(self.conversations.as_ref()) else {
-            return self.send(Event::Failed("the logs are not read yet".to_owned()));
+            return self
+                .events
+                .send(Event::Failed("the logs are not read yet".to_owned()));
         };
         let find_grip = |id: &str| self.timeline.grip(corpus, id);
         let proposed = quotes(corpus, &find_grip, references).and_then(|quotes| {
             let nothing = || Error::not_found(references.join(" "));
             propose(&quotes).map(Box::new).ok_or_else(nothing)
         });
-        self.send(Event::Proposed(proposed));
-    }
-
-    fn send(&self, event: Event) {
-        // The receiver is gone when the program is about to end.
-        drop(self.events.send(event));
+        self.events.send(Event::Proposed(proposed));
     }
 }
 

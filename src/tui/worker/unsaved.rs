@@ -1,13 +1,11 @@
 //! The worker that keeps unsaved texts. It never waits for a store's lock, so that typed text is
 //! on disk a moment later, whatever the other workers do.
 
-use std::sync::mpsc::Sender;
-
 use super::thread::Worker;
 use crate::core::Result;
 use crate::core::memory::unsaved::{Unsaved, UnsavedStore};
 use crate::tui::effect::UnsavedJob;
-use crate::tui::event::Event;
+use crate::tui::event::{Event, EventSender};
 
 /// The name of the thread.
 pub(crate) const THREAD: &str = "unsaved texts";
@@ -15,18 +13,13 @@ pub(crate) const THREAD: &str = "unsaved texts";
 /// Keeps unsaved texts.
 pub(super) struct UnsavedWorker {
     pub(super) unsaved_store: UnsavedStore,
-    pub(super) events: Sender<Event>,
+    pub(super) events: EventSender,
 }
 
 impl UnsavedWorker {
-    fn send(&self, event: Event) {
-        // The receiver is gone when the program is about to end.
-        drop(self.events.send(event));
-    }
-
     fn send_failure(&self, result: Result<()>) {
         if let Err(error) = result {
-            self.send(Event::Failed(error.to_string()));
+            self.events.fail(&error);
         }
     }
 
@@ -39,7 +32,8 @@ impl UnsavedWorker {
             Ok(()) => "what you typed is kept".to_owned(),
             Err(error) => format!("what you typed is NOT kept ({error}): copy it elsewhere"),
         };
-        self.send(Event::Failed(format!("{outcome}; {report}")));
+        self.events
+            .send(Event::Failed(format!("{outcome}; {report}")));
     }
 }
 
@@ -60,7 +54,7 @@ impl Worker for UnsavedWorker {
             UnsavedJob::Offer => {
                 let texts = self.unsaved_store.abandoned();
                 if !texts.is_empty() {
-                    self.send(Event::Abandoned(texts));
+                    self.events.send(Event::Abandoned(texts));
                 }
             }
         }
@@ -80,13 +74,12 @@ impl Worker for UnsavedWorker {
 mod tests {
     use std::fs;
     use std::path::Path;
-    use std::sync::mpsc;
 
     use super::*;
     use crate::core::memory::layout::Layout;
 
     fn report_of(dir: &Path) -> String {
-        let (events, told) = mpsc::channel();
+        let (events, told) = EventSender::new();
         let mut worker = UnsavedWorker {
             unsaved_store: UnsavedStore::open(dir),
             events,

@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
 use super::thread::Worker;
 use crate::core::Result;
@@ -15,7 +14,7 @@ use crate::core::memory::store::{Store, StoreId};
 use crate::core::search::index::Corpus;
 use crate::tui::Clock;
 use crate::tui::effect::WhyJob;
-use crate::tui::event::{Event, ExplainedText};
+use crate::tui::event::{Event, EventSender, ExplainedText};
 
 /// An item that is younger than this many milliseconds may have been written by a call that is
 /// not in the corpus yet.
@@ -36,7 +35,7 @@ pub(super) enum Message {
 pub(super) struct WhyWorker {
     pub(super) history: History,
     pub(super) clock: Clock,
-    pub(super) events: Sender<Event>,
+    pub(super) events: EventSender,
     pub(super) corpus: Option<Arc<Corpus>>,
     /// The items of which no message is known.
     pub(super) unknown: Vec<(StoreId, Vec<Item>)>,
@@ -115,7 +114,7 @@ impl WhyWorker {
             !is_told
         });
         if !found.is_empty() || !words.is_empty() {
-            drop(self.events.send(Event::Attributed { found, words }));
+            self.events.send(Event::Attributed { found, words });
         }
     }
 
@@ -124,7 +123,7 @@ impl WhyWorker {
         if self.corpus.is_none() {
             self.unfinished = Some(job.clone());
         }
-        drop(self.events.send(Event::Explained { job, result }));
+        self.events.send(Event::Explained { job, result });
     }
 
     fn explained(&self, WhyJob { store, path }: &WhyJob) -> Result<ExplainedText> {
@@ -147,7 +146,7 @@ impl WhyWorker {
 mod tests {
     use std::fs;
     use std::path::Path;
-    use std::sync::mpsc::{self, Receiver};
+    use std::sync::mpsc::Receiver;
 
     use super::*;
     use crate::core::insight::review::{LineSource, observe_store, queue};
@@ -180,7 +179,7 @@ mod tests {
             let store = Store::open("s", &root, Some(Layout::Index)).expect("opens");
             let history = History::open(&temp.path().join("history"));
             observe_store(&history, &store, &moment()).expect("observes");
-            let (sender, events) = mpsc::channel();
+            let (sender, events) = EventSender::new();
             let worker = WhyWorker {
                 history,
                 clock: moment,

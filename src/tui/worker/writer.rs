@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use super::library;
@@ -21,7 +20,7 @@ use crate::core::insight::curate::waiver::{self, Waiver};
 use crate::core::memory::library::Library;
 use crate::tui::Clock;
 use crate::tui::effect::{LibraryJob, Request, WaiveJob, WriteJob};
-use crate::tui::event::{Event, ReviewCounts};
+use crate::tui::event::{Event, EventSender, ReviewCounts};
 
 /// How long a lock is waited for. It can be long because only the writer waits.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -29,7 +28,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Reports the waiting to the app, and ends it when the program ends.
 #[derive(Clone)]
 pub(super) struct LockWait {
-    pub(super) events: Sender<Event>,
+    pub(super) events: EventSender,
     /// Whether the program is about to end.
     pub(super) leaving: Arc<AtomicBool>,
     /// Whether the writer waits for a lock.
@@ -52,18 +51,17 @@ impl LockWait {
         }
         self.waiting.store(true, Ordering::Relaxed);
         let holder = wait.holder.as_ref().map(ToString::to_string);
-        // The receiver is gone when the program is about to end.
-        drop(self.events.send(Event::Waiting {
+        self.events.send(Event::Waiting {
             holder: holder.unwrap_or_else(|| "another process".to_owned()),
             seconds: wait.waited.as_secs(),
-        }));
+        });
         ControlFlow::Continue(())
     }
 
     /// Reports the end of the waiting, if there was any.
     pub(super) fn end(&self) {
         if self.waiting.swap(false, Ordering::Relaxed) {
-            drop(self.events.send(Event::WaitingOver));
+            self.events.send(Event::WaitingOver);
         }
     }
 }
@@ -77,7 +75,7 @@ pub(super) struct Writer {
     /// The revisions that tome wrote, which the watcher ignores; `None` without a watcher.
     pub(super) expected: Option<Expected>,
     pub(super) library_worker: JobSender<library::Message>,
-    pub(super) events: Sender<Event>,
+    pub(super) events: EventSender,
     pub(super) lock_wait: LockWait,
     /// How many files wait for review, as it was reported last.
     pub(super) review_counts: ReviewCounts,
@@ -161,12 +159,12 @@ impl Writer {
             }
             WriteJob::Waive(job) => {
                 let result = self.waive(&job);
-                drop(self.events.send(Event::Waived { job, result }));
+                self.events.send(Event::Waived { job, result });
             }
             WriteJob::Review(job) => {
                 let result = self.review(&job);
                 self.lock_wait.end();
-                drop(self.events.send(Event::Reviewed { job, result }));
+                self.events.send(Event::Reviewed { job, result });
             }
         }
     }
@@ -239,23 +237,23 @@ impl Writer {
                 self.library_worker
                     .send(library::Message::Written { request, record });
             }
-            result => drop(self.events.send(Event::Committed { request, result })),
+            result => self.events.send(Event::Committed { request, result }),
         }
     }
 
     fn report_outdated(&self, request: Box<Request>, change: Change) {
         let notes = self.planner().notes(&request, Some(&change));
-        drop(self.events.send(Event::Outdated {
+        self.events.send(Event::Outdated {
             request,
             change,
             notes,
-        }));
+        });
     }
 
     /// Undoes changes that a crashed process left unfinished, and reports if that fails.
     fn settle(&self) {
         if let Err(error) = self.settle_stores() {
-            drop(self.events.send(Event::Failed(error.to_string())));
+            self.events.fail(&error);
         }
     }
 
@@ -341,7 +339,7 @@ mod tests {
     impl Bench {
         fn new() -> Self {
             let home = fixture::home();
-            let (events, told) = mpsc::channel();
+            let (events, told) = EventSender::new();
             let (messages, readers) = mpsc::channel();
             let queue = Queue::new();
             let library_worker = queue.sender();
@@ -375,6 +373,20 @@ mod tests {
                 told,
                 readers,
             }
+        }
+
+        /// Returns a bench whose writer has seen the stores.
+        fn observing() -> Self {
+            let mut bench = Self::new();
+            let library = std::mem::take(&mut bench.writer.library);
+            bench.writer.perform(Message::Stores(library));
+            bench
+        }
+
+        fn undo(&mut self) {
+            let undo = Box::new(Request::Latest(UndoDirection::Undo));
+            self.writer.perform(Message::Job(WriteJob::Do(undo)));
+            assert_eq!(self.made().verb, ChangeVerb::Undo);
         }
 
         fn delete(&self, path: &str) -> (Box<Request>, Box<Change>) {
@@ -434,9 +446,7 @@ mod tests {
         assert_eq!(bench.made().verb, ChangeVerb::Delete);
         assert!(!bench.root().join("auth.md").exists());
         assert_eq!(Some(bench.read("MEMORY.md").into_bytes()), index);
-        let undo = Box::new(Request::Latest(UndoDirection::Undo));
-        bench.writer.perform(Message::Job(WriteJob::Do(undo)));
-        assert_eq!(bench.made().verb, ChangeVerb::Undo);
+        bench.undo();
         assert!(bench.root().join("auth.md").exists());
         assert_eq!(bench.read("MEMORY.md"), before);
     }
@@ -447,7 +457,6 @@ mod tests {
         let folder = bench.home.path().canonicalize().expect("canonical");
         let file = folder.join("CLAUDE.md");
         fs::write(&file, "old\n").expect("writes");
-        let undo = || WriteJob::Do(Box::new(Request::Latest(UndoDirection::Undo)));
         let save = Request::Save(Unsaved {
             root: folder,
             layout: Layout::Instructions,
@@ -461,8 +470,7 @@ mod tests {
             .perform(Message::Job(WriteJob::Do(Box::new(save))));
         bench.made();
         assert_eq!(fs::read_to_string(&file).expect("text"), "new\n");
-        bench.writer.perform(Message::Job(undo()));
-        assert_eq!(bench.made().verb, ChangeVerb::Undo);
+        bench.undo();
         assert_eq!(fs::read_to_string(&file).expect("text"), "old\n");
     }
 
@@ -612,10 +620,7 @@ mod tests {
 
     #[test]
     fn what_others_write_is_recorded_and_counted_when_the_store_is_read_again() {
-        let mut bench = Bench::new();
-        let library = Arc::clone(&bench.writer.library);
-        bench.writer.library = Arc::default();
-        bench.writer.perform(Message::Stores(library));
+        let mut bench = Bench::observing();
         assert_eq!(bench.counts(), None, "the first sight is no news");
         fs::write(bench.root().join("auth.md"), "theirs\n").expect("writes");
         bench.read_again("auth.md");
@@ -640,10 +645,8 @@ mod tests {
 
     #[test]
     fn the_files_of_a_store_that_cannot_be_read_are_not_gone() {
-        let mut bench = Bench::new();
+        let mut bench = Bench::observing();
         let library = Arc::clone(&bench.writer.library);
-        bench.writer.library = Arc::default();
-        bench.writer.perform(Message::Stores(Arc::clone(&library)));
         let hidden = bench.root().with_extension("hidden");
         fs::rename(bench.root(), &hidden).expect("hides it");
         let mut broken = (*library).clone();
@@ -664,10 +667,7 @@ mod tests {
 
     #[test]
     fn a_revert_is_planned_made_and_undone_and_what_it_took_back_waits_again() {
-        let mut bench = Bench::new();
-        let library = Arc::clone(&bench.writer.library);
-        bench.writer.library = Arc::default();
-        bench.writer.perform(Message::Stores(library));
+        let mut bench = Bench::observing();
         let before = bench.read("auth.md");
         let theirs = before.replace("15 minutes", "30 minutes");
         fs::write(bench.root().join("auth.md"), &theirs).expect("writes");
@@ -681,19 +681,14 @@ mod tests {
         assert_eq!(bench.made().verb, ChangeVerb::Restore);
         assert_eq!(bench.read("auth.md"), before);
         assert_eq!(bench.waiting(), []);
-        let undo = Box::new(Request::Latest(UndoDirection::Undo));
-        bench.writer.perform(Message::Job(WriteJob::Do(undo)));
-        assert_eq!(bench.made().verb, ChangeVerb::Undo);
+        bench.undo();
         assert_eq!(bench.read("auth.md"), theirs);
         assert_eq!(bench.waiting().len(), 1);
     }
 
     #[test]
     fn what_a_dead_process_left_unfinished_is_no_write_of_others() {
-        let mut bench = Bench::new();
-        let library = Arc::clone(&bench.writer.library);
-        bench.writer.library = Arc::default();
-        bench.writer.perform(Message::Stores(library));
+        let mut bench = Bench::observing();
         bench.die_deleting("auth.md");
         bench.read_again("auth.md");
         assert_eq!(bench.counts(), None);
@@ -703,10 +698,7 @@ mod tests {
 
     #[test]
     fn what_another_process_is_about_to_record_is_counted_here_too() {
-        let mut bench = Bench::new();
-        let library = Arc::clone(&bench.writer.library);
-        bench.writer.library = Arc::default();
-        bench.writer.perform(Message::Stores(library));
+        let mut bench = Bench::observing();
         fs::write(bench.root().join("auth.md"), "theirs\n").expect("writes");
         let root = bench.root();
         let other = History::open(bench.writer.history.dir()).named("tome hook");

@@ -127,24 +127,20 @@ fn the_cut_is_marked_where_the_text_is_cut() {
     assert!(at("line 201") < at("line 203"));
     // Of a rule that waits for its files, all is behind the line.
     ui.press("<esc> k");
-    let text = ui.text();
-    assert!(text.contains("No panics."), "{text}");
+    ui.shows(["No panics."]);
 }
 
 #[test]
 fn tab_goes_from_agent_to_agent_and_round() {
     let mut ui = usual();
     ui.press("<tab>");
-    assert!(ui.text().contains("context · codex in"), "{}", ui.text());
-    assert!(ui.text().contains("For Codex."));
+    ui.shows(["context · codex in", "For Codex."]);
     ui.press("<tab>");
-    let text = ui.text();
-    assert!(text.contains("gemini loads nothing by itself"), "{text}");
-    assert!(text.contains("may not be installed"), "{text}");
+    ui.shows(["gemini loads nothing by itself", "may not be installed"]);
     ui.press("<tab>");
-    assert!(ui.text().contains("context · claude-code in"));
+    ui.shows(["context · claude-code in"]);
     ui.press("<s-tab>");
-    assert!(ui.text().contains("context · gemini in"));
+    ui.shows(["context · gemini in"]);
     ui.press("<esc>");
     assert_eq!(ui.place(), KeyContext::Tree);
 }
@@ -156,16 +152,16 @@ fn a_piece_is_edited_and_the_meter_shows_what_it_will_be_before_it_is_saved() {
     ui.press("j <cr>");
     assert_eq!(ui.place(), KeyContext::Editor);
     let status = format!("claude-code {before} tokens");
-    assert!(ui.text().contains(&status), "{}", ui.text());
+    ui.shows([&status]);
     // With the line break before them, eight letters are two tokens more.
     ui.press("<c-end><cr>abcdefgh");
     let after = format!("claude-code {before} → {} tokens", before + 2);
-    assert!(ui.text().contains(&after), "{}", ui.text());
+    ui.shows([&after]);
     let effects = ui.press("<c-s>");
     ui.planned(&effects);
     // The review of the change says it, too.
     assert_eq!(ui.place(), KeyContext::Review);
-    assert!(ui.text().contains(&after), "{}", ui.text());
+    ui.shows([&after]);
     let effects = ui.press("<cr>");
     let [Effect::Write(WriteJob::Commit { request, .. })] = effects.as_slice() else {
         panic!("{effects:?}");
@@ -180,11 +176,7 @@ fn a_piece_is_edited_and_the_meter_shows_what_it_will_be_before_it_is_saved() {
         result: Ok(None),
     });
     assert_eq!(ui.place(), KeyContext::Context);
-    assert!(
-        ui.text().contains(&format!("{} tokens", before + 2)),
-        "{}",
-        ui.text()
-    );
+    ui.shows([&format!("{} tokens", before + 2)]);
     assert!(ui.row("▌").contains("CLAUDE.md"), "the cursor stays");
 }
 
@@ -193,31 +185,21 @@ fn an_index_that_grows_over_its_limit_is_told_while_it_is_typed() {
     let mut ui = usual();
     ui.press("G <cr>");
     assert_eq!(ui.place(), KeyContext::Editor);
-    assert!(
-        ui.text().contains("✂ the last 3 lines of 203"),
-        "{}",
-        ui.text()
-    );
+    ui.shows(["✂ the last 3 lines of 203"]);
     ui.press("<c-end><cr>x<cr>y");
-    let text = ui.text();
-    assert!(text.contains("203 → 205 of 200 lines"), "{text}");
-    assert!(text.contains("✂ the last 5 lines of 205"), "{text}");
+    ui.shows(["203 → 205 of 200 lines", "✂ the last 5 lines of 205"]);
 }
 
 #[test]
 fn what_is_left_unsaved_is_gone_on_with() {
     let mut ui = usual();
-    ui.press("j <cr>");
-    ui.press("<c-end>kept <esc>");
+    ui.press("j <cr> <c-end>kept <esc>");
     assert_eq!(ui.place(), KeyContext::Context);
     ui.press("<cr>");
     assert_eq!(ui.place(), KeyContext::Editor);
-    assert!(ui.text().contains("kept"), "{}", ui.text());
-    assert!(
-        ui.text().contains(" → "),
-        "the meter is of this text: {}",
-        ui.text()
-    );
+    ui.shows(["kept"]);
+    // The meter is of this text.
+    ui.shows([" → "]);
 }
 
 #[test]
@@ -225,12 +207,10 @@ fn what_tome_does_not_edit_is_shown_and_the_reason_said() {
     let mut ui = usual();
     ui.press("jj <cr>");
     assert_eq!(ui.place(), KeyContext::Reader);
-    let text = ui.text();
-    assert!(
-        text.contains("Read only: tome edits memories and instruction files"),
-        "{text}"
-    );
-    assert!(text.contains("Run the tests."), "{text}");
+    ui.shows([
+        "Read only: tome edits memories and instruction files",
+        "Run the tests.",
+    ]);
     ui.press("<esc>");
     assert_eq!(ui.place(), KeyContext::Context);
     // A rule is an instruction file.
@@ -245,15 +225,16 @@ fn undo_and_reload_work_from_here() {
     assert_eq!(ui.press("u"), [Effect::Write(undo)]);
     fs::write(ui.home.path().join("instructions/CLAUDE.md"), "Shorter.\n").expect("writes");
     ui.press("<f5> j");
-    assert!(ui.text().contains("Shorter."), "{}", ui.text());
+    ui.shows(["Shorter."]);
 }
 
 #[test]
 fn small_screens_show_the_list_and_then_the_text() {
     let mut ui = opened(60, 16, Background::Dark);
-    assert!(ui.text().contains("CLAUDE.md") && !ui.text().contains("Answer in short"));
+    ui.shows(["CLAUDE.md"]);
+    ui.lacks(["Answer in short"]);
     ui.press("l");
-    assert!(ui.text().contains("Answer in short"), "{}", ui.text());
+    ui.shows(["Answer in short"]);
     for (width, height) in [(20, 5), (1, 1), (300, 90)] {
         let mut ui = opened(width, height, Background::Light);
         for pressed in ["G", "l", "<esc>", "<tab>", "<tab>", "<cr>"] {
@@ -271,11 +252,7 @@ fn an_answer_for_another_agent_changes_nothing() {
         draft: None,
         result: Ok(std::sync::Arc::new(late)),
     });
-    assert!(
-        ui.text().contains("Answer in short sentences."),
-        "{}",
-        ui.text()
-    );
+    ui.shows(["Answer in short sentences."]);
     let job = LibraryJob::Context {
         agent: Agent::ClaudeCode,
         draft: None,

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{TestApp, moment};
+use super::{TestApp, moment, plan_of};
 use crate::core::Error;
 use crate::core::change::history::{History, Record};
 use crate::core::change::{Author, Change, plan_and_commit, recorded_edits};
@@ -131,16 +131,8 @@ impl Curating {
 
     /// Plans the fixes that are asked for, as the library worker does; returns how many.
     fn plan(&mut self, effects: &[Effect]) -> usize {
-        let [
-            Effect::Library(LibraryJob::Plan {
-                generation,
-                request,
-            }),
-        ] = effects
-        else {
-            panic!("{effects:?}");
-        };
-        let Request::Fix(chosen) = &**request else {
+        let (generation, request) = plan_of(effects);
+        let Request::Fix(chosen) = &*request else {
             self.ui.planned(effects);
             return 0;
         };
@@ -155,7 +147,7 @@ impl Curating {
             .map(|(store, findings)| (&**store, findings.iter().collect()))
             .collect();
         let result = plan_fixes(&stores, &moment());
-        let (generation, request) = (*generation, request.clone());
+        let (generation, request) = (generation, request.clone());
         let count = chosen.iter().map(|(_, findings)| findings.len()).sum();
         self.ui.tell(Event::Planned {
             generation,
@@ -275,6 +267,15 @@ impl Curating {
             .to_owned()
     }
 
+    #[track_caller]
+    fn is_at(&self, text: &str) {
+        assert!(
+            self.here().contains(text),
+            "not at {text}\n{}",
+            self.ui.text()
+        );
+    }
+
     fn title(&self) -> String {
         let text = self.ui.text();
         text.lines().next().unwrap_or_default().to_owned()
@@ -294,7 +295,7 @@ fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
     let effects = curating.ui.press("c");
     let generation = generation(&effects);
     assert_eq!(curating.ui.place(), KeyContext::Curate);
-    assert!(curating.ui.text().contains("Checking the memories…"));
+    curating.ui.shows(["Checking the memories…"]);
     let mut all = curating.findings();
     // What is less bad may be found first.
     all.reverse();
@@ -309,7 +310,7 @@ fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
         "{}",
         curating.title()
     );
-    assert!(curating.here().contains("notes"), "{}", curating.here());
+    curating.is_at("notes");
     let step = CurateStep::Finished(Ok(()));
     curating.ui.tell(Event::Curated { generation, step });
     assert!(!curating.title().contains("rules"), "{}", curating.title());
@@ -330,34 +331,23 @@ fn findings_are_grouped_by_file_and_filtered_with_the_cursor_where_it_was() {
     curating.select("hollow");
     let rule = curating.here();
     curating.ui.press("s");
-    assert!(curating.here().contains("empty"), "{}", curating.here());
-    let text = curating.ui.text();
-    assert!(
-        text.contains("▾ hollow.md") && text.contains("▾ MEMORY.md"),
-        "{text}"
-    );
+    curating.is_at("empty");
+    curating.ui.shows(["▾ hollow.md", "▾ MEMORY.md"]);
     curating.ui.press("s");
     assert_eq!(curating.here(), rule);
     curating.ui.press("/");
     assert_eq!(curating.ui.place(), KeyContext::Prompt);
     curating.ui.press("hollow");
-    let text = curating.ui.text();
-    assert!(
-        text.contains("hollow") && !text.contains("gone.md"),
-        "{text}"
-    );
+    curating.ui.shows(["hollow"]);
+    curating.ui.lacks(["gone.md"]);
     curating.ui.press("<cr>");
     assert_eq!(curating.ui.place(), KeyContext::Curate);
     assert_eq!(curating.here(), rule);
     // What is hidden is not marked.
     curating.ui.press("*");
-    assert!(curating.ui.text().contains("1 marked"));
+    curating.ui.shows(["1 marked"]);
     curating.ui.press("<esc>");
-    let text = curating.ui.text();
-    assert!(
-        text.contains("gone.md") && text.contains("1 marked"),
-        "{text}"
-    );
+    curating.ui.shows(["gone.md", "1 marked"]);
 }
 
 #[test]
@@ -380,9 +370,7 @@ fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside
     curating.select("gone.md");
     let effects = curating.ui.press("f");
     assert_eq!(curating.plan(&effects), 1);
-    let text = curating.ui.text();
-    assert!(text.contains("fix 1 finding"), "{text}");
-    assert!(text.contains("- [Gone](gone.md)"), "{text}");
+    curating.ui.shows(["fix 1 finding", "- [Gone](gone.md)"]);
     assert_eq!(
         curating.read("MEMORY.md"),
         before.0,
@@ -391,7 +379,7 @@ fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside
     let effects = curating.ui.press("<cr>");
     curating.commit(&effects);
     assert!(!curating.read("MEMORY.md").contains("gone.md"));
-    assert!(curating.here().contains("lost.md"), "{}", curating.here());
+    curating.is_at("lost.md");
     assert!(
         curating.title().contains("freed 1 line, "),
         "{}",
@@ -405,18 +393,14 @@ fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside
     curating.ui.press("<space>");
     curating.select("notes");
     curating.ui.press("<space>");
-    assert!(
-        curating.ui.text().contains("3 marked"),
-        "{}",
-        curating.ui.text()
-    );
+    curating.ui.shows(["3 marked"]);
     let effects = curating.ui.press("f");
     assert_eq!(curating.plan(&effects), 3);
     let effects = curating.ui.press("<cr>");
     curating.commit(&effects);
     assert!(curating.read("notes.md").ends_with("Pay the invoice.\n"));
     assert!(!curating.read("MEMORY.md").contains("lost.md"));
-    assert!(!curating.ui.text().contains("marked"));
+    curating.ui.lacks(["marked"]);
     curating.undo();
     assert_eq!(
         (curating.read("MEMORY.md"), curating.read("notes.md")),
@@ -432,11 +416,7 @@ fn a_fix_of_a_file_that_was_changed_meanwhile_is_refused() {
     let index = curating.read("MEMORY.md");
     fs::write(curating.path("MEMORY.md"), format!("\n{index}")).expect("writes");
     curating.plan(&effects);
-    assert!(
-        curating.ui.text().contains("was changed meanwhile"),
-        "{}",
-        curating.ui.text()
-    );
+    curating.ui.shows(["was changed meanwhile"]);
     assert_eq!(curating.ui.place(), KeyContext::Curate);
 }
 
@@ -447,31 +427,22 @@ fn a_memory_is_edited_at_the_line_and_escape_comes_back_to_the_list_as_it_was() 
     let here = curating.here();
     curating.ui.press("e");
     assert_eq!(curating.ui.place(), KeyContext::Editor);
-    assert!(curating.ui.text().contains("edit · MEMORY.md"));
+    curating.ui.shows(["edit · MEMORY.md"]);
     // Typed text goes into the line of the finding.
     curating.ui.press("X");
-    assert!(
-        curating.ui.text().contains("X- [Lost](lost.md)"),
-        "{}",
-        curating.ui.text()
-    );
+    curating.ui.shows(["X- [Lost](lost.md)"]);
     curating.ui.press("<c-z> <esc>");
     assert_eq!(curating.ui.place(), KeyContext::Curate);
     assert_eq!(curating.here(), here);
     curating.select("notes");
     curating.ui.press("e");
-    assert!(curating.ui.text().contains("edit · notes.md"));
-    curating.ui.press("<esc>");
-    curating.ui.press("<cr>");
+    curating.ui.shows(["edit · notes.md"]);
+    curating.ui.press("<esc> <cr>");
     assert_eq!(curating.ui.place(), KeyContext::Preview);
-    assert!(
-        curating.ui.row("▌").contains("Notes"),
-        "{}",
-        curating.ui.text()
-    );
+    curating.ui.is_at("Notes");
     curating.ui.press("<esc>");
     assert_eq!(curating.ui.place(), KeyContext::Curate);
-    assert!(curating.here().contains("notes"));
+    curating.is_at("notes");
 }
 
 #[test]
@@ -482,32 +453,22 @@ fn the_memories_of_the_marked_findings_are_deleted_in_one_change() {
     curating.select("notes");
     curating.ui.press("<space>");
     let effects = curating.ui.press("d");
-    let [Effect::Library(LibraryJob::Plan { request, .. })] = effects.as_slice() else {
-        panic!("{effects:?}");
-    };
-    let Request::Delete(stores) = &**request else {
+    let (_, request) = plan_of(&effects);
+    let Request::Delete(stores) = &*request else {
         panic!("{request:?}");
     };
     assert_eq!(stores[0].1, ["hollow.md", "notes.md"]);
     curating.plan(&effects);
     let effects = curating.ui.press("y");
     curating.commit(&effects);
-    assert!(
-        !curating.ui.text().contains("▾ empty"),
-        "{}",
-        curating.ui.text()
-    );
+    curating.ui.lacks(["▾ empty"]);
     assert!(curating.title().contains("freed"), "{}", curating.title());
     curating.undo();
-    assert!(
-        curating.ui.text().contains("▾ empty"),
-        "{}",
-        curating.ui.text()
-    );
+    curating.ui.shows(["▾ empty"]);
     // The index itself is no memory.
     curating.select("gone.md");
     assert_eq!(curating.ui.press("d"), []);
-    assert!(curating.ui.text().contains("The index is no memory"));
+    curating.ui.shows(["The index is no memory"]);
 }
 
 #[test]
@@ -525,17 +486,12 @@ fn a_finding_is_waived_with_words_shown_on_request_and_opened_again() {
             .text()
             .contains("1 finding waived · u undoes it")
     );
-    assert!(
-        !curating.ui.text().contains("gone.md"),
-        "{}",
-        curating.ui.text()
-    );
-    assert!(curating.here().contains("lost.md"), "{}", curating.here());
+    curating.ui.lacks(["gone.md"]);
+    curating.is_at("lost.md");
     curating.ui.press("W");
     curating.select("gone.md");
     assert!(curating.here().ends_with("waived"), "{}", curating.here());
-    let text = curating.ui.text();
-    assert!(text.contains("waived on 2026-02-12 by kim: soon"), "{text}");
+    curating.ui.shows(["waived on 2026-02-12 by kim: soon"]);
     // Again opens it; undo waives it again, undo of that opens it.
     let effects = curating.ui.press("w");
     curating.waive(&effects);
@@ -557,11 +513,7 @@ fn a_pinned_memory_has_no_open_findings() {
     curating.select("gone.md");
     let effects = curating.ui.press("P");
     curating.waive(&effects);
-    let text = curating.ui.text();
-    assert!(
-        !text.contains("gone.md") && !text.contains("lost.md"),
-        "{text}"
-    );
+    curating.ui.lacks(["gone.md", "lost.md"]);
     let effects = curating.ui.press("u");
     curating.waive(&effects);
     assert!(curating.ui.text().contains("lost.md"), "one undo");
@@ -574,20 +526,17 @@ fn a_change_outside_is_checked_and_keeps_the_cursor_the_marks_and_the_folds() {
     curating.ui.press("h");
     curating.select("lost.md");
     curating.ui.press("<space> k");
-    assert!(curating.here().contains("lost.md"), "{}", curating.here());
+    curating.is_at("lost.md");
     let index = curating
         .read("MEMORY.md")
         .replace("- [Gone](gone.md) - d\n", "");
     let effects = curating.write("MEMORY.md", &index);
-    assert!(
-        curating.ui.text().contains("gone.md"),
-        "until the check is finished"
-    );
+    // Until the check is finished.
+    curating.ui.shows(["gone.md"]);
     curating.check(&effects);
-    let text = curating.ui.text();
-    assert!(!text.contains("gone.md"), "{text}");
-    assert!(curating.here().contains("✓ lost.md"), "{}", curating.here());
-    assert!(text.contains("▸ empty"), "{text}");
+    curating.ui.lacks(["gone.md"]);
+    curating.is_at("✓ lost.md");
+    curating.ui.shows(["▸ empty"]);
     // The logs changed, the stores did not.
     let library = Arc::clone(&curating.ui.library);
     assert_eq!(curating.ui.tell(Event::Indexed(library)), []);
@@ -598,7 +547,7 @@ fn escape_takes_the_marks_away_and_then_leaves() {
     let mut curating = Curating::new();
     curating.ui.press("<space> <esc>");
     assert_eq!(curating.ui.place(), KeyContext::Curate);
-    assert!(!curating.ui.text().contains("marked"));
+    curating.ui.lacks(["marked"]);
     curating.ui.press("<esc>");
     assert_eq!(curating.ui.place(), KeyContext::Tree);
 }

@@ -3,12 +3,12 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::Receiver;
 
 use jiff::tz::TimeZone;
 use ratatui::crossterm::event::Event as Input;
 
-use super::{TestApp, moment};
+use super::{TestApp, copying, kept_text, moment, plan_of};
 use crate::core::insight::timeline::Timeline;
 use crate::core::insight::timeline::summarize::Offline;
 use crate::core::log::{LogLocations, Resume, read};
@@ -16,10 +16,8 @@ use crate::core::memory::library::Library;
 use crate::core::search::catalog::{LogCatalog, LogScope, log_summaries};
 use crate::core::search::fixture::TestModel;
 use crate::core::search::semantic::Semantic;
-use crate::tui::effect::{
-    Effect, LibraryJob, Request, SearchJob, TerminalJob, TranscriptJob, UnsavedJob,
-};
-use crate::tui::event::Event;
+use crate::tui::effect::{Effect, LibraryJob, Request, SearchJob, TerminalJob, TranscriptJob};
+use crate::tui::event::{Event, EventSender};
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Background;
 use crate::tui::worker::meaning::Meaning;
@@ -53,7 +51,7 @@ impl TestUi {
         let projects = ui.home.path().join("agent/projects/-shop");
         fs::create_dir_all(&projects).expect("folders");
         fs::write(projects.join("s1.jsonl"), SAID).expect("a log");
-        let (events, received) = mpsc::channel();
+        let (events, received) = EventSender::new();
         let newest = Arc::new(AtomicU64::new(0));
         let time = (moment as fn() -> _, TimeZone::UTC);
         let search_worker = SearchWorker::new(events, time, Arc::clone(&newest));
@@ -63,7 +61,7 @@ impl TestUi {
             newest,
             received,
         };
-        let library = Arc::clone(&ui.ui.library);
+        let library = Arc::clone(&ui.library);
         ui.search_worker.perform(Job::Stores(library));
         ui.look();
         ui
@@ -144,13 +142,17 @@ impl TestUi {
         left
     }
 
-    pub(super) fn text(&self) -> String {
-        self.ui.text()
-    }
-
     fn styled(&self) -> String {
         let home = self.ui.home.path().display().to_string();
         self.ui.styled().replace(&home, "~")
+    }
+}
+
+impl std::ops::Deref for TestUi {
+    type Target = TestApp;
+
+    fn deref(&self) -> &TestApp {
+        &self.ui
     }
 }
 
@@ -158,42 +160,27 @@ impl TestUi {
 fn an_empty_query_shows_what_is_new() {
     let mut ui = TestUi::new();
     ui.press("/");
-    assert_eq!(ui.ui.place(), KeyContext::Find);
-    let text = ui.text();
-    assert!(
-        text.contains("Auth Refactor")
-            && text.contains("session ")
-            && text.contains("claude · shop"),
-        "{text}"
-    );
-    assert!(text.contains("newest first"), "{text}");
+    assert_eq!(ui.place(), KeyContext::Find);
+    ui.shows(["Auth Refactor", "session ", "claude · shop", "newest first"]);
     ui.press("<esc>");
-    assert_eq!(ui.ui.place(), KeyContext::Tree);
+    assert_eq!(ui.place(), KeyContext::Tree);
 }
 
 #[test]
 fn a_memory_is_found_by_letters_opened_and_edited_at_the_match() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("jwt<space>refsh");
-    let text = ui.text();
-    assert!(text.contains("◆ Auth Refactor"), "{text}");
-    assert!(
-        text.contains("Use JWT with refresh token rotation."),
-        "{text}"
-    );
+    ui.press("/ jwt<space>refsh");
+    ui.shows(["◆ Auth Refactor", "Use JWT with refresh token rotation."]);
     ui.press("<cr>");
-    assert_eq!(ui.ui.place(), KeyContext::Preview);
-    assert!(ui.ui.row("▌").contains("Auth Refactor"));
+    assert_eq!(ui.place(), KeyContext::Preview);
+    ui.is_at("Auth Refactor");
     ui.press("<esc>");
-    assert_eq!(ui.ui.place(), KeyContext::Find, "the list is still there");
-    assert!(ui.text().contains("❯ jwt refsh"), "{}", ui.text());
+    assert_eq!(ui.place(), KeyContext::Find, "the list is still there");
+    ui.shows(["❯ jwt refsh"]);
     assert_eq!(ui.press("<c-e>"), []);
-    assert_eq!(ui.ui.place(), KeyContext::Editor);
+    assert_eq!(ui.place(), KeyContext::Editor);
     let kept = ui.press("X");
-    let [Effect::Unsaved(UnsavedJob::Keep(text))] = kept.as_slice() else {
-        panic!("{kept:?}");
-    };
+    let text = kept_text(&kept);
     assert!(
         text.text.contains("\nXUse JWT with refresh"),
         "{}",
@@ -204,63 +191,40 @@ fn a_memory_is_found_by_letters_opened_and_edited_at_the_match() {
 #[test]
 fn a_message_is_found_and_its_log_opens_there() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("people<space>out<space>in:logs<space>");
-    let text = ui.text();
-    assert!(
-        text.contains("in:logs ×") && text.contains("you · why does"),
-        "{text}"
-    );
+    ui.press("/ people<space>out<space>in:logs<space>");
+    ui.shows(["in:logs ×", "you · why does"]);
     ui.press("<cr>");
-    assert_eq!(ui.ui.place(), KeyContext::Log);
-    let text = ui.text();
-    assert!(
-        text.contains("log people out?") && text.contains("▸ Bash   cargo test auth"),
-        "{text}"
-    );
-    assert_eq!(
-        ui.press("y"),
-        [Effect::Terminal(TerminalJob::Copy(
-            "claude-code:s1#L1".to_owned()
-        ))]
-    );
+    assert_eq!(ui.place(), KeyContext::Log);
+    ui.shows(["log people out?", "▸ Bash   cargo test auth"]);
+    assert_eq!(ui.press("y"), [copying("claude-code:s1#L1")]);
     let effects = ui.press("O");
-    assert_eq!(
-        effects,
-        [Effect::Terminal(TerminalJob::Copy(
-            "cd /shop && claude --resume s1".to_owned()
-        ))]
-    );
+    assert_eq!(effects, [copying("cd /shop && claude --resume s1")]);
     ui.press("jj<cr>");
-    assert!(ui.text().contains("│ two_tabs FAILED"));
+    ui.shows(["│ two_tabs FAILED"]);
     ui.press("<esc>");
-    assert_eq!(ui.ui.place(), KeyContext::Find, "back to the results");
+    assert_eq!(ui.place(), KeyContext::Find, "back to the results");
 }
 
 #[test]
 fn tool_text_is_found_when_words_give_nothing() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("\"two_tabs");
-    ui.press("\"");
-    assert!(ui.text().contains("tool · why doe"), "{}", ui.text());
+    ui.press("/ \"two_tabs \"");
+    ui.shows(["tool · why doe"]);
 }
 
 #[test]
 fn marks_go_to_the_tree_or_to_the_clipboard() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("type:project<space><tab><tab>");
-    assert!(ui.text().contains("2 marked"), "{}", ui.text());
+    ui.press("/ type:project<space><tab><tab>");
+    ui.shows(["2 marked"]);
     let copied = ui.press("<c-y>");
     let [Effect::Terminal(TerminalJob::Copy(lines))] = copied.as_slice() else {
         panic!("{copied:?}");
     };
     assert_eq!(lines.lines().count(), 2);
     ui.press("<cr>");
-    assert_eq!(ui.ui.place(), KeyContext::Tree);
-    let text = ui.text();
-    assert!(text.contains("2 marked"), "{text}");
+    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.shows(["2 marked"]);
     let effects = ui.press("d");
     assert!(
         matches!(
@@ -274,65 +238,57 @@ fn marks_go_to_the_tree_or_to_the_clipboard() {
 #[test]
 fn what_is_not_understood_is_said_and_nothing_found_teaches() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("since:never");
-    assert!(ui.text().contains("since"), "{}", ui.text());
+    ui.press("/ since:never");
+    ui.shows(["since"]);
     ui.press("<c-u>zzzzqqqq");
-    let text = ui.text();
-    assert!(
-        text.contains("nothing found") && text.contains("just as it stands"),
-        "{text}"
-    );
+    ui.shows(["nothing found", "just as it stands"]);
 }
 
 #[test]
 fn a_filter_is_completed_and_taken_back() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("ty");
-    assert!(ui.text().contains("type:"), "{}", ui.text());
+    ui.press("/ ty");
+    ui.shows(["type:"]);
     ui.press("<right> pro <right>");
-    assert!(ui.text().contains("type:project ×"), "{}", ui.text());
+    ui.shows(["type:project ×"]);
     ui.press("<bs>");
-    assert!(!ui.text().contains("type:project ×"));
+    ui.lacks(["type:project ×"]);
 }
 
 #[test]
 fn a_log_is_in_the_tree_and_grows_on_the_screen() {
     let mut ui = TestUi::new();
     ui.press("G");
-    assert!(ui.ui.row("▌").contains("sessions"));
+    ui.is_at("sessions");
     ui.press("l j l j");
-    let row = ui.ui.row("▌");
+    let row = ui.row("▌");
     assert!(row.contains("why does refresh"), "{row}");
     assert!(ui.text().contains("Each tab presents"), "the preview reads");
     ui.press("<cr> G");
-    assert_eq!(ui.ui.place(), KeyContext::Log);
-    let path = ui.ui.home.path().join("agent/projects/-shop/s1.jsonl");
+    assert_eq!(ui.place(), KeyContext::Log);
+    let path = ui.home.path().join("agent/projects/-shop/s1.jsonl");
     let more = r#"{"type":"user","uuid":"u2","timestamp":"2026-01-02T04:04:05Z","message":{"role":"user","content":"and now?"}}"#;
     fs::write(&path, format!("{SAID}{more}\n")).expect("writes");
     ui.look();
-    assert!(ui.text().contains("and now?"), "{}", ui.text());
+    ui.shows(["and now?"]);
 }
 
 #[test]
 fn words_are_found_in_a_log() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("people<space>out<cr>/");
-    assert_eq!(ui.ui.place(), KeyContext::Prompt);
+    ui.press("/ people<space>out<cr>/");
+    assert_eq!(ui.place(), KeyContext::Prompt);
     ui.press("failed<cr>");
-    assert!(ui.text().contains("│ two_tabs FAILED"), "{}", ui.text());
+    ui.shows(["│ two_tabs FAILED"]);
     ui.press("/ nowhere <cr>");
-    assert!(ui.text().contains("Not in this conversation"));
+    ui.shows(["Not in this conversation"]);
 }
 
 #[test]
 fn every_key_of_a_log_does_its_work() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("people<space>out<cr>");
-    let here = |ui: &TestUi| ui.ui.row("▌");
+    ui.press("/ people<space>out<cr>");
+    let here = |ui: &TestUi| ui.row("▌");
     assert!(here(&ui).contains("people out"));
     ui.press("J");
     assert!(here(&ui).contains("Each tab presents"), "{}", ui.text());
@@ -341,21 +297,17 @@ fn every_key_of_a_log_does_its_work() {
     let effects = ui.press("Y");
     assert_eq!(
         effects,
-        [Effect::Terminal(TerminalJob::Copy(
-            "why does refresh rotation log people out?".to_owned()
-        ))]
+        [copying("why does refresh rotation log people out?")]
     );
     ui.press("T");
-    assert!(ui.text().contains("│ two_tabs FAILED"));
-    assert!(ui.text().contains("What tools did is shown"));
+    ui.shows(["│ two_tabs FAILED", "What tools did is shown"]);
     ui.press("T");
-    assert!(!ui.text().contains("│ two_tabs FAILED"));
+    ui.lacks(["│ two_tabs FAILED"]);
     ui.press("M");
-    assert!(ui.text().contains("Reasoning is shown"));
+    ui.shows(["Reasoning is shown"]);
     ui.press("I");
-    assert!(ui.text().contains("What the program put in is shown"));
-    ui.press("/");
-    ui.press("t<cr>");
+    ui.shows(["What the program put in is shown"]);
+    ui.press("/ t<cr>");
     let first = here(&ui);
     ui.press("n");
     assert_ne!(here(&ui), first);
@@ -370,8 +322,7 @@ fn every_key_of_a_log_does_its_work() {
 #[test]
 fn the_preview_of_find_is_scrolled_without_leaving_the_list() {
     let mut ui = TestUi::sized(100, 9, Background::Dark);
-    ui.press("/");
-    ui.press("auth<space>migr");
+    ui.press("/ auth<space>migr");
     let before = ui.text();
     assert!(before.contains("Backend auth migration"), "{before}");
     ui.press("<a-down>");
@@ -397,34 +348,24 @@ fn the_preview_of_find_is_scrolled_without_leaving_the_list() {
 #[test]
 fn the_line_that_was_found_is_edited_also_where_the_memory_is_open_already() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("jwt<space>refsh<cr>");
-    assert!(ui.ui.row("▌").contains("Auth Refactor"));
-    ui.press("/");
-    ui.press("access<space>token");
-    ui.press("<c-e>");
+    ui.press("/ jwt<space>refsh<cr>");
+    ui.is_at("Auth Refactor");
+    ui.press("/ access<space>token <c-e>");
     let kept = ui.press("X");
-    let [Effect::Unsaved(UnsavedJob::Keep(text))] = kept.as_slice() else {
-        panic!("{kept:?}");
-    };
+    let text = kept_text(&kept);
     assert!(text.text.contains("\nX- access token"), "{}", text.text);
 }
 
 #[test]
 fn marks_outlive_what_was_typed_when_they_were_made() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("jwt<tab>");
-    ui.press("<c-u>publish<tab>");
-    ui.press("<c-u>tea");
-    assert!(ui.text().contains("2 marked"), "{}", ui.text());
+    ui.press("/ jwt<tab> <c-u>publish<tab> <c-u>tea");
+    ui.shows(["2 marked"]);
     ui.press("<cr>");
-    assert!(ui.text().contains("2 marked"), "{}", ui.text());
+    ui.shows(["2 marked"]);
     let effects = ui.press("d");
-    let [Effect::Library(LibraryJob::Plan { request, .. })] = effects.as_slice() else {
-        panic!("{effects:?}");
-    };
-    let Request::Delete(stores) = &**request else {
+    let (_, request) = plan_of(&effects);
+    let Request::Delete(stores) = &*request else {
         panic!("{request:?}");
     };
     let paths: Vec<&String> = stores.iter().flat_map(|(_, paths)| paths).collect();
@@ -438,10 +379,10 @@ fn enter_waits_for_the_answer_to_what_was_typed() {
     ui.press("/");
     // All at once, as in a paste: no results arrive in between.
     let effects = ui.ui.press("publish<cr>");
-    assert_eq!(ui.ui.place(), KeyContext::Find, "the old rows are not it");
+    assert_eq!(ui.place(), KeyContext::Find, "the old rows are not it");
     ui.perform(effects);
-    assert_eq!(ui.ui.place(), KeyContext::Preview);
-    assert!(ui.ui.row("▌").contains("Release Process"));
+    assert_eq!(ui.place(), KeyContext::Preview);
+    ui.is_at("Release Process");
 }
 
 #[test]
@@ -449,7 +390,7 @@ fn a_preview_stays_where_it_is_when_something_else_is_said() {
     let mut ui = TestUi::sized(100, 10, Background::Dark);
     ui.press("G l j l j <tab> <pagedown>");
     let before = ui.text();
-    let other = ui.ui.home.path().join("agent/projects/-shop/s2.jsonl");
+    let other = ui.home.path().join("agent/projects/-shop/s2.jsonl");
     fs::write(other, SAID.replace("2026-01-02", "2026-01-01")).expect("writes");
     ui.look();
     let preview = |text: &str| -> Vec<String> {
@@ -463,24 +404,22 @@ fn a_preview_stays_where_it_is_when_something_else_is_said() {
 #[test]
 fn what_is_gone_is_not_edited_and_nothing_else_is_in_its_place() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("publish");
-    let home = ui.ui.home.path().join("claude");
+    ui.press("/ publish");
+    let home = ui.home.path().join("claude");
     let gone = home.canonicalize().expect("canonical").join("release.md");
     fs::remove_file(&gone).expect("removes");
-    let library = Arc::new(ui.ui.library.refresh(&[gone]));
+    let library = Arc::new(ui.library.refresh(&[gone]));
     ui.tell(Event::Indexed(library));
     assert_eq!(ui.press("<c-e>"), []);
-    assert_eq!(ui.ui.place(), KeyContext::Find, "no editor");
-    assert!(ui.text().contains("not there any more"), "{}", ui.text());
+    assert_eq!(ui.place(), KeyContext::Find, "no editor");
+    ui.shows(["not there any more"]);
 }
 
 #[test]
 fn looks_of_find_and_of_a_log() {
     for (name, background) in [("dark", Background::Dark), ("light", Background::Light)] {
         let mut ui = TestUi::sized(100, 20, background);
-        ui.press("/");
-        ui.press("refresh");
+        ui.press("/ refresh");
         insta::assert_snapshot!(format!("find-{name}"), ui.styled());
         ui.press("<c-u>people<space>out<cr>jj<cr>");
         insta::assert_snapshot!(format!("log-{name}"), ui.styled());
@@ -520,7 +459,7 @@ fn what_says_it_in_other_words_is_listed_where_there_is_a_model() {
         found.rows.iter().map(|row| row.hit.text.clone()).collect()
     };
     assert!(rows(&mut ui, 1).is_empty());
-    let cache = ui.ui.home.path().join("cache");
+    let cache = ui.home.path().join("cache");
     let model = Box::new(TestModel::new(&["qwertz refresh"]));
     let empty = Timeline::empty(&cache.join("timeline"), Arc::new(Offline));
     ui.search_worker.meaning = Some(Meaning::of(Semantic::new(model, &cache), empty));

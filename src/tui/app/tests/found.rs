@@ -25,7 +25,7 @@ fn write_log(ui: &mut TestUi, name: &str, lines: &[(&str, &str)]) {
         format!("{record}\n")
     };
     let text: String = lines.iter().enumerate().map(line).collect();
-    let folder = ui.ui.home.path().join("agent/projects/-work-till");
+    let folder = ui.home.path().join("agent/projects/-work-till");
     fs::create_dir_all(&folder).expect("folders");
     fs::write(folder.join(format!("{name}.jsonl")), text).expect("a log");
     ui.look();
@@ -56,13 +56,9 @@ fn a_phrase_is_on_the_screen_where_it_is_opened_and_n_goes_on_to_the_next() {
             ("assistant", &second),
         ],
     );
-    ui.press("/");
-    ui.press("\"key<space>change<space>is<space>that\"");
+    ui.press("/ \"key<space>change<space>is<space>that\"");
     let text = ui.text();
-    assert!(
-        text.contains("2 found") && text.contains("◇ claude · hello"),
-        "{text}"
-    );
+    ui.shows(["2 found", "◇ claude · hello"]);
     // Whose it is stands at the start of the row, so the project alone is at its end.
     let first = text.lines().nth(2).unwrap_or_default();
     assert!(first.contains("▸+1 till  "), "{first}");
@@ -70,7 +66,7 @@ fn a_phrase_is_on_the_screen_where_it_is_opened_and_n_goes_on_to_the_next() {
     let mut rows = text.lines().skip(2).map(preview);
     assert!(rows.any(|row| row.contains("key change is that")), "{text}");
     ui.press("<cr>");
-    assert_eq!(ui.ui.place(), KeyContext::Log);
+    assert_eq!(ui.place(), KeyContext::Log);
     let here = ui.text();
     ui.press("n");
     let there = ui.text();
@@ -83,32 +79,21 @@ fn a_phrase_is_on_the_screen_where_it_is_opened_and_n_goes_on_to_the_next() {
 #[test]
 fn a_log_found_by_letters_has_a_next_match() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("rfrsh<space>rttn<space>");
-    assert!(ui.text().contains("∴"), "{}", ui.text());
+    ui.press("/ rfrsh<space>rttn<space>");
+    ui.shows(["∴"]);
     ui.press("in:logs<space><cr>n");
-    assert_eq!(ui.ui.place(), KeyContext::Log);
-    assert!(
-        !ui.text().contains("Not in this conversation"),
-        "{}",
-        ui.text()
-    );
+    assert_eq!(ui.place(), KeyContext::Log);
+    ui.lacks(["Not in this conversation"]);
 }
 
 #[test]
 fn a_slip_of_the_keyboard_finds_the_word_and_letters_are_not_listed() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("refersh<space>rotatoin");
-    let text = ui.text();
-    assert!(text.contains("≈ Use JWT with refresh token"), "{text}");
-    assert!(
-        text.contains("not as typed") && !text.contains("∴"),
-        "{text}"
-    );
+    ui.press("/ refersh<space>rotatoin");
+    ui.shows(["≈ Use JWT with refresh token", "not as typed"]);
+    ui.lacks(["∴"]);
     ui.press("<c-u>refresh");
-    let text = ui.text();
-    assert!(!text.contains('≈') && !text.contains('∴'), "{text}");
+    ui.lacks(["≈", "∴"]);
 }
 
 #[test]
@@ -120,54 +105,47 @@ fn the_lines_of_a_session_are_one_row_and_copies_are_counted() {
     ];
     write_log(&mut ui, "s5", &said);
     write_log(&mut ui, "s6", &said);
-    ui.press("/");
-    ui.press("needle");
+    ui.press("/ needle");
     let rows = |ui: &TestUi| ui.text().lines().filter(|l| l.contains('◇')).count();
     assert_eq!(rows(&ui), 1, "{}", ui.text());
-    let row = ui.ui.row("▌◇");
+    let row = ui.row("▌◇");
     assert!(row.contains("▸+1") && row.contains("×2"), "{row}");
     assert!(!row.contains("**"), "{row}");
     ui.press("<right>");
     let text = ui.text();
     let list: Vec<String> = text.lines().map(|l| l.chars().take(40).collect()).collect();
     assert!(!list.join("\n").contains("**"), "{text}");
-    assert!(ui.text().contains("the needle is lost"), "{}", ui.text());
-    assert!(ui.text().contains("a needle again"), "{}", ui.text());
-    assert!(ui.ui.row("▌◇").contains("▾+1"), "{}", ui.text());
+    ui.shows(["the needle is lost", "a needle again"]);
+    assert!(ui.row("▌◇").contains("▾+1"), "{}", ui.text());
     ui.press("<left>");
-    assert!(ui.ui.row("▌◇").contains("▸+1"), "{}", ui.text());
+    assert!(ui.row("▌◇").contains("▸+1"), "{}", ui.text());
 }
 
 #[test]
 fn everything_unfolds_the_folders_of_projects_too() {
     let mut ui = TestUi::sized(100, 60, Background::Dark);
     write_log(&mut ui, "s5", &[("user", "where is the till?")]);
-    assert!(!ui.text().contains("where is the till?"));
+    ui.lacks(["where is the till?"]);
     ui.press("z");
-    let text = ui.text();
-    assert!(text.contains("where is the till?"), "{text}");
-    assert!(
-        text.contains("work/till") && text.contains("/shop"),
-        "{text}"
-    );
-    assert!(!text.contains("//shop"), "{text}");
+    ui.shows(["where is the till?", "work/till", "/shop"]);
+    ui.lacks(["//shop"]);
 }
 
 #[test]
 fn subagents_are_counted_nowhere() {
     let mut ui = TestUi::new();
-    let folder = ui.ui.home.path().join("agent/projects/-shop/s1/subagents");
+    let folder = ui.home.path().join("agent/projects/-shop/s1/subagents");
     fs::create_dir_all(&folder).expect("folders");
     let said = r#"{"type":"user","isSidechain":true,"agentId":"a1","uuid":"x","timestamp":"2026-01-02T03:04:05Z","cwd":"/shop","sessionId":"s1","message":{"role":"user","content":"look for tabs"}}"#;
     fs::write(folder.join("agent-a1.jsonl"), format!("{said}\n")).expect("a log");
     ui.look();
-    assert!(ui.text().contains("· 1 session"), "{}", ui.text());
+    ui.shows(["· 1 session"]);
     ui.press("G");
-    let row = ui.ui.row("▌");
+    let row = ui.row("▌");
     assert!(row.contains("sessions") && row.contains(" 1 "), "{row}");
     ui.press("z G");
     assert!(
-        ui.ui.row("▌").contains("look for tabs"),
+        ui.row("▌").contains("look for tabs"),
         "it is listed: {}",
         ui.text()
     );
@@ -176,12 +154,10 @@ fn subagents_are_counted_nowhere() {
 #[test]
 fn queries_are_remembered() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("publish<esc>/");
-    ui.press("tea<cr><esc><esc>/");
-    assert!(ui.text().contains("❯ tea"), "{}", ui.text());
+    ui.press("/ publish<esc>/ tea<cr><esc><esc>/");
+    ui.shows(["❯ tea"]);
     ui.press("<up>");
-    assert!(ui.text().contains("❯ publish"), "{}", ui.text());
+    ui.shows(["❯ publish"]);
     ui.press("<up>");
     assert!(ui.text().contains("❯ tea"), "what was there: {}", ui.text());
 }
@@ -189,15 +165,10 @@ fn queries_are_remembered() {
 #[test]
 fn a_found_memory_is_read_on_a_small_screen_too() {
     let mut ui = TestUi::sized(60, 20, Background::Dark);
-    ui.press("/");
-    ui.press("jwt<cr>");
-    let text = ui.text();
-    assert!(
-        text.contains("Use JWT.") && text.contains("Auth design"),
-        "{text}"
-    );
+    ui.press("/ jwt<cr>");
+    ui.shows(["Use JWT.", "Auth design"]);
     ui.press("<esc>");
-    assert_eq!(ui.ui.place(), KeyContext::Find);
+    assert_eq!(ui.place(), KeyContext::Find);
 }
 
 #[test]
@@ -224,25 +195,13 @@ fn rows_stay_until_there_are_others_and_what_is_looked_for_is_said() {
     let text = ui.text();
     assert!(before.contains("3 found") && text.contains(" 3…"), "{text}");
     ui.tell(unfinished(SearchState::Looking));
-    let text = ui.text();
-    assert!(
-        text.contains("Auth Refactor") && text.contains("searching…"),
-        "{text}"
-    );
+    ui.shows(["Auth Refactor", "searching…"]);
     ui.tell(unfinished(SearchState::Widening));
-    let text = ui.text();
-    assert!(
-        text.contains("Auth Refactor") && text.contains("looking for similar words…"),
-        "{text}"
-    );
+    ui.shows(["Auth Refactor", "looking for similar words…"]);
     ui.tell(unfinished(SearchState::Complete));
-    assert!(ui.text().contains("nothing found"), "{}", ui.text());
+    ui.shows(["nothing found"]);
     ui.tell(unfinished(SearchState::Widening));
-    assert!(
-        ui.text().contains("looking for similar words…"),
-        "{}",
-        ui.text()
-    );
+    ui.shows(["looking for similar words…"]);
 }
 
 #[test]
@@ -251,14 +210,12 @@ fn what_is_new_is_not_said_to_be_found_for_a_query() {
     ui.press("/");
     let list_title = |ui: &TestUi| ui.text().lines().nth(1).unwrap_or_default().to_owned();
     assert!(list_title(&ui).contains("newest first"), "{}", ui.text());
-    assert!(!ui.text().contains("found"), "{}", ui.text());
+    ui.lacks(["found"]);
     // The worker has not answered yet.
     ui.ui.press("refresh");
     let text = ui.text();
-    assert!(
-        text.contains("searching…") && !text.contains("found"),
-        "{text}"
-    );
+    ui.shows(["searching…"]);
+    ui.lacks(["found"]);
     assert!(list_title(&ui).contains("newest first"), "{text}");
     // Without words the filters decide, and all that they allow are counted.
     ui.press("<c-u>in:logs<space>");
@@ -322,7 +279,7 @@ fn the_visible_rows_come_first_and_stay_when_the_others_arrive() {
     for (event, status) in events.into_iter().zip(["12…", "12 found"]) {
         ui.tell(event);
         let text = ui.text();
-        assert!(text.contains(status), "{text}");
+        ui.shows([status]);
         let list = text.lines().skip(2).map(|line| line.chars().take(40));
         shown.push(list.map(String::from_iter).collect::<Vec<String>>());
     }
@@ -357,27 +314,26 @@ fn nothing_is_final_only_when_the_logs_are_read() {
         ..BuildProgress::default()
     })));
     ui.press("/\"no<space>such<space>words\"");
-    let text = ui.text();
-    assert!(text.contains("Nothing yet: logs are being read."), "{text}");
-    assert!(text.contains("nothing yet · reading logs 40 %"), "{text}");
+    ui.shows([
+        "Nothing yet: logs are being read.",
+        "nothing yet · reading logs 40 %",
+    ]);
     ui.tell(Event::Reading(None));
-    let text = ui.text();
-    assert!(text.contains("Nothing was found."), "{text}");
-    assert!(!text.contains("nothing yet"), "{text}");
+    ui.shows(["Nothing was found."]);
+    ui.lacks(["nothing yet"]);
 }
 
 #[test]
 fn a_small_screen_names_all_that_a_query_can_have() {
     let mut ui = TestUi::sized(80, 24, Background::Dark);
     ui.press("/\"no<space>such<space>words\"");
-    let text = ui.text();
-    assert!(text.contains("Nothing was found."), "{text}");
+    ui.shows(["Nothing was found."]);
     for words in [
         "both, in any order",
         "since:30d",
         "or before:, a day, an age",
     ] {
-        assert!(text.contains(words), "{text}");
+        ui.shows([words]);
     }
 }
 

@@ -4,7 +4,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event as Input, KeyModifiers, MouseEvent, MouseEventKind};
 
-use super::{AUTH, TestApp};
+use super::{AUTH, TestApp, plan_of};
 use crate::core::change::history::Record;
 use crate::core::change::{Author, ChangeRequest, ChangeVerb};
 use crate::core::disk::error::Conflict;
@@ -19,20 +19,20 @@ use crate::tui::theme::Background;
 fn folding_sorting_and_hiding() {
     let mut ui = TestApp::new();
     ui.press("Z");
-    assert!(!ui.text().contains("User Preferences"));
+    ui.lacks(["User Preferences"]);
     ui.press("z");
-    assert!(ui.text().contains("User Preferences"));
+    ui.shows(["User Preferences"]);
     ui.press("s");
-    assert!(ui.text().contains("Sorted by age"));
+    ui.shows(["Sorted by age"]);
     ui.press("w");
-    assert!(!ui.text().contains("what the agent sees"));
+    ui.lacks(["what the agent sees"]);
     ui.press("w");
-    assert!(ui.text().contains("what the agent sees"));
+    ui.shows(["what the agent sees"]);
     ui.press(AUTH);
     ui.press("<space>");
-    assert!(ui.text().contains("1 marked"));
+    ui.shows(["1 marked"]);
     ui.press("U");
-    assert!(!ui.text().contains("marked"));
+    ui.lacks(["marked"]);
 }
 
 #[test]
@@ -40,13 +40,13 @@ fn the_scope_is_switched_and_said() {
     let mut ui = TestApp::new();
     let wanted = |scope| [Effect::Library(LibraryJob::Scope(scope))];
     assert_eq!(ui.press("A"), wanted(DiscoveryScope::Everything));
-    assert!(ui.text().contains("tome   everything"), "{}", ui.text());
+    ui.shows(["tome   everything"]);
     assert_eq!(ui.press("A"), wanted(DiscoveryScope::Project));
-    assert!(ui.text().contains("tome   shop"), "{}", ui.text());
+    ui.shows(["tome   shop"]);
     let empty = std::sync::Arc::new(crate::core::memory::library::Library::default());
     ui.tell(Event::Indexed(empty));
     ui.tell(Event::ToastExpired);
-    assert!(ui.text().contains("A shows everything"), "{}", ui.text());
+    ui.shows(["A shows everything"]);
 }
 
 #[test]
@@ -67,8 +67,7 @@ fn keys_are_offered_where_they_do_something_and_can_be_clicked() {
     assert!(bottom(&ui).contains("e edit") && bottom(&ui).contains("d delete"));
     ui.click_on("e edit");
     assert_eq!(ui.place(), KeyContext::Editor);
-    ui.press("<esc>");
-    ui.press("g G");
+    ui.press("<esc> g G");
     assert!(!bottom(&ui).contains("e edit"), "{}", bottom(&ui));
     assert!(!bottom(&ui).contains("d delete"), "{}", bottom(&ui));
 }
@@ -86,11 +85,9 @@ fn a_memory_that_its_index_leaves_out_is_marked_and_listed_by_a_key() {
     let row = ui.row("Left Out");
     assert!(row.contains("not in index"), "{row}");
     let effects = ui.press("L");
-    let [Effect::Library(LibraryJob::Plan { request, .. })] = effects.as_slice() else {
-        panic!("{effects:?}");
-    };
+    let (_, request) = plan_of(&effects);
     assert!(matches!(
-        **request,
+        *request,
         Request::Change {
             change_request: ChangeRequest::Index(_),
             ..
@@ -102,31 +99,27 @@ fn a_memory_that_its_index_leaves_out_is_marked_and_listed_by_a_key() {
 fn the_filter_takes_the_name_of_a_store_and_of_an_agent() {
     let mut ui = TestApp::new();
     ui.press("f claude");
-    let text = ui.text();
-    assert!(
-        text.contains("Auth Refactor") && text.contains("User Preferences"),
-        "{text}"
-    );
-    assert!(!text.contains("Episodes 2026-02"), "{text}");
+    ui.shows(["Auth Refactor", "User Preferences"]);
+    ui.lacks(["Episodes 2026-02"]);
 }
 
 #[test]
 fn the_agents_own_memory_comes_first() {
     let mut ui = TestApp::new();
     ui.press("g");
-    assert!(ui.row("▌").contains("claude"), "{}", ui.text());
+    ui.is_at("claude");
 }
 
 #[test]
 fn a_message_does_not_stay_below_a_dialog() {
     let mut ui = TestApp::new();
     ui.press("s");
-    assert!(ui.text().contains("Sorted by age"));
+    ui.shows(["Sorted by age"]);
     ui.press("?");
-    assert!(!ui.text().contains("Sorted by age"), "{}", ui.text());
-    assert!(ui.text().contains("help · tree"), "{}", ui.text());
+    ui.lacks(["Sorted by age"]);
+    ui.shows(["help · tree"]);
     ui.press("/ rename");
-    assert!(ui.text().contains("rename: another name"), "{}", ui.text());
+    ui.shows(["rename: another name"]);
     ui.press("<esc><esc>");
     assert_eq!(ui.place(), KeyContext::Tree);
 }
@@ -140,11 +133,7 @@ fn every_problem_of_the_settings_can_be_read() {
     };
     let warnings: Vec<Warning> = (1..=6).map(warning).collect();
     ui.app.warn(&warnings);
-    let text = ui.text();
-    assert!(
-        text.contains("keymap.toml:1") && text.contains("keymap.toml:6"),
-        "{text}"
-    );
+    ui.shows(["keymap.toml:1", "keymap.toml:6"]);
 }
 
 #[test]
@@ -173,8 +162,7 @@ fn moving_by_pages_and_to_the_ends() {
     ] {
         assert_eq!(ui.press(pressed), [], "{pressed}");
     }
-    ui.press("] [");
-    ui.press("<esc>");
+    ui.press("] [ <esc>");
     assert_eq!(ui.place(), KeyContext::Tree);
 }
 
@@ -192,7 +180,7 @@ fn the_text_goes_to_another_editor_or_is_thrown_away() {
         matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::EditOutside(text))] if text.text.contains('X'))
     );
     ui.press("<c-q>");
-    assert!(ui.text().contains("if pressed again"), "{}", ui.text());
+    ui.shows(["if pressed again"]);
     // Whoever goes on typing is asked again.
     ui.press("Y <c-q>");
     assert_eq!(ui.place(), KeyContext::Editor);
@@ -254,15 +242,7 @@ fn meet_conflict(ui: &mut TestApp, decided: &str) {
         panic!("{kept:?}");
     };
     let effects = ui.press("<c-s>");
-    let [
-        Effect::Library(LibraryJob::Plan {
-            generation,
-            request,
-        }),
-    ] = effects.as_slice()
-    else {
-        panic!("{effects:?}");
-    };
+    let (generation, request) = plan_of(&effects);
     let base = text.base.clone().unwrap_or_default();
     let conflict = Conflict {
         path: text.path.clone(),
@@ -271,7 +251,7 @@ fn meet_conflict(ui: &mut TestApp, decided: &str) {
         mine: Some(text.text.clone().into_bytes()),
     };
     ui.tell(Event::Planned {
-        generation: *generation,
+        generation: generation,
         request: request.clone(),
         result: Err(crate::core::Error::Conflict(Box::new(conflict))),
         notes: Vec::new(),
@@ -284,13 +264,11 @@ fn a_long_conflict_is_read_to_its_end_before_it_is_decided() {
     let mut ui = TestApp::sized(80, 24, Background::Dark);
     let theirs: String = (0..30).map(|line| format!("their line {line}\n")).collect();
     meet_conflict(&mut ui, &theirs);
-    let text = ui.text();
-    assert!(text.contains("below (PgDn)"), "{text}");
-    assert!(!text.contains("their line 29"), "{text}");
+    ui.shows(["below (PgDn)"]);
+    ui.lacks(["their line 29"]);
     ui.press("<pagedown><pagedown><pagedown>");
-    let text = ui.text();
-    assert!(text.contains("their line 29"), "{text}");
-    assert!(!text.contains("below (PgDn)"), "{text}");
+    ui.shows(["their line 29"]);
+    ui.lacks(["below (PgDn)"]);
     let wheel = Input::Mouse(MouseEvent {
         kind: MouseEventKind::ScrollUp,
         column: 40,
@@ -298,7 +276,7 @@ fn a_long_conflict_is_read_to_its_end_before_it_is_decided() {
         modifiers: KeyModifiers::NONE,
     });
     ui.tell(Event::Input(vec![wheel]));
-    assert!(ui.text().contains("3 below (PgDn)"), "{}", ui.text());
+    ui.shows(["3 below (PgDn)"]);
 }
 
 #[test]

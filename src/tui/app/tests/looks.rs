@@ -110,8 +110,7 @@ fn looks_of_the_context() {
         check("context", name, &ui);
         ui.press("G l G");
         check("cut", name, &ui);
-        ui.press("<esc> <cr>");
-        ui.press("<c-end><cr>more");
+        ui.press("<esc> <cr> <c-end><cr>more");
         check("meter", name, &ui);
     }
 }

@@ -78,18 +78,16 @@ impl TestApp {
 fn a_new_memory_is_under_the_cursor() {
     let mut ui = TestApp::new();
     ui.add("Tokens");
-    assert!(ui.row("▌").contains("Tokens"), "{}", ui.text());
+    ui.is_at("Tokens");
     // A filter that would hide it goes, and one that shows it stays.
-    ui.press("f");
-    ui.press("tea<cr>");
+    ui.press("f tea<cr>");
     ui.add("Zebra");
-    assert!(ui.row("▌").contains("Zebra"), "{}", ui.text());
-    assert!(!ui.text().contains("filter ❯"));
-    ui.press("f");
-    ui.press("auth<cr>");
+    ui.is_at("Zebra");
+    ui.lacks(["filter ❯"]);
+    ui.press("f auth<cr>");
     ui.add("Auth2");
-    assert!(ui.row("▌").contains("Auth2"), "{}", ui.text());
-    assert!(ui.text().contains("filter ❯"));
+    ui.is_at("Auth2");
+    ui.shows(["filter ❯"]);
 }
 
 #[test]
@@ -97,8 +95,8 @@ fn a_renamed_memory_stays_under_the_cursor() {
     let mut ui = TestApp::new();
     ui.press(AUTH);
     ui.change("r<c-u>prod<space>hosts<cr>", "<cr>");
-    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
-    assert!(ui.text().contains("prod_hosts.md"));
+    ui.is_at("Auth Refactor");
+    ui.shows(["prod_hosts.md"]);
     assert!(ui.home.path().join("claude/prod_hosts.md").exists());
 }
 
@@ -107,16 +105,16 @@ fn after_a_deletion_the_neighbour_is_under_the_cursor_and_undo_returns() {
     let mut ui = TestApp::new();
     ui.press(AUTH);
     ui.press("j");
-    assert!(ui.row("▌").contains("Release Process"));
+    ui.is_at("Release Process");
     ui.change("d", "y");
-    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+    ui.is_at("Auth Refactor");
     ui.press("g");
     let effects = ui.press("u");
     ui.write(&effects);
-    assert!(ui.row("▌").contains("Release Process"), "{}", ui.text());
+    ui.is_at("Release Process");
     let effects = ui.press("<c-r>");
     ui.write(&effects);
-    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+    ui.is_at("Auth Refactor");
 }
 
 #[test]
@@ -132,20 +130,18 @@ fn a_saved_draft_of_another_process_is_under_the_cursor() {
     ui.tell(Event::Abandoned(vec![text]));
     ui.press("<cr>");
     ui.change("<c-s>", "<cr>");
-    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+    ui.is_at("Auth Refactor");
 }
 
 #[test]
 fn folding_everything_stays_in_the_store() {
     let mut ui = TestApp::new();
-    ui.press("f");
-    ui.press("design<cr>");
-    ui.press("<esc>");
-    assert!(ui.row("▌").contains("Auth design"), "{}", ui.text());
+    ui.press("f design<cr> <esc>");
+    ui.is_at("Auth design");
     ui.press("Z");
-    assert!(ui.row("▌").contains("session"), "{}", ui.text());
+    ui.is_at("session");
     ui.press("z");
-    assert!(ui.row("▌").contains("session"), "{}", ui.text());
+    ui.is_at("session");
 }
 
 #[test]
@@ -155,10 +151,10 @@ fn a_fold_above_opens_for_what_was_changed_and_others_stay() {
     ui.change("d", "y");
     // User and Project are folded.
     ui.press("g j h j h");
-    assert!(!ui.text().contains("User Preferences  "), "{}", ui.text());
+    ui.lacks(["User Preferences  "]);
     let effects = ui.press("u");
     ui.write(&effects);
-    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+    ui.is_at("Auth Refactor");
     assert!(ui.row("User").contains('▸'), "{}", ui.text());
 }
 
@@ -167,10 +163,10 @@ fn a_deleted_range_is_not_marked_again_when_it_comes_back() {
     let mut ui = TestApp::new();
     ui.press(AUTH);
     ui.press("V j");
-    assert!(ui.text().contains("2 marked"), "{}", ui.text());
+    ui.shows(["2 marked"]);
     ui.change("d", "y");
     let effects = ui.press("u");
     ui.write(&effects);
-    assert!(ui.text().contains("Release Process"), "{}", ui.text());
-    assert!(!ui.text().contains("marked"), "{}", ui.text());
+    ui.shows(["Release Process"]);
+    ui.lacks(["marked"]);
 }

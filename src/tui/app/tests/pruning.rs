@@ -39,23 +39,23 @@ fn a_range_is_marked_from_one_end_to_the_other() {
         let all = ["auth.md", "release.md", "user_prefs.md"];
         assert_eq!(deleted(&ui.press("d")), all, "an open range counts");
         ui.press("k");
-        assert!(ui.text().contains("2 marked"), "{}", ui.text());
+        ui.shows(["2 marked"]);
         ui.press("<space> G");
         assert!(ui.text().contains("2 marked"), "a closed range stays");
     }
     let mut ui = TestApp::new();
     ui.press(PREFERENCES);
     ui.press("V j j <esc>");
-    assert!(!ui.text().contains("marked"), "{}", ui.text());
+    ui.lacks(["marked"]);
 }
 
 #[test]
 fn a_section_is_marked_at_once_folded_or_not() {
     let mut ui = TestApp::new();
     ui.press("j j j <space>");
-    assert!(ui.text().contains("2 marked"), "{}", ui.text());
+    ui.shows(["2 marked"]);
     ui.press("<space>");
-    assert!(!ui.text().contains("marked"));
+    ui.lacks(["marked"]);
     ui.press("h <space>");
     assert_eq!(deleted(&ui.press("d")), ["auth.md", "release.md"]);
     ui.press("g <space>");
@@ -76,29 +76,27 @@ fn all_stores_are_one_list_in_the_order_of_age_or_size() {
     ui.press(AUTH);
     ui.press("S");
     let text = ui.text();
-    assert!(text.contains("memory · all stores, oldest first"), "{text}");
+    ui.shows(["memory · all stores, oldest first"]);
     let row = ui.row("▌");
     assert!(
         row.contains("Auth Refactor ") && row.contains(" claude  "),
         "{text}"
     );
-    assert!(!text.contains("▾ claude"), "{text}");
+    ui.lacks(["▾ claude"]);
     ui.press("S g");
-    assert!(ui.text().contains("largest first"));
-    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+    ui.shows(["largest first"]);
+    ui.is_at("Auth Refactor");
     ui.press("S S");
-    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+    ui.is_at("Auth Refactor");
     assert!(ui.text().contains("Project"), "the tree again");
 }
 
 #[test]
 fn a_filter_finds_a_store_by_its_name() {
     let mut ui = TestApp::new();
-    ui.press("f");
-    ui.press("facts");
-    let text = ui.text();
-    assert!(text.contains("User") && text.contains("Episodes"), "{text}");
-    assert!(!text.contains("Auth Refactor"), "{text}");
+    ui.press("f facts");
+    ui.shows(["User", "Episodes"]);
+    ui.lacks(["Auth Refactor"]);
 }
 
 #[test]
@@ -106,7 +104,7 @@ fn all_marked_memories_move_and_their_links_follow_or_stay() {
     let mut ui = TestApp::new();
     ui.press(AUTH);
     ui.press("<space> <space> M");
-    assert!(ui.text().contains("move 2 memories to"), "{}", ui.text());
+    ui.shows(["move 2 memories to"]);
     let request = requested(&ui.press("<cr>"));
     let memories = ["auth.md", "release.md"].map(|path| (ui.id("claude"), path.to_owned()));
     let asked = |links| Request::Move {
@@ -122,16 +120,9 @@ fn all_marked_memories_move_and_their_links_follow_or_stay() {
         result: Ok(two_files("a.md", ["/one/x", "/two/y"])),
         notes: vec!["Links in b.md follow".to_owned()],
     });
-    let text = ui.text();
-    assert!(
-        text.contains("Enter move") && text.contains("l links"),
-        "{text}"
-    );
+    ui.shows(["Enter move", "l links"]);
     // The same name in two stores is told apart.
-    assert!(
-        text.contains("a.md  /one/x") && text.contains("a.md  /two/y"),
-        "{text}"
-    );
+    ui.shows(["a.md  /one/x", "a.md  /two/y"]);
     assert_eq!(requested(&ui.press("l")), stays);
 }
 
@@ -197,7 +188,7 @@ fn one_of_many_is_restored() {
     ui.tell(Event::HistoryLoaded(vec![gone]));
     ui.press("r");
     assert_eq!(ui.place(), KeyContext::List);
-    assert!(ui.text().contains("all 2"), "{}", ui.text());
+    ui.shows(["all 2"]);
     let request = requested(&ui.press("j j <cr>"));
     let only = Request::Restore {
         id: "A".to_owned(),
@@ -220,16 +211,15 @@ fn the_history_is_that_of_the_selected_memory_until_all_is_asked_for() {
         record(&ui, "A", ChangeVerb::Edit, &["auth.md"]),
     ];
     ui.tell(Event::HistoryLoaded(records));
-    let text = ui.text();
-    assert!(text.contains("history · auth.md · 1 change"), "{text}");
+    ui.shows(["history · auth.md · 1 change"]);
     let row = ui.row("▌");
     assert!(row.contains("claude") && row.contains("undone"), "{row}");
-    assert!(!text.contains("release.md"), "{text}");
+    ui.lacks(["release.md"]);
     // What is undone is made again by the same key.
     assert_eq!(requested(&ui.press("u")), Request::Redo("A".to_owned()));
     ui.press("A");
     let text = ui.text();
-    assert!(text.contains("history · everything · 2 changes"), "{text}");
+    ui.shows(["history · everything · 2 changes"]);
     assert!(ui.row("▌").contains("auth.md"), "the cursor stays: {text}");
 }
 
@@ -256,18 +246,16 @@ fn one_pane_gets_the_whole_screen_and_gives_it_back() {
     let both = ui.text();
     ui.press("+");
     let text = ui.text();
-    assert!(text.contains("Release Process"), "{text}");
+    ui.shows(["Release Process"]);
     assert!(!text.contains("access token"), "only the tree: {text}");
     ui.press("<tab>");
-    let text = ui.text();
-    assert!(
-        text.contains("access token") && !text.contains("▾ claude"),
-        "{text}"
-    );
+    ui.shows(["access token"]);
+    ui.lacks(["▾ claude"]);
     ui.press("<tab> <a-z>");
     assert_eq!(ui.text(), both);
     ui.press("H +");
-    assert!(ui.text().contains("what it did") && !ui.text().contains("╭ history"));
+    ui.shows(["what it did"]);
+    ui.lacks(["╭ history"]);
 }
 
 #[test]

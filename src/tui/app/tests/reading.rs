@@ -11,33 +11,28 @@ use crate::tui::keymap::KeyContext;
 #[test]
 fn words_are_found_in_a_log_at_every_letter_with_their_number() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("people<space>out<cr>");
-    let here = |ui: &TestUi| ui.ui.row("▌");
-    ui.press("/");
-    ui.press("tab");
-    assert!(ui.text().contains("find ❯ tab  1/2"), "{}", ui.text());
+    ui.press("/ people<space>out<cr>");
+    let here = |ui: &TestUi| ui.row("▌");
+    ui.press("/ tab");
+    ui.shows(["find ❯ tab  1/2"]);
     assert!(here(&ui).contains("Each tab presents"), "{}", ui.text());
     ui.press("s");
-    assert!(ui.text().contains("find ❯ tabs  1/1"), "{}", ui.text());
-    assert!(ui.text().contains("two_tabs FAILED"), "{}", ui.text());
+    ui.shows(["find ❯ tabs  1/1", "two_tabs FAILED"]);
     ui.press("x");
-    assert!(ui.text().contains("0/0"), "{}", ui.text());
+    ui.shows(["0/0"]);
     assert!(here(&ui).contains("people out"), "back where it began");
     ui.press("<bs> <bs> <cr>");
-    assert!(ui.text().contains("1/2 found"), "{}", ui.text());
+    ui.shows(["1/2 found"]);
     ui.press("n");
-    assert!(ui.text().contains("2/2 found"), "{}", ui.text());
-    ui.press("/");
-    ui.press("tabs<esc>");
-    assert!(!ui.text().contains("found"), "{}", ui.text());
+    ui.shows(["2/2 found"]);
+    ui.press("/ tabs<esc>");
+    ui.lacks(["found"]);
 }
 
 #[test]
 fn a_session_is_resumed_and_its_command_copied() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("people<space>out<cr>");
+    ui.press("/ people<space>out<cr>");
     let effects = ui.press("o");
     assert!(
         matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::Resume(resume))] if resume.program == "claude"),
@@ -52,7 +47,7 @@ fn a_session_is_resumed_and_its_command_copied() {
         text: line,
         by: "wl-copy".to_owned(),
     });
-    let row = ui.ui.row("Copied cd /shop && claude --resume s1");
+    let row = ui.row("Copied cd /shop && claude --resume s1");
     assert!(row.contains("· wl-copy"), "{row}");
     let effects = ui.tell(Event::NotCopied("x".to_owned()));
     assert_eq!(
@@ -66,12 +61,11 @@ fn a_session_is_resumed_and_its_command_copied() {
 #[test]
 fn the_text_that_was_found_gets_the_whole_screen() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("people<space>out");
+    ui.press("/ people<space>out");
     let both = ui.text();
     ui.press("<a-z>");
     let text = ui.text();
-    assert!(text.contains("Each tab presents"), "{text}");
+    ui.shows(["Each tab presents"]);
     assert!(!text.contains('◇'), "no list: {text}");
     ui.press("<a-z>");
     assert_eq!(ui.text(), both);
@@ -80,11 +74,10 @@ fn the_text_that_was_found_gets_the_whole_screen() {
 #[test]
 fn a_session_is_resumed_before_its_log_is_read() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("people<space>out");
+    ui.press("/ people<space>out");
     // Reading is requested and not done.
     ui.ui.press("<cr>");
-    assert_eq!(ui.ui.place(), KeyContext::Log);
+    assert_eq!(ui.place(), KeyContext::Log);
     let effects = ui.ui.press("o");
     assert!(
         matches!(
@@ -98,7 +91,7 @@ fn a_session_is_resumed_before_its_log_is_read() {
 #[test]
 fn a_memory_leads_to_the_session_in_which_it_was_written() {
     let mut ui = TestUi::new();
-    let store = ui.ui.library.store("claude").expect("a store");
+    let store = ui.library.store("claude").expect("a store");
     let path = store.store.root().path().join("auth.md");
     let text = fs::read_to_string(&path).expect("a memory");
     let named = |id: &str| {
@@ -107,21 +100,12 @@ fn a_memory_leads_to_the_session_in_which_it_was_written() {
     };
     named("s1");
     ui.press(AUTH);
-    assert!(
-        ui.text()
-            .contains("Written in the session why does refresh"),
-        "{}",
-        ui.text()
-    );
+    ui.shows(["Written in the session why does refresh"]);
     ui.press("<tab>[<cr>");
-    assert_eq!(ui.ui.place(), KeyContext::Log);
-    assert!(ui.text().contains("log people out?"), "{}", ui.text());
+    assert_eq!(ui.place(), KeyContext::Log);
+    ui.shows(["log people out?"]);
     ui.press("<esc>");
     named("s77");
     ui.press("<tab>jk");
-    assert!(
-        ui.text().contains("whose log is not here: s77"),
-        "{}",
-        ui.text()
-    );
+    ui.shows(["whose log is not here: s77"]);
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use super::TestApp;
+use super::{TestApp, plan_of};
 use crate::core::change::history::{History, Origin};
 use crate::core::change::{Author, Change};
 use crate::core::insight::review::{
@@ -147,28 +147,20 @@ impl Reviewing {
 
     /// Plans a revert as the library worker does; returns what was asked for and the change.
     fn plan(&mut self, effects: &[Effect]) -> (Request, Change) {
-        let [
-            Effect::Library(LibraryJob::Plan {
-                generation,
-                request,
-            }),
-        ] = effects
-        else {
-            panic!("{effects:?}");
-        };
-        let Request::Revert(chosen) = &**request else {
+        let (generation, request) = plan_of(effects);
+        let Request::Revert(chosen) = &*request else {
             panic!("{request:?}");
         };
         let ids = Selection::Ids(chosen[0].1.clone());
         let change = plan_reverts(&self.history, &[&self.store()], &ids, &moment(4));
         let change = change.expect("plans");
         self.ui.tell(Event::Planned {
-            generation: *generation,
+            generation: generation,
             request: request.clone(),
             result: Ok(change.clone()),
             notes: Vec::new(),
         });
-        ((**request).clone(), change)
+        ((*request).clone(), change)
     }
 
     pub(super) fn press(&mut self, keys: &str) -> Vec<Effect> {
@@ -187,6 +179,15 @@ impl Reviewing {
         panic!("no {path} in {}", self.ui.text());
     }
 
+    #[track_caller]
+    pub(super) fn is_at(&self, text: &str) {
+        assert!(
+            self.here().contains(text),
+            "not at {text}\n{}",
+            self.ui.text()
+        );
+    }
+
     pub(super) fn here(&self) -> String {
         let text = self.ui.text();
         let row = text.lines().find(|line| line.starts_with("│▌"));
@@ -197,7 +198,7 @@ impl Reviewing {
 #[test]
 fn the_count_is_in_the_header_and_at_its_store_and_opens_the_review() {
     let mut ui = TestApp::new();
-    assert!(!ui.text().contains("review"), "{}", ui.text());
+    ui.lacks(["review"]);
     let waiting = |count, paths: &[&str]| WaitingFiles {
         count,
         paths: paths.iter().map(|path| (*path).to_owned()).collect(),
@@ -226,21 +227,12 @@ fn the_count_is_in_the_header_and_at_its_store_and_opens_the_review() {
     let load = Effect::Library(LibraryJob::Queue);
     assert_eq!(ui.click((at, 0)), [load]);
     assert_eq!(ui.place(), KeyContext::Queue);
-    assert!(ui.text().contains("reading…"));
+    ui.shows(["reading…"]);
     ui.tell(Event::QueueLoaded {
         waiting: Vec::new(),
         here_before: 3,
     });
-    assert!(
-        ui.text().contains("3 files were here before tome"),
-        "{}",
-        ui.text()
-    );
-    assert!(
-        ui.text().contains("Nothing waits for review."),
-        "{}",
-        ui.text()
-    );
+    ui.shows(["3 files were here before tome", "Nothing waits for review."]);
     ui.press("<esc>");
     assert_eq!(ui.place(), KeyContext::Tree);
     let text = ui.text();
@@ -271,38 +263,36 @@ fn what_waits_is_listed_below_its_author_with_the_difference_beside_it() {
     ] {
         assert!(text.contains(expected), "{expected}: {text}");
     }
-    assert!(reviewing.here().contains("~ auth.md"), "{text}");
+    reviewing.is_at("~ auth.md");
     assert!(reviewing.ui.row("changed · 2 hunks").contains("auth.md"));
     assert!(text.contains("access token: 30 minutes"), "{text}");
     // The titles of sessions come from their logs, which may be listed later.
     let logs = Library::group_logs([("/shop".to_owned(), log("5e551011", "Token times"))]);
     reviewing.ui.tell(Event::LogsListed(Arc::new(logs)));
-    assert!(reviewing.ui.text().contains("claude-code · Token times"));
+    reviewing.ui.shows(["claude-code · Token times"]);
 }
 
 #[test]
 fn files_and_hunks_are_gone_through_with_the_keys() {
     let mut reviewing = Reviewing::new();
     reviewing.press("g");
-    assert!(reviewing.here().contains("auth.md"));
+    reviewing.is_at("auth.md");
     reviewing.press("<tab>");
-    assert!(reviewing.here().contains("grace.md"));
+    reviewing.is_at("grace.md");
     reviewing.press("<tab>");
     assert!(reviewing.here().contains("grace.md"), "the last one");
     reviewing.press("<backtab>");
-    assert!(reviewing.here().contains("auth.md"));
+    reviewing.is_at("auth.md");
     reviewing.press("J");
-    assert!(reviewing.ui.text().contains("hunk 1 of 2"));
+    reviewing.ui.shows(["hunk 1 of 2"]);
     assert!(reviewing.ui.row("migration state").contains("▌"));
     assert!(!reviewing.ui.row("30 minutes").contains("▌"));
     reviewing.press("J");
-    assert!(reviewing.ui.text().contains("hunk 2 of 2"));
+    reviewing.ui.shows(["hunk 2 of 2"]);
     assert!(reviewing.ui.row("30 minutes").contains("▌"));
     reviewing.press("K K");
-    assert!(
-        reviewing.ui.text().contains("changed · 2 hunks"),
-        "all of it"
-    );
+    // All of it.
+    reviewing.ui.shows(["changed · 2 hunks"]);
     reviewing.press("J J J");
     assert!(
         reviewing.here().contains("grace.md"),
@@ -324,19 +314,19 @@ fn a_file_a_hunk_or_a_session_is_accepted_and_the_cursor_goes_on() {
     let effects = reviewing.press("g J a");
     assert_eq!(effects, [reviewing.accepting(&auth[..1])]);
     // The next key is about the next hunk, even before the first is accepted.
-    assert!(reviewing.ui.text().contains("hunk 1 of 1"));
+    reviewing.ui.shows(["hunk 1 of 1"]);
     let more = reviewing.press("a");
     assert_eq!(more, [reviewing.accepting(&auth[1..])]);
-    assert!(reviewing.here().contains("grace.md"));
+    reviewing.is_at("grace.md");
     reviewing.carry_out(&effects);
-    assert!(reviewing.ui.text().contains("Accepted"));
+    reviewing.ui.shows(["Accepted"]);
     reviewing.carry_out(&more);
-    assert!(reviewing.here().contains("grace.md"));
+    reviewing.is_at("grace.md");
     let grace = reviewing.ids("grace.md");
     let effects = reviewing.press("a");
     assert_eq!(effects, [reviewing.accepting(&grace)]);
     reviewing.carry_out(&effects);
-    assert!(reviewing.ui.text().contains("Nothing waits for review."));
+    reviewing.ui.shows(["Nothing waits for review."]);
     assert_eq!(
         reviewing.press("a A r e d n <cr> J K"),
         [],
@@ -366,7 +356,7 @@ fn what_was_accepted_does_not_come_back_with_a_queue_that_was_read_before() {
     let job = job.clone();
     reviewing.ui.tell(Event::Reviewed { job, result });
     reviewing.load();
-    assert!(reviewing.here().contains("grace.md"));
+    reviewing.is_at("grace.md");
 }
 
 #[test]
@@ -376,11 +366,8 @@ fn a_session_is_accepted_as_a_whole() {
     let effects = reviewing.press("g A");
     assert_eq!(effects, [reviewing.accepting(&auth)]);
     reviewing.carry_out(&effects);
-    let text = reviewing.ui.text();
-    assert!(
-        !text.contains("auth.md") && text.contains("grace.md"),
-        "{text}"
-    );
+    reviewing.ui.shows(["grace.md"]);
+    reviewing.ui.lacks(["auth.md"]);
 }
 
 #[test]
@@ -390,10 +377,9 @@ fn what_changed_after_it_was_shown_is_not_accepted() {
     reviewing.observe();
     let effects = reviewing.press("G a");
     reviewing.carry_out(&effects);
-    let text = reviewing.ui.text();
-    assert!(text.contains("It was changed meanwhile"), "{text}");
+    reviewing.ui.shows(["It was changed meanwhile"]);
     reviewing.press("G");
-    assert!(reviewing.ui.text().contains("Sixty seconds."));
+    reviewing.ui.shows(["Sixty seconds."]);
 }
 
 #[test]
@@ -407,11 +393,7 @@ fn a_hunk_is_reverted_through_the_difference_that_is_shown_first() {
         Request::Revert(vec![(reviewing.ui.id("claude"), auth[1..].to_vec())])
     );
     assert_eq!(reviewing.ui.place(), KeyContext::Review);
-    let text = reviewing.ui.text();
-    assert!(
-        text.contains("revert 1 file") && text.contains("Enter revert"),
-        "{text}"
-    );
+    reviewing.ui.shows(["revert 1 file", "Enter revert"]);
     let after = change.edits[0].after.clone().unwrap_or_default();
     let after = String::from_utf8(after).expect("text");
     assert!(
@@ -435,23 +417,15 @@ fn a_hunk_is_reverted_through_the_difference_that_is_shown_first() {
 fn what_cannot_be_reverted_any_more_is_read_again() {
     let mut reviewing = Reviewing::new();
     let effects = reviewing.press("r");
-    let [
-        Effect::Library(LibraryJob::Plan {
-            generation,
-            request,
-        }),
-    ] = effects.as_slice()
-    else {
-        panic!("{effects:?}");
-    };
+    let (generation, request) = plan_of(&effects);
     let effects = reviewing.ui.tell(Event::Planned {
-        generation: *generation,
+        generation: generation,
         request: request.clone(),
         result: Err(crate::core::Error::not_found("what to revert")),
         notes: Vec::new(),
     });
     assert_eq!(effects, [Effect::Library(LibraryJob::Queue)]);
-    assert!(reviewing.ui.text().contains("what to revert"));
+    reviewing.ui.shows(["what to revert"]);
 }
 
 #[test]
@@ -460,7 +434,7 @@ fn edit_delete_open_and_undo_are_those_of_the_tree() {
     reviewing.press("g J J");
     assert_eq!(reviewing.press("e"), []);
     assert_eq!(reviewing.ui.place(), KeyContext::Editor);
-    assert!(reviewing.ui.text().contains("30 minutes"));
+    reviewing.ui.shows(["30 minutes"]);
     reviewing.press("<esc>");
     assert_eq!(reviewing.ui.place(), KeyContext::Queue);
     let effects = reviewing.press("d");
@@ -475,7 +449,7 @@ fn edit_delete_open_and_undo_are_those_of_the_tree() {
     assert_eq!(reviewing.press("<c-r>"), [undo(UndoDirection::Redo)]);
     reviewing.press("<cr>");
     assert_eq!(reviewing.ui.place(), KeyContext::Preview);
-    assert!(reviewing.ui.row("▌").contains("Auth Refactor"));
+    reviewing.ui.is_at("Auth Refactor");
     reviewing.press("<esc>");
     assert_eq!(
         reviewing.ui.place(),
@@ -499,11 +473,7 @@ fn a_note_is_typed_and_stays_with_the_file() {
     };
     assert_eq!(effects, [Effect::Write(WriteJob::Review(note))]);
     reviewing.carry_out(&effects);
-    let text = reviewing.ui.text();
-    assert!(
-        text.contains("note: wrong") && text.contains("Noted"),
-        "{text}"
-    );
+    reviewing.ui.shows(["note: wrong", "Noted"]);
 }
 
 #[test]
@@ -516,11 +486,7 @@ fn a_deleted_file_and_an_index_say_what_can_be_done_about_them() {
     reviewing.observe();
     reviewing.load();
     reviewing.press("G");
-    assert!(
-        reviewing.here().contains("− user_prefs.md"),
-        "{}",
-        reviewing.ui.text()
-    );
+    reviewing.is_at("− user_prefs.md");
     for key in ["e", "d", "<cr>"] {
         assert_eq!(reviewing.press(key), []);
         let text = reviewing.ui.text();
@@ -528,13 +494,12 @@ fn a_deleted_file_and_an_index_say_what_can_be_done_about_them() {
     }
     reviewing.select("MEMORY.md");
     assert_eq!(reviewing.press("d"), []);
-    assert!(reviewing.ui.text().contains("The index is no memory"));
+    reviewing.ui.shows(["The index is no memory"]);
     reviewing.press("e");
     assert_eq!(reviewing.ui.place(), KeyContext::Editor);
-    assert!(reviewing.ui.text().contains("- by hand"));
+    reviewing.ui.shows(["- by hand"]);
     reviewing.press("<esc> <cr>");
-    let text = reviewing.ui.text();
-    assert!(reviewing.here().contains("▾ claude"), "{text}");
+    reviewing.is_at("▾ claude");
 }
 
 #[test]
@@ -564,7 +529,7 @@ fn what_comes_back_after_it_was_deleted_is_said_to() {
         "{text}"
     );
     reviewing.select("release.md");
-    assert!(reviewing.ui.text().contains("You deleted one like it"));
+    reviewing.ui.shows(["You deleted one like it"]);
 }
 
 #[test]
@@ -579,7 +544,7 @@ fn small_screens_show_the_list_or_the_difference() {
         }
     }
     let mut reviewing = Reviewing::sized(60, 16, Background::Dark);
-    assert!(!reviewing.ui.text().contains("Ten seconds."));
+    reviewing.ui.lacks(["Ten seconds."]);
     reviewing.press("G l");
-    assert!(reviewing.ui.text().contains("Ten seconds."));
+    reviewing.ui.shows(["Ten seconds."]);
 }

@@ -16,7 +16,7 @@ use crate::tui::effect::{Effect, Request, UndoDirection, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Handled, Pane};
+use crate::tui::pane::{Pane, Step};
 use crate::tui::theme::Background;
 
 /// A log in which every question has a number, and every answer many lines.
@@ -42,7 +42,7 @@ fn long_log() -> String {
 
 fn with_long_log() -> TestUi {
     let mut ui = TestUi::new();
-    let log = ui.ui.home.path().join("agent/projects/-shop/s1.jsonl");
+    let log = ui.home.path().join("agent/projects/-shop/s1.jsonl");
     fs::write(log, long_log()).expect("a log");
     ui.look();
     ui
@@ -51,20 +51,13 @@ fn with_long_log() -> TestUi {
 #[test]
 fn find_stays_with_its_query_below_the_editor() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("jwt<space>refresh");
-    ui.press("<c-e>");
-    assert_eq!(ui.ui.place(), KeyContext::Editor);
+    ui.press("/ jwt<space>refresh <c-e>");
+    assert_eq!(ui.place(), KeyContext::Editor);
     ui.press("<esc>");
-    assert_eq!(ui.ui.place(), KeyContext::Find);
-    assert!(ui.text().contains("❯ jwt refresh"), "{}", ui.text());
-    ui.press("<c-e>");
-    ui.press("X <esc>");
-    let text = ui.text();
-    assert!(
-        text.contains("is not saved; Ctrl-E goes on with it"),
-        "{text}"
-    );
+    assert_eq!(ui.place(), KeyContext::Find);
+    ui.shows(["❯ jwt refresh"]);
+    ui.press("<c-e> X <esc>");
+    ui.shows(["is not saved; Ctrl-E goes on with it"]);
 }
 
 #[test]
@@ -76,12 +69,11 @@ fn a_message_offers_only_a_key_that_works_where_it_is_shown() {
     };
     let event = change(&ui);
     ui.tell(event);
-    assert!(ui.text().contains("· u undoes it"), "{}", ui.text());
+    ui.shows(["· u undoes it"]);
     ui.press("/");
     let event = change(&ui);
     ui.tell(event);
-    let text = ui.text();
-    assert!(text.contains("· Alt-u undoes it"), "{text}");
+    ui.shows(["· Alt-u undoes it"]);
     assert_eq!(ui.press("<a-u>").len(), 1, "it undoes");
 }
 
@@ -94,60 +86,48 @@ fn the_last_query_is_selected_and_earlier_ones_are_walked_through() {
         ui.press("<esc>");
     }
     ui.press("/");
-    assert!(ui.text().contains("❯ jwt"), "{}", ui.text());
+    ui.shows(["❯ jwt"]);
     assert!(ui.text().contains("Auth Refactor"), "its results are there");
     ui.press("<up>");
-    assert!(ui.text().contains("❯ tea"), "{}", ui.text());
+    ui.shows(["❯ tea"]);
     ui.press("<down>");
-    assert!(ui.text().contains("❯ jwt"), "{}", ui.text());
-    ui.press("<esc> /");
-    ui.press("release");
-    assert!(
-        ui.text().contains("❯ release "),
-        "it is replaced: {}",
-        ui.text()
-    );
+    ui.shows(["❯ jwt"]);
+    ui.press("<esc> / release");
+    // It is replaced.
+    ui.shows(["❯ release "]);
 }
 
 #[test]
 fn nothing_found_offers_to_leave_the_filter_out_that_is_the_cause() {
     let mut ui = TestUi::new();
-    ui.press("/");
-    ui.press("in:logs<space>type:project<space>rotation<space>jwt");
-    let text = ui.text();
-    assert!(text.contains("Nothing was found."), "{text}");
-    assert!(text.contains("without in:logs"), "{text}");
-    assert!(!text.contains("without type:project"), "{text}");
+    ui.press("/ in:logs<space>type:project<space>rotation<space>jwt");
+    ui.shows(["Nothing was found.", "without in:logs"]);
+    ui.lacks(["without type:project"]);
     ui.press("<cr>");
-    let text = ui.text();
-    assert!(
-        text.contains("Auth Refactor") && !text.contains("in:logs"),
-        "{text}"
-    );
-    assert!(text.contains("type:project ×"), "{text}");
+    ui.shows(["Auth Refactor"]);
+    ui.lacks(["in:logs"]);
+    ui.shows(["type:project ×"]);
 }
 
 #[test]
 fn escape_first_takes_a_search_away_and_then_leaves_the_log() {
     let mut ui = with_long_log();
     ui.press("G l G l G <cr>");
-    assert_eq!(ui.ui.place(), KeyContext::Log);
-    ui.press("/");
-    ui.press("answer<space>7.3<cr>");
-    assert!(ui.text().contains("1/1 found"), "{}", ui.text());
+    assert_eq!(ui.place(), KeyContext::Log);
+    ui.press("/ answer<space>7.3<cr>");
+    ui.shows(["1/1 found"]);
     ui.press("<esc>");
-    assert_eq!(ui.ui.place(), KeyContext::Log);
-    assert!(!ui.text().contains("found"), "{}", ui.text());
+    assert_eq!(ui.place(), KeyContext::Log);
+    ui.lacks(["found"]);
     assert!(ui.text().contains("answer 7.3"), "it stays where it is");
     ui.press("<esc>");
-    assert_eq!(ui.ui.place(), KeyContext::Tree);
+    assert_eq!(ui.place(), KeyContext::Tree);
 }
 
 #[test]
 fn a_log_is_opened_again_where_it_was_left() {
     let mut ui = with_long_log();
-    ui.press("G l G l G <cr>");
-    ui.press("<pagedown> <pagedown> <pagedown>");
+    ui.press("G l G l G <cr> <pagedown> <pagedown> <pagedown>");
     let shown = |ui: &TestUi| -> Vec<String> {
         let text = ui.text().replace('▌', " ");
         let lines = text.lines().filter(|line| line.starts_with('│'));
@@ -159,7 +139,7 @@ fn a_log_is_opened_again_where_it_was_left() {
         "{left:?}"
     );
     ui.press("<esc>");
-    assert_eq!(ui.ui.place(), KeyContext::Tree);
+    assert_eq!(ui.place(), KeyContext::Tree);
     ui.press("<cr>");
     assert_eq!(shown(&ui), left);
 }
@@ -167,16 +147,11 @@ fn a_log_is_opened_again_where_it_was_left() {
 #[test]
 fn the_line_of_a_row_is_the_line_of_the_preview_and_where_enter_leads() {
     let mut ui = with_long_log();
-    ui.press("/");
-    ui.press("answer<space>31.4");
-    let row = ui.ui.row("  answer 31.4");
+    ui.press("/ answer<space>31.4");
+    let row = ui.row("  answer 31.4");
     assert!(row.contains("answer 31.4"), "{row}");
     ui.press("<cr>");
-    let text = ui.text();
-    assert!(
-        text.contains("answer 31.4") && text.contains("1/1 found"),
-        "{text}"
-    );
+    ui.shows(["answer 31.4", "1/1 found"]);
 }
 
 #[test]
@@ -205,9 +180,9 @@ fn the_history_after_a_deletion_begins_with_it() {
         result: Ok(Some(gone)),
     });
     ui.press("H");
-    assert!(ui.text().contains("history · everything"), "{}", ui.text());
+    ui.shows(["history · everything"]);
     ui.press("<esc> j k H");
-    assert!(ui.text().contains("history · auth.md"), "{}", ui.text());
+    ui.shows(["history · auth.md"]);
 }
 
 #[test]
@@ -216,11 +191,7 @@ fn a_deletion_tells_what_the_index_takes_before_and_after() {
     ui.press(AUTH);
     let effects = ui.press("d");
     ui.planned(&effects);
-    let text = ui.text();
-    assert!(
-        text.contains("MEMORY.md: 8 → 7 of 200 lines, 4 → 4 %"),
-        "{text}"
-    );
+    ui.shows(["MEMORY.md: 8 → 7 of 200 lines, 4 → 4 %"]);
 }
 
 #[test]
@@ -245,7 +216,7 @@ fn the_editor_tells_that_its_file_was_changed_outside() {
     fs::write(&file, text).expect("writes");
     let library = Arc::clone(&ui.library);
     ui.tell(Event::Indexed(library));
-    assert!(!ui.text().contains("! changed outside"), "{}", ui.text());
+    ui.lacks(["! changed outside"]);
 }
 
 #[test]
@@ -257,21 +228,13 @@ fn changes_are_filtered_by_words() {
         record(&ui, "A", ChangeVerb::Edit, &["auth.md"]),
     ];
     ui.tell(Event::HistoryLoaded(records));
-    ui.press("/");
-    ui.press("auth");
-    let text = ui.text();
-    assert!(
-        text.contains("auth.md") && !text.contains("release.md"),
-        "{text}"
-    );
+    ui.press("/ auth");
+    ui.shows(["auth.md"]);
+    ui.lacks(["release.md"]);
     ui.press("zz");
-    assert!(
-        ui.text().contains("Nothing here has these words"),
-        "{}",
-        ui.text()
-    );
+    ui.shows(["Nothing here has these words"]);
     ui.press("<cr> <esc>");
-    assert!(ui.text().contains("release.md"), "{}", ui.text());
+    ui.shows(["release.md"]);
     assert_eq!(ui.place(), KeyContext::History);
     ui.press("<esc>");
     assert_eq!(ui.place(), KeyContext::Tree);
@@ -282,18 +245,14 @@ fn a_found_line_of_an_index_is_shown_and_leads_to_its_file() {
     let mut ui = TestUi::new();
     let index = "# Memory\n\n## Project\n- [Auth Refactor](auth.md) - Backend auth migration status\n- [Release Process](release.md) - staging is quokka17\n";
     ui.write("claude/MEMORY.md", index);
-    ui.press("/");
-    ui.press("quokka17");
+    ui.press("/ quokka17 <cr>");
+    assert_eq!(ui.place(), KeyContext::Preview);
+    ui.shows(["staging is quokka17"]);
     ui.press("<cr>");
-    assert_eq!(ui.ui.place(), KeyContext::Preview);
-    assert!(ui.text().contains("staging is quokka17"), "{}", ui.text());
-    ui.press("<cr>");
-    assert!(ui.ui.row("▌").contains("Release Process"), "{}", ui.text());
+    ui.is_at("Release Process");
     // The editor opens at the line, too.
-    ui.press("/");
-    ui.press("quokka17");
-    ui.press("<c-e>");
-    assert_eq!(ui.ui.place(), KeyContext::Editor);
+    ui.press("/ quokka17 <c-e>");
+    assert_eq!(ui.place(), KeyContext::Editor);
     let kept = ui.press("X");
     let Some(Effect::Unsaved(UnsavedJob::Keep(text))) = kept.first() else {
         panic!("{kept:?}");
@@ -309,16 +268,14 @@ fn a_found_line_of_an_index_is_shown_and_leads_to_its_file() {
 fn a_memory_found_above_another_pane_is_read_in_the_tree() {
     let mut ui = TestUi::new();
     ui.press("t");
-    assert_eq!(ui.ui.place(), KeyContext::Timeline);
-    ui.press("/");
-    ui.press("jwt<space>refresh");
-    ui.press("<cr>");
-    assert_eq!(ui.ui.place(), KeyContext::Preview);
-    assert!(ui.ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+    assert_eq!(ui.place(), KeyContext::Timeline);
+    ui.press("/ jwt<space>refresh <cr>");
+    assert_eq!(ui.place(), KeyContext::Preview);
+    ui.is_at("Auth Refactor");
     ui.press("<esc>");
-    assert_eq!(ui.ui.place(), KeyContext::Find);
+    assert_eq!(ui.place(), KeyContext::Find);
     ui.press("<esc>");
-    assert_eq!(ui.ui.place(), KeyContext::Timeline);
+    assert_eq!(ui.place(), KeyContext::Timeline);
 }
 
 /// A pane that cannot be drawn.
@@ -330,8 +287,8 @@ impl Pane for Broken {
         KeyContext::Why
     }
 
-    fn act(&mut self, _action: Action, _cx: &PaneContext<'_>) -> Handled {
-        Handled::Unused
+    fn act(&mut self, _action: Action, _cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        None
     }
 
     fn is_fullscreen(&self) -> bool {

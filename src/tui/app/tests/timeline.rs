@@ -120,6 +120,15 @@ impl Walk {
         row.split("│▌").nth(1).unwrap_or_default().to_owned()
     }
 
+    #[track_caller]
+    pub(super) fn is_at(&self, text: &str) {
+        assert!(
+            self.here().contains(text),
+            "not at {text}\n{}",
+            self.ui.text()
+        );
+    }
+
     /// Moves the cursor down to the row with these words.
     fn to(&mut self, words: &str) {
         for _ in 0..30 {
@@ -150,7 +159,7 @@ fn the_timeline_opens_on_the_newest_day_with_its_bullets() {
     let walk = Walk::new();
     let text = walk.ui.text();
     assert_eq!(walk.ui.place(), KeyContext::Timeline);
-    assert!(walk.here().contains("Wednesday, 4 November"), "{text}");
+    walk.is_at("Wednesday, 4 November");
     // What the open parts of a node say is not said above them again.
     let year = text.matches("Asked: why does refresh").count();
     assert_eq!(year, 1, "only in its segment: {text}");
@@ -158,9 +167,7 @@ fn the_timeline_opens_on_the_newest_day_with_its_bullets() {
         walk.title().contains("2026 ▸ November ▸ Week 45 ▸ Wed 4"),
         "{text}"
     );
-    assert!(text.contains("14:02"), "{text}");
-    assert!(text.contains("race in rotate()"), "{text}");
-    assert!(text.contains("codex · shop"), "{text}");
+    walk.ui.shows(["14:02", "race in rotate()", "codex · shop"]);
     assert!(walk.title().contains("1 session · 1 part"), "{text}");
 }
 
@@ -168,16 +175,15 @@ fn the_timeline_opens_on_the_newest_day_with_its_bullets() {
 fn it_says_that_it_reads_until_there_is_something_and_that_there_is_nothing() {
     let mut ui = TestApp::new();
     ui.press("t");
-    assert!(ui.text().contains("reading…"), "{}", ui.text());
+    ui.shows(["reading…"]);
     let outline = Arc::new(Outline::default());
     ui.tell(Event::TimelineMade {
         outline: Arc::clone(&outline),
         left: 3,
     });
-    assert!(ui.text().contains("summarizing 3 logs"), "{}", ui.text());
+    ui.shows(["summarizing 3 logs"]);
     ui.tell(Event::TimelineMade { outline, left: 0 });
-    assert!(ui.text().contains("Nothing has happened here yet"));
-    assert!(ui.text().contains("A shows everything"), "{}", ui.text());
+    ui.shows(["Nothing has happened here yet", "A shows everything"]);
     assert_eq!(
         ui.press("<esc>"),
         [Effect::Timeline(TimelineJob::Hide)],
@@ -210,8 +216,8 @@ fn what_arrives_later_leaves_the_cursor_where_it_is() {
     walk.timeline = Timeline::of_records(records);
     walk.tell(7);
     let text = walk.ui.text();
-    assert!(walk.here().contains("race in rotate()"), "{text}");
-    assert!(text.contains("17:00"), "{text}");
+    walk.is_at("race in rotate()");
+    walk.ui.shows(["17:00"]);
     assert!(walk.title().contains("7 logs to read"), "{text}");
 }
 
@@ -223,7 +229,7 @@ fn a_bullet_shows_its_lines_and_then_its_log_and_escape_comes_back() {
     let [Effect::Timeline(TimelineJob::Expand(ids))] = &effects[..] else {
         panic!("{effects:?}");
     };
-    assert!(walk.ui.text().contains("reading…"), "{}", walk.ui.text());
+    walk.ui.shows(["reading…"]);
     for id in ids {
         let grip = Outline::of(&walk.timeline).grip(id).expect("a grip");
         let message = |line: u64, role, text: &str| GripMessage {
@@ -245,11 +251,12 @@ fn a_bullet_shows_its_lines_and_then_its_log_and_escape_comes_back() {
             after: Vec::new(),
         })));
     }
-    let text = walk.ui.text();
-    assert!(text.contains("│ agent  14:03  L2"), "{text}");
-    assert!(text.contains("│ in two lines"), "{text}");
-    assert!(text.contains("│ you  why does refresh"), "{text}");
-    assert!(walk.here().contains("race in rotate()"), "{text}");
+    walk.ui.shows([
+        "│ agent  14:03  L2",
+        "│ in two lines",
+        "│ you  why does refresh",
+    ]);
+    walk.is_at("race in rotate()");
     let effects = walk.press("<cr>");
     assert!(
         effects.iter().any(|effect| matches!(
@@ -262,19 +269,17 @@ fn a_bullet_shows_its_lines_and_then_its_log_and_escape_comes_back() {
     assert_eq!(walk.ui.place(), KeyContext::Log);
     walk.press("<esc>");
     assert_eq!(walk.ui.place(), KeyContext::Timeline);
-    assert!(walk.here().contains("race in rotate()"));
+    walk.is_at("race in rotate()");
     walk.press("h");
     assert!(!walk.ui.text().contains("in two lines"), "folded again");
     walk.press("h");
-    assert!(walk.here().contains("14:02"), "{}", walk.ui.text());
+    walk.is_at("14:02");
 }
 
 #[test]
 fn a_log_that_is_gone_still_has_its_words_and_says_so() {
     let mut walk = Walk::new();
-    walk.press("w");
-    walk.press("jjj<cr>");
-    walk.press("[");
+    walk.press("w jjj<cr> [");
     walk.to("flaky checkout test by");
     let effects = walk.press("<cr>");
     let [Effect::Timeline(TimelineJob::Expand(ids))] = &effects[..] else {
@@ -288,9 +293,9 @@ fn a_log_that_is_gone_still_has_its_words_and_says_so() {
         excerpt: Vec::new(),
         after: Vec::new(),
     })));
-    assert!(walk.ui.text().contains("The log is gone."));
+    walk.ui.shows(["The log is gone."]);
     walk.press("<cr>");
-    assert!(walk.ui.text().contains("The log is gone; its words"));
+    walk.ui.shows(["The log is gone; its words"]);
     assert_eq!(walk.ui.place(), KeyContext::Timeline);
 }
 
@@ -298,13 +303,8 @@ fn a_log_that_is_gone_still_has_its_words_and_says_so() {
 fn a_session_is_headed_by_its_node_and_titled_in_the_tree() {
     let mut ui = TestApp::new();
     list_log(&mut ui);
-    ui.press("G l");
-    ui.press("j l j");
-    assert!(
-        ui.text().contains("why does refresh rotation"),
-        "{}",
-        ui.text()
-    );
+    ui.press("G l j l j");
+    ui.shows(["why does refresh rotation"]);
     let timeline = Timeline::of_records(records());
     let node: Node = timeline.session(Agent::Codex, "rotation").expect("a node");
     let effects = ui.press("<cr>");
@@ -344,7 +344,7 @@ fn a_session_is_headed_by_its_node_and_titled_in_the_tree() {
     let title = text.find(&node.title[..12]).expect("its title");
     let first = text.find("the first words").expect("its first message");
     assert!(title < first, "{text}");
-    assert!(text.contains("• "), "{text}");
+    ui.shows(["• "]);
 }
 
 #[test]
@@ -375,23 +375,11 @@ fn the_calendar_is_walked_by_day_and_week_and_leads_to_the_day() {
         walk.title()
     );
     walk.press("<right><cr>");
-    assert!(
-        walk.here().contains("Tuesday, 3 November"),
-        "{}",
-        walk.ui.text()
-    );
-    assert!(
-        walk.ui.text().contains("Released 1.8"),
-        "{}",
-        walk.ui.text()
-    );
+    walk.is_at("Tuesday, 3 November");
+    walk.ui.shows(["Released 1.8"]);
     // A day without sessions leads to the one before it.
     walk.press("<tab>hh<cr>");
-    assert!(
-        walk.here().contains("Monday, 14 September"),
-        "{}",
-        walk.ui.text()
-    );
+    walk.is_at("Monday, 14 September");
     assert!(
         walk.ui
             .text()
@@ -432,29 +420,13 @@ fn places_and_weeks_are_jumped_to() {
         "{text}"
     );
     walk.press("<down><cr>");
-    assert!(
-        walk.here().contains("Tuesday, 3 November"),
-        "{}",
-        walk.ui.text()
-    );
+    walk.is_at("Tuesday, 3 November");
     walk.press("[");
-    assert!(
-        walk.here().contains("Monday, 14 September"),
-        "{}",
-        walk.ui.text()
-    );
+    walk.is_at("Monday, 14 September");
     walk.press("]");
-    assert!(
-        walk.here().contains("Tuesday, 3 November"),
-        "{}",
-        walk.ui.text()
-    );
+    walk.is_at("Tuesday, 3 November");
     walk.press("t");
-    assert!(
-        walk.here().contains("Wednesday, 4 November"),
-        "{}",
-        walk.ui.text()
-    );
+    walk.is_at("Wednesday, 4 November");
 }
 
 #[test]
@@ -477,13 +449,9 @@ fn a_click_on_a_day_goes_there_and_a_second_click_on_a_row_opens_it() {
     let last = row[..=border].iter().rposition(|c| "·░▒▓█".contains(*c));
     let column = u16::try_from(last.expect("a day")).expect("small");
     walk.ui.click((column, tuesday));
-    assert!(
-        walk.here().contains("Tuesday, 3 November"),
-        "{}",
-        walk.ui.text()
-    );
+    walk.is_at("Tuesday, 3 November");
     assert_eq!(walk.ui.click_on("Reported: Released"), []);
-    assert!(walk.here().contains("Reported: Released"));
+    walk.is_at("Reported: Released");
     let effects = walk.ui.click_on("Reported: Released");
     assert!(
         matches!(effects[..], [Effect::Timeline(TimelineJob::Expand(_))]),

@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::Event as Input;
 
-use super::{AUTH, TestApp, moment};
+use super::{AUTH, TestApp, kept_text, moment};
 use crate::core::change::history::History;
 use crate::core::change::{Author, commit};
 use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, UnsavedJob, WriteJob};
@@ -16,14 +16,12 @@ fn an_edit_is_kept_saved_and_forgotten() {
     assert_eq!(ui.press("e"), []);
     assert_eq!(ui.place(), KeyContext::Editor);
     let kept = ui.press("X");
-    let [Effect::Unsaved(UnsavedJob::Keep(text))] = kept.as_slice() else {
-        panic!("{kept:?}");
-    };
+    let text = kept_text(&kept);
     assert!(text.text.contains("X## Decision"), "{}", text.text);
-    assert!(ui.text().contains("edit · auth.md ●"));
+    ui.shows(["edit · auth.md ●"]);
     let effects = ui.press("<c-s>");
     ui.planned(&effects);
-    assert!(ui.text().contains("save 1 file"));
+    ui.shows(["save 1 file"]);
     let effects = ui.press("<cr>");
     let [Effect::Write(WriteJob::Commit { request, change })] = effects.as_slice() else {
         panic!("{effects:?}");
@@ -43,7 +41,7 @@ fn an_edit_is_kept_saved_and_forgotten() {
         "{effects:?}"
     );
     assert_eq!(ui.place(), KeyContext::Tree);
-    assert!(ui.text().contains("Memory saved: auth.md · u undoes it"));
+    ui.shows(["Memory saved: auth.md · u undoes it"]);
 }
 
 #[test]
@@ -52,9 +50,9 @@ fn leaving_the_editor_loses_nothing() {
     ui.press(AUTH);
     ui.press("e X <esc>");
     assert_eq!(ui.place(), KeyContext::Tree);
-    assert!(ui.text().contains("1 unsaved"));
+    ui.shows(["1 unsaved"]);
     ui.press("e");
-    assert!(ui.text().contains("X## Decision"), "{}", ui.text());
+    ui.shows(["X## Decision"]);
 }
 
 #[test]
@@ -76,7 +74,7 @@ fn unsaved_text_is_offered() {
     );
     ui.tell(Event::Abandoned(vec![text.clone()]));
     ui.press("<cr>");
-    assert!(ui.text().contains("X## Decision"));
+    ui.shows(["X## Decision"]);
     // After "later", editing the memory opens the text.
     let mut ui = TestApp::new();
     let root = ui
@@ -91,10 +89,10 @@ fn unsaved_text_is_offered() {
         crate::core::memory::unsaved::Unsaved { root, ..text },
     ]));
     ui.press("<esc>");
-    assert!(ui.row("▌").contains("Auth Refactor"));
-    assert!(ui.text().contains("1 unsaved"));
+    ui.is_at("Auth Refactor");
+    ui.shows(["1 unsaved"]);
     ui.press("e");
-    assert!(ui.text().contains("X## Decision"));
+    ui.shows(["X## Decision"]);
 }
 
 #[test]
@@ -102,9 +100,9 @@ fn leaving_the_editor_keeps_what_can_be_undone() {
     let mut ui = TestApp::new();
     ui.press(AUTH);
     ui.press("e X <esc> e");
-    assert!(ui.text().contains("X## Decision"), "{}", ui.text());
+    ui.shows(["X## Decision"]);
     let effects = ui.press("<c-z>");
-    assert!(!ui.text().contains("X## Decision"), "{}", ui.text());
+    ui.lacks(["X## Decision"]);
     assert!(
         matches!(effects.as_slice(), [Effect::Unsaved(UnsavedJob::Forget(_))]),
         "{effects:?}"
@@ -117,14 +115,12 @@ fn what_is_replaced_everywhere_is_kept_and_saved() {
     ui.press(AUTH);
     ui.press("e <c-f>");
     let kept = ui.press("token<tab>key<a-cr>");
-    let [Effect::Unsaved(UnsavedJob::Keep(text))] = kept.as_slice() else {
-        panic!("{kept:?}");
-    };
+    let text = kept_text(&kept);
     assert!(text.text.contains("refresh key rotation"), "{}", text.text);
-    assert!(ui.text().contains("edit · auth.md ●"), "{}", ui.text());
+    ui.shows(["edit · auth.md ●"]);
     let effects = ui.press("<c-s>");
     ui.planned(&effects);
-    assert!(ui.text().contains("save 1 file"), "{}", ui.text());
+    ui.shows(["save 1 file"]);
 }
 
 #[test]
@@ -141,17 +137,10 @@ fn what_an_editor_wrote_before_it_failed_is_kept() {
         written: Some(written.clone()),
         trouble: Some("vi: exit status: 1".to_owned()),
     });
-    let [Effect::Unsaved(UnsavedJob::Keep(text))] = effects.as_slice() else {
-        panic!("{effects:?}");
-    };
+    let text = kept_text(&effects);
     assert_eq!(text.text, written);
     assert_eq!(ui.place(), KeyContext::Editor);
-    let text = ui.text();
-    assert!(text.contains("Use PASETO") && text.contains('●'), "{text}");
-    assert!(
-        text.contains("what was written is here, not saved yet"),
-        "{text}"
-    );
+    ui.shows(["Use PASETO", "●", "what was written is here, not saved yet"]);
     // The next outside editor goes on with it, also after the editor was left.
     ui.press("<esc>");
     let effects = ui.press("E");

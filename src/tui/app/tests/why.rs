@@ -34,7 +34,7 @@ fn attribution(hunk: &str) -> Attributions {
 fn an_item_joins_the_session_that_the_logs_name_and_stays_there() {
     let mut reviewing = Reviewing::new();
     reviewing.press("G");
-    assert!(reviewing.ui.text().contains("another program"));
+    reviewing.ui.shows(["another program"]);
     let hunk = reviewing.ids("grace.md").remove(0);
     let found = attribution(&hunk);
     let writers = found.values().flatten().filter_map(|part| part.by.as_ref());
@@ -44,17 +44,15 @@ fn an_item_joins_the_session_that_the_logs_name_and_stays_there() {
     });
     let words = words.collect();
     reviewing.ui.tell(Event::Attributed { found, words });
-    let text = reviewing.ui.text();
-    assert!(
-        text.contains("You had said: “the grace period is ten"),
-        "{text}"
-    );
-    assert!(!text.contains("another program"), "{text}");
-    assert!(text.contains("new by claude-code in “5e551011”"), "{text}");
-    assert!(reviewing.here().contains("grace.md"), "{text}");
+    reviewing
+        .ui
+        .shows(["You had said: “the grace period is ten"]);
+    reviewing.ui.lacks(["another program"]);
+    reviewing.ui.shows(["new by claude-code in “5e551011”"]);
+    reviewing.is_at("grace.md");
     // Reading the queue again does not forget it.
     reviewing.load();
-    assert!(!reviewing.ui.text().contains("another program"));
+    reviewing.ui.lacks(["another program"]);
     // So the session is accepted with all that it wrote.
     let ids = [reviewing.ids("auth.md"), reviewing.ids("grace.md")].concat();
     let effects = reviewing.press("A");
@@ -86,7 +84,7 @@ fn a_hunk_leads_to_its_line_and_on_to_the_words_before_it() {
     };
     assert_eq!(effects, [Effect::Why(job.clone())]);
     assert_eq!(reviewing.ui.place(), KeyContext::Why);
-    assert!(reviewing.ui.text().contains("reading…"));
+    reviewing.ui.shows(["reading…"]);
     let file = reviewing.ui.home.path().join("claude/auth.md");
     let text = fs::read_to_string(file).expect("text");
     let lines = text.lines().map(|line| {
@@ -112,11 +110,9 @@ fn a_hunk_leads_to_its_line_and_on_to_the_words_before_it() {
         assert!(text.contains(said), "{said}: {text}");
     }
     reviewing.press("<cr>");
-    let text = reviewing.ui.text();
-    assert!(text.contains("not among the logs shown here"), "{text}");
+    reviewing.ui.shows(["not among the logs shown here"]);
     reviewing.press("k");
-    let text = reviewing.ui.text();
-    assert!(text.contains("tells who wrote this line"), "{text}");
+    reviewing.ui.shows(["tells who wrote this line"]);
     reviewing.press("<esc>");
     assert_eq!(reviewing.ui.place(), KeyContext::Queue);
 }
@@ -124,7 +120,7 @@ fn a_hunk_leads_to_its_line_and_on_to_the_words_before_it() {
 /// An app with the log of a session that changed a memory.
 fn with_writing_session() -> TestUi {
     let mut ui = TestUi::new();
-    let memory = ui.ui.home.path().join("claude/auth.md");
+    let memory = ui.home.path().join("claude/auth.md");
     let record = |kind: &str, id: &str, content: serde_json::Value| {
         json!({"type": kind, "uuid": id, "timestamp": "2026-01-02T04:00:00Z", "cwd": "/shop", "sessionId": "s2",
             "message": {"role": kind, "content": content}})
@@ -152,7 +148,7 @@ fn with_writing_session() -> TestUi {
             call("Read", json!({ "file_path": "/shop/src/main.rs" })),
         ),
     ];
-    let log = ui.ui.home.path().join("agent/projects/-shop/s2.jsonl");
+    let log = ui.home.path().join("agent/projects/-shop/s2.jsonl");
     fs::write(log, lines.join("\n") + "\n").expect("a log");
     ui.look();
     ui
@@ -161,26 +157,21 @@ fn with_writing_session() -> TestUi {
 #[test]
 fn a_session_lists_the_memories_that_it_touched_and_goes_to_the_call() {
     let mut ui = with_writing_session();
-    ui.press("/");
-    ui.press("zebra<cr>");
-    assert_eq!(ui.ui.place(), KeyContext::Log);
+    ui.press("/ zebra<cr>");
+    assert_eq!(ui.place(), KeyContext::Log);
     ui.press("W");
     let text = ui.text();
-    assert!(text.contains("1 memory of this session"), "{text}");
-    assert!(
-        ui.ui.row("claude:auth.md").contains("read, written"),
-        "{text}"
-    );
+    ui.shows(["1 memory of this session"]);
+    assert!(ui.row("claude:auth.md").contains("read, written"), "{text}");
     ui.press("<cr>");
-    assert_eq!(ui.ui.place(), KeyContext::Log);
-    assert!(ui.ui.row("▌").contains("Edit"), "{}", ui.text());
+    assert_eq!(ui.place(), KeyContext::Log);
+    ui.is_at("Edit");
 }
 
 #[test]
 fn a_line_leads_into_the_log_that_wrote_it() {
     let mut ui = with_writing_session();
-    ui.press("/");
-    ui.press("migration<cr>");
+    ui.press("/ migration<cr>");
     let effects = ui.press("W");
     let [Effect::Why(job)] = effects.as_slice() else {
         panic!("{effects:?}: {}", ui.text());
@@ -206,8 +197,8 @@ fn a_line_leads_into_the_log_that_wrote_it() {
         result,
     });
     ui.press("<cr>");
-    assert_eq!(ui.ui.place(), KeyContext::Log);
-    assert!(ui.ui.row("▌").contains("Edit"), "{}", ui.text());
+    assert_eq!(ui.place(), KeyContext::Log);
+    ui.is_at("Edit");
     ui.press("<esc>");
-    assert_eq!(ui.ui.place(), KeyContext::Why);
+    assert_eq!(ui.place(), KeyContext::Why);
 }

@@ -15,11 +15,11 @@ use crate::core::memory::store::{Document, StoreId};
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
-use crate::tui::effect::{Effect, LibraryJob, Request, Target, TerminalJob};
+use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob};
 use crate::tui::event::LeftText;
 use crate::tui::layout::Focus;
 use crate::tui::model::PaneContext;
-use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
+use crate::tui::overlay::chooser::{Chooser, ChooserOption};
 use crate::tui::overlay::form::NewMemoryForm;
 use crate::tui::overlay::prompt::{NamePrompt, Purpose};
 use crate::tui::pane::context::ContextPane;
@@ -40,15 +40,13 @@ impl BrowsePane {
         cx: &PaneContext<'_>,
     ) -> Option<Vec<Step>> {
         Some(match action {
-            Action::Edit | Action::Rename | Action::Duplicate if self.is_reading() => {
+            Action::Edit | Action::EditOutside | Action::Rename | Action::Duplicate
+                if self.is_reading() =>
+            {
                 self.waiting = Some(action);
                 Vec::new()
             }
             Action::Edit => self.edit(cx),
-            Action::EditOutside if self.is_reading() => {
-                self.waiting = Some(action);
-                Vec::new()
-            }
             Action::EditOutside => match self.editable_text() {
                 Ok(subject) => {
                     let left = self.unsaved_of(&subject).map(|left| left.text.clone());
@@ -213,10 +211,8 @@ impl BrowsePane {
         let key = Key::Memory(store.clone(), index::INDEX.to_owned());
         let line = self.preview.line_of(&key).unwrap_or(1);
         vec![Step::Effect(Effect::Library(LibraryJob::Fetch {
-            target: Target::File {
-                store: store.clone(),
-                path: index::INDEX.to_owned(),
-            },
+            store: store.clone(),
+            path: index::INDEX.to_owned(),
             line: line.saturating_sub(1),
         }))]
     }
@@ -296,7 +292,7 @@ impl BrowsePane {
                 ChooserOption {
                     label: snapshot.store.name().to_owned(),
                     detail: to.layout().name().to_owned(),
-                    choice: Choice::Change(Box::new(Request::Move {
+                    step: Step::Plan(Box::new(Request::Move {
                         memories: moved.cloned().collect(),
                         to: to.clone(),
                         links: BrokenLinks::Follow,
@@ -453,8 +449,7 @@ pub(crate) fn editable_text(
 /// Returns the rows above one, outermost first.
 pub(super) fn above(library: &Library, key: &Key) -> Vec<Key> {
     let (store, path) = match key {
-        Key::Memory(store, path) => (store, path),
-        Key::Entry(store, path, _) => (store, path),
+        Key::Memory(store, path) | Key::Entry(store, path, _) => (store, path),
         Key::Group(store, _) => return vec![Key::Store(store.clone())],
         Key::Log(path, id) => return above_log(library, path, id),
         _ => return Vec::new(),

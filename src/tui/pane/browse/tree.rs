@@ -20,7 +20,6 @@ const MANY_OWN: usize = 200;
 /// What a row represents, as indices into the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Node {
-    /// A store.
     Store(usize),
     /// A group of a store; the second index is into [`Tree::groups`].
     Group(usize, usize),
@@ -36,7 +35,6 @@ pub(crate) enum Node {
     Agent(usize),
     /// The logs of an agent in a project.
     LogGroup(usize),
-    /// A log.
     Log(usize, usize),
 }
 
@@ -72,7 +70,6 @@ impl Fold {
     }
 }
 
-/// A row of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TreeRow {
     pub(crate) node: Node,
@@ -200,7 +197,6 @@ impl Tree {
         building.tree
     }
 
-    /// Returns the key of a row.
     pub(crate) fn key(&self, library: &Library, row: &TreeRow) -> Key {
         let store = |at: usize| library.stores[at].store.id().clone();
         let memory = |at: usize, of: usize| library.stores[at].memories[of].path.clone();

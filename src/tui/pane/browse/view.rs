@@ -17,7 +17,9 @@ use crate::core::memory::store::StoreId;
 use crate::core::text::display::{format_age, format_size};
 use crate::tui::action::Action;
 use crate::tui::cells::{cut, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, count, short_path, store_label, title_span};
+use crate::tui::chrome::{
+    KeyFocus, bordered, count, marked_rows, short_path, store_label, title_span,
+};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Focus, MEASURE, inside};
 use crate::tui::model::PaneContext;
@@ -53,22 +55,12 @@ impl BrowsePane {
         };
         let mut block = bordered(theme, self.keys(Focus::Tree)).title(title_span(theme, &title));
         let marked = self.marked();
-        if !marked.is_empty() {
-            block = block.title_bottom(
-                Line::from(Span::styled(
-                    format!(" {} marked ", marked.len()),
-                    theme.style(Role::Accent),
-                ))
-                .right_aligned(),
-            );
+        if let Some(marks) = marked_rows(marked.len(), theme) {
+            block = block.title_bottom(marks);
         }
-        if let Some(filter) = &self.filter {
-            let room = area.width.saturating_sub(20);
-            let (typed, _) = filter.line(theme, room);
-            let mut title = vec![Span::styled(" filter ❯ ", theme.style(Role::Accent))];
-            title.extend(typed.spans);
-            title.push(Span::raw(" "));
-            block = block.title(Line::from(title).right_aligned());
+        let room = area.width.saturating_sub(20);
+        if let Some(filter) = self.filter.title(" filter ❯ ", theme, room) {
+            block = block.title(filter.right_aligned());
         }
         let rows = inside(area);
         frame.render_widget(block, area);
@@ -87,15 +79,14 @@ impl BrowsePane {
 
     /// Places the terminal's cursor in the filter while typing.
     fn view_filter_cursor(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
-        let Some(filter) = self.filter.as_ref().filter(|_| self.typing && cx.is_top) else {
-            return;
-        };
         let area = cx.areas.tree;
         let room = area.width.saturating_sub(20);
-        let (line, column) = filter.line(cx.theme, room);
-        let width = u16::try_from(line.width()).unwrap_or(room);
-        let x = (area.right().saturating_sub(2 + width)).saturating_add(column);
-        frame.set_cursor_position((x.min(area.right().saturating_sub(1)), area.y));
+        let typed = self.filter.line(cx.theme, room);
+        if let Some((line, column)) = typed.filter(|_| self.filter.is_typing() && cx.is_top) {
+            let width = u16::try_from(line.width()).unwrap_or(room);
+            let x = (area.right().saturating_sub(2 + width)).saturating_add(column);
+            frame.set_cursor_position((x.min(area.right().saturating_sub(1)), area.y));
+        }
     }
 
     /// Draws a row.
@@ -108,7 +99,7 @@ impl BrowsePane {
     ) -> Line<'static> {
         let theme = cx.theme;
         let mark = if is_marked {
-            Span::styled("✓", theme.style(Role::Accent))
+            theme.span("✓", Role::Accent)
         } else {
             Span::raw(" ")
         };
@@ -119,7 +110,7 @@ impl BrowsePane {
         };
         let indent = "  ".repeat(usize::from(row.depth));
         let mut left = vec![mark, Span::raw(indent)];
-        left.push(Span::styled(fold, theme.style(Role::Muted)));
+        left.push(theme.span(fold, Role::Muted));
         let ends = self.ends(row, cx, look.width);
         left.extend(ends.label);
         let mut right = vec![Span::raw(" ")];
@@ -148,7 +139,7 @@ impl BrowsePane {
             Node::Group(_, group) => {
                 let group = &self.tree.groups[group];
                 let style = match &group.category {
-                    Some(category) => theme.badge(Some(category)),
+                    Some(category) => theme.badge(category),
                     None => theme.style(Role::Text),
                 };
                 let count = match row.count {
@@ -170,7 +161,7 @@ impl BrowsePane {
             }
             Node::Instructions => RowEnds {
                 label: vec![
-                    Span::styled("instructions", theme.style(Role::Strong)),
+                    theme.span("instructions", Role::Strong),
                     Span::styled(format!("  {}", instruction_names(&self.library)), muted),
                 ],
                 right: {
@@ -181,7 +172,7 @@ impl BrowsePane {
                 },
             },
             Node::Sessions => RowEnds {
-                label: vec![Span::styled("sessions", theme.style(Role::Strong))],
+                label: vec![theme.span("sessions", Role::Strong)],
                 right: vec![Span::styled(row.count.to_string(), muted)],
             },
             Node::Agent(first) => plain(self.library.logs[first].agent.name().to_owned()),
@@ -208,7 +199,7 @@ impl BrowsePane {
         let own = self.to_review.iter().filter(|(store, _)| is_own(store));
         let waiting: usize = own.map(|(_, waiting)| waiting.count).sum();
         let text = format!("{waiting} to review  ");
-        (waiting > 0).then(|| Span::styled(text, theme.style(Role::Warn)))
+        (waiting > 0).then(|| theme.span(text, Role::Warn))
     }
 
     fn memory(
@@ -223,22 +214,22 @@ impl BrowsePane {
         let mut label = vec![Span::raw(escape_line(&memory.title))];
         if memory.kind == FileKind::Instructions {
             let place = short_path(snapshot.store.root().path());
-            label.push(Span::styled(format!("  {place}"), theme.style(Role::Muted)));
+            label.push(theme.span(format!("  {place}"), Role::Muted));
         }
         if width >= WIDE && !memory.summary.is_empty() && memory.summary != memory.title {
             let summary = format!("  {}", escape_line(&plain_line(&memory.summary)));
-            label.push(Span::styled(summary, theme.style(Role::Muted)));
+            label.push(theme.span(summary, Role::Muted));
         }
         let mut right = Vec::new();
         let file = snapshot.store.rules().file_of(&memory.path);
         let waiting = self.to_review.get(snapshot.store.id());
         if waiting.is_some_and(|waiting| waiting.paths.contains(&file)) {
-            right.push(Span::styled("● ", theme.style(Role::Warn)));
+            right.push(theme.span("● ", Role::Warn));
         }
         if memory.problem.is_some() {
-            right.push(Span::styled("! ", theme.style(Role::Warn)));
+            right.push(theme.span("! ", Role::Warn));
         } else if snapshot.unlisted.contains(&memory.path) {
-            right.push(Span::styled("not in index ", theme.style(Role::Warn)));
+            right.push(theme.span("not in index ", Role::Warn));
         }
         let is_by_size = match self.options.order {
             Some(order) => order == Order::Largest,
@@ -254,9 +245,9 @@ impl BrowsePane {
             const WIDEST: usize = 18;
             let name = store_label(snapshot.store.name(), WIDEST);
             let column = format!("{name}  {detail:>4}");
-            right.push(Span::styled(column, theme.style(Role::Muted)));
+            right.push(theme.span(column, Role::Muted));
         } else {
-            right.push(Span::styled(detail, theme.style(Role::Muted)));
+            right.push(theme.span(detail, Role::Muted));
         }
         RowEnds { label, right }
     }
@@ -365,12 +356,12 @@ impl BrowsePane {
 
     /// Whether there are no rows, no filter, and no reading in progress.
     pub(super) fn has_nothing_to_show(&self, cx: &PaneContext<'_>) -> bool {
-        self.loaded && self.tree.rows.is_empty() && self.filter.is_none() && cx.reading.is_none()
+        self.loaded && self.tree.rows.is_empty() && !self.filter.is_set() && cx.reading.is_none()
     }
 
     /// Draws a tree whose rows are not loaded yet or do not match the filter.
     pub(super) fn view_no_rows(&self, frame: &mut Frame<'_>, area: Rect, cx: &PaneContext<'_>) {
-        let text = if self.filter.is_some() {
+        let text = if self.filter.is_set() {
             Text::from(vec![
                 Line::from("Nothing here has these words."),
                 Line::from("Esc shows everything again."),
@@ -400,7 +391,7 @@ impl BrowsePane {
         let act = |action, what: &'static str| {
             let key = cx.keymap.key(KeyContext::Tree, action).unwrap_or_default();
             Line::from(vec![
-                Span::styled(format!("{key:<COLUMN$} "), theme.style(Role::KeyHint)),
+                theme.span(format!("{key:<COLUMN$} "), Role::KeyHint),
                 Span::styled(what, muted),
             ])
         };
@@ -428,7 +419,7 @@ impl BrowsePane {
         let inside = area.inner(Margin::new(3, 1));
         let width = inside.width.min(MEASURE);
         let room = usize::from(width).saturating_sub(COLUMN + 1);
-        for row in &self.searched_places {
+        for row in &cx.user.searched_places {
             lines.push(Line::from(vec![
                 Span::raw(format!("{:<COLUMN$} ", row.owner)),
                 Span::styled(cut(&row.locations.join("  "), room), muted),
@@ -461,11 +452,11 @@ fn store(snapshot: &StoreSnapshot, row: &TreeRow, theme: &Theme, width: usize) -
     let muted = theme.style(Role::Muted);
     let name = |room: usize| {
         let name = store_label(snapshot.store.name(), room);
-        vec![Span::styled(name, theme.style(Role::Strong))]
+        vec![theme.span(name, Role::Strong)]
     };
     let mut right = Vec::new();
     if snapshot.failure.is_some() {
-        right.push(Span::styled("cannot be read", theme.style(Role::Warn)));
+        right.push(theme.span("cannot be read", Role::Warn));
         let label = name(width.saturating_sub(24));
         return RowEnds { label, right };
     }
@@ -497,7 +488,7 @@ pub(super) fn meter(budget: Budget, theme: &Theme) -> Vec<Span<'static>> {
         percent: budget.percent(),
         cells: 4,
     };
-    let mut spans = vec![Span::styled("index ", theme.style(Role::Muted))];
+    let mut spans = vec![theme.span("index ", Role::Muted)];
     spans.extend(meter.line(theme).spans);
     spans
 }

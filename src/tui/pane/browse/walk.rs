@@ -18,7 +18,6 @@ use crate::tui::pane::log::{LogPane, OpenAt, cited_log, copy_to_clipboard};
 use crate::tui::pane::preview::link_destination;
 use crate::tui::pane::why::WhyPane;
 use crate::tui::pane::{Step, say, say_trouble};
-use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::Move;
 
 /// How many neighbours are looked for on each side of a row that is gone.
@@ -75,9 +74,8 @@ impl BrowsePane {
             }
             self.tree = Tree::of(&self.library, &self.options);
         }
-        if self.tree.find(&self.library, key).is_none() && self.filter.is_some() {
-            self.filter = None;
-            self.typing = false;
+        if self.tree.find(&self.library, key).is_none() && self.filter.is_set() {
+            self.filter.clear();
             self.options.filter.clear();
             self.tree = Tree::of(&self.library, &self.options);
         }
@@ -144,39 +142,21 @@ impl BrowsePane {
         self.reshape(cx)
     }
 
-    /// Handles a change of the filter input.
-    pub(super) fn type_filter(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
-        match outcome {
-            InputOutcome::Cancelled => {
-                self.filter = None;
-                self.typing = false;
-                self.options.filter.clear();
-                self.reshape(cx)
+    /// Shows the rows that the filter leaves. While it is typed, the cursor is on one that it found.
+    pub(super) fn filtered(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.options.filter = self.filter.words();
+        let steps = self.reshape(cx);
+        let is_memory = |row: &TreeRow| matches!(row.node, Node::Memory(..) | Node::Log(..));
+        let here = self.tree.rows.get(self.cursor.selected);
+        let first = self.tree.rows.iter().position(is_memory);
+        let is_found = !self.filter.is_typing() || here.is_some_and(is_memory);
+        match first.filter(|_| !is_found && !self.options.filter.is_empty()) {
+            Some(first) => {
+                let count = self.tree.rows.len();
+                self.cursor.select(first, Self::height(cx), count);
+                self.update_preview(cx)
             }
-            InputOutcome::Accepted => {
-                self.typing = false;
-                if self.filter.as_ref().is_some_and(Input::is_empty) {
-                    self.filter = None;
-                }
-                Vec::new()
-            }
-            InputOutcome::Changed => {
-                let text = self.filter.as_ref().map_or("", Input::text);
-                let words = text.split_whitespace().map(str::to_lowercase);
-                self.options.filter = words.collect();
-                let mut steps = self.reshape(cx);
-                let is_memory =
-                    |row: &TreeRow| matches!(row.node, Node::Memory(..) | Node::Log(..));
-                let here = self.tree.rows.get(self.cursor.selected);
-                let first = self.tree.rows.iter().position(is_memory);
-                if let Some(first) = first.filter(|_| !here.is_some_and(is_memory)) {
-                    let count = self.tree.rows.len();
-                    self.cursor.select(first, Self::height(cx), count);
-                    steps = self.update_preview(cx);
-                }
-                steps
-            }
-            InputOutcome::Moved | InputOutcome::Unused => Vec::new(),
+            None => steps,
         }
     }
 
@@ -282,7 +262,7 @@ impl BrowsePane {
         let rows = inside(cx.areas.tree);
         if let Some(row) = self.cursor.row_at(at, rows, self.tree.rows.len()) {
             self.focus = Focus::Tree;
-            self.typing = false;
+            self.filter.accept();
             let again = self.cursor.selected == row;
             self.cursor.selected = row;
             let depth = usize::from(self.tree.rows[row].depth);

@@ -62,10 +62,8 @@ impl PieceText {
 
     fn push(&mut self, part: Part, text: &str, width: u16) {
         for line in text.lines() {
-            let line = escape_line(line);
-            let rows = cells::wrap(&line, usize::from(width)).into_iter();
-            self.lines
-                .extend(rows.map(|row| (part, line[row].to_owned())));
+            let rows = cells::wrapped(line, usize::from(width)).into_iter();
+            self.lines.extend(rows.map(|row| (part, row)));
         }
     }
 }
@@ -117,7 +115,7 @@ impl ContextPane {
             let name = if at == self.chosen {
                 title_span(theme, &name)
             } else {
-                Span::styled(format!(" {name} "), theme.style(Role::Muted))
+                theme.span(format!(" {name} "), Role::Muted)
             };
             names.push((at, name));
         }
@@ -172,7 +170,7 @@ impl ContextPane {
             context.tokens()
         );
         let total = cells::cut(&total, usize::from(area.width).saturating_sub(4));
-        let total = Line::from(Span::styled(total, theme.style(Role::Muted))).right_aligned();
+        let total = theme.line(total, Role::Muted).right_aligned();
         let block = bordered(theme, KeyFocus::of(self.focus == Focus::Tree))
             .title(self.agents_title(area.width, cx))
             .title_bottom(total);
@@ -207,7 +205,7 @@ impl ContextPane {
                 Part::Cut => Role::Warn,
                 Part::Unsent => Role::Muted,
             };
-            Line::from(Span::styled(line.clone(), cx.theme.style(role)))
+            cx.theme.line(line.clone(), role)
         });
         let text = RowText {
             title: fit_end(&context.name_of(&piece.path), room),
@@ -295,7 +293,7 @@ fn limit_line(piece: &Piece, look: RowLook, cx: &PaneContext<'_>) -> Line<'stati
     } else {
         format!(" {} of {}", limit.used, limit.most)
     };
-    left.push(Span::styled(said, theme.style(Role::Muted)));
+    left.push(theme.span(said, Role::Muted));
     look.line(1, left, Vec::new(), theme)
 }
 
@@ -306,9 +304,6 @@ fn cut_line(piece: &Piece, look: RowLook, cx: &PaneContext<'_>) -> Line<'static>
     } else {
         (format!("✂ {cut}"), Role::Warn)
     };
-    let left = vec![
-        Span::raw(" ".repeat(KIND)),
-        Span::styled(said, cx.theme.style(role)),
-    ];
+    let left = vec![Span::raw(" ".repeat(KIND)), cx.theme.span(said, role)];
     look.line(1, left, Vec::new(), cx.theme)
 }

@@ -11,7 +11,7 @@ use crate::core::memory::citation::Citation;
 use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
 use crate::tui::action::Action;
-use crate::tui::effect::{Effect, LibraryJob, Request, Target};
+use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::note::{NotePrompt, NotePurpose};
@@ -54,13 +54,10 @@ impl CuratePane {
                 then: Some(Action::Edit),
             }))],
             None => {
-                let store = located.store.clone();
-                let path = located.finding.path.clone();
-                let target = Target::File { store, path };
-                let line = line.map_or(0, |line| line.saturating_sub(1));
                 vec![Step::Effect(Effect::Library(LibraryJob::Fetch {
-                    target,
-                    line,
+                    store: located.store.clone(),
+                    path: located.finding.path.clone(),
+                    line: line.map_or(0, |line| line.saturating_sub(1)),
                 }))]
             }
         }

@@ -24,7 +24,6 @@ impl Located {
         self.finding.waived.is_none()
     }
 
-    /// The store that it is about.
     pub(super) fn snapshot<'a>(&self, library: &'a Library) -> Option<&'a Arc<StoreSnapshot>> {
         library.store_by_id(&self.store)
     }
@@ -38,9 +37,7 @@ impl Located {
 /// What the findings below one heading have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Group {
-    /// The rule.
     Rule(&'static str),
-    /// The store and the file.
     File(StoreId, String),
 }
 
@@ -88,7 +85,6 @@ impl Row for FindingRow {
 /// Which findings have a row, and how they are grouped.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
-    /// The groups that are folded.
     pub(super) folded: BTreeSet<Group>,
     /// Whether waived findings are listed, too.
     pub(super) waived: bool,

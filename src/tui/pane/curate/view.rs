@@ -13,7 +13,9 @@ use crate::core::memory::store::StoreId;
 use crate::core::text::display::format_ago;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, count, draw_empty, draw_lines, title_span};
+use crate::tui::chrome::{
+    KeyFocus, bordered, count, draw_empty, draw_lines, marked_rows, title_span,
+};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
@@ -67,10 +69,8 @@ impl CuratePane {
         if let Some(filter) = self.shown.filter.title(" filter ❯ ", theme, area.width / 2) {
             block = block.title(filter.right_aligned());
         }
-        if !self.marks.is_empty() {
-            let marked = format!(" {} marked ", self.marks.len());
-            let marked = Line::from(Span::styled(marked, theme.style(Role::Accent)));
-            block = block.title_bottom(marked.right_aligned());
+        if let Some(marks) = marked_rows(self.marks.len(), theme) {
+            block = block.title_bottom(marks);
         }
         frame.render_widget(block, area);
         if self.list.rows().is_empty() {
@@ -98,7 +98,7 @@ impl CuratePane {
         let is_folded = self.shown.folded.contains(group);
         let fold = if is_folded { "▸ " } else { "▾ " };
         let strong = theme.style(Role::Strong);
-        let mut left = vec![Span::styled(fold, theme.style(Role::Muted))];
+        let mut left = vec![theme.span(fold, Role::Muted)];
         match group {
             Group::Rule(id) => {
                 let severity = rule(id).map_or(Severity::Note, |rule| rule.severity);
@@ -110,7 +110,7 @@ impl CuratePane {
                 left.extend(self.store_name(store, cx));
             }
         }
-        let right = Span::styled(format!(" {count} "), theme.style(Role::Muted));
+        let right = theme.span(format!(" {count} "), Role::Muted);
         look.line(0, left, vec![right], theme)
     }
 
@@ -119,7 +119,7 @@ impl CuratePane {
         let snapshot = cx.library.store_by_id(store);
         let snapshot = snapshot.filter(|_| self.findings.has_several_stores)?;
         let name = format!("  {}", escape_line(snapshot.store.name()));
-        Some(Span::styled(name, cx.theme.style(Role::Muted)))
+        Some(cx.theme.span(name, Role::Muted))
     }
 
     fn finding_line(
@@ -132,7 +132,7 @@ impl CuratePane {
         let finding = &located.finding;
         let muted = theme.style(Role::Muted);
         let mark = if self.marks.contains(&finding.id) {
-            Span::styled("✓ ", theme.style(Role::Accent))
+            theme.span("✓ ", Role::Accent)
         } else {
             Span::raw("  ")
         };
@@ -160,7 +160,7 @@ impl CuratePane {
         }
         let right = match (&finding.waived, &finding.fix) {
             (Some(_), _) => Span::styled(" waived ", muted),
-            (None, Some(_)) => Span::styled(" fix ", theme.style(Role::Added)),
+            (None, Some(_)) => theme.span(" fix ", Role::Added),
             (None, None) => Span::raw(" "),
         };
         look.line(0, left, vec![right], theme)
@@ -280,11 +280,10 @@ impl EvidencePage<'_> {
     /// Adds a text, indented.
     fn text(&mut self, text: &str, indent: usize, style: Style) {
         for line in text.lines() {
-            let line = escape_line(line);
             let width = self.width.saturating_sub(indent).max(1);
-            for row in cells::wrap(&line, width) {
+            for row in cells::wrapped(line, width) {
                 let blank = Span::raw(" ".repeat(indent));
-                let text = Span::styled(line[row].to_owned(), style);
+                let text = Span::styled(row, style);
                 self.lines.push(Line::from(vec![blank, text]));
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::FindPane;
 use crate::core::search::find::SearchState;
 use crate::tui::model::{FindResults, HitRow, PaneContext};
-use crate::tui::pane::{Handled, Pane as _, Step};
+use crate::tui::pane::{Pane as _, Step};
 
 /// Results, and what they answer.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl FindPane {
         self.cursor.fit(Self::height(cx), self.count());
         if let Some(action) = self.waiting.take() {
             let mut steps = self.update_preview(cx);
-            if let Handled::Used(done) = self.act(action, cx) {
+            if let Some(done) = self.act(action, cx) {
                 steps.extend(done);
             }
             return steps;

@@ -21,6 +21,15 @@ impl FindPane {
         self.marks.values().collect()
     }
 
+    /// The marked rows, or else the one under the cursor.
+    fn chosen(&self) -> Vec<&HitRow> {
+        let marked = self.marked();
+        if marked.is_empty() {
+            return self.row().into_iter().collect();
+        }
+        marked
+    }
+
     /// The key of a row's mark; the same for every line of a memory.
     pub(super) fn mark_of(row: &HitRow) -> String {
         match &row.store {
@@ -37,10 +46,7 @@ impl FindPane {
         }
         let marked: Vec<Key> = self.marked().into_iter().filter_map(Self::key_of).collect();
         if let Some(first) = marked.first().cloned() {
-            let message = match marked.len() {
-                1 => "1 marked".to_owned(),
-                number => format!("{number} marked"),
-            };
+            let message = format!("{} marked", marked.len());
             let shown = Event::Reveal {
                 key: first,
                 line: None,
@@ -85,10 +91,7 @@ impl FindPane {
 
     /// Proposes a memory for the marked messages, or the one under the cursor.
     pub(super) fn promote(&self) -> Vec<Step> {
-        let mut rows = self.marked();
-        if rows.is_empty() {
-            rows.extend(self.row());
-        }
+        let rows = self.chosen();
         let messages = rows.iter().filter(|row| row.store.is_none());
         let lines: Vec<String> = messages.map(|row| row.hit.citation.to_string()).collect();
         if rows.is_empty() {
@@ -102,10 +105,7 @@ impl FindPane {
 
     /// Prints the chosen rows and ends the program.
     fn pick(&self, print: Print, cx: &PaneContext<'_>) -> Vec<Step> {
-        let mut rows = self.marked();
-        if rows.is_empty() {
-            rows.extend(self.row());
-        }
+        let rows = self.chosen();
         if rows.is_empty() {
             return Vec::new();
         }
@@ -146,10 +146,7 @@ impl FindPane {
     }
 
     pub(super) fn copy(&self) -> Vec<Step> {
-        let mut rows = self.marked();
-        if rows.is_empty() {
-            rows.extend(self.row());
-        }
+        let rows = self.chosen();
         let cited: Vec<String> = rows
             .iter()
             .map(|row| row.hit.citation.to_string())

@@ -12,7 +12,7 @@ use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::readline::{self, Command, Motion};
 
 /// The input and the filters beside it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct QueryInput {
     pub(super) input: Input,
     /// Complete filters, such as `type:project`.

@@ -57,10 +57,10 @@ impl FindPane {
         }
         let mut spans = Vec::new();
         for text in pills.into_iter().rev() {
-            spans.push(Span::styled(text, theme.style(Role::Toast)));
+            spans.push(theme.span(text, Role::Toast));
             spans.push(Span::raw(" "));
         }
-        spans.push(Span::styled(format!(" {status} "), theme.style(role)));
+        spans.push(theme.span(format!(" {status} "), role));
         spans
     }
 
@@ -131,7 +131,7 @@ impl FindPane {
         if self.query.is_selected {
             typed = typed.patch_style(theme.style(Role::MatchCurrent));
         }
-        let mut left = vec![Span::styled(PROMPT, theme.style(Role::Accent))];
+        let mut left = vec![theme.span(PROMPT, Role::Accent)];
         left.extend(
             typed
                 .spans
@@ -141,14 +141,14 @@ impl FindPane {
         if let Some(completion) = self.query.completion(cx.library) {
             let begun = self.query.input.text().len() - completion.span.start;
             let ghost = completion.text.get(begun..).unwrap_or_default().to_owned();
-            left.push(Span::styled(ghost, theme.style(Role::Muted)));
+            left.push(theme.span(ghost, Role::Muted));
             if !completion.meaning.is_empty() {
                 let meaning = format!("  {}", completion.meaning);
-                left.push(Span::styled(meaning, theme.style(Role::Comment)));
+                left.push(theme.span(meaning, Role::Comment));
             }
         } else if self.query.query().is_empty() {
             let hint = "words, \"exact\", 'whole, !not, type: in: agent: since:";
-            left.push(Span::styled(hint, theme.style(Role::Muted)));
+            left.push(theme.span(hint, Role::Muted));
         }
         let line = two_ends(left, ends, usize::from(area.width), theme.style(Role::Text));
         frame.render_widget(Clear, area);
@@ -213,11 +213,11 @@ impl FindPane {
         let hit = &row.hit;
         let muted = theme.style(Role::Muted);
         let mark = if self.marks.contains_key(&Self::mark_of(row)) {
-            Span::styled("✓ ", theme.style(Role::Accent))
+            theme.span("✓ ", Role::Accent)
         } else if is_other {
             Span::styled("· ", muted)
         } else if hit.source == HitSource::Detail {
-            Span::styled("◆ ", theme.style(Role::Accent))
+            theme.span("◆ ", Role::Accent)
         } else {
             Span::styled("◇ ", muted)
         };
@@ -291,7 +291,7 @@ impl FindPane {
             Some(Who::System) => ("program", Role::Muted),
             None => ("session", Role::Strong),
         };
-        let mut spans = vec![Span::styled(who, theme.style(role))];
+        let mut spans = vec![theme.span(who, role)];
         // A hit in a whole log has its title in the second line.
         if hit.role.is_some() && !is_other {
             let title = format!(" · {}", escape_line(&hit.title));
@@ -352,11 +352,11 @@ impl FindPane {
                 continue;
             }
             let line = if key.is_empty() {
-                Line::from(Span::styled(*means, theme.style(Role::Text)))
+                theme.line(*means, Role::Text)
             } else {
                 Line::from(vec![
-                    Span::styled(cells::fit(key, 14), theme.style(Role::KeyHint)),
-                    Span::styled(*means, theme.style(Role::Muted)),
+                    theme.span(cells::fit(key, 14), Role::KeyHint),
+                    theme.span(*means, Role::Muted),
                 ])
             };
             let y = area.y + 1 + u16::try_from(row).unwrap_or(0);
@@ -386,12 +386,9 @@ impl FindPane {
         for (at, (filter, total)) in without.iter().enumerate() {
             let key = key.clone().filter(|_| at == 0).unwrap_or_default();
             lines.push(Line::from(vec![
-                Span::styled(cells::fit(&key, 7), theme.style(Role::KeyHint)),
+                theme.span(cells::fit(&key, 7), Role::KeyHint),
                 Span::raw(format!("without {}", escape_line(filter))),
-                Span::styled(
-                    format!("  {} found", thousands(*total)),
-                    theme.style(Role::Muted),
-                ),
+                theme.span(format!("  {} found", thousands(*total)), Role::Muted),
             ]));
         }
         draw_lines(frame, area.inner(Margin::new(2, 1)), lines);
@@ -402,7 +399,7 @@ impl FindPane {
 fn badge(row: &HitRow, theme: &Theme) -> Option<Span<'static>> {
     let category = row.hit.category.as_ref()?;
     let text = format!("  {}", escape_line(category));
-    Some(Span::styled(text, theme.badge(Some(category))))
+    Some(Span::styled(text, theme.badge(category)))
 }
 
 /// Whose a row is, in at most `width` columns: the store of a memory, or the agent and the project of

@@ -2,11 +2,9 @@
 //! undid.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 
 use crate::core::change::ChangeVerb;
 use crate::core::change::history::{FileChange, Record};
-use crate::core::memory::layout::Layout;
 use crate::core::memory::store::StoreId;
 use crate::tui::widget::list::Row;
 
@@ -97,33 +95,18 @@ impl Folded {
 }
 
 /// The place of a memory at one time.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
-    root: PathBuf,
-    layout: Layout,
-    path: String,
-}
+type Place = (StoreId, String);
 
-impl Place {
-    fn of(file: &FileChange) -> Self {
-        Self {
-            root: file.root.clone(),
-            layout: file.layout,
-            path: file.reference(),
-        }
-    }
+fn place_of(file: &FileChange) -> Place {
+    (StoreId::new(&file.root, file.layout), file.reference())
 }
 
 /// Whether each record changed the memory; renames and moves are followed back.
-fn about(records: &[Record], (store, path): &(StoreId, String)) -> Vec<bool> {
-    let mut place = Place {
-        root: store.root().to_owned(),
-        layout: store.layout(),
-        path: path.clone(),
-    };
+fn about(records: &[Record], memory: &Place) -> Vec<bool> {
+    let mut place = memory.clone();
     let mut listed = Vec::with_capacity(records.len());
     for record in records {
-        let own = record.files.iter().find(|file| Place::of(file) == place);
+        let own = record.files.iter().find(|file| place_of(file) == place);
         listed.push(own.is_some());
         if own.is_some_and(|file| file.before.is_none())
             && let Some(earlier) = earlier_place(record, &place)
@@ -140,7 +123,7 @@ fn earlier_place(record: &Record, place: &Place) -> Option<Place> {
         .files
         .iter()
         .filter(|file| !file.derived && file.before.is_some() && file.after.is_none())
-        .map(Place::of)
+        .map(place_of)
         .collect();
     let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     match went.as_slice() {
@@ -148,7 +131,7 @@ fn earlier_place(record: &Record, place: &Place) -> Option<Place> {
         several => {
             let mut several = several.iter();
             several
-                .find(|other| name(&other.path) == name(&place.path))
+                .find(|other| name(&other.1) == name(&place.1))
                 .cloned()
         }
     }
@@ -156,9 +139,12 @@ fn earlier_place(record: &Record, place: &Place) -> Option<Place> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::core::change::Author;
     use crate::core::disk::revision::Revision;
+    use crate::core::memory::layout::Layout;
 
     fn record(
         id: &str,

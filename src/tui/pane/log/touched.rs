@@ -9,8 +9,9 @@ use crate::core::log::{Message, MessageKind, Transcript, call_mark};
 use crate::core::memory::library::Library;
 use crate::core::memory::store::Store;
 use crate::tui::chrome::count;
+use crate::tui::event::Event;
 use crate::tui::model::PaneContext;
-use crate::tui::overlay::chooser::{Choice, Chooser, ChooserOption};
+use crate::tui::overlay::chooser::{Chooser, ChooserOption};
 use crate::tui::pane::{Step, say};
 
 /// The width of their list.
@@ -114,7 +115,10 @@ impl LogPane {
         );
         let options = rows.into_iter().map(|row| ChooserOption {
             detail: row.what(),
-            choice: Choice::Message(self.file.clone(), row.line),
+            step: Step::Broadcast(Box::new(Event::ShowMessage {
+                log: self.file.clone(),
+                line: row.line,
+            })),
             label: row.name,
         });
         let chooser = Chooser::new(title, options.collect()).with_width(WIDTH);

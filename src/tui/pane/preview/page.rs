@@ -87,7 +87,6 @@ impl Page {
         self.rendered.links.iter().position(|spot| spot.line == row)
     }
 
-    /// The target of a link.
     pub(crate) fn link_target(&self, link: usize) -> &str {
         let spot = self.rendered.links.get(link);
         spot.map_or("", |spot| &*spot.target)
@@ -173,8 +172,7 @@ fn head(content: &PreviewContent, cx: &PaneContext<'_>, options: RenderOptions<'
         .filter(|(text, _)| !text.is_empty());
     for (text, role) in lines {
         let text = cells::cut(text, options.width);
-        head.lines
-            .push(Line::from(Span::styled(text, theme.style(role))));
+        head.lines.push(theme.line(text, role));
         head.source.push(0);
     }
     head
@@ -192,7 +190,7 @@ fn source(text: &str, cx: &PaneContext<'_>, width: usize) -> Rendered {
     let viewport = width.saturating_sub(GUTTER).max(8);
     let mut out = Rendered::default();
     for (row, line) in lines.iter().enumerate() {
-        let number = Span::styled(format!("{:>3}  ", row + 1), theme.style(Role::Gutter));
+        let number = theme.span(format!("{:>3}  ", row + 1), Role::Gutter);
         let mut spans = vec![number];
         let mut used = 0;
         let mut is_row_start = true;

@@ -10,7 +10,7 @@ use crate::core::memory::FileKind;
 use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
 use crate::tui::action::Action;
-use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, Target, WriteJob};
+use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, WriteJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::model::PaneContext;
@@ -91,14 +91,10 @@ impl QueuePane {
                 then: Some(Action::Edit),
             }))],
             FileState::Index => {
-                let target = Target::File {
+                vec![Step::Effect(Effect::Library(LibraryJob::Fetch {
                     store: entry.store.clone(),
                     path: entry.item.path.clone(),
-                };
-                let line = self.line(entry).map_or(0, |line| line - 1);
-                vec![Step::Effect(Effect::Library(LibraryJob::Fetch {
-                    target,
-                    line,
+                    line: self.line(entry).map_or(0, |line| line - 1),
                 }))]
             }
             FileState::Gone => vec![self.gone(entry, cx)],

@@ -124,7 +124,6 @@ impl Queue {
         }
     }
 
-    /// The rows of the entries that are shown.
     pub(super) fn rows(&self, is_shown: impl Fn(&Entry) -> bool) -> Vec<QueueRow> {
         let mut rows = Vec::new();
         let mut first = 0;

@@ -12,7 +12,9 @@ use crate::core::insight::review::ItemChange;
 use crate::core::text::display::{format_age, format_ago};
 use crate::core::text::one_line;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, count, draw_empty, draw_note, title_span};
+use crate::tui::chrome::{
+    KeyFocus, bordered, count, draw_empty, draw_note, line_counts, title_span,
+};
 use crate::tui::layout::Focus;
 use crate::tui::model::PaneContext;
 use crate::tui::pane::list_text::{ListWithText as _, Parts, RowText};
@@ -92,10 +94,7 @@ impl QueuePane {
     ) -> Line<'static> {
         let theme = cx.theme;
         let muted = theme.style(Role::Muted);
-        let mut left = vec![Span::styled(
-            escape_line(entry.item.who()),
-            theme.style(Role::Strong),
-        )];
+        let mut left = vec![theme.span(escape_line(entry.item.who()), Role::Strong)];
         if let Some(session) = self.session_name(entry) {
             left.push(Span::raw(format!(" · {}", escape_line(session))));
         }
@@ -121,30 +120,23 @@ impl QueuePane {
             ItemChange::Renamed => ("→ ", Role::Muted),
         };
         let mut left = vec![
-            Span::styled(sign, theme.style(role)),
+            theme.span(sign, role),
             Span::raw(escape_line(&entry.item.path)),
         ];
         if self.queue.has_several_stores {
             let snapshot = cx.library.store_by_id(&entry.store);
             let name = snapshot.map_or("", |snapshot| snapshot.store.name());
             let name = format!("  {}", escape_line(name));
-            left.push(Span::styled(name, theme.style(Role::Muted)));
+            left.push(theme.span(name, Role::Muted));
         }
         let mut right = Vec::new();
         if entry.item.deleted_before.is_some() {
-            right.push(Span::styled(" deleted before", theme.style(Role::Warn)));
+            right.push(theme.span(" deleted before", Role::Warn));
         }
         if !entry.item.notes.is_empty() {
-            right.push(Span::styled(" note", theme.style(Role::Warn)));
+            right.push(theme.span(" note", Role::Warn));
         }
-        let (added, removed) = entry.line_counts();
-        if added > 0 {
-            right.push(Span::styled(format!(" +{added}"), theme.style(Role::Added)));
-        }
-        if removed > 0 {
-            let removed = format!(" −{removed}");
-            right.push(Span::styled(removed, theme.style(Role::Removed)));
-        }
+        right.extend(line_counts(entry.line_counts(), theme));
         right.push(Span::raw(" "));
         look.line(2, left, right, theme)
     }
@@ -179,7 +171,7 @@ impl QueuePane {
         let text = parts.inner_text();
         for (at, y) in (self.scroll..).zip(text.top()..text.bottom()) {
             if chosen.is_some_and(|range| range.contains(&at)) {
-                let bar = Span::styled("▌", cx.theme.style(Role::Accent));
+                let bar = cx.theme.span("▌", Role::Accent);
                 frame.render_widget(bar, Rect::new(text.x - 1, y, 1, 1));
             }
         }
@@ -214,11 +206,8 @@ impl QueuePane {
         }
         let mut lines = Vec::new();
         for (text, role) in facts {
-            let text = escape_line(&text);
-            let rows = cells::wrap(&text, usize::from(width)).into_iter();
-            lines.extend(
-                rows.map(|row| Line::from(Span::styled(text[row].to_owned(), theme.style(role)))),
-            );
+            let rows = cells::wrapped(&text, usize::from(width)).into_iter();
+            lines.extend(rows.map(|row| theme.line(row, role)));
         }
         lines.push(Line::default());
         if item.hunks.is_empty() {
@@ -226,7 +215,7 @@ impl QueuePane {
                 ItemChange::Renamed => "Its text is the same.",
                 _ => "It is empty.",
             };
-            lines.push(Line::from(Span::styled(text, theme.style(Role::Muted))));
+            lines.push(theme.line(text, Role::Muted));
         }
         let (rows, ranges) = Hunks::new(&item.hunks).lines(theme, width);
         let first = lines.len();

@@ -88,7 +88,6 @@ impl Rows {
         start..end
     }
 
-    /// The line of a node.
     pub(super) fn line_of(&self, node: &NodeId) -> Option<usize> {
         let is_it = |entry: &Entry| matches!(entry, Entry::Node(id) if id == node);
         let entry = self.entries.iter().position(is_it)?;
@@ -167,10 +166,7 @@ impl Builder<'_> {
         let theme = self.theme;
         let muted = theme.style(Role::Muted);
         let fold = if is_open { "▾ " } else { "▸ " };
-        let mut left = vec![
-            Span::raw(indent(depth)),
-            Span::styled(fold, theme.style(Role::Muted)),
-        ];
+        let mut left = vec![Span::raw(indent(depth)), theme.span(fold, Role::Muted)];
         let right = if id.level() == Level::Segment {
             left.push(Span::styled(
                 format!("{}  ", clock(node.from, self.zone)),
@@ -196,7 +192,7 @@ impl Builder<'_> {
         } else {
             let is_today = *id == NodeId::Day(self.pane.today);
             let role = if is_today { Role::Accent } else { Role::Strong };
-            left.push(Span::styled(title(id), theme.style(role)));
+            left.push(theme.span(title(id), role));
             let sessions = self.pane.outline.activity(id).sessions;
             count(sessions, "session", "sessions")
         };
@@ -225,10 +221,10 @@ impl Builder<'_> {
             };
             let left = vec![
                 Span::raw(lead.clone()),
-                Span::styled(mark, theme.style(Role::Marker)),
+                theme.span(mark, Role::Marker),
                 Span::raw(text[range].trim_end().to_owned()),
             ];
-            let place = Span::styled(place, theme.style(Role::Muted));
+            let place = theme.span(place, Role::Muted);
             lines.push(two_ends(left, vec![place], self.width, Style::new()));
         }
         let entry = Entry::Bullet {
@@ -301,8 +297,8 @@ impl Builder<'_> {
         let room = self.width.saturating_sub(cells::width(&lead) + 3);
         Line::from(vec![
             Span::raw(lead),
-            Span::styled("│ ", self.theme.style(Role::Rule)),
-            Span::styled(cells::cut(text, room.min(MEASURE)), self.theme.style(role)),
+            self.theme.span("│ ", Role::Rule),
+            self.theme.span(cells::cut(text, room.min(MEASURE)), role),
         ])
     }
 
@@ -312,9 +308,7 @@ impl Builder<'_> {
         let room = self.width.saturating_sub(used).clamp(8, MEASURE);
         let mut all: Vec<String> = Vec::new();
         for line in text.trim().lines() {
-            let line = escape_line(line);
-            let rows = cells::wrap(&line, room).into_iter();
-            all.extend(rows.map(|range| line[range].trim_end().to_owned()));
+            all.extend(cells::wrapped(line, room));
         }
         let left = all.len().saturating_sub(MOST_ROWS);
         all.truncate(MOST_ROWS);

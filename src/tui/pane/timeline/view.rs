@@ -3,12 +3,12 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Margin, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use super::{Part, TimelinePane, calendar};
 use crate::core::insight::timeline::node::NodeId;
 use crate::tui::action::Action;
-use crate::tui::cells::{self, escape_line};
+use crate::tui::cells;
 use crate::tui::chrome::{
     KeyFocus, bordered, draw_empty, draw_lines, fit_end, shown_lines, title_span,
 };
@@ -130,18 +130,12 @@ impl TimelinePane {
         };
         let is_day = matches!(id, Some(NodeId::Day(_)));
         let Some(node) = id.and_then(|id| self.outline.node(&id)) else {
-            return vec![Line::from(Span::styled(
-                "nothing happened",
-                theme.style(Role::Muted),
-            ))];
+            return vec![theme.line("nothing happened", Role::Muted)];
         };
         let mut lines = Vec::new();
         let mut wrapped = |text: &str, role: Role| {
-            let text = escape_line(text);
-            let rows = cells::wrap(&text, width).into_iter();
-            let row = |range: std::ops::Range<usize>| text[range].trim_end().to_owned();
-            let rows = rows.map(|range| Line::from(Span::styled(row(range), theme.style(role))));
-            lines.extend(rows);
+            let rows = cells::wrapped(text, width).into_iter();
+            lines.extend(rows.map(|row| theme.line(row, role)));
         };
         // The border names the day already.
         if !is_day {
@@ -155,7 +149,7 @@ impl TimelinePane {
         }
         lines.extend(node.files.iter().map(|file| {
             let file = fit_end(file, width);
-            Line::from(Span::styled(file, theme.style(Role::Code)))
+            theme.line(file, Role::Code)
         }));
         lines
     }
@@ -164,7 +158,7 @@ impl TimelinePane {
         let theme = cx.theme;
         let mut block = bordered(theme, KeyFocus::of(self.part == Part::Tree))
             .title(title_span(theme, "what happened"))
-            .title(Line::from(Span::styled(" UTC ", theme.style(Role::Muted))).right_aligned());
+            .title(theme.line(" UTC ", Role::Muted).right_aligned());
         let rows = areas.rows();
         let count = self.rows.lines.len();
         if let Some(place) = shown_lines(self.cursor.top, rows.height, count, theme) {
@@ -181,7 +175,7 @@ impl TimelinePane {
                 frame
                     .buffer_mut()
                     .set_style(area, theme.style(Role::Selected));
-                let bar = Span::styled("▌", theme.style(Role::Accent));
+                let bar = theme.span("▌", Role::Accent);
                 frame.render_widget(bar, Rect::new(rows.x, y, 1, 1));
             }
         }

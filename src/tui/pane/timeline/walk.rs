@@ -10,8 +10,9 @@ use crate::core::insight::timeline::node::NodeId;
 use crate::core::insight::timeline::outline::Outline;
 use crate::tui::chrome::count;
 use crate::tui::effect::TimelineJob;
+use crate::tui::event::Event;
 use crate::tui::model::PaneContext;
-use crate::tui::overlay::chooser::{Choice, ChooserOption};
+use crate::tui::overlay::chooser::ChooserOption;
 use crate::tui::pane::{Step, Toast};
 use crate::tui::widget::list::Move;
 
@@ -206,13 +207,12 @@ pub(super) fn options(outline: &Outline, today: Date) -> Vec<ChooserOption> {
         Some(ChooserOption {
             label: label.to_owned(),
             detail: format!("{} · {sessions}", id.title()?),
-            choice: Choice::GoTo(id),
+            step: Step::Broadcast(Box::new(Event::GoTo(id))),
         })
     };
     places.into_iter().filter_map(option).collect()
 }
 
-/// Returns the last day of a node.
 pub(super) fn last_day(id: &NodeId) -> Date {
     match id {
         NodeId::Day(day) | NodeId::Segment(day, _) => *day,

@@ -11,7 +11,7 @@ use crate::tui::widget::list::Move;
 impl Conversation {
     /// Sets the words to mark. If they can only be where the last ones were, only those messages
     /// are looked at.
-    pub fn mark(&mut self, words: MarkedWords, narrows: bool, viewport: Viewport<'_>) {
+    pub(crate) fn mark(&mut self, words: MarkedWords, narrows: bool, viewport: Viewport<'_>) {
         self.words = words;
         self.current = None;
         if narrows {
@@ -65,7 +65,7 @@ impl Conversation {
     /// Returns the number of the line with the words that was gone to, or else of the first one of
     /// the piece under the cursor, 0 if there is none, and how many there are; `None` if no words
     /// are marked.
-    pub fn match_count(&self) -> Option<(usize, usize)> {
+    pub(crate) fn match_count(&self) -> Option<(usize, usize)> {
         if self.words.is_empty() {
             return None;
         }
@@ -81,7 +81,7 @@ impl Conversation {
     }
 
     /// Goes to the next or previous line that has the words; returns whether there is one.
-    pub fn next_match(&mut self, step: Move, viewport: Viewport<'_>) -> bool {
+    pub(crate) fn next_match(&mut self, step: Move, viewport: Viewport<'_>) -> bool {
         let piece = self.selected_message();
         let count = self.matches.len();
         let before = match self.here() {
@@ -98,14 +98,14 @@ impl Conversation {
     }
 
     /// Goes to the first line that has the words, from a message on; returns whether there is one.
-    pub fn first_match(&mut self, from: usize, viewport: Viewport<'_>) -> bool {
+    pub(crate) fn first_match(&mut self, from: usize, viewport: Viewport<'_>) -> bool {
         let at = self.matches.partition_point(|place| place.piece < from);
         let found = self.matches.get(at).or(self.matches.first()).copied();
         self.go_to_match(found, viewport)
     }
 
     /// The index of the message under the cursor.
-    pub fn selected_message(&self) -> usize {
+    pub(crate) fn selected_message(&self) -> usize {
         let piece = self.pieces.get(self.selected);
         piece.map_or(0, |piece| piece.item.message())
     }
@@ -118,7 +118,7 @@ impl Conversation {
     }
 
     /// Returns the input and the result of the tool call under the cursor.
-    pub fn selected_call(&self) -> Option<(&str, &str)> {
+    pub(crate) fn selected_call(&self) -> Option<(&str, &str)> {
         match self.pieces.get(self.selected)?.item {
             TurnItem::Tool { call, result } => {
                 let text = |at: Option<usize>| at.map_or("", |at| self.text(at));
@@ -130,7 +130,7 @@ impl Conversation {
 
     /// Goes to the record at `line` of the log, and there to line `within` of its text, or else to
     /// the first one with these words, which are marked.
-    pub fn go_to(
+    pub(crate) fn go_to(
         &mut self,
         line: u64,
         within: Option<usize>,
@@ -165,7 +165,7 @@ impl Conversation {
 
     /// Returns the record and the line of its text to which [`Conversation::go_to`] leads back
     /// from elsewhere; `None` at the beginning.
-    pub fn place(&self, viewport: Viewport<'_>) -> Option<(u64, usize)> {
+    pub(crate) fn place(&self, viewport: Viewport<'_>) -> Option<(u64, usize)> {
         if self.top == (0, 0) && self.selected == 0 {
             return None;
         }
@@ -191,7 +191,7 @@ impl Conversation {
     }
 
     /// Selects the piece with a message, showing it if it is hidden.
-    pub fn seek(&mut self, message: usize, viewport: Viewport<'_>) {
+    pub(crate) fn seek(&mut self, message: usize, viewport: Viewport<'_>) {
         self.seek_line(MessageLine { message, line: 0 }, viewport);
     }
 

@@ -38,7 +38,6 @@ pub(super) struct Piece {
 }
 
 impl Conversation {
-    /// Lays out a piece.
     pub(super) fn lay_out_piece(
         &self,
         piece: &Piece,
@@ -73,7 +72,7 @@ impl Conversation {
             let indent = " ".repeat(gutter);
             lines.push(Line::from(vec![
                 Span::raw(indent),
-                Span::styled(day, theme.style(Role::Muted)),
+                theme.span(day, Role::Muted),
             ]));
             lines.push(Line::default());
         }
@@ -81,8 +80,8 @@ impl Conversation {
         if piece.starts && !wide {
             lines.push(Line::from(vec![
                 Span::raw("  "),
-                Span::styled(name, theme.style(role)),
-                Span::styled(format!("  {clock}"), theme.style(Role::Muted)),
+                theme.span(name, role),
+                theme.span(format!("  {clock}"), Role::Muted),
             ]));
         }
         let message = piece.item.message();
@@ -102,8 +101,8 @@ impl Conversation {
             let mut spans = if number == 0 && piece.starts && wide {
                 vec![
                     Span::raw("  "),
-                    Span::styled(cells::fit(name, NAME), theme.style(role)),
-                    Span::styled(cells::fit(&clock, TIME), theme.style(Role::Muted)),
+                    theme.span(cells::fit(name, NAME), role),
+                    theme.span(cells::fit(&clock, TIME), Role::Muted),
                 ]
             } else {
                 vec![Span::raw(" ".repeat(gutter))]
@@ -137,7 +136,7 @@ impl Conversation {
                 let mark = if row == 0 { mark } else { "  " };
                 let mut line = vec![
                     Span::raw(" ".repeat(gutter)),
-                    Span::styled(mark, options.theme.style(Role::Marker)),
+                    options.theme.span(mark, Role::Marker),
                 ];
                 line.extend(spans);
                 lines.push(Line::from(line));
@@ -173,7 +172,7 @@ impl Conversation {
             }
             TurnItem::Thinking(at) => body.plain(at, &shown(at), Role::Quote, options),
             TurnItem::Injected(at) => {
-                let note = Span::styled("put in by the program", theme.style(Role::Comment));
+                let note = theme.span("put in by the program", Role::Comment);
                 body.push(at, 0, Line::from(note));
                 body.plain(at, &shown(at), Role::Muted, options);
             }
@@ -216,10 +215,10 @@ impl Conversation {
         let short = cut_value(without_key(first_line(&input)), viewport);
         let mut body = ShownText::default();
         let head = vec![
-            Span::styled(fold, theme.style(Role::Muted)),
-            Span::styled(name, theme.style(Role::Tool)),
-            Span::styled(short, theme.style(Role::Muted)),
-            Span::styled(format!("  {shown}"), theme.style(Role::Muted)),
+            theme.span(fold, Role::Muted),
+            theme.span(name, Role::Tool),
+            theme.span(short, Role::Muted),
+            theme.span(format!("  {shown}"), Role::Muted),
         ];
         body.push(item.message(), 0, Line::from(head));
         if !is_open {
@@ -238,8 +237,7 @@ impl Conversation {
             body.plain(at, &text, role, inner);
         }
         for line in body.lines.iter_mut().skip(1) {
-            line.spans
-                .insert(0, Span::styled("│ ", theme.style(Role::Rule)));
+            line.spans.insert(0, theme.span("│ ", Role::Rule));
         }
         body
     }
@@ -283,7 +281,7 @@ impl ShownText {
         let left = rest.count();
         if left > 0 {
             let note = format!("… {left} lines more");
-            let note = Span::styled(note, options.theme.style(Role::Muted));
+            let note = options.theme.span(note, Role::Muted);
             self.push(message, number, Line::from(note));
         }
     }

@@ -5,7 +5,7 @@ use crate::tui::widget::list::Move;
 
 impl Conversation {
     /// Moves the cursor.
-    pub fn step(&mut self, step: Move, viewport: Viewport<'_>) {
+    pub(crate) fn step(&mut self, step: Move, viewport: Viewport<'_>) {
         let last = self.pieces.len().saturating_sub(1);
         let half = (viewport.height / 2).max(1) as isize;
         let page = viewport.height.saturating_sub(2).max(1) as isize;
@@ -38,7 +38,7 @@ impl Conversation {
     }
 
     /// Goes to the next or previous turn.
-    pub fn step_turn(&mut self, step: Move, viewport: Viewport<'_>) {
+    pub(crate) fn step_turn(&mut self, step: Move, viewport: Viewport<'_>) {
         let starts = |at: &usize| self.pieces[*at].starts;
         let found = match step {
             Move::Up => (0..self.selected).rev().find(starts),
@@ -52,7 +52,7 @@ impl Conversation {
     }
 
     /// Scrolls by lines; the cursor stays on the screen.
-    pub fn scroll(&mut self, rows: isize, viewport: Viewport<'_>) {
+    pub(crate) fn scroll(&mut self, rows: isize, viewport: Viewport<'_>) {
         let (mut piece, line) = self.top;
         let mut line = line as isize + rows;
         while line < 0 && piece > 0 {
@@ -71,7 +71,7 @@ impl Conversation {
     }
 
     /// Selects the piece at a row of the screen.
-    pub fn click(&mut self, row: usize, viewport: Viewport<'_>) {
+    pub(crate) fn click(&mut self, row: usize, viewport: Viewport<'_>) {
         let mut left = row + self.top.1;
         let mut piece = self.top.0;
         while piece < self.pieces.len() {

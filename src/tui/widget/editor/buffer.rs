@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use crate::tui::cells::{self, Row};
 
-/// A position in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct TextPosition {
+pub(crate) struct TextPosition {
     /// The line, from 0.
     pub row: usize,
     /// The byte offset in the line.
@@ -19,15 +18,10 @@ pub struct TextPosition {
 
 impl TextPosition {
     /// Creates the position at byte `at` of line `row`.
-    pub fn new(row: usize, at: usize) -> Self {
+    pub(crate) fn new(row: usize, at: usize) -> Self {
         Self { row, at }
     }
 }
-
-/// The file is not UTF-8, so the editor could not save it unchanged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the file is not UTF-8 text")]
-pub struct NotText;
 
 /// How edits are grouped into one undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +55,6 @@ struct TextEdit {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct UndoGroup {
-    number: u64,
     kind: EditKind,
     time: Duration,
     edits: Vec<TextEdit>,
@@ -91,9 +84,6 @@ pub(super) struct Buffer {
     ends_with_newline: bool,
     undo: Vec<UndoGroup>,
     redo: Vec<UndoGroup>,
-    numbers: u64,
-    /// The number of the undo group at which the text was saved; 0 for the text as opened.
-    saved: u64,
     /// Whether the next edit starts a new undo group.
     starts_undo_group: bool,
     pub(super) splices: Vec<Splice>,
@@ -137,8 +127,6 @@ impl Buffer {
             ends_with_newline,
             undo: Vec::new(),
             redo: Vec::new(),
-            numbers: 0,
-            saved: 0,
             starts_undo_group: false,
             splices: Vec::new(),
             revision: 0,
@@ -262,9 +250,7 @@ impl Buffer {
         if joins {
             return;
         }
-        self.numbers += 1;
         self.undo.push(UndoGroup {
-            number: self.numbers,
             kind: stamp.kind,
             time: stamp.time,
             edits: Vec::new(),
@@ -369,15 +355,6 @@ impl Buffer {
         }
         UndoGroup { edits, ..group }
     }
-
-    pub(super) fn is_modified(&self) -> bool {
-        self.undo.last().map_or(0, |group| group.number) != self.saved
-    }
-
-    pub(super) fn mark_saved(&mut self) {
-        self.saved = self.undo.last().map_or(0, |group| group.number);
-        self.starts_undo_group = true;
-    }
 }
 
 /// Converts the line endings of pasted text to `\n`.
@@ -440,7 +417,6 @@ mod tests {
             let end = buffer.text();
             while buffer.undo().is_some() {}
             prop_assert_eq!(buffer.text(), start);
-            prop_assert!(!buffer.is_modified());
             while buffer.redo().is_some() {}
             prop_assert_eq!(buffer.text(), end);
         }

@@ -22,7 +22,7 @@ pub(super) struct Click {
 
 impl Editor {
     /// Handles a click, a drag or the wheel; `area` is where the editor was drawn.
-    pub fn mouse(&mut self, event: MouseEvent, area: Rect, time: Duration) -> EditorOutcome {
+    pub(crate) fn mouse(&mut self, event: MouseEvent, area: Rect, time: Duration) -> EditorOutcome {
         self.time = time;
         let cell = Position::new(event.column, event.row);
         let inside = area.contains(cell);
@@ -39,14 +39,14 @@ impl Editor {
                     2 => self.select_word(),
                     _ => self.select_line(),
                 }
-                self.sync_screen();
+                self.settle();
             }
             MouseEventKind::Drag(MouseButton::Left) => {
                 let position = self.position_under(cell, area);
                 self.anchor = self.anchor.or(Some(self.cursor));
                 self.enter_visual();
                 self.jump(position);
-                self.sync_screen();
+                self.settle();
             }
             _ => return EditorOutcome::Unused,
         }

@@ -223,9 +223,8 @@ pub(super) fn paragraph(lines: &[String], row: usize, direction: MoveDirection) 
     TextPosition::new(row, 0)
 }
 
-/// The direction of a movement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MoveDirection {
+pub(crate) enum MoveDirection {
     /// Towards the end.
     Forward,
     /// Towards the start.
@@ -234,7 +233,7 @@ pub enum MoveDirection {
 
 impl MoveDirection {
     /// Returns the opposite direction.
-    pub fn opposite(self) -> Self {
+    pub(crate) fn opposite(self) -> Self {
         match self {
             Self::Forward => Self::Backward,
             Self::Backward => Self::Forward,

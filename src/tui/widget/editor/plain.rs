@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::buffer::{EditKind, TextPosition};
 use super::prompt::Question;
-use super::{By, Editor, EditorOutcome, MoveDirection, Register, Start, motion};
+use super::{Editor, EditorOutcome, MoveDirection, Register, Start, motion};
 use crate::tui::widget::readline::{self, Command, Motion};
 
 /// The text that Tab inserts.
@@ -222,10 +222,10 @@ impl Editor {
 
     pub(super) fn move_cursor(&mut self, motion: Motion) {
         match motion {
-            Motion::Up => self.vertical(-1, By::Rows),
-            Motion::Down => self.vertical(1, By::Rows),
-            Motion::PageUp => self.vertical(-self.page(), By::Rows),
-            Motion::PageDown => self.vertical(self.page(), By::Rows),
+            Motion::Up => self.by_rows(-1),
+            Motion::Down => self.by_rows(1),
+            Motion::PageUp => self.by_rows(-self.page()),
+            Motion::PageDown => self.by_rows(self.page()),
             other => self.jump(self.motion_target(other)),
         }
     }

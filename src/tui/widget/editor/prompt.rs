@@ -162,15 +162,18 @@ impl Editor {
                 outcome
             }
             Question::Line => match text.trim().parse::<usize>() {
-                Ok(number) => {
-                    let row = number.clamp(1, self.lines().len()) - 1;
-                    self.jump(TextPosition::new(row, 0));
-                    EditorOutcome::None
-                }
+                Ok(number) => self.go_to_line(number),
                 Err(_) => EditorOutcome::Message(format!("'{text}' is not a line number")),
             },
             Question::Command => self.command(text.trim()),
         }
+    }
+
+    /// Goes to a line, counted from 1.
+    fn go_to_line(&mut self, number: usize) -> EditorOutcome {
+        let row = number.clamp(1, self.lines().len()) - 1;
+        self.jump(TextPosition::new(row, 0));
+        EditorOutcome::None
     }
 
     fn is_at(&self, needle: &SearchPattern) -> bool {
@@ -205,8 +208,8 @@ impl Editor {
         let Some(needle) = self.needle.clone() else {
             return EditorOutcome::None;
         };
-        let count = self.replace_all(&needle, with);
-        EditorOutcome::Message(replaced(count))
+        let count = self.replace_rows(&needle, with, 0..self.lines().len());
+        EditorOutcome::Message(format!("{count} replaced"))
     }
 
     /// Runs a command typed after `:`.
@@ -221,18 +224,9 @@ impl Editor {
                 self.needle = None;
                 EditorOutcome::None
             }
-            "set wrap" | "set nowrap" => {
-                self.set_wrap(match text {
-                    "set wrap" => super::Wrap::Soft,
-                    _ => super::Wrap::Off,
-                });
-                EditorOutcome::None
-            }
             _ => {
                 if let Ok(number) = text.parse::<usize>() {
-                    let row = number.clamp(1, self.lines().len()) - 1;
-                    self.jump(TextPosition::new(row, 0));
-                    return EditorOutcome::None;
+                    return self.go_to_line(number);
                 }
                 self.substitute(text)
                     .unwrap_or_else(|| EditorOutcome::Message(format!("no command :{text}")))
@@ -253,13 +247,6 @@ impl Editor {
         let (this, that) = (parts.next()?, parts.next().unwrap_or_default());
         let needle = SearchPattern::new(this, Syntax::Regex)?;
         let count = self.replace_rows(&needle, that, rows);
-        Some(EditorOutcome::Message(replaced(count)))
-    }
-}
-
-fn replaced(count: usize) -> String {
-    match count {
-        1 => "1 replaced".to_owned(),
-        count => format!("{count} replaced"),
+        Some(EditorOutcome::Message(format!("{count} replaced")))
     }
 }

@@ -5,15 +5,6 @@ use std::sync::Arc;
 use super::buffer::{Buffer, TextPosition};
 use crate::tui::cells::{self, Row};
 
-/// Whether long lines are wrapped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wrap {
-    /// Wrapped between words.
-    Soft,
-    /// Cut off at the edge; the screen scrolls sideways.
-    Off,
-}
-
 /// The visible part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EditorScreen {
@@ -21,13 +12,10 @@ pub(super) struct EditorScreen {
     pub(super) top: usize,
     /// The first visible row of that line, if it is wrapped.
     pub(super) row: usize,
-    /// The first visible column, if lines are not wrapped.
-    pub(super) left: usize,
     /// Width of the text in columns.
     pub(super) width: usize,
     /// Height of the text in rows.
     pub(super) height: usize,
-    pub(super) wrap: Wrap,
 }
 
 /// How many rows stay between the cursor and the edge.
@@ -50,13 +38,7 @@ pub(super) fn column_in(line: &str, row: &Row, at: usize) -> usize {
 impl EditorScreen {
     /// Returns the rows of a line, at least one.
     pub(super) fn rows(&self, buffer: &Buffer, line: usize) -> Arc<[Row]> {
-        match self.wrap {
-            Wrap::Soft => buffer.rows(line, self.width),
-            Wrap::Off => Arc::new([Row {
-                range: 0..buffer.line(line).len(),
-                column: 0,
-            }]),
-        }
+        buffer.rows(line, self.width)
     }
 
     /// Returns the number of the row that contains a position, and the row.
@@ -67,7 +49,6 @@ impl EditorScreen {
         (nth, rows[nth].clone())
     }
 
-    /// Returns the visible rows.
     pub(super) fn visible_rows(&self, buffer: &Buffer) -> Vec<ScreenRow> {
         let mut seen = Vec::with_capacity(self.height);
         let mut skip = self.row;
@@ -95,19 +76,7 @@ impl EditorScreen {
         let top = (self.top.min(buffer.lines().len() - 1), self.row);
         let bottom = self.last_top(buffer);
         // The end of the text is never above the end of the screen, if the text fills it.
-        let top = top.clamp(lowest.min(highest), highest).min(bottom);
-        (self.top, self.row) = top;
-        if self.wrap == Wrap::Soft {
-            self.left = 0;
-            return;
-        }
-        let column = cells::column_of(buffer.line(cursor.row), cursor.at);
-        let edge = (self.width / 8).min(8);
-        if column < self.left + edge {
-            self.left = column.saturating_sub(edge);
-        } else if column + edge >= self.left + self.width {
-            self.left = (column + edge + 1).saturating_sub(self.width);
-        }
+        (self.top, self.row) = top.clamp(lowest.min(highest), highest).min(bottom);
     }
 
     /// Scrolls by rows, as a wheel does.
@@ -195,6 +164,6 @@ impl EditorScreen {
     /// Returns the position under a cell of the text's area.
     pub(super) fn position_at(&self, buffer: &Buffer, x: usize, y: usize) -> TextPosition {
         let row = self.down(buffer, (self.top, self.row), y);
-        self.position(buffer, row, self.left + x)
+        self.position(buffer, row, x)
     }
 }

@@ -11,7 +11,7 @@ use crate::tui::cells;
 
 /// The syntax of a search pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Syntax {
+pub(crate) enum Syntax {
     /// Literal text.
     #[default]
     Literal,
@@ -21,7 +21,7 @@ pub enum Syntax {
 
 /// A compiled search pattern.
 #[derive(Debug, Clone)]
-pub struct SearchPattern {
+pub(crate) struct SearchPattern {
     /// The pattern as typed.
     pub text: String,
     /// The syntax of the pattern.
@@ -32,7 +32,7 @@ pub struct SearchPattern {
 impl SearchPattern {
     /// Compiles a pattern, case-insensitive unless it has an uppercase letter. `None` for an empty
     /// text and for an invalid expression.
-    pub fn new(text: &str, syntax: Syntax) -> Option<Self> {
+    pub(crate) fn new(text: &str, syntax: Syntax) -> Option<Self> {
         if text.is_empty() {
             return None;
         }
@@ -53,7 +53,7 @@ impl SearchPattern {
     }
 
     /// Returns the matches in a line that are not empty.
-    pub fn matches<'a>(&'a self, line: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
+    pub(crate) fn matches<'a>(&'a self, line: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
         self.pattern
             .find_iter(line)
             .map(|found| found.range())
@@ -111,20 +111,7 @@ pub(super) enum Start {
 }
 
 impl Editor {
-    /// Finds `text` from the cursor on and goes to the match.
-    pub fn find(&mut self, text: &str, syntax: Syntax) -> EditorOutcome {
-        self.needle = SearchPattern::new(text, syntax);
-        let outcome = self.find_next(MoveDirection::Forward, Start::Here);
-        self.sync_screen();
-        outcome
-    }
-
-    /// Replaces every match of `needle` as one edit, and returns their number.
-    pub fn replace_all(&mut self, needle: &SearchPattern, with: &str) -> usize {
-        let rows = 0..self.lines().len();
-        self.replace_rows(needle, with, rows)
-    }
-
+    /// Replaces every match of `needle` in these lines as one edit, and returns their number.
     pub(super) fn replace_rows(
         &mut self,
         needle: &SearchPattern,
@@ -149,7 +136,7 @@ impl Editor {
             let at = editor.cursor.at.min(editor.buffer.line(row).len());
             editor.cursor = TextPosition::new(row, editor.char_start(row, at));
         });
-        self.sync_screen();
+        self.settle();
         count
     }
 

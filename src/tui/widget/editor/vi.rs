@@ -10,7 +10,7 @@ use self::object::Extent;
 use self::operator::Operator;
 use super::buffer::{EditKind, TextPosition};
 use super::motion::{self, WordKind};
-use super::{By, Editor, EditorMode, EditorOutcome, MoveDirection};
+use super::{Editor, EditorMode, EditorOutcome, MoveDirection};
 use crate::tui::widget::readline::{self, Command};
 
 /// The state between keys.
@@ -226,7 +226,7 @@ impl Editor {
                 EditorOutcome::None
             }
             Some(Command::Newline) => {
-                self.vertical(1, By::Lines);
+                self.by_lines(1);
                 EditorOutcome::None
             }
             Some(Command::Delete(readline::Motion::Left)) => {
@@ -242,10 +242,10 @@ impl Editor {
         match c {
             'r' => return self.redo(),
             's' => return EditorOutcome::Save,
-            'd' => self.vertical(half, By::Rows),
-            'u' => self.vertical(-half, By::Rows),
-            'f' => self.vertical(self.page(), By::Rows),
-            'b' => self.vertical(-self.page(), By::Rows),
+            'd' => self.by_rows(half),
+            'u' => self.by_rows(-half),
+            'f' => self.by_rows(self.page()),
+            'b' => self.by_rows(-self.page()),
             'c' | '[' => self.set_mode(EditorMode::Normal),
             _ => return EditorOutcome::Unused,
         }
@@ -257,7 +257,6 @@ impl Editor {
         given.unwrap_or(1)
     }
 
-    /// Cancels what is pending.
     fn cancel_pending(&mut self) {
         if let Some(vi) = &mut self.vi {
             vi.clear();

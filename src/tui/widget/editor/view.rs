@@ -11,43 +11,30 @@ use super::{Editor, TextPosition};
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 
-/// How the cursor is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Caret {
-    /// Drawn as a cell by the editor.
-    Drawn,
-    /// The terminal's own cursor, placed at [`Editor::caret`].
-    Terminal,
-    /// Not shown: another pane has the focus.
-    Hidden,
-}
-
 /// The editor as a widget.
 #[derive(Debug, Clone, Copy)]
-pub struct EditorView<'a> {
+pub(crate) struct EditorView<'a> {
     editor: &'a Editor,
     theme: &'a Theme,
-    caret: Caret,
 }
 
 impl Editor {
     /// Returns the editor as a widget, to draw in an area of the size given to [`Editor::resize`].
-    pub fn view<'a>(&'a self, theme: &'a Theme, caret: Caret) -> EditorView<'a> {
+    pub(crate) fn view<'a>(&'a self, theme: &'a Theme) -> EditorView<'a> {
         EditorView {
             editor: self,
             theme,
-            caret,
         }
     }
 
     /// Returns the width of the line numbers, including the blanks around them.
-    pub fn gutter(&self) -> u16 {
+    pub(crate) fn gutter(&self) -> u16 {
         let digits = self.lines().len().to_string().len().max(3);
         u16::try_from(digits + 2).unwrap_or(u16::MAX)
     }
 
     /// Returns the cell of the cursor when the editor is drawn in `area`; `None` if not visible.
-    pub fn caret(&self, area: Rect) -> Option<Position> {
+    pub(crate) fn caret(&self, area: Rect) -> Option<Position> {
         if let Some(prompt) = &self.prompt {
             let label = u16::try_from(cells::width(prompt.words().0)).ok()?;
             let (_, column) = prompt
@@ -64,7 +51,7 @@ impl Editor {
         })?;
         let seen = &seen[y];
         let line = &self.lines()[seen.line];
-        let column = column_in(line, &seen.row, self.cursor.at).checked_sub(self.screen.left)?;
+        let column = column_in(line, &seen.row, self.cursor.at);
         // Blanks at the end of a wrapped row extend past the edge, where the cursor then stays.
         let x = u16::try_from(column).ok()?.saturating_add(self.gutter());
         let x = area.x + x.min(area.width.saturating_sub(1));
@@ -89,12 +76,6 @@ impl Widget for EditorView<'_> {
             }
         }
         self.prompt(area, cells);
-        if self.caret == Caret::Drawn
-            && let Some(position) = self.editor.caret(area)
-            && let Some(cell) = cells.cell_mut(position)
-        {
-            cell.set_style(self.theme.style(Role::Cursor));
-        }
     }
 }
 
@@ -104,7 +85,7 @@ type StyleLayer = (usize, usize, Style);
 impl EditorView<'_> {
     fn row(&self, row: &ScreenRow, layers: &[StyleLayer], area: Rect, cells: &mut Cells) {
         let editor = self.editor;
-        let is_current = row.line == editor.cursor.row && self.caret != Caret::Hidden;
+        let is_current = row.line == editor.cursor.row;
         if is_current {
             cells.set_style(area, self.theme.style(Role::CursorLine));
         } else if editor
@@ -125,7 +106,7 @@ impl EditorView<'_> {
             Role::Gutter
         };
         let width = usize::from(gutter) - 2;
-        let number = Span::styled(format!("{number:>width$}"), self.theme.style(role));
+        let number = self.theme.span(format!("{number:>width$}"), role);
         cells.set_span(area.x, area.y, &number, gutter);
         let text = Rect {
             x: area.x + gutter.min(area.width),
@@ -138,7 +119,7 @@ impl EditorView<'_> {
     fn text(&self, seen: &ScreenRow, layers: &[StyleLayer], area: Rect, cells: &mut Cells) {
         let line = &self.editor.lines()[seen.line];
         let row = &seen.row;
-        let left = row.column + self.editor.screen.left;
+        let left = row.column;
         let right = left + usize::from(area.width);
         let is_here = |(from, to, _): &&StyleLayer| *from < row.range.end && *to > row.range.start;
         let layers: Vec<&StyleLayer> = layers.iter().filter(is_here).collect();
@@ -230,10 +211,7 @@ impl EditorView<'_> {
             cells[(x, row.y)].reset();
         }
         let (label, keys) = prompt.words();
-        let mut line = Line::from(vec![
-            Span::raw(" "),
-            Span::styled(label, self.theme.style(Role::Accent)),
-        ]);
+        let mut line = Line::from(vec![Span::raw(" "), self.theme.span(label, Role::Accent)]);
         let width = u16::try_from(line.width()).unwrap_or(0);
         let (input, _) = prompt
             .input
@@ -244,7 +222,7 @@ impl EditorView<'_> {
         let room = usize::from(row.width).saturating_sub(taken + 3);
         if keys.len() <= room {
             let x = row.right() - u16::try_from(keys.len() + 1).unwrap_or(0);
-            let keys = Span::styled(keys, self.theme.style(Role::Muted));
+            let keys = self.theme.span(keys, Role::Muted);
             cells.set_span(x, row.y, &keys, row.width);
         }
     }

@@ -56,7 +56,7 @@ impl Writer<'_> {
     pub(super) fn indent(&mut self, label: String, role: Role) {
         let blanks = " ".repeat(cells::width(&label));
         self.open_block(Prefix {
-            first: Some(Span::styled(label, self.options.theme.style(role))),
+            first: Some(self.options.theme.span(label, role)),
             rest: Span::raw(blanks),
         });
     }

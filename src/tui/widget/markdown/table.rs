@@ -65,7 +65,7 @@ impl Table {
             let bars: Vec<String> = widths.iter().map(|width| "─".repeat(width + 2)).collect();
             let line = format!("{left}{}{right}", bars.join(middle));
             TableLine {
-                spans: vec![Span::styled(line, theme.style(Role::Rule))],
+                spans: vec![theme.span(line, Role::Rule)],
                 spots: Vec::new(),
                 at,
             }

@@ -3,9 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::memory::Memory;
 use crate::tui::dump;
-use crate::tui::theme::{Background, ColorDepth, Terminal};
 
 fn shown(text: &str, width: usize) -> Rendered {
     let theme = Theme::default();
@@ -153,68 +151,25 @@ fn a_note_stands_for_what_is_too_long_to_show() {
 #[test]
 fn links_know_their_cells() {
     let rendered = shown(PROSE, 34);
-    let spots: Vec<(&str, LinkSyntax, String)> = rendered
+    let spots: Vec<(&str, String)> = rendered
         .links
         .iter()
         .map(|spot| {
             let line = rendered.lines[spot.line].to_string();
             let from = cells::byte_at(&line, spot.columns.start);
             let to = cells::byte_at(&line, spot.columns.end);
-            (&*spot.target, spot.form, line[from..to].to_owned())
+            (&*spot.target, line[from..to].to_owned())
         })
         .collect();
     assert_eq!(
         spots,
         [
-            ("testing.md", LinkSyntax::Inline, "Testing".to_owned()),
-            ("key-decisions", LinkSyntax::Wiki, "decisions".to_owned()),
-            ("a.png", LinkSyntax::Inline, "▣ diagram".to_owned()),
-            (
-                "https://e.org/x",
-                LinkSyntax::Inline,
-                "https://e.org/x".to_owned()
-            ),
+            ("testing.md", "Testing".to_owned()),
+            ("key-decisions", "decisions".to_owned()),
+            ("a.png", "▣ diagram".to_owned()),
+            ("https://e.org/x", "https://e.org/x".to_owned()),
         ]
     );
-    let spot = &rendered.links[0];
-    assert_eq!(rendered.link_at(spot.line, spot.columns.start), Some(spot));
-}
-
-#[test]
-fn the_header_is_shown_and_not_its_source() {
-    let mut memory = Memory::bare("auth_refactor.md", 1_240);
-    memory.title = "Auth Refactor".to_owned();
-    memory.summary = "Backend auth migration status".to_owned();
-    memory.category = Some("project".to_owned());
-    memory.updated = Some("2026-02-11".to_owned());
-    memory.tags = vec!["auth".to_owned()];
-    memory.problem = Some("no closing ---".to_owned());
-    let syntaxes = Syntaxes::shared();
-    let mut out = String::new();
-    for background in [Background::Dark, Background::Light] {
-        let depth = ColorDepth::True;
-        let theme = Theme::new(Terminal { background, depth });
-        let options = RenderOptions {
-            theme: &theme,
-            syntaxes: &syntaxes,
-            width: 50,
-        };
-        let drawn = fields(&memory, 0, HeaderDetail::Full, options);
-        out += &dump::styled_lines(&drawn.lines, &theme);
-    }
-    insta::assert_snapshot!(out, @r##"
-    ⟨heading⟩Auth Refactor⟨/⟩                              ⟨badge-project⟩project⟨/⟩
-    Backend auth migration status
-    ⟨muted⟩updated 2026-02-11 · 1.2 KB · auth_refactor.md ·⟨/⟩
-    ⟨muted⟩#auth⟨/⟩
-    ⟨warn⟩▲ no closing ---⟨/⟩
-
-    ⟨heading⟩Auth Refactor⟨/⟩                              ⟨badge-project⟩project⟨/⟩
-    Backend auth migration status
-    ⟨muted⟩updated 2026-02-11 · 1.2 KB · auth_refactor.md ·⟨/⟩
-    ⟨muted⟩#auth⟨/⟩
-    ⟨warn⟩▲ no closing ---⟨/⟩
-    "##);
 }
 
 #[test]

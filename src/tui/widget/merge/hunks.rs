@@ -7,20 +7,17 @@ use crate::core::text::diff::{Replacement, line_replacements};
 
 /// The chosen version of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
-    /// My version.
+pub(crate) enum Choice {
     Mine,
-    /// Their version.
     Theirs,
     /// My version, then theirs.
     Both,
-    /// The base version.
     Base,
 }
 
 impl Choice {
     /// Returns the name of the choice.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Mine => "mine",
             Self::Theirs => "theirs",
@@ -32,10 +29,8 @@ impl Choice {
 
 /// Which side changed a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangedBy {
-    /// Only mine.
+pub(crate) enum ChangedBy {
     Mine,
-    /// Only theirs.
     Theirs,
     /// Both, in the same way.
     Alike,
@@ -45,22 +40,18 @@ pub enum ChangedBy {
 
 /// Lines in which the texts differ, with their newlines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hunk {
-    /// The base version.
+pub(crate) struct Hunk {
     pub base: Vec<String>,
-    /// My version.
     pub mine: Vec<String>,
-    /// Their version.
     pub theirs: Vec<String>,
-    /// The side that changed it.
     pub who: ChangedBy,
-    /// The chosen version; `None` if undecided.
+    /// `None` while it is undecided.
     pub choice: Option<Choice>,
 }
 
 /// A part of the three texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MergePart {
+pub(crate) enum MergePart {
     /// Lines that all three texts share.
     Same(Vec<String>),
     /// Lines in which they differ.
@@ -84,7 +75,7 @@ impl MergePart {
 }
 
 /// Returns the parts of the three texts in order. Hunks that only one side changed are decided.
-pub fn parts(base: &str, mine: &str, theirs: &str) -> Vec<MergePart> {
+pub(crate) fn parts(base: &str, mine: &str, theirs: &str) -> Vec<MergePart> {
     let lines =
         |text: &str| -> Vec<String> { text.split_inclusive('\n').map(str::to_owned).collect() };
     let (mine_edits, their_edits) = (
@@ -92,28 +83,41 @@ pub fn parts(base: &str, mine: &str, theirs: &str) -> Vec<MergePart> {
         line_replacements(base.as_bytes(), theirs.as_bytes()),
     );
     let (base, mine, theirs) = (lines(base), lines(mine), lines(theirs));
+    // Adjacent edits form one hunk: no line between them is common to all three.
+    let edits = mine_edits.iter().chain(&their_edits);
+    let mut changed: Vec<Range<usize>> = edits.map(|edit| edit.old.clone()).collect();
+    changed.sort_by_key(|range| (range.start, range.end));
+    let mut hunks: Vec<Range<usize>> = Vec::new();
+    for range in changed {
+        match hunks.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => hunks.push(range),
+        }
+    }
     let mut parts = Vec::new();
-    let mut walks = [Walk::new(&mine_edits), Walk::new(&their_edits)];
     let mut at = 0;
-    loop {
-        let start = walks.iter().filter_map(Walk::start).min();
-        let Some(start) = start else {
-            break;
-        };
-        // Adjacent edits form one hunk: no line between them is common to all three.
-        let mut end = start;
-        while walks.iter_mut().any(|walk| walk.take(&mut end)) {}
-        same(&base[at..start], &mut parts);
-        let [mine_range, their_range] = walks.each_mut().map(|walk| walk.close(start, end));
+    for range in hunks {
+        same(&base[at..range.start], &mut parts);
         parts.push(MergePart::Hunk(hunk(
-            &base[start..end],
-            &mine[mine_range],
-            &theirs[their_range],
+            &base[range.clone()],
+            &mine[side_lines(&mine_edits, &range)],
+            &theirs[side_lines(&their_edits, &range)],
         )));
-        at = end;
+        at = range.end;
     }
     same(&base[at..], &mut parts);
     parts
+}
+
+/// Returns the lines of a side that stand for lines of the base, whose ends no edit crosses.
+fn side_lines(edits: &[Replacement], base: &Range<usize>) -> Range<usize> {
+    let place = |before: usize, at: usize| match edits[..before].last() {
+        Some(last) => last.new.end + (at - last.old.end),
+        None => at,
+    };
+    let start = edits.partition_point(|edit| edit.old.end < base.start);
+    let end = edits.partition_point(|edit| edit.old.end <= base.end);
+    place(start, base.start)..place(end, base.end)
 }
 
 /// Returns the parts of two memories. What only one of them says is taken.
@@ -187,55 +191,6 @@ fn append(text: &mut String, lines: &[String]) {
             text.push_str(if is_crlf { "\r\n" } else { "\n" });
         }
         text.push_str(line);
-    }
-}
-
-/// An iteration over the edits of one side.
-struct Walk<'a> {
-    edits: &'a [Replacement],
-    /// The first edit that is not in a hunk yet.
-    next: usize,
-    /// The first edit of the current hunk.
-    first: usize,
-    /// How many more lines than the base the side has so far.
-    ahead: isize,
-}
-
-impl<'a> Walk<'a> {
-    fn new(edits: &'a [Replacement]) -> Self {
-        Self {
-            edits,
-            next: 0,
-            first: 0,
-            ahead: 0,
-        }
-    }
-
-    fn start(&self) -> Option<usize> {
-        self.edits.get(self.next).map(|edit| edit.old.start)
-    }
-
-    /// Adds the next edit to the hunk if they touch; returns whether it did.
-    fn take(&mut self, end: &mut usize) -> bool {
-        match self.edits.get(self.next) {
-            Some(edit) if edit.old.start <= *end => {
-                *end = (*end).max(edit.old.end);
-                self.next += 1;
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Returns the side's lines for the hunk `start..end` of the base.
-    fn close(&mut self, start: usize, end: usize) -> Range<usize> {
-        let from = start.saturating_add_signed(self.ahead);
-        for edit in &self.edits[self.first..self.next] {
-            let grown = edit.new.len().cast_signed() - edit.old.len().cast_signed();
-            self.ahead += grown;
-        }
-        self.first = self.next;
-        from..end.saturating_add_signed(self.ahead)
     }
 }
 

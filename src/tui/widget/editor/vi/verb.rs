@@ -6,7 +6,7 @@ use super::operator::Operator;
 use crate::tui::widget::editor::buffer::{EditKind, TextPosition};
 use crate::tui::widget::editor::prompt::Question;
 use crate::tui::widget::editor::{
-    By, Editor, EditorMode, EditorOutcome, MoveDirection, Register, Start, motion,
+    Editor, EditorMode, EditorOutcome, MoveDirection, Register, Start, motion,
 };
 
 impl Editor {
@@ -48,8 +48,8 @@ impl Editor {
         let count = self.take_count();
         let rows = isize::try_from(count).unwrap_or(1);
         match c {
-            'j' => self.vertical(rows, By::Lines),
-            'k' => self.vertical(-rows, By::Lines),
+            'j' => self.by_lines(rows),
+            'k' => self.by_lines(-rows),
             '/' => return self.ask(Question::Find(MoveDirection::Forward)),
             '?' => return self.ask(Question::Find(MoveDirection::Backward)),
             ':' => return self.ask(Question::Command),

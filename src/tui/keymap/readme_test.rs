@@ -1,5 +1,8 @@
 //! The key table of the README, made from the keymap; a test checks that the README has it.
 
+use std::fs;
+use std::path::Path;
+
 use super::{Binding, KeyContext, Keymap};
 use crate::tui::action::Action;
 
@@ -69,7 +72,7 @@ const UNLISTED: [Action; 13] = [
 
 /// Returns the keys of the main contexts as the Markdown table of the README. A row that is the
 /// same in a later context is listed once.
-pub fn readme_table() -> String {
+fn readme_table() -> String {
     let keymap = Keymap::new();
     let mut table = "| key | | key | | key | |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
     let own = |context: KeyContext| {
@@ -110,4 +113,28 @@ fn push(table: &mut String, name: &str, rows: &[&Binding]) {
 fn cell(row: &Binding) -> String {
     let keys: Vec<String> = row.on.iter().map(|key| format!("`{key}`")).collect();
     format!("{} | {}", keys.join(" "), row.desc.replace('|', "\\|"))
+}
+
+/// The variable that makes the test update the README.
+const WRITE: &str = "TOME_WRITE_README";
+
+#[test]
+fn the_keys_of_the_readme_are_those_of_the_keymap() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let text = fs::read_to_string(&path).expect("text");
+    let (start, end) = ("<!-- keys -->\n", "<!-- /keys -->");
+    let (before, rest) = text
+        .split_once(start)
+        .expect("the README has <!-- keys -->");
+    let (table, after) = rest.split_once(end).expect("and <!-- /keys -->");
+    let keys = format!("\n{}\n", readme_table());
+    if std::env::var_os(WRITE).is_some() {
+        fs::write(&path, [before, start, &keys, end, after].concat()).expect("written");
+        return;
+    }
+    assert_eq!(
+        table, keys,
+        "the keys have changed; {WRITE}=1 cargo test --lib the_keys_of_the_readme writes them"
+    );
+    assert!(keys.lines().count() <= 62, "it is a short table");
 }
