@@ -456,6 +456,8 @@ mod tests {
                 vec![Drop(2), Commit(some("Both"))],
             ),
             ("git reset --hard HEAD^", vec![Drop(1)]),
+            ("git branch topic && git reset --hard HEAD~2", Vec::new()),
+            ("cd $(mktemp -d) && git commit -m 'a b'", Vec::new()),
             ("git reset --hard origin/main; git reset HEAD", Vec::new()),
             (
                 "git reset --soft 4c0f1c24",

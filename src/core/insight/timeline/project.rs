@@ -162,10 +162,14 @@ fn about(
     words: usize,
     project: &ProjectActivity,
 ) -> (Vec<usize>, String) {
-    const KINDS: [&[PointKind]; 3] = [
+    const KINDS: [&[PointKind]; 2] = [
         &[PointKind::Requested, PointKind::Committed],
-        &[PointKind::Reported],
-        &[PointKind::Asked, PointKind::Decided, PointKind::Said],
+        &[
+            PointKind::Asked,
+            PointKind::Decided,
+            PointKind::Reported,
+            PointKind::Said,
+        ],
     ];
     let points: Vec<&Point> = own.iter().map(|at| told[*at].point).collect();
     let chosen = KINDS.iter().map(|kinds| choose_of(&points, kinds, words));

@@ -378,10 +378,14 @@ pub(super) fn staged(script: &str) -> Vec<String> {
     found
 }
 
-/// What a script does to the commits of a repository, in order. A repository that it made itself to
-/// try something does not count.
+/// What a script does to the commits of a repository, in order. A repository or a folder that it made
+/// itself to try something does not count, and neither does going back when a branch keeps what was.
 pub(super) fn commit_acts(script: &str) -> Vec<CommitAct> {
     let mut found = Vec::new();
+    let mut is_kept = false;
+    if script.contains("mktemp") {
+        return found;
+    }
     for command in commands(script) {
         let document = command.document.as_deref();
         match program(&command.words) {
@@ -395,6 +399,8 @@ pub(super) fn commit_acts(script: &str) -> Vec<CommitAct> {
                         CommitAct::Commit(subject)
                     });
                 }
+                [verb, name, ..] if verb == "branch" && !name.starts_with('-') => is_kept = true,
+                [verb, ..] if verb == "reset" && is_kept => {}
                 [verb, rest @ ..] if verb == "reset" => {
                     let target = operands(rest, &[]).next();
                     let is_soft = rest.iter().any(|word| word == "--soft");

@@ -35,6 +35,10 @@ fn told(link: &regex::Captures<'_>) -> String {
         return text.as_str().to_owned();
     }
     let address = link.name("address").map_or("", |address| address.as_str());
+    // With a name of a user it is what the message is about.
+    if address.contains('@') {
+        return link[0].to_owned();
+    }
     let mut parts: Vec<&str> = address.trim_end_matches('/').rsplit('/').take(2).collect();
     parts.reverse();
     parts.join("/")
@@ -44,8 +48,7 @@ fn told(link: &regex::Captures<'_>) -> String {
 static END: LazyLock<Regex> = LazyLock::new(|| pattern(r#"[.!?…]["')]?\s+|[。！？]"#));
 
 /// Where a long sentence can be ended.
-static BREAK: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"; |:? [—–-] |: | \(|, (?:so|but|which)\b"));
+static BREAK: LazyLock<Regex> = LazyLock::new(|| pattern(r"; |:? [—–-] |: |, (?:so|but|which)\b"));
 
 /// Abbreviations before a full stop that ends no sentence.
 const ABBREVIATIONS: [&str; 5] = ["e.g", "i.e", "etc", "vs", "cf"];
@@ -217,6 +220,8 @@ mod tests {
         );
         let see = "see https://example.org/o/r/pull/66 for it";
         assert_eq!(texts(see), ["see pull/66 for it"]);
+        let user = "check for https://user@example.com/r.git too";
+        assert_eq!(texts(user), [user]);
     }
 
     #[test]

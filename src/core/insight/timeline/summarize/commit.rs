@@ -182,14 +182,16 @@ pub(super) fn is_draft(subject: &str) -> bool {
 pub(super) fn weight(subject: &str) -> f64 {
     let end = subject.find(|c: char| !c.is_alphabetic());
     let first = subject[..end.unwrap_or(subject.len())].to_lowercase();
-    let is_check = ["test", "coverage", "benchmark"]
+    let is_check = ["test", "coverage", "benchmark", "review", "follow-up"]
         .iter()
         .any(|word| subject.contains(word));
     match first.as_str() {
         _ if is_check => 0.4,
-        "feat" | "add" | "support" | "implement" | "introduce" | "enable" | "allow" => 1.5,
-        "docs" | "doc" | "chore" | "style" | "ci" | "build" | "bump" | "update" | "simplify"
-        | "gofmt" | "lint" | "clean" | "cleanup" | "document" | "clarify" | "merge" => 0.4,
+        "feat" | "add" | "support" | "implement" | "introduce" | "enable" | "allow" | "split"
+        | "release" | "rewrite" | "migrate" | "replace" => 1.5,
+        "address" | "docs" | "doc" | "chore" | "style" | "ci" | "build" | "bump" | "update"
+        | "simplify" | "gofmt" | "lint" | "clean" | "cleanup" | "document" | "clarify"
+        | "merge" => 0.4,
         _ => 1.0,
     }
 }

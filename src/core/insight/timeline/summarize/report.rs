@@ -12,8 +12,8 @@ static NO_FACT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)(?-u:\b)(?:would|could|should|might|may|maybe|perhaps|probably|likely|possibly|presumably|if|unless|will|won['’]t
         |want|recommend(?:ed|ation)?|suggest(?:ion|ed)?|consider|i['’](?:d|ll)|we['’](?:d|ll)|i['’]m|i\ am|going\ to|plan(?:s|ned|ning)?
-        |let\ me|let['’]s|option|guess|i\ think|imho|either|worth|seems?|appears?|feel\ free|assum(?:e|ing)|hypothes[ie]s|suspect|expect)(?-u:\b)
-        |^\w+ing(?-u:\b)|^(?:next|first|then|try|run|check|use|see|note|yes|no|ok(?:ay)?|good|great|perfect|nice|you|your
+        |let\ me|let['’]s|option|guess|i\ think|imho|either|worth|seems?|appears?|running|waiting|in\ progress|feel\ free|assum(?:e|ing)|hypothes[ie]s|suspect|expect)(?-u:\b)
+        |^\w+ing(?-u:\b)|^\S+(?:\ \S+){0,3}\ (?:dispatched|complete|approved)(?-u:\b)|^(?:answers|title|next|first|then|try|run|check|use|see|note|yes|no|ok(?:ay)?|good|great|perfect|nice|you|your
         |now\ (?:i|to|let)|checking|looking|running|reading|searching|waiting|still|here|got\ it|understood|verdict|keep|add|remove|make|update|avoid|ensure|do|don['’]t|please|change|move|replace|rename|delete
         |install|open|create|start|stop|think)(?-u:\b)
         |^(?:i['’]ve\ |i\ have\ |i\ )?(?:completed\ the\ \w+\ pass|launched|spawned|dispatched|kicked\ off)(?-u:\b)",
@@ -34,6 +34,11 @@ static OPEN: LazyLock<Regex> = LazyLock::new(|| {
         r"(?xi)(?-u:\b)(?:not\ (?:pushed|yet|run|tested|committed|verified|done|merged|deployed)|remaining\ (?:work|items?|tasks?|issues?|steps?|findings?)|remains\ (?:open|to|un\w+)|still\ (?:need|fail|open|to|miss|unstaged)\w*
         |left\ (?:to|for|open)|to-?do|next\ steps?|follow-?ups?|open\ questions?|pending|blocked|unresolved|uncommitted|unstaged)(?-u:\b)",
     )
+});
+
+/// What is left as it was on purpose.
+static NOT_OURS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?i)(?-u:\b)(?:pre-?existing|unrelated|non-?blocking|per your)(?-u:\b)")
 });
 
 /// What a clause begins with that cannot be understood without the one before it.
@@ -91,7 +96,7 @@ pub(super) fn report_kind(clause: &Clause) -> Option<PointKind> {
         return None;
     }
     if OPEN.is_match(text) {
-        return Some(PointKind::Open);
+        return (!NOT_OURS.is_match(text)).then_some(PointKind::Open);
     }
     let is_fact = !clause.is_later && !NO_FACT.is_match(text) && !PASSED.is_match(text);
     is_fact.then_some(PointKind::Reported)
@@ -110,6 +115,8 @@ mod tests {
             ("The root cause is a stale lock", Some(Reported)),
             ("我已经修复了登录页面，并添加了测试。", Some(Reported)),
             ("The branch is not pushed", Some(Open)),
+            ("The TODO in lex() is pre-existing", None),
+            ("All implementation tasks complete and approved", None),
             ("Want me to push the branch?", Some(Open)),
             ("We should use a queue instead of a lock", None),
             ("I'll add a retry to the client", None),

@@ -66,10 +66,10 @@ static ASKED_FOR: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)^(?:(?:so|and|but|now|also|then|ok(?:ay)?|yes|hey|hi|great|nice|perfect|hm+|maybe|next)[,.!:\ ]+)*
         (?:please|pls|can\ (?:you|we|u)|could\ (?:you|we)|would\ you|(?:i|we)\ (?:want|need|would\ like)|i['’]d\ like|let['’]s|let\ us|help
-        |add|adjust|adapt|analy[sz]e|answer|apply|ask|build|bump|change|check|clean|compare|convert|copy|cover|create|debug|delete|deploy|design|detect|document|drop
+        |add|address|adjust|adapt|analy[sz]e|answer|apply|ask|build|bump|change|check|clean|compare|confirm|convert|copy|cover|create|debug|delete|deploy|design|detect|document|drop
         |enable|ensure|evaluate|explain|explore|extend|extract|figure|find|fix|generate|give|go\ through|handle|implement|improve|include|inspect|install|integrate
         |introduce|investigate|keep|list|look|make|measure|merge|migrate|move|open|optimi[sz]e|perform|plan|port|prepare|propose|publish|pull|push|put|read|reduce
-        |refactor|release|remove|rename|replace|report|reproduce|research|restore|restructure|review|rewrite|run|search|see\ if|set|show|simplify|split|start
+        |refactor|release|remove|rename|replace|report|reproduce|research|resolve|restore|restructure|review|rewrite|run|search|see\ if|set|show|simplify|solve|split|start
         |suggest|summari[sz]e|support|switch|take|tell|test|think|track|translate|triage|try|turn|understand|undo|update|upgrade|use|validate|verify|walk|work|wrap|write)(?-u:\b)",
     )
 });

@@ -155,8 +155,11 @@ fn requests(at: usize, event: &Event, has_asked: bool) -> Vec<Candidate<'_>> {
         let asked = request::without_request(&known.clause.text);
         let is_request = request::is_request(&known.clause);
         let is_own = is_request || !has_request && (!is_long || number == 0);
+        // The first request says what a session is about.
         let least = if has_asked {
             LEAST_TERMS + 1
+        } else if is_request {
+            2
         } else {
             LEAST_TERMS
         };
