@@ -8,7 +8,7 @@ use std::env;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use super::print::Reported;
+use super::print::{Reported, format_age};
 use super::setup::{homes, program};
 use super::ui::terminal;
 use super::world::World;
@@ -17,6 +17,7 @@ use crate::core::change::interrupted;
 use crate::core::disk::foreign::{LARGEST_SETTINGS, open_regular, read_text};
 use crate::core::disk::private::open_below;
 use crate::core::insight::checkup::{CacheState, Folder, is_writable};
+use crate::core::insight::sync::{LastSync, Standing, standing_in};
 use crate::core::log::{
     Agent, LogFile, LogLocations, keep, memory_database, memory_jobs, not_understood,
 };
@@ -127,6 +128,7 @@ impl<'a> Checkup<'a> {
         checkup.check_agents(world, &found);
         checkup.check_stores(world, memory::stores_to_check(world, found));
         checkup.check_former_homes(world);
+        checkup.check_sync(world);
         checkup.check_terminal();
         checkup
     }
@@ -165,6 +167,30 @@ impl<'a> Checkup<'a> {
         if self.cache == CacheState::Useless {
             let note = "the cache is damaged or from another version; the next search rebuilds it";
             self.notes.push(note.to_owned());
+        }
+    }
+
+    /// Reports the remote, and a last sync that failed or held something back.
+    fn check_sync(&mut self, world: &World) {
+        let place = world.short_path(&world.sync_dir());
+        let standing = match standing_in(&world.sync_dir()) {
+            Ok(standing) => standing,
+            Err(error) => {
+                let remedy = "tome sync --init URL makes it again";
+                return self.add_problem(place, &error.to_string(), remedy);
+            }
+        };
+        let Some(Standing { url, branch, machine, last }) = standing else {
+            return;
+        };
+        let age = |last: &LastSync| format_age(last.time, world.moment.time.as_millisecond());
+        let when = last.as_ref().map_or_else(|| "never".to_owned(), |last| format!("{} ago", age(last)));
+        self.notes.push(format!("sync: {url} (branch {branch}) as {machine}, last {when}"));
+        if let Some(failure) = last.as_ref().and_then(|last| last.failure.clone()) {
+            self.add_problem(place, &format!("the last sync failed: {failure}"), "tome sync tries again");
+        } else if let Some(last) = last.filter(|last| last.held > 0) {
+            let note = format!("sync: {} held back; tome sync --status tells what", last.held);
+            self.notes.push(note);
         }
     }
 

@@ -210,8 +210,7 @@ impl<'a> Sync<'a> {
 
     /// How things stand; `None` if there is no remote.
     pub fn standing(&self) -> Result<Option<Standing>> {
-        let state = SyncState::load(self.dir)?;
-        Ok((!state.url.is_empty()).then(|| standing(&state)))
+        standing_in(self.dir)
     }
 
     /// Switches a store on or off; `project` names a project without git.
@@ -255,6 +254,12 @@ impl<'a> Sync<'a> {
     }
 }
 
+/// How things stand, by the state in a directory; `None` if there is no remote.
+pub fn standing_in(dir: &Path) -> Result<Option<Standing>> {
+    let state = SyncState::load(dir)?;
+    Ok((!state.url.is_empty()).then(|| standing(&state)))
+}
+
 /// Switches a store on or off in the state in a directory.
 pub fn choose(dir: &Path, store: &Store, is_on: bool, project: Option<&str>) -> Result<()> {
     let mut state = SyncState::load(dir)?;
@@ -266,10 +271,14 @@ pub fn choose(dir: &Path, store: &Store, is_on: bool, project: Option<&str>) -> 
     state.save(dir)
 }
 
-/// Whether a person switched a store on or off, and which; `None` if the settings decide.
-pub fn chosen(dir: &Path) -> Result<std::collections::BTreeMap<PathBuf, bool>> {
-    let stores = SyncState::load(dir)?.stores.into_iter();
-    Ok(stores.map(|(root, chosen)| (root, chosen.is_on)).collect())
+/// Switches a store on, or off if it is on; returns which.
+pub fn toggle(dir: &Path, store: &Store) -> Result<bool> {
+    let state = SyncState::load(dir)?;
+    let chosen = state.stores.get(store.root().path());
+    let is_on = chosen.is_none_or(|chosen| !chosen.is_on);
+    let project = chosen.and_then(|chosen| chosen.project.clone());
+    choose(dir, store, is_on, project.as_deref())?;
+    Ok(is_on)
 }
 
 /// Whether a store is one of an agent's: their names begin with the agent's.

@@ -1,5 +1,6 @@
 //! What is held back until a person says otherwise: secrets, and texts that read like orders.
 
+use super::repo::LARGEST_FILE;
 use crate::core::disk::revision::Revision;
 use crate::core::insight::curate::held_text;
 
@@ -18,6 +19,9 @@ pub struct Held {
 
 /// Why a text is held back; `None` if it is not.
 pub(super) fn reason(bytes: &[u8]) -> Option<&'static str> {
+    if bytes.len() > LARGEST_FILE {
+        return Some("it is larger than 1 MB, and others would leave it alone");
+    }
     match std::str::from_utf8(bytes) {
         Ok(text) => held_text(text),
         Err(_) => Some("it is not text"),

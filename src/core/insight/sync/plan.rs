@@ -18,7 +18,7 @@ use crate::core::insight::review::{Arrival, Incoming, Sent, outcome};
 use crate::core::memory::FileKind;
 use crate::core::memory::config::IncomingMode;
 use crate::core::memory::layout::index::by_hand::{self, IndexPieces};
-use crate::core::memory::layout::index::{INDEX, generate_index, is_generated};
+use crate::core::memory::layout::index::{INDEX, generate_index, is_generated, is_line_made};
 use crate::core::memory::layout::{Layout, Operation};
 use crate::core::text::time::Moment;
 
@@ -386,6 +386,15 @@ impl<'a> StoreSides<'a> {
             }
             _ => (theirs.clone(), false),
         };
+        if let Some(ours) = ours.as_ref().filter(|ours| !is_conflict && after.as_ref() == Some(*ours)) {
+            // The version here has everything already, as after a sync that did not end.
+            if !self.is_held(&path, ours, true) {
+                step.ops = self.sending(&path, ours.clone());
+                step.base.clone_from(&step.ops);
+                step.motion = Some(Motion::Sent);
+            }
+            return Ok(());
+        }
         let (mut sent, time) = self.sender(&path, &blob, after.is_none());
         sent.is_conflict = is_conflict;
         if is_conflict || self.here.incoming == IncomingMode::Review {
@@ -546,6 +555,13 @@ impl<'a> StoreSides<'a> {
             by_hand::joined(&pieces.text, |name| pieces.lines.get(name).map(String::as_str))
         };
         let ours = pieces.as_ref().map(line);
+        // Lines that tome made for memories whose lines came later are nobody's words.
+        let made = self.lines_made(pieces.as_ref());
+        let without_made = pieces.as_ref().map(|pieces| {
+            let own = |name: &str| pieces.lines.get(name).filter(|_| !made.contains_key(name));
+            by_hand::joined(&pieces.text, |name| own(name).map(String::as_str))
+        });
+        let agreed = if made.is_empty() || without_made != agreed { agreed } else { ours.clone() };
         let decided = self.decided.iter().find(|one| one.path == INDEX);
         let revision = |text: &String| Version::Text(Revision::of(text.as_bytes()));
         let is_gone_there = self.there.deleted.contains_key(INDEX_TEXT);
@@ -611,7 +627,8 @@ impl<'a> StoreSides<'a> {
                     }
                     _ => None,
                 };
-                self.take_index(&mut step, (agreed, on_disk, theirs), is_gone_there)?;
+                let texts = IndexTexts { agreed, on_disk, theirs };
+                self.take_index(&mut step, texts, (&made, remote_files))?;
             }
         }
         let is_idle = step.motion.is_none() && step.base.is_empty();
@@ -621,15 +638,19 @@ impl<'a> StoreSides<'a> {
     fn take_index(
         &mut self,
         step: &mut Step,
-        (agreed, on_disk, theirs): (Option<String>, Option<String>, String),
-        is_gone_there: bool,
+        IndexTexts { agreed, on_disk, theirs }: IndexTexts,
+        (made, remote_files): (&BTreeMap<String, String>, &BTreeSet<String>),
     ) -> Told<()> {
+        let is_gone_there = self.there.index.is_none();
         if self.is_held(INDEX, theirs.as_bytes(), false) || on_disk.as_ref() == Some(&theirs) {
             return Ok(());
         }
         let by_hand = on_disk.clone().filter(|text| !is_generated(text));
         let made = match &by_hand {
-            Some(ours) if !is_gone_there => by_hand::merged(agreed.as_deref(), ours, &theirs),
+            Some(ours) if !is_gone_there => {
+                let ours = by_hand::reworded(ours, made);
+                by_hand::merged(agreed.as_deref(), &ours, &theirs)
+            }
             _ => Some(theirs.clone()),
         };
         let blob = self.there.index.clone();
@@ -642,12 +663,15 @@ impl<'a> StoreSides<'a> {
                 step.arrival = Some(Arrival {
                     path: INDEX.to_owned(),
                     before: on_disk.map(|text| Revision::of(text.as_bytes())),
-                    after: Some(made.into_bytes()),
+                    after: Some(made.clone().into_bytes()),
                     index: None,
                     sent,
                 });
-                // What differs from the remote's is sent next time.
                 step.base = self.agreed_index();
+                if let Some(ops) = self.sending_merged(&made, &theirs, remote_files)? {
+                    step.base.extend(ops.clone());
+                    step.ops = ops;
+                }
             }
             made => {
                 step.motion = Some(if made.is_none() { Motion::Conflict } else { Motion::Offered });
@@ -667,6 +691,45 @@ impl<'a> StoreSides<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What is sent of an index that was merged, if that is more than the remote has.
+    fn sending_merged(
+        &mut self,
+        made: &str,
+        theirs: &str,
+        remote_files: &BTreeSet<String>,
+    ) -> Told<Option<Ops>> {
+        let files = &self.files;
+        let is_shared = |name: &str| files.contains_key(name) && remote_files.contains(name);
+        let pieces = restricted(made, |name| files.contains_key(name), is_shared);
+        let text = by_hand::joined(&pieces.text, |name| pieces.lines.get(name).map(String::as_str));
+        if text == theirs || is_generated(made) || self.is_held(INDEX, text.as_bytes(), true) {
+            return Ok(None);
+        }
+        self.sending_index(&pieces).map(Some)
+    }
+
+    /// The lines here that tome made of the memories, and that the remote has in other words: with
+    /// those words.
+    fn lines_made(&self, pieces: Option<&IndexPieces>) -> BTreeMap<String, String> {
+        let mut made = BTreeMap::new();
+        for (name, line) in pieces.into_iter().flat_map(|pieces| &pieces.lines) {
+            let Some(id) = self.there.lines.get(name).filter(|_| !self.base.lines.contains_key(name)) else {
+                continue;
+            };
+            let Ok(Some(text)) = self.here.store.text(name) else {
+                continue;
+            };
+            let memory = self.here.store.rules().read(name, &text);
+            if let Ok(theirs) = self.contents.text(id)
+                && theirs != *line
+                && is_line_made(line, &memory)
+            {
+                made.insert(name.clone(), theirs);
+            }
+        }
+        made
     }
 
     /// The hand-written index of one side, with the lines of these memories.
@@ -743,6 +806,13 @@ impl<'a> StoreSides<'a> {
         }
         Ok(ops)
     }
+}
+
+/// The versions of a hand-written index.
+struct IndexTexts {
+    agreed: Option<String>,
+    on_disk: Option<String>,
+    theirs: String,
 }
 
 /// The pieces of an index, with the lines of shared memories only.

@@ -7,6 +7,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::TryLockError;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::key::{Keys, StoreKey};
 use super::plan::{Contents, Ops, Step, StorePlan, StoreSides};
@@ -22,13 +23,19 @@ use crate::core::insight::review::{
     plan_arrivals, seen_files, waiting_incoming,
 };
 use crate::core::memory::config::OutgoingMode;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::index::{INDEX, is_generated};
 use crate::core::memory::store::Store;
 use crate::core::{Error, Result};
 
 /// How often a push is tried when other machines are first.
 const TRIES: usize = 6;
 
-/// A store with its key, and what was observed of it.
+/// How often and how long something is waited for that another process holds.
+const BUSY_TRIES: usize = 20;
+const BUSY_PAUSE: Duration = Duration::from_millis(50);
+
+/// A store with its key.
 struct Ready {
     here: SharedHere,
     key: StoreKey,
@@ -50,7 +57,14 @@ impl Sync<'_> {
         }
         private::create_dir(self.dir).map_err(|e| Error::io(self.dir, e))?;
         let lock = private::open_write(&self.dir.join("lock")).map_err(|e| Error::io(self.dir, e))?;
-        if let Err(TryLockError::WouldBlock) = lock.try_lock() {
+        let is_busy = (0..BUSY_TRIES).all(|_| {
+            let is_busy = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
+            if is_busy {
+                std::thread::sleep(BUSY_PAUSE);
+            }
+            is_busy
+        });
+        if is_busy {
             return Ok(SyncReport {
                 failure: Some("another sync is running".to_owned()),
                 ..SyncReport::default()
@@ -351,9 +365,13 @@ impl OneRound<'_> {
         let store = &ready.here.store;
         let (history, root) = (self.sync.history, store.root().path());
         let files = if store.root().exists() {
-            let observed = observe_store(history, store, self.sync.moment)?;
-            if observed.is_busy {
-                return Err(Error::refused("it", "is being changed; the next sync goes on"));
+            let mut tries = 0;
+            while observe_store(history, store, self.sync.moment)?.is_busy {
+                tries += 1;
+                if tries >= BUSY_TRIES {
+                    return Err(Error::refused("it", "is being changed; the next sync goes on"));
+                }
+                std::thread::sleep(BUSY_PAUSE);
             }
             seen_files(history, store.id())?.unwrap_or_default()
         } else {
@@ -392,7 +410,9 @@ impl OneRound<'_> {
         if self.mode == Mode::Real {
             self.arrive(&mut plan.steps, &ready.here.store, &mut plan.report)?;
         }
-        let told = |error: Error| error.to_string();
+        if !has_index(ready, trees) {
+            return Ok(plan);
+        }
         let Ok(mut sides) = self.sides(ready, trees, contents) else {
             return Ok(plan);
         };
@@ -415,10 +435,6 @@ impl OneRound<'_> {
             plan.steps.extend(steps);
         }
         plan.report.held.extend(sides.held);
-        if self.mode == Mode::Real && sides.here.store.root().exists() {
-            // What arrived is what tome wrote itself, and need not be looked at again.
-            observe_store(self.sync.history, &ready.here.store, self.sync.moment).map_err(told)?;
-        }
         Ok(plan)
     }
 
@@ -491,6 +507,10 @@ impl OneRound<'_> {
             }
             outgoing.base.extend(step.base);
         }
+        if !offers.is_empty() {
+            // What waits for a store that has no file yet must be found.
+            plan.here.store.root().create().map_err(|e| e.to_string())?;
+        }
         outgoing.settled.push((root.to_owned(), decided));
         offer(self.sync.history, root, &offers).map_err(|e| e.to_string())?;
         self.step("sync: offered")?;
@@ -540,7 +560,11 @@ impl OneRound<'_> {
         }
         let tip = sent.clone().or_else(|| commits.there.clone());
         let branch = self.send_branch(commits, tip.as_deref(), outgoing)?;
+        let tracked = remote_ref(&self.state.branch);
         let mut refs = Vec::new();
+        if let Some(sent) = &sent {
+            refs.push((tracked.as_str(), sent.as_str(), commits.there.as_deref()));
+        }
         if let Some(agreed) = &agreed {
             refs.push((BASE, agreed.as_str(), commits.base.as_deref()));
         }
@@ -606,6 +630,17 @@ impl OneRound<'_> {
         table.save(self.sync.dir, base);
         Ok(())
     }
+}
+
+/// Whether any side has a hand-written index.
+fn has_index(ready: &Ready, (base, there): (&SharedTree, &SharedTree)) -> bool {
+    let store = &ready.here.store;
+    let of_key = |tree: &SharedTree| {
+        let shared = tree.stores.get(&ready.key.key);
+        shared.is_some_and(|shared| shared.index.is_some())
+    };
+    let by_hand = || store.text(INDEX).is_ok_and(|text| text.is_some_and(|text| !is_generated(&text)));
+    store.layout() == Layout::Index && (of_key(base) || of_key(there) || by_hand())
 }
 
 /// What a commit does, in a line.

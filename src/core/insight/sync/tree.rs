@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::repo::TreeEntry;
+use crate::core::text::display::visible_line;
 use crate::core::text::hidden::is_hidden;
 
 /// The folder of the stores, and what a store has beside its files: what was deleted, the lines of a
@@ -53,7 +54,8 @@ impl Refusals {
         let (count, names) = self.0.entry(reason).or_default();
         *count += 1;
         if names.len() < SHOWN {
-            names.push(name.chars().take(80).collect());
+            let short: String = name.chars().take(80).collect();
+            names.push(visible_line(&short));
         }
     }
 

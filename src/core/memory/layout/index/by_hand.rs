@@ -113,6 +113,21 @@ pub fn joined<'a>(text: &str, line: impl Fn(&str) -> Option<&'a str>) -> String 
     made
 }
 
+/// An index with other words for the lines of these memories.
+pub fn reworded(text: &str, words: &BTreeMap<String, String>) -> String {
+    let mut made = String::new();
+    for unit in units(text, |name| words.contains_key(name)) {
+        match unit.memory.and_then(|name| words.get(&name)) {
+            Some(line) => {
+                made.push_str(without_end(line).0);
+                made.push_str(without_end(unit.text).1);
+            }
+            None => made.push_str(unit.text),
+        }
+    }
+    made
+}
+
 /// What stands at a place of an index: the line of a memory, whatever its words, or this line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key<'a> {
