@@ -180,16 +180,33 @@ impl<'a> Checkup<'a> {
                 return self.add_problem(place, &error.to_string(), remedy);
             }
         };
-        let Some(Standing { url, branch, machine, last }) = standing else {
+        let Some(Standing {
+            url,
+            branch,
+            machine,
+            last,
+        }) = standing
+        else {
             return;
         };
         let age = |last: &LastSync| format_age(last.time, world.moment.time.as_millisecond());
-        let when = last.as_ref().map_or_else(|| "never".to_owned(), |last| format!("{} ago", age(last)));
-        self.notes.push(format!("sync: {url} (branch {branch}) as {machine}, last {when}"));
+        let when = last
+            .as_ref()
+            .map_or_else(|| "never".to_owned(), |last| format!("{} ago", age(last)));
+        self.notes.push(format!(
+            "sync: {url} (branch {branch}) as {machine}, last {when}"
+        ));
         if let Some(failure) = last.as_ref().and_then(|last| last.failure.clone()) {
-            self.add_problem(place, &format!("the last sync failed: {failure}"), "tome sync tries again");
+            self.add_problem(
+                place,
+                &format!("the last sync failed: {failure}"),
+                "tome sync tries again",
+            );
         } else if let Some(last) = last.filter(|last| last.held > 0) {
-            let note = format!("sync: {} held back; tome sync --status tells what", last.held);
+            let note = format!(
+                "sync: {} held back; tome sync --status tells what",
+                last.held
+            );
             self.notes.push(note);
         }
     }

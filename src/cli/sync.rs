@@ -7,10 +7,13 @@ use serde_json::{Value, json};
 use super::args::SyncArgs;
 use super::print::{Answer, Reported, Text, format_age, print_error, print_note};
 use super::world::World;
-use super::Outcome;
+use super::{Failure, Outcome};
 use crate::core::disk::foreign::read_text;
 use crate::core::insight::sync::{Mode, Standing, StoreReport, Sync, SyncReport};
 use crate::core::memory::config::{IncomingMode, OutgoingMode};
+use crate::core::memory::discover::{DiscoveryScope, claude_memory_root, discover};
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
 
 pub(super) fn run(args: &SyncArgs, world: &World) -> Reported<'static> {
     if !args.quiet {
@@ -43,12 +46,17 @@ fn sync(args: &SyncArgs, world: &World) -> Reported<'static> {
     if let Some(url) = &args.init {
         let machine = args.machine.clone().unwrap_or_else(|| world.host_name());
         let standing = sync.init(url, &machine)?;
-        let Standing { url, branch, machine, .. } = &standing;
+        let Standing {
+            url,
+            branch,
+            machine,
+            ..
+        } = &standing;
         lines.push(format!("Syncing with {url} (branch {branch}) as {machine}"));
     }
     for (names, is_on) in [(&args.add, true), (&args.drop, false)] {
         for name in names {
-            let store = world.store_named(name, Some("MEMORY.md"))?;
+            let store = world.store_to_share(name)?;
             sync.choose(&store, is_on, args.project.as_deref())?;
             let word = if is_on { "shared" } else { "no longer shared" };
             lines.push(format!("{} is {word}", store.name()));
@@ -62,11 +70,18 @@ fn sync(args: &SyncArgs, world: &World) -> Reported<'static> {
         };
         print_note(next);
         let standing = sync.standing()?;
-        return Answer::done(json!({ "sync": standing.map(|one| standing_json(&one)) }), Text::Lines(lines));
+        return Answer::done(
+            json!({ "sync": standing.map(|one| standing_json(&one)) }),
+            Text::Lines(lines),
+        );
     }
     let Some(standing) = sync.standing()? else {
         let line = "no remote is set; `tome sync --init URL` sets one";
-        return Answer::ending(Outcome::Nothing, json!({ "sync": null }), Text::Error(line.to_owned()));
+        return Answer::ending(
+            Outcome::Nothing,
+            json!({ "sync": null }),
+            Text::Error(line.to_owned()),
+        );
     };
     if args.status {
         let report = sync.status()?;
@@ -74,7 +89,16 @@ fn sync(args: &SyncArgs, world: &World) -> Reported<'static> {
     }
     let mode = if args.dry_run { Mode::Dry } else { Mode::Real };
     let report = sync.run(mode, &args.allow)?;
-    told(world, &standing, &report, if args.dry_run { State::Dry } else { State::Done })
+    told(
+        world,
+        &standing,
+        &report,
+        if args.dry_run {
+            State::Dry
+        } else {
+            State::Done
+        },
+    )
 }
 
 /// Of what a report tells.
@@ -85,7 +109,12 @@ enum State {
     Done,
 }
 
-fn told(world: &World, standing: &Standing, report: &SyncReport, state: State) -> Reported<'static> {
+fn told(
+    world: &World,
+    standing: &Standing,
+    report: &SyncReport,
+    state: State,
+) -> Reported<'static> {
     let json = json!({
         "sync": standing_json(standing),
         "stores": report.stores.iter().map(store_json).collect::<Vec<Value>>(),
@@ -97,7 +126,10 @@ fn told(world: &World, standing: &Standing, report: &SyncReport, state: State) -
     let outcome = Outcome::found(report.failure.is_none());
     let mut lines = Vec::new();
     if state == State::Status {
-        lines.push(format!("{} (branch {}) as {}", standing.url, standing.branch, standing.machine));
+        lines.push(format!(
+            "{} (branch {}) as {}",
+            standing.url, standing.branch, standing.machine
+        ));
         if let Some(last) = &standing.last {
             let age = format_age(last.time, world.moment.time.as_millisecond());
             let how = last.failure.as_deref().unwrap_or("done");
@@ -108,11 +140,17 @@ fn told(world: &World, standing: &Standing, report: &SyncReport, state: State) -
         lines.extend(store_lines(store, world, state));
     }
     if report.stores.is_empty() {
-        lines.push("no store is shared; tome sync --add STORE, or [[agent]] sync = true in the settings".to_owned());
+        lines.push(
+            "no store is shared; tome sync --add STORE, or [[agent]] sync = true in the settings"
+                .to_owned(),
+        );
     }
     lines.extend(report.notes.iter().cloned());
     if !report.elsewhere.is_empty() && state != State::Done {
-        lines.push(format!("not on this machine: {}", report.elsewhere.join(", ")));
+        lines.push(format!(
+            "not on this machine: {}",
+            report.elsewhere.join(", ")
+        ));
     }
     if let Some(failure) = &report.failure {
         print_error(failure);
@@ -128,7 +166,11 @@ fn store_lines(store: &StoreReport, world: &World, state: State) -> Vec<String> 
     for (motion, _) in &store.motions {
         let name = motion.name();
         if !counts.iter().any(|count| count.ends_with(name)) {
-            let count = store.motions.iter().filter(|(other, _)| other == motion).count();
+            let count = store
+                .motions
+                .iter()
+                .filter(|(other, _)| other == motion)
+                .count();
             counts.push(format!("{count} {name}"));
         }
     }
@@ -154,9 +196,15 @@ fn store_lines(store: &StoreReport, world: &World, state: State) -> Vec<String> 
         lines.push(format!("  and {} more", store.motions.len() - SHOWN));
     }
     for held in &store.held {
-        let way = if held.is_outgoing { "not sent" } else { "not taken in" };
+        let way = if held.is_outgoing {
+            "not sent"
+        } else {
+            "not taken in"
+        };
         let (path, why, id) = (&held.path, &held.why, &held.id);
-        lines.push(format!("  held back     {path}: {why}, so it is {way}; tome sync --allow {id} lets it pass"));
+        lines.push(format!(
+            "  held back     {path}: {why}, so it is {way}; tome sync --allow {id} lets it pass"
+        ));
     }
     lines.extend(store.notes.iter().map(|note| format!("  {note}")));
     lines
@@ -209,10 +257,38 @@ fn store_json(store: &StoreReport) -> Value {
 }
 
 impl World {
+    /// Returns the store of this name, which may have no file yet.
+    fn store_to_share(&self, name: &str) -> Result<Store, Failure> {
+        let found = discover(
+            &self.environment,
+            &self.settings,
+            DiscoveryScope::Everything,
+        );
+        let mut stores = found
+            .stores
+            .into_iter()
+            .chain(found.firsts)
+            .map(|found| found.store);
+        if let Some(store) = stores.find(|store| store.name() == name) {
+            return Ok(store);
+        }
+        let claude = claude_memory_root(&self.environment, &self.settings);
+        match claude.filter(|_| name == "claude") {
+            Some(root) => Ok(Store::open(name, &root, Some(Layout::Index))?),
+            None => self.store_named(name, Some("MEMORY.md")),
+        }
+    }
+
     /// The name of this machine, as the system has it.
     fn host_name(&self) -> String {
-        let set = ["HOSTNAME", "COMPUTERNAME"].iter().find_map(|name| std::env::var(name).ok());
-        let kept = || read_text(Path::new("/proc/sys/kernel/hostname"), 1024).ok().flatten();
+        let set = ["HOSTNAME", "COMPUTERNAME"]
+            .iter()
+            .find_map(|name| std::env::var(name).ok());
+        let kept = || {
+            read_text(Path::new("/proc/sys/kernel/hostname"), 1024)
+                .ok()
+                .flatten()
+        };
         let asked = || {
             let program = self.program("hostname")?;
             let told = std::process::Command::new(program).output().ok()?;

@@ -29,11 +29,11 @@ mod why;
 
 pub use attribute::{Attributions, KnownWriter, WrittenLines, attributed, attributions};
 pub use decide::{Selection, accept, accepted_memories, annotate, plan_revert, plan_reverts};
+pub(crate) use incoming::groups;
 pub use incoming::{
     Arrival, Incoming, Sent, decided_incoming, forget_decided, offer, outcome, plan_arrivals,
     waiting_incoming,
 };
-pub(crate) use incoming::groups;
 pub use line_source::{LineSource, Reason, line_sources};
 pub use observe::{Observed, Writer, observe, observe_files, observe_store};
 pub use queue::{Item, ItemChange, ReviewHunk, queue};

@@ -22,9 +22,7 @@ use std::path::{Path, PathBuf};
 use crate::core::change::history::History;
 use crate::core::insight::curate::git::Git;
 use crate::core::memory::config::{IncomingMode, OutgoingMode, Settings};
-use crate::core::memory::discover::{
-    DiscoveryScope, Environment, claude_memory_root, discover,
-};
+use crate::core::memory::discover::{DiscoveryScope, Environment, claude_memory_root, discover};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 use crate::core::text::time::Moment;
@@ -32,8 +30,8 @@ use crate::core::{Error, Result};
 
 pub use held::Held;
 use repo::{Repo, is_branch, is_new_folder};
-use state::{Chosen, SyncState};
 pub use state::LastSync;
+use state::{Chosen, SyncState};
 
 /// What sync needs to know.
 #[derive(Debug, Clone, Copy)]
@@ -167,7 +165,11 @@ impl<'a> Sync<'a> {
         let as_path = Path::new(url);
         let is_folder = !url.contains("://") && (as_path.is_absolute() || !url.contains(':'));
         let url = if is_folder {
-            self.environment.cwd.join(as_path).to_string_lossy().into_owned()
+            self.environment
+                .cwd
+                .join(as_path)
+                .to_string_lossy()
+                .into_owned()
         } else {
             url.to_owned()
         };
@@ -186,7 +188,9 @@ impl<'a> Sync<'a> {
             repo.forget().map_err(told)?;
         }
         state.url = url;
-        state.branch = branch.filter(|name| is_branch(name)).unwrap_or_else(|| "main".to_owned());
+        state.branch = branch
+            .filter(|name| is_branch(name))
+            .unwrap_or_else(|| "main".to_owned());
         let plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
         state.machine = machine.chars().filter(|c| plain(*c)).take(40).collect();
         if state.machine.is_empty() {
@@ -222,32 +226,57 @@ impl<'a> Sync<'a> {
     fn shared(&self, state: &SyncState) -> Vec<SharedHere> {
         let found = discover(self.environment, self.settings, DiscoveryScope::Everything);
         let mut stores: Vec<Store> = found.stores.into_iter().map(|found| found.store).collect();
-        // Claude Code's memory of this project comes into being with the first memory.
-        let own = claude_memory_root(self.environment, self.settings);
-        if let Some(root) = own
-            && !root.exists()
-            && let Ok(store) = Store::open("claude", &root, Some(Layout::Index))
-        {
-            stores.push(store);
+        // A store that has no file yet comes into being with what arrives: Claude Code's memory of
+        // this project, and what was chosen in a folder that is there.
+        let claude = claude_memory_root(self.environment, self.settings);
+        let claude = claude.map(|root| ("claude", root, Layout::Index));
+        let chosen = state
+            .stores
+            .iter()
+            .map(|(root, chosen)| (chosen.name.as_str(), root.clone(), chosen.layout));
+        let chosen = chosen.filter(|(_, root, _)| root.parent().is_some_and(Path::is_dir));
+        for (name, root, layout) in claude.into_iter().chain(chosen) {
+            let is_known = stores.iter().any(|store| store.root().path() == root);
+            if !is_known && !root.exists() {
+                stores.extend(Store::open(name, &root, Some(layout)));
+            }
         }
-        let shared = stores.into_iter().filter_map(|store| self.sharing(state, store));
+        let shared = stores
+            .into_iter()
+            .filter_map(|store| self.sharing(state, store));
         shared.collect()
     }
 
     fn sharing(&self, state: &SyncState, store: Store) -> Option<SharedHere> {
-        if store.layout() == Layout::Events || store.root().path().starts_with(&self.environment.data) {
+        if store.layout() == Layout::Events
+            || store.root().path().starts_with(&self.environment.data)
+        {
             return None;
         }
-        let listed = self.settings.stores.iter().find(|listed| listed.name == store.name());
-        let agent = self.settings.agents.iter().find(|agent| is_of_agent(&store, &agent.name));
+        let listed = self
+            .settings
+            .stores
+            .iter()
+            .find(|listed| listed.name == store.name());
+        let agent = self
+            .settings
+            .agents
+            .iter()
+            .find(|agent| is_of_agent(&store, &agent.name));
         let said = [listed.map(|one| one.sharing), agent.map(|one| one.sharing)];
         let said = said.into_iter().flatten();
         let chosen = state.stores.get(store.root().path());
         let is_on = chosen.map(|chosen| chosen.is_on);
         let is_on = is_on.or_else(|| said.clone().find_map(|one| one.sync));
         (is_on == Some(true)).then(|| SharedHere {
-            incoming: said.clone().find_map(|one| one.incoming).unwrap_or_default(),
-            outgoing: said.clone().find_map(|one| one.outgoing).unwrap_or_default(),
+            incoming: said
+                .clone()
+                .find_map(|one| one.incoming)
+                .unwrap_or_default(),
+            outgoing: said
+                .clone()
+                .find_map(|one| one.outgoing)
+                .unwrap_or_default(),
             project: chosen.and_then(|chosen| chosen.project.clone()),
             store,
         })
@@ -265,6 +294,8 @@ pub fn choose(dir: &Path, store: &Store, is_on: bool, project: Option<&str>) -> 
     let mut state = SyncState::load(dir)?;
     let chosen = Chosen {
         is_on,
+        name: store.name().to_owned(),
+        layout: store.layout(),
         project: project.map(str::to_owned),
     };
     state.stores.insert(store.root().path().to_owned(), chosen);

@@ -644,7 +644,10 @@ mod tests {
             (7, "a store needs a name and a path"),
             (9, "'path' takes a text"),
             (13, "heap"),
-            (14, "a store has name, path, layout, sync, incoming and outgoing, not 'colour'"),
+            (
+                14,
+                "a store has name, path, layout, sync, incoming and outgoing, not 'colour'",
+            ),
             (15, "a store's name is two or more letters"),
         ];
         for (line, words) in told {

@@ -189,8 +189,7 @@ pub fn merge(base: &[u8], mine: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
             (Some(_), None) => true,
             (None, Some(_)) => false,
             (Some(a), Some(b))
-                if a.old == b.old
-                    && mine_lines[a.new.clone()] == their_lines[b.new.clone()] =>
+                if a.old == b.old && mine_lines[a.new.clone()] == their_lines[b.new.clone()] =>
             {
                 // Both made the same edit: it is made once.
                 drop(their.next());

@@ -14,17 +14,29 @@ use crate::support::tree;
 
 /// Adds a commit to the remote by `git fast-import`, which takes any name.
 fn import(remote: &Remote, files: &[(&str, &str, &[u8])]) {
-    let mut stream = b"commit refs/heads/main\ncommitter x <x@x> 0 +0000\ndata 1\nx\nfrom refs/heads/main^0\n".to_vec();
+    let mut stream =
+        b"commit refs/heads/main\ncommitter x <x@x> 0 +0000\ndata 1\nx\nfrom refs/heads/main^0\n"
+            .to_vec();
     for (mode, path, bytes) in files {
-        let path = path.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let path = path
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n");
         stream.extend(format!("M {mode} inline \"{path}\"\ndata {}\n", bytes.len()).into_bytes());
         stream.extend(*bytes);
         stream.push(b'\n');
     }
     let mut git = Command::new("git");
-    git.arg("-C").arg(remote.path()).args(["fast-import", "--quiet"]);
+    git.arg("-C")
+        .arg(remote.path())
+        .args(["fast-import", "--quiet"]);
     let mut child = git.stdin(Stdio::piped()).spawn().expect("git runs");
-    child.stdin.take().expect("piped").write_all(&stream).expect("read");
+    child
+        .stdin
+        .take()
+        .expect("piped")
+        .write_all(&stream)
+        .expect("read");
     assert!(child.wait().expect("ends").success());
 }
 
@@ -51,10 +63,18 @@ fn what_a_remote_has_beside_plain_files_is_one_line_each() {
     let huge = vec![b'x'; 3 << 20];
     let outside = remote.path().join("../outside.md");
     let names = [
-        ("120000", at("link.md"), outside.display().to_string().into_bytes()),
+        (
+            "120000",
+            at("link.md"),
+            outside.display().to_string().into_bytes(),
+        ),
         ("100755", at("run.md"), b"#!/bin/sh\n".to_vec()),
         ("100644", at(".gitattributes"), b"* filter=evil\n".to_vec()),
-        ("100644", ".gitattributes".to_owned(), b"*.md filter=evil diff=evil\n".to_vec()),
+        (
+            "100644",
+            ".gitattributes".to_owned(),
+            b"*.md filter=evil diff=evil\n".to_vec(),
+        ),
         ("100644", at("C:evil.md"), b"x".to_vec()),
         ("100644", at("a\\..\\evil.md"), b"x".to_vec()),
         ("100644", at("two\nlines.md"), b"x".to_vec()),
@@ -65,10 +85,16 @@ fn what_a_remote_has_beside_plain_files_is_one_line_each() {
         ("100644", at("huge.md"), huge),
         ("100644", at("script.sh"), b"x".to_vec()),
         ("100644", at("fine.md"), b"fine\n".to_vec()),
-        ("100644", "hooks/post-checkout".to_owned(), b"#!/bin/sh\ntouch /tmp/evil\n".to_vec()),
+        (
+            "100644",
+            "hooks/post-checkout".to_owned(),
+            b"#!/bin/sh\ntouch /tmp/evil\n".to_vec(),
+        ),
     ];
-    let files: Vec<(&str, &str, &[u8])> =
-        names.iter().map(|(mode, path, bytes)| (*mode, path.as_str(), bytes.as_slice())).collect();
+    let files: Vec<(&str, &str, &[u8])> = names
+        .iter()
+        .map(|(mode, path, bytes)| (*mode, path.as_str(), bytes.as_slice()))
+        .collect();
     import(&remote, &files);
     let report = machine.sync();
     let mut files: Vec<String> = machine.files().into_keys().collect();
@@ -76,12 +102,30 @@ fn what_a_remote_has_beside_plain_files_is_one_line_each() {
     assert_eq!(files, ["B.md", "a.md", "fine.md"]);
     assert_eq!(machine.read("a.md"), "text\n");
     assert!(!outside.exists());
-    let lines: Vec<String> = report.notes.into_iter().chain(report.stores[0].notes.clone()).collect();
-    for name in ["link.md", "run.md", ".gitattributes", "C:evil.md", "lines.md", "A.md", "b.md", "MEMORY.md", "huge.md", "script.sh"] {
+    let lines: Vec<String> = report
+        .notes
+        .into_iter()
+        .chain(report.stores[0].notes.clone())
+        .collect();
+    for name in [
+        "link.md",
+        "run.md",
+        ".gitattributes",
+        "C:evil.md",
+        "lines.md",
+        "A.md",
+        "b.md",
+        "MEMORY.md",
+        "huge.md",
+        "script.sh",
+    ] {
         let told = lines.iter().filter(|line| line.contains(name)).count();
         assert!(told >= 1, "{name}: {lines:#?}");
     }
-    assert!(lines.len() < 12 && lines.iter().all(|line| !line.contains('\n')), "{lines:#?}");
+    assert!(
+        lines.len() < 12 && lines.iter().all(|line| !line.contains('\n')),
+        "{lines:#?}"
+    );
     // A change here still goes out, and what was left alone stays there.
     machine.write("fine.md", "finer\n");
     machine.sync();
@@ -89,7 +133,11 @@ fn what_a_remote_has_beside_plain_files_is_one_line_each() {
     assert!(remote.has("huge.md") && remote.has("link.md"));
     machine.write("huge.md", "small here\n");
     machine.sync();
-    assert_eq!(remote.text("huge.md").len(), 3 << 20, "it is not overwritten either");
+    assert_eq!(
+        remote.text("huge.md").len(),
+        3 << 20,
+        "it is not overwritten either"
+    );
 }
 
 #[test]
@@ -102,15 +150,29 @@ fn settings_of_git_in_a_tree_are_refused_with_all_that_came_with_them() {
     let line = |name: &str| format!("100644 blob {}\t{name}\n", blob.trim());
     let make = |lines: String| {
         let mut git = Command::new("git");
-        git.arg("-C").arg(remote.path()).args(["mktree", "--missing"]);
-        let mut child = git.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("runs");
-        child.stdin.take().expect("piped").write_all(lines.as_bytes()).expect("read");
+        git.arg("-C")
+            .arg(remote.path())
+            .args(["mktree", "--missing"]);
+        let mut child = git
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("runs");
+        child
+            .stdin
+            .take()
+            .expect("piped")
+            .write_all(lines.as_bytes())
+            .expect("read");
         let output = child.wait_with_output().expect("ends");
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     };
     let inner = make(line("config"));
     let evil = make(format!("040000 tree {inner}\t.git\n{}", line("x.md")));
-    let stores = make(format!("040000 tree {evil}\t{}\n", store.trim_start_matches("stores/")));
+    let stores = make(format!(
+        "040000 tree {evil}\t{}\n",
+        store.trim_start_matches("stores/")
+    ));
     let root = make(format!("040000 tree {stores}\tstores\n"));
     let parent = remote.git(&["rev-parse", "main"]);
     let commit = remote.git(&["commit-tree", "-m", "evil", "-p", parent.trim(), &root]);
@@ -127,13 +189,19 @@ fn a_hundred_thousand_names_end_soon_and_are_one_line() {
     let machine = shared(&remote);
     let store = folder(&remote);
     let names: Vec<String> = (0..100_000).map(|n| format!("{store}/n{n}.md")).collect();
-    let files: Vec<(&str, &str, &[u8])> =
-        names.iter().map(|name| ("100644", name.as_str(), &b"x\n"[..])).collect();
+    let files: Vec<(&str, &str, &[u8])> = names
+        .iter()
+        .map(|name| ("100644", name.as_str(), &b"x\n"[..]))
+        .collect();
     import(&remote, &files);
     let since = Instant::now();
     let report = machine.sync();
     assert_eq!(machine.files().len(), 1);
-    let told: Vec<&String> = report.notes.iter().filter(|line| line.contains("20,000")).collect();
+    let told: Vec<&String> = report
+        .notes
+        .iter()
+        .filter(|line| line.contains("20,000"))
+        .collect();
     assert_eq!(told.len(), 1, "{:?}", report.notes);
     assert!(since.elapsed().as_secs() < 60, "{:?}", since.elapsed());
     assert_eq!(remote.paths().len(), 100_001);
@@ -144,10 +212,19 @@ fn a_hundred_thousand_names_end_soon_and_are_one_line() {
 fn hooks_of_the_clone_are_not_run() {
     let remote = Remote::new();
     let machine = shared(&remote);
-    let clone = machine.root().ancestors().find_map(find_clone).expect("the clone");
+    let clone = machine
+        .root()
+        .ancestors()
+        .find_map(find_clone)
+        .expect("the clone");
     let mark = remote.path().join("../ran");
     fs::create_dir_all(clone.join("hooks")).expect("a folder");
-    for name in ["pre-push", "reference-transaction", "post-update", "pre-auto-gc"] {
+    for name in [
+        "pre-push",
+        "reference-transaction",
+        "post-update",
+        "pre-auto-gc",
+    ] {
         let hook = clone.join("hooks").join(name);
         fs::write(&hook, format!("#!/bin/sh\ntouch {}\n", mark.display())).expect("written");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);

@@ -8,13 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tome::core::change::history::{Author, History, Observer};
-use tome::core::change::{
-    ChangeContext, ChangeRequest, Direction, plan, plan_and_commit, replay,
-};
+use tome::core::change::{ChangeContext, ChangeRequest, Direction, plan, plan_and_commit, replay};
 use tome::core::insight::curate::git::Git;
-use tome::core::insight::review::{
-    Item, Selection, accept, observe_store, plan_reverts, queue,
-};
+use tome::core::insight::review::{Item, Selection, accept, observe_store, plan_reverts, queue};
 use tome::core::insight::sync::{Mode, Sync, SyncReport};
 use tome::core::memory::config::{AgentSetting, IncomingMode, OutgoingMode, Settings, Sharing};
 use tome::core::memory::discover::Environment;
@@ -28,7 +24,12 @@ fn git(dir: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
         .arg("-C")
         .arg(dir)
-        .args(["-c", "init.defaultBranch=main", "-c", "core.hooksPath=/dev/null"])
+        .args([
+            "-c",
+            "init.defaultBranch=main",
+            "-c",
+            "core.hooksPath=/dev/null",
+        ])
         .args(args)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .envs(["AUTHOR", "COMMITTER"].into_iter().flat_map(|who| {
@@ -40,7 +41,11 @@ fn git(dir: &Path, args: &[&str]) -> String {
         }))
         .output()
         .expect("git runs");
-    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "git {args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -48,7 +53,10 @@ fn git(dir: &Path, args: &[&str]) -> String {
 pub(crate) fn make_project(dir: &Path) {
     fs::create_dir_all(dir).expect("a folder");
     git(dir, &["init", "--quiet"]);
-    git(dir, &["commit", "--quiet", "--allow-empty", "--message", "first"]);
+    git(
+        dir,
+        &["commit", "--quiet", "--allow-empty", "--message", "first"],
+    );
 }
 
 /// A bare repository.
@@ -58,7 +66,9 @@ pub(crate) struct Remote {
 
 impl Remote {
     pub(crate) fn new() -> Self {
-        let remote = Self { dir: directory_in_memory() };
+        let remote = Self {
+            dir: directory_in_memory(),
+        };
         fs::create_dir_all(remote.path()).expect("a folder");
         git(&remote.path(), &["init", "--quiet", "--bare"]);
         remote
@@ -83,21 +93,27 @@ impl Remote {
             return Vec::new();
         }
         let told = self.git(&["ls-tree", "-r", "-z", "--name-only", "main"]);
-        let paths = told.split('\0').filter(|path| !path.is_empty() && !path.ends_with(".about"));
+        let paths = told
+            .split('\0')
+            .filter(|path| !path.is_empty() && !path.ends_with(".about"));
         paths.map(str::to_owned).collect()
     }
 
     /// Whether a file has this end.
     pub(crate) fn has(&self, end: &str) -> bool {
         let is_deleted = end.contains(".deleted");
-        self.paths().iter().any(|path| path.ends_with(end) && path.contains(".deleted") == is_deleted)
+        self.paths()
+            .iter()
+            .any(|path| path.ends_with(end) && path.contains(".deleted") == is_deleted)
     }
 
     /// The text of the file of a store.
     pub(crate) fn text(&self, name: &str) -> String {
         let paths = self.paths();
         let end = format!("/{name}");
-        let path = paths.iter().find(|path| path.ends_with(&end) && !path.contains("/."));
+        let path = paths
+            .iter()
+            .find(|path| path.ends_with(&end) && !path.contains("/."));
         self.git(&["show", &format!("main:{}", path.expect("it has the file"))])
     }
 
@@ -106,7 +122,10 @@ impl Remote {
         let work = directory_in_memory();
         let at = work.path().join("work");
         git(work.path(), &["clone", "--quiet", &self.url(), "work"]);
-        let path = self.paths().into_iter().find(|path| path.ends_with(&format!("/{name}")));
+        let path = self
+            .paths()
+            .into_iter()
+            .find(|path| path.ends_with(&format!("/{name}")));
         git(&at, &["rm", "--quiet", &path.expect("it has the file")]);
         git(&at, &["commit", "--quiet", "--message", "gone"]);
         git(&at, &["push", "--quiet"]);
@@ -145,7 +164,9 @@ impl Remote {
 /// The files of a store, by their paths.
 pub(crate) fn texts(files: &[(&str, &str)]) -> BTreeMap<String, String> {
     let files = files.iter();
-    files.map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+    files
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+        .collect()
 }
 
 /// A home with a project and a memory in it, which is shared.
@@ -182,7 +203,10 @@ impl Machine {
             outgoing: None,
         };
         let settings = Settings {
-            agents: vec![AgentSetting { name: ".memory".to_owned(), sharing }],
+            agents: vec![AgentSetting {
+                name: ".memory".to_owned(),
+                sharing,
+            }],
             ..Settings::default()
         };
         let fuse = Arc::new(AtomicUsize::new(0));
@@ -194,7 +218,8 @@ impl Machine {
             Ok(())
         });
         let history = History::with_observer(&dir.path().join("data/history"), observer);
-        let git = Git::at("/usr/bin/git").without_variables(std::env::vars_os().map(|(name, _)| name));
+        let git =
+            Git::at("/usr/bin/git").without_variables(std::env::vars_os().map(|(name, _)| name));
         let machine = Self {
             dir,
             project,
@@ -226,8 +251,13 @@ impl Machine {
 
     pub(crate) fn moment(&self) -> Moment {
         let now = jiff::Timestamp::now();
-        let time = now.checked_add(jiff::SignedDuration::from_secs(self.skew)).expect("a time");
-        Moment { time, today: time.to_zoned(jiff::tz::TimeZone::UTC).date() }
+        let time = now
+            .checked_add(jiff::SignedDuration::from_secs(self.skew))
+            .expect("a time");
+        Moment {
+            time,
+            today: time.to_zoned(jiff::tz::TimeZone::UTC).date(),
+        }
     }
 
     pub(crate) fn root(&self) -> PathBuf {
@@ -292,7 +322,10 @@ impl Machine {
     pub(crate) fn observe(&self) {
         let moment = self.moment();
         // A process that another test starts holds a copy of our locks until it is running.
-        while observe_store(&self.history, &self.store(), &moment).expect("observed").is_busy {
+        while observe_store(&self.history, &self.store(), &moment)
+            .expect("observed")
+            .is_busy
+        {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
     }
@@ -307,25 +340,42 @@ impl Machine {
 
     pub(crate) fn delete(&self, path: &str) {
         let (store, moment) = (self.store(), self.moment());
-        let request = ChangeRequest::Delete { paths: vec![path.to_owned()] };
-        let context = ChangeContext { moment: moment.clone(), expected: None };
-        let author = Author { who: "you".into(), door: "cli".into() };
+        let request = ChangeRequest::Delete {
+            paths: vec![path.to_owned()],
+        };
+        let context = ChangeContext {
+            moment: moment.clone(),
+            expected: None,
+        };
+        let author = Author {
+            who: "you".into(),
+            door: "cli".into(),
+        };
         let roots = [store.root().path()];
-        let done = plan_and_commit::<tome::core::Error>(&self.history, &roots, &author, &moment, || {
-            plan(&store, &request, &context)
-        });
+        let done =
+            plan_and_commit::<tome::core::Error>(&self.history, &roots, &author, &moment, || {
+                plan(&store, &request, &context)
+            });
         done.expect("deleted");
     }
 
     pub(crate) fn undo(&self) {
         let (store, moment) = (self.store(), self.moment());
         let roots = [store.root().path()];
-        let author = Author { who: "you".into(), door: "cli".into() };
-        let record = self.history.undoable(&roots).expect("reads").expect("something");
+        let author = Author {
+            who: "you".into(),
+            door: "cli".into(),
+        };
+        let record = self
+            .history
+            .undoable(&roots)
+            .expect("reads")
+            .expect("something");
         let roots = record.roots();
-        let done = plan_and_commit::<tome::core::Error>(&self.history, &roots, &author, &moment, || {
-            replay(&self.history, &record, Direction::Back, &moment)
-        });
+        let done =
+            plan_and_commit::<tome::core::Error>(&self.history, &roots, &author, &moment, || {
+                replay(&self.history, &record, Direction::Back, &moment)
+            });
         done.expect("undone");
     }
 
@@ -334,7 +384,8 @@ impl Machine {
     }
 
     pub(crate) fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.root().join(path)).unwrap_or_else(|e| panic!("{}: {path}: {e}", self.name))
+        fs::read_to_string(self.root().join(path))
+            .unwrap_or_else(|e| panic!("{}: {path}: {e}", self.name))
     }
 
     /// The memories, without the index.
@@ -353,7 +404,10 @@ impl Machine {
     /// What other machines sent and nobody decided about.
     pub(crate) fn items(&self) -> Vec<Item> {
         let items = queue(&self.history, &self.store()).expect("reads");
-        items.into_iter().filter(|item| item.sent.is_some()).collect()
+        items
+            .into_iter()
+            .filter(|item| item.sent.is_some())
+            .collect()
     }
 
     /// Accepts what others sent.
@@ -364,8 +418,18 @@ impl Machine {
 
     pub(crate) fn accept_ids(&self, ids: Vec<String>) {
         let (store, moment) = (self.store(), self.moment());
-        let author = Author { who: "you".into(), door: "cli".into() };
-        accept(&self.history, &[&store], &Selection::Ids(ids), &author, &moment).expect("accepted");
+        let author = Author {
+            who: "you".into(),
+            door: "cli".into(),
+        };
+        accept(
+            &self.history,
+            &[&store],
+            &Selection::Ids(ids),
+            &author,
+            &moment,
+        )
+        .expect("accepted");
     }
 
     /// Rejects what others sent.
@@ -376,11 +440,20 @@ impl Machine {
 
     pub(crate) fn reject_ids(&self, ids: Vec<String>) {
         let (store, moment) = (self.store(), self.moment());
-        let author = Author { who: "you".into(), door: "cli".into() };
+        let author = Author {
+            who: "you".into(),
+            door: "cli".into(),
+        };
         let chosen = Selection::Ids(ids);
         let plan = || plan_reverts(&self.history, &[&store], &chosen, &moment);
         let first = plan().expect("planned");
-        let done = plan_and_commit::<tome::core::Error>(&self.history, &first.roots(), &author, &moment, plan);
+        let done = plan_and_commit::<tome::core::Error>(
+            &self.history,
+            &first.roots(),
+            &author,
+            &moment,
+            plan,
+        );
         done.expect("rejected");
     }
 }

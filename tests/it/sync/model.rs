@@ -29,7 +29,10 @@ impl Dice {
 /// The words that somebody wrote, each once in the world.
 fn words(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
-    words.filter(|word| word.starts_with("w0")).map(str::to_owned).collect()
+    words
+        .filter(|word| word.starts_with("w0"))
+        .map(str::to_owned)
+        .collect()
 }
 
 fn all_words(files: &BTreeMap<String, String>) -> BTreeSet<String> {
@@ -54,7 +57,11 @@ struct World {
 impl World {
     fn new(seed: u64) -> Self {
         let remote = Remote::new();
-        let modes = [("one", Accept, 0), ("two", Review, 3 * 86_400), ("three", Accept, -400 * 86_400)];
+        let modes = [
+            ("one", Accept, 0),
+            ("two", Review, 3 * 86_400),
+            ("three", Accept, -400 * 86_400),
+        ];
         let machines = modes.map(|(name, mode, skew)| {
             let mut machine = Machine::new(&remote, name, mode);
             machine.skew = skew;
@@ -91,7 +98,11 @@ impl World {
             10 => self.decide(at),
             11 if self.dice.roll(4) == 0 => {
                 // Away for a while.
-                if self.is_online { self.remote.hide() } else { self.remote.show() }
+                if self.is_online {
+                    self.remote.hide()
+                } else {
+                    self.remote.show()
+                }
                 self.is_online = !self.is_online;
             }
             _ => self.sync(at),
@@ -115,7 +126,9 @@ impl World {
     }
 
     fn edit(&mut self, at: usize) {
-        let Some(name) = self.some_file(at) else { return };
+        let Some(name) = self.some_file(at) else {
+            return;
+        };
         let text = self.machines[at].read(&name);
         let word = self.word();
         let mut lines: Vec<&str> = text.lines().collect();
@@ -132,7 +145,9 @@ impl World {
     }
 
     fn delete(&mut self, at: usize) {
-        let Some(name) = self.some_file(at) else { return };
+        let Some(name) = self.some_file(at) else {
+            return;
+        };
         self.given_up.extend(words(&self.machines[at].read(&name)));
         if self.dice.roll(2) == 0 {
             self.machines[at].delete(&name);
@@ -143,7 +158,9 @@ impl World {
     }
 
     fn rename(&mut self, at: usize) {
-        let Some(name) = self.some_file(at) else { return };
+        let Some(name) = self.some_file(at) else {
+            return;
+        };
         let root = self.machines[at].root();
         let new = format!("r{}.md", self.dice.roll(9));
         if !root.join(&new).exists() {
@@ -197,9 +214,13 @@ impl World {
 
     fn sync(&mut self, at: usize) {
         let before = self.machines[at].files();
-        let paths = if self.is_online { self.remote.paths() } else { Vec::new() };
+        let paths = if self.is_online {
+            self.remote.paths()
+        } else {
+            Vec::new()
+        };
         let is_killed = self.dice.roll(4) == 0;
-        let fuse = if is_killed { 1 + self.dice.roll(60) } else { 0 };
+        let fuse = if is_killed { 1 + self.dice.roll(36) } else { 0 };
         let machine = &self.machines[at];
         machine.fuse.store(fuse, Ordering::SeqCst);
         let ended = catch_unwind(AssertUnwindSafe(|| machine.try_sync()));
@@ -207,7 +228,12 @@ impl World {
         match ended {
             Ok(report) => {
                 self.syncs += 1;
-                assert_eq!(report.failure.is_none(), self.is_online, "{:?}", report.failure);
+                assert_eq!(
+                    report.failure.is_none(),
+                    self.is_online,
+                    "{:?}",
+                    report.failure
+                );
             }
             Err(why) => {
                 assert!(why.is::<Killed>(), "a panic");
@@ -230,12 +256,22 @@ impl World {
         let there = self.remote.paths();
         let is_gone = |name: &&String| !after.contains_key(*name);
         for name in before.keys().filter(|name| is_gone(name)) {
-            assert!(there.iter().any(|path| path.ends_with(&format!("/.deleted/{name}"))), "{name}");
+            assert!(
+                there
+                    .iter()
+                    .any(|path| path.ends_with(&format!("/.deleted/{name}"))),
+                "{name}"
+            );
         }
         let memories = paths.iter().filter(|path| !path.contains("/."));
         for path in memories.filter(|path| !there.contains(path)) {
             let name = path.rsplit('/').next().expect("a name");
-            assert!(there.iter().any(|path| path.ends_with(&format!("/.deleted/{name}"))), "{path}");
+            assert!(
+                there
+                    .iter()
+                    .any(|path| path.ends_with(&format!("/.deleted/{name}"))),
+                "{path}"
+            );
         }
     }
 
@@ -273,7 +309,11 @@ impl World {
             if !is_there && self.given_up.contains(&word) {
                 continue;
             }
-            let is_kept = || self.machines.iter().any(|machine| machine.has_version_with(&word));
+            let is_kept = || {
+                self.machines
+                    .iter()
+                    .any(|machine| machine.has_version_with(&word))
+            };
             let is_written = self.written.contains(&word);
             assert!(is_there || !is_written || is_kept(), "{word} is lost");
         }
@@ -296,10 +336,14 @@ fn run(seed: u64, rounds: usize) {
 fn whatever_happens_all_machines_agree_and_nothing_is_lost() {
     let rounds = std::env::var("TOME_SYNC_ROUNDS").ok();
     let rounds = rounds.and_then(|rounds| rounds.parse().ok()).unwrap_or(160);
-    let seeds = std::env::var("TOME_SYNC_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seeds = std::env::var("TOME_SYNC_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
     match seeds {
         Some(seed) => run(seed, rounds),
         // Worlds of a hundred rounds, as many as the rounds are.
-        None => (0..rounds.div_ceil(80)).for_each(|n| run(7_777_777 + n as u64 * 7919, rounds.min(80))),
+        None => {
+            (0..rounds.div_ceil(80)).for_each(|n| run(7_777_777 + n as u64 * 7919, rounds.min(80)))
+        }
     }
 }

@@ -44,9 +44,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
 /// Whether a text has a secret, without what its project could tell about it.
 pub(super) fn has_secret(text: &str) -> bool {
     let mut all = secret::find(text).into_iter();
-    all.any(|found| {
-        !is_default(text, &found.span) && !is_placeholder(&text[found.span.clone()])
-    })
+    all.any(|found| !is_default(text, &found.span) && !is_placeholder(&text[found.span.clone()]))
 }
 
 /// Whether a value is one to be changed, or stands in an example that the project tracks.

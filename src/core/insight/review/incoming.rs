@@ -77,7 +77,11 @@ impl Sent {
 
     /// Where it comes from, in words.
     pub fn origin(&self) -> String {
-        format!("{} ({})", self.machine, self.commit.get(..8).unwrap_or(&self.commit))
+        format!(
+            "{} ({})",
+            self.machine,
+            self.commit.get(..8).unwrap_or(&self.commit)
+        )
     }
 }
 
@@ -143,7 +147,10 @@ pub fn offer(history: &History, root: &Path, incoming: &[Incoming]) -> Result<()
     let io = |e: std::io::Error| Error::io(&dir, e);
     history.folder("incoming")?;
     private::create_dir(&dir).map_err(io)?;
-    for one in known.iter().filter(|one| !incoming.iter().any(|new| new.path == one.path)) {
+    for one in known
+        .iter()
+        .filter(|one| !incoming.iter().any(|new| new.path == one.path))
+    {
         fs::remove_file(dir.join(name_of(&one.path, WAITING))).map_err(io)?;
     }
     for one in incoming.iter().filter(|one| !known.contains(one)) {
@@ -202,9 +209,8 @@ struct Offered {
 
 impl Offered {
     fn read(history: &History, store: &Store, incoming: Incoming) -> Option<Self> {
-        let version = |revision: Option<Revision>| {
-            revision.map(|revision| history.version(&revision).ok())
-        };
+        let version =
+            |revision: Option<Revision>| revision.map(|revision| history.version(&revision).ok());
         let base = version(incoming.base).map_or(Some(None), |base| base.map(Some))?;
         let theirs = version(incoming.theirs).map_or(Some(None), |theirs| theirs.map(Some))?;
         let ours = store.root().read(&incoming.path).ok()?;
@@ -273,7 +279,8 @@ fn item(store: &Store, file: &WaitingFile, incoming: &Incoming, is_conflict: boo
 fn offered(history: &History, store: &Store) -> Vec<Offered> {
     let waiting = waiting_incoming(history, store.root().path()).into_iter();
     let read = waiting.filter_map(|one| Offered::read(history, store, one));
-    read.filter(|one| one.file.accepted != one.file.current).collect()
+    read.filter(|one| one.file.accepted != one.file.current)
+        .collect()
 }
 
 /// What other machines sent for a store, as items of its queue.
@@ -344,7 +351,10 @@ fn plan_accept(
         } else {
             let old = file.accepted.as_deref().unwrap_or_default();
             let new = diff::lines(file.current.as_deref().unwrap_or_default());
-            let with = chosen.replacements.into_iter().map(|one| (one, new.as_slice()));
+            let with = chosen
+                .replacements
+                .into_iter()
+                .map(|one| (one, new.as_slice()));
             Some(diff::apply(&diff::lines(old), with))
         };
         arrivals.push(Arrival {
@@ -492,7 +502,10 @@ pub fn plan_arrivals(store: &Store, arrivals: &[Arrival], moment: &Moment) -> Re
         is_index_alone &= store.layout() == Layout::Index && arrival.path == INDEX;
         planned.set(&arrival.path, arrival.after.clone())?;
     }
-    let lines = arrivals.iter().rev().find_map(|arrival| arrival.index.as_ref());
+    let lines = arrivals
+        .iter()
+        .rev()
+        .find_map(|arrival| arrival.index.as_ref());
     if !is_index_alone {
         if let Some(index) = lines {
             put_lines_back(&mut planned, index)?;

@@ -30,6 +30,11 @@ pub(super) fn reason(bytes: &[u8]) -> Option<&'static str> {
 
 /// The id of a file that is held back. Another content has another one.
 pub(super) fn id(key: &str, path: &str, content: &[u8]) -> String {
-    let whole = [key.as_bytes(), path.as_bytes(), Revision::of(content).as_bytes()].join(&0);
+    let whole = [
+        key.as_bytes(),
+        path.as_bytes(),
+        Revision::of(content).as_bytes(),
+    ]
+    .join(&0);
     blake3::hash(&whole).to_hex()[..10].to_owned()
 }

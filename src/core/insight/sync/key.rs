@@ -55,15 +55,25 @@ impl Keys<'_> {
         };
         if let Some(given) = given {
             let key = format!("{}-{name}", slug(given));
-            return checked(key, format!("{name} of the project that was named {given}\n"));
+            return checked(
+                key,
+                format!("{name} of the project that was named {given}\n"),
+            );
         }
         let here = project.display();
         let first = self.first_commit(&project, known).map_err(|why| {
-            format!("{here}: {why}; `tome sync --add {} --project NAME` names it", store.name())
+            format!(
+                "{here}: {why}; `tome sync --add {} --project NAME` names it",
+                store.name()
+            )
         })?;
-        let remote = self.git.run(&project, &["config", "--get", "remote.origin.url"]);
+        let remote = self
+            .git
+            .run(&project, &["config", "--get", "remote.origin.url"]);
         let remote = remote.map(|url| plain_address(&url)).unwrap_or_default();
-        let folder = project.file_name().map(|name| name.to_string_lossy().into_owned());
+        let folder = project
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
         let about = format!(
             "{name} of the project {} {remote}\nfirst commit {first}\n",
             folder.unwrap_or_default()
@@ -74,7 +84,12 @@ impl Keys<'_> {
     fn place(&self, store: &Store) -> Result<Place, String> {
         let root = store.root().path();
         let environment = self.environment;
-        if self.settings.stores.iter().any(|listed| listed.name == store.name()) {
+        if self
+            .settings
+            .stores
+            .iter()
+            .any(|listed| listed.name == store.name())
+        {
             return Ok(Place::Global(store.name().to_owned()));
         }
         let claude = [("claude", environment.claude.clone())];
@@ -84,26 +99,43 @@ impl Keys<'_> {
             let Ok(below) = root.strip_prefix(&projects) else {
                 continue;
             };
-            let slug = below.iter().next().and_then(|slug| slug.to_str()).unwrap_or_default();
+            let slug = below
+                .iter()
+                .next()
+                .and_then(|slug| slug.to_str())
+                .unwrap_or_default();
             return Ok(Place::Project {
                 project: self.project_of_slug(slug)?,
                 name: agent.to_owned(),
             });
         }
-        for above in root.ancestors().take_while(|above| *above != environment.home) {
+        for above in root
+            .ancestors()
+            .take_while(|above| *above != environment.home)
+        {
             if above.join(".git").exists() {
                 let below = root.strip_prefix(above).unwrap_or(Path::new(""));
                 let parts = below.iter().map(|part| part.to_string_lossy().into_owned());
                 let name = parts.collect::<Vec<_>>().join("-");
-                let name = if name.is_empty() { store.layout().name().to_owned() } else { name };
-                return Ok(Place::Project { project: above.to_owned(), name });
+                let name = if name.is_empty() {
+                    store.layout().name().to_owned()
+                } else {
+                    name
+                };
+                return Ok(Place::Project {
+                    project: above.to_owned(),
+                    name,
+                });
             }
         }
         let folders = project_folders(&environment.cwd);
         if let Some(project) = folders.iter().find(|folder| root.starts_with(folder)) {
             let below = root.strip_prefix(project).unwrap_or(Path::new(""));
             let name = below.to_string_lossy().replace('/', "-");
-            return Ok(Place::Project { project: project.clone(), name });
+            return Ok(Place::Project {
+                project: project.clone(),
+                name,
+            });
         }
         // Memories that an agent keeps for the current project in a directory of its own.
         let is_of_project = ["gemini", "copilot"].contains(&store.name());
@@ -130,16 +162,25 @@ impl Keys<'_> {
         match found.as_slice() {
             [one] => Ok(one.clone()),
             [] => Err(format!("{slug}: its project is not on this machine")),
-            _ => Err(format!("{slug}: several directories may be its project; sync it from inside")),
+            _ => Err(format!(
+                "{slug}: several directories may be its project; sync it from inside"
+            )),
         }
     }
 
     /// The commit with which the history of a project begins.
     fn first_commit(&self, project: &Path, known: Option<&str>) -> Result<String, &'static str> {
         let told = |args: &[&str]| self.git.run(project, args);
-        let known = known.and_then(|key| key.split('-').next()).filter(|first| first.len() == 12);
+        let known = known
+            .and_then(|key| key.split('-').next())
+            .filter(|first| first.len() == 12);
         if let Some(known) = known
-            && let Some(whole) = told(&["rev-parse", "--verify", "--quiet", &format!("{known}^{{commit}}")])
+            && let Some(whole) = told(&[
+                "rev-parse",
+                "--verify",
+                "--quiet",
+                &format!("{known}^{{commit}}"),
+            ])
         {
             return Ok(whole.trim().to_owned());
         }
@@ -160,7 +201,9 @@ fn checked(key: String, about: String) -> Result<StoreKey, String> {
     if is_key(&key) {
         return Ok(StoreKey { key, about });
     }
-    Err(format!("{key}: a name of letters, digits, dots and dashes is needed"))
+    Err(format!(
+        "{key}: a name of letters, digits, dots and dashes is needed"
+    ))
 }
 
 /// The directories whose path has this name in Claude Code.
@@ -170,9 +213,15 @@ fn paths_of_slug(above: &Path, slug: &str, found: &mut Vec<PathBuf>) {
     for entry in entries {
         let path = entry.path();
         let name = claude_slug(&path);
-        let is_on_the_way = slug == name || slug.strip_prefix(&name).is_some_and(|rest| rest.starts_with('-'));
+        let is_on_the_way = slug == name
+            || slug
+                .strip_prefix(&name)
+                .is_some_and(|rest| rest.starts_with('-'));
         // A link would lead to the same directory again.
-        if found.len() >= MOST || !is_on_the_way || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        if found.len() >= MOST
+            || !is_on_the_way
+            || !entry.file_type().is_ok_and(|kind| kind.is_dir())
+        {
             continue;
         }
         if slug == name {

@@ -125,12 +125,17 @@ impl<'a> StoreSides<'a> {
         let rules = store.rules();
         let is_memory = |path: &str| {
             let kind = rules.kind(path);
-            matches!(kind, FileKind::Memory | FileKind::Overview | FileKind::Instructions)
+            matches!(
+                kind,
+                FileKind::Memory | FileKind::Overview | FileKind::Instructions
+            )
         };
         let refusals = &mut self.refusals;
         self.files.retain(|path, _| {
             let name = check_name(path);
-            if is_memory(path) && let Err(reason) = name {
+            if is_memory(path)
+                && let Err(reason) = name
+            {
                 refusals.add(reason, path);
             }
             is_memory(path) && name.is_ok() && !store.root().is_link(path)
@@ -253,7 +258,9 @@ impl<'a> StoreSides<'a> {
                 base: Ops::new(),
             });
         }
-        let motions = steps.iter().filter_map(|step| Some((step.motion?, step.path.clone())));
+        let motions = steps
+            .iter()
+            .filter_map(|step| Some((step.motion?, step.path.clone())));
         let motions: Vec<_> = motions.collect();
         let is_sent = |path: &&String| motions.contains(&(Motion::Sent, (**path).clone()));
         let files = self.files.keys();
@@ -265,7 +272,10 @@ impl<'a> StoreSides<'a> {
             key: self.key.key.clone(),
             modes: (self.here.incoming, self.here.outgoing),
             files: carried.count(),
-            motions: motions.iter().map(|(motion, path)| (*motion, reference(path))).collect(),
+            motions: motions
+                .iter()
+                .map(|(motion, path)| (*motion, reference(path)))
+                .collect(),
             held: self.held,
             notes: self.refusals.lines(),
         };
@@ -281,7 +291,10 @@ impl<'a> StoreSides<'a> {
     /// What both sides have is agreed on: the base gets what the remote has.
     fn agreed(&self, path: &str) -> Ops {
         let mut ops = Ops::new();
-        let sides = [("", &self.base.files, &self.there.files), (DELETED, &self.base.deleted, &self.there.deleted)];
+        let sides = [
+            ("", &self.base.files, &self.there.files),
+            (DELETED, &self.base.deleted, &self.there.deleted),
+        ];
         for (folder, base, there) in sides {
             let place = match folder {
                 "" => self.path_in_repo(path),
@@ -359,7 +372,12 @@ impl<'a> StoreSides<'a> {
     fn take(&mut self, step: &mut Step, versions: Versions, decision: Decision) -> Told<()> {
         let path = step.path.clone();
         step.base = self.decided_base(&path);
-        let blob = self.there.files.get(&path).or_else(|| self.there.deleted.get(&path)).cloned();
+        let blob = self
+            .there
+            .files
+            .get(&path)
+            .or_else(|| self.there.deleted.get(&path))
+            .cloned();
         let theirs = match versions.there {
             Version::Text(_) => Some(self.contents.read(blob.as_deref().unwrap_or_default())?),
             _ => None,
@@ -372,7 +390,9 @@ impl<'a> StoreSides<'a> {
             },
             _ => None,
         };
-        if let Some(theirs) = &theirs && self.is_held(&path, theirs, false) {
+        if let Some(theirs) = &theirs
+            && self.is_held(&path, theirs, false)
+        {
             return Ok(());
         }
         // Of what both deleted or nobody agreed on there is no text before.
@@ -381,12 +401,17 @@ impl<'a> StoreSides<'a> {
             _ => None,
         };
         let (after, is_conflict) = match decision {
-            Decision::Both => {
-                outcome(&self.here.store, &path, (base.as_deref(), ours.as_deref(), theirs.as_deref()))
-            }
+            Decision::Both => outcome(
+                &self.here.store,
+                &path,
+                (base.as_deref(), ours.as_deref(), theirs.as_deref()),
+            ),
             _ => (theirs.clone(), false),
         };
-        if let Some(ours) = ours.as_ref().filter(|ours| !is_conflict && after.as_ref() == Some(*ours)) {
+        if let Some(ours) = ours
+            .as_ref()
+            .filter(|ours| !is_conflict && after.as_ref() == Some(*ours))
+        {
             // The version here has everything already, as after a sync that did not end.
             if !self.is_held(&path, ours, true) {
                 step.ops = self.sending(&path, ours.clone());
@@ -399,12 +424,24 @@ impl<'a> StoreSides<'a> {
         sent.is_conflict = is_conflict;
         if is_conflict || self.here.incoming == IncomingMode::Review {
             let keep = |bytes: &Option<Vec<u8>>| match bytes {
-                Some(bytes) => self.history.keep(bytes).map(Some).map_err(|e| e.to_string()),
+                Some(bytes) => self
+                    .history
+                    .keep(bytes)
+                    .map(Some)
+                    .map_err(|e| e.to_string()),
                 None => Ok(None),
             };
             // A file that is not here any more is new again.
-            let base = if ours.is_none() && !is_conflict { None } else { base };
-            step.motion = Some(if is_conflict { Motion::Conflict } else { Motion::Offered });
+            let base = if ours.is_none() && !is_conflict {
+                None
+            } else {
+                base
+            };
+            step.motion = Some(if is_conflict {
+                Motion::Conflict
+            } else {
+                Motion::Offered
+            });
             step.offer = Some(Incoming {
                 base: keep(&base)?,
                 theirs: keep(&theirs)?,
@@ -429,7 +466,11 @@ impl<'a> StoreSides<'a> {
             Some(_) => Motion::Received,
             None => Motion::ReceivedDelete,
         });
-        step.base = if is_sent { step.ops.clone() } else { self.agreed(&path) };
+        step.base = if is_sent {
+            step.ops.clone()
+        } else {
+            self.agreed(&path)
+        };
         step.arrival = Some(Arrival {
             before: ours.as_deref().map(Revision::of),
             index: self.index_of_lines(&path)?,
@@ -446,17 +487,26 @@ impl<'a> StoreSides<'a> {
             return Ok(bytes);
         }
         let decided = self.decided.iter().find(|one| one.path == path);
-        let blob = decided.and_then(|one| one.blob.as_ref()).or_else(|| self.base.files.get(path));
+        let blob = decided
+            .and_then(|one| one.blob.as_ref())
+            .or_else(|| self.base.files.get(path));
         self.contents.read(blob.map_or("", String::as_str))
     }
 
     /// Who sent a file.
     fn sender(&self, path: &str, blob: &Option<String>, is_deleted: bool) -> (Sent, i64) {
-        let known = self.waiting.iter().find(|one| one.path == path && one.blob == *blob);
+        let known = self
+            .waiting
+            .iter()
+            .find(|one| one.path == path && one.blob == *blob);
         if let Some(known) = known {
             return (known.sent.clone(), known.time);
         }
-        let place = if is_deleted { format!("{DELETED}/{path}") } else { path.to_owned() };
+        let place = if is_deleted {
+            format!("{DELETED}/{path}")
+        } else {
+            path.to_owned()
+        };
         (self.contents.sender)(&self.path_in_repo(&place))
     }
 
@@ -493,24 +543,39 @@ impl<'a> StoreSides<'a> {
         let path = self.here.store.rules().reference_of(path);
         let full = format!("{}:{path}", self.here.store.name());
         let is_allowed = |id: &String| self.state.allowed.contains(id);
-        let is_named = self.allow.iter().any(|name| *name == id || *name == path || *name == full);
+        let is_named = self
+            .allow
+            .iter()
+            .any(|name| *name == id || *name == path || *name == full);
         if is_allowed(&id) || is_named {
             return false;
         }
-        self.held.push(Held { id, path, why, is_outgoing });
+        self.held.push(Held {
+            id,
+            path,
+            why,
+            is_outgoing,
+        });
         true
     }
 
     /// Deletes of most of a store are an accident until a person says otherwise.
     fn hold_deletes(&mut self, steps: &mut Vec<Step>) {
         for (motion, is_outgoing) in [(Motion::SentDelete, true), (Motion::ReceivedDelete, false)] {
-            let count = steps.iter().filter(|step| step.motion == Some(motion)).count();
+            let count = steps
+                .iter()
+                .filter(|step| step.motion == Some(motion))
+                .count();
             let whole = self.base.files.len().max(count);
             let is_many = count >= 5 && count * 2 > whole || count >= 2 && count == whole;
             if !is_many {
                 continue;
             }
-            let id = held::id(&self.key.key, "deletes", format!("{count} {is_outgoing}").as_bytes());
+            let id = held::id(
+                &self.key.key,
+                "deletes",
+                format!("{count} {is_outgoing}").as_bytes(),
+            );
             let why = format!("{count} of {whole} files would be deleted");
             if self.hold(id, "deletes", why, is_outgoing) {
                 steps.retain(|step| step.motion != Some(motion));
@@ -523,17 +588,22 @@ impl<'a> StoreSides<'a> {
         let (Some(index), Some(line)) = (&self.there.index, self.there.lines.get(path)) else {
             return Ok(None);
         };
-        self.contents.load(self.there.lines.values().chain(&self.there.index))?;
+        self.contents
+            .load(self.there.lines.values().chain(&self.there.index))?;
         let line = self.contents.text(line)?;
         let text = self.contents.text(index)?;
         let mut lines: BTreeMap<&str, String> = BTreeMap::from([(path, line)]);
         // The lines around it say where it goes.
         for (name, id) in &self.there.lines {
-            if self.files.contains_key(name) && let Ok(line) = self.contents.text(id) {
+            if self.files.contains_key(name)
+                && let Ok(line) = self.contents.text(id)
+            {
                 lines.insert(name, line);
             }
         }
-        Ok(Some(by_hand::joined(&text, |name| lines.get(name).map(String::as_str))))
+        Ok(Some(by_hand::joined(&text, |name| {
+            lines.get(name).map(String::as_str)
+        })))
     }
 
     /// The plan for the hand-written index, given which memories the remote will have.
@@ -550,9 +620,13 @@ impl<'a> StoreSides<'a> {
         let is_shared = |name: &str| files.contains_key(name) && remote_files.contains(name);
         let theirs = self.composed(&self.there, is_shared)?;
         let agreed = self.composed(&self.base, is_shared)?;
-        let pieces = by_hand.as_deref().map(|text| restricted(text, |name| files.contains_key(name), is_shared));
+        let pieces = by_hand
+            .as_deref()
+            .map(|text| restricted(text, |name| files.contains_key(name), is_shared));
         let line = |pieces: &IndexPieces| {
-            by_hand::joined(&pieces.text, |name| pieces.lines.get(name).map(String::as_str))
+            by_hand::joined(&pieces.text, |name| {
+                pieces.lines.get(name).map(String::as_str)
+            })
         };
         let ours = pieces.as_ref().map(line);
         // Lines that tome made for memories whose lines came later are nobody's words.
@@ -561,7 +635,11 @@ impl<'a> StoreSides<'a> {
             let own = |name: &str| pieces.lines.get(name).filter(|_| !made.contains_key(name));
             by_hand::joined(&pieces.text, |name| own(name).map(String::as_str))
         });
-        let agreed = if made.is_empty() || without_made != agreed { agreed } else { ours.clone() };
+        let agreed = if made.is_empty() || without_made != agreed {
+            agreed
+        } else {
+            ours.clone()
+        };
         let decided = self.decided.iter().find(|one| one.path == INDEX);
         let revision = |text: &String| Version::Text(Revision::of(text.as_bytes()));
         let is_gone_there = self.there.deleted.contains_key(INDEX_TEXT);
@@ -582,7 +660,12 @@ impl<'a> StoreSides<'a> {
             None if is_gone_there => Version::Deleted,
             None => Version::Absent,
         };
-        let versions = Versions { base, here, there, was: None };
+        let versions = Versions {
+            base,
+            here,
+            there,
+            was: None,
+        };
         let mut step = Step {
             path: INDEX.to_owned(),
             motion: None,
@@ -607,7 +690,8 @@ impl<'a> StoreSides<'a> {
                 let stone = self.stone(Revision::of(b"")).into_bytes();
                 let place = self.path_in_repo(&format!("{DELETED}/{INDEX_TEXT}"));
                 step.ops.insert(place, FileOp::Write(stone));
-                step.ops.insert(self.path_in_repo(INDEX_TEXT), FileOp::Remove);
+                step.ops
+                    .insert(self.path_in_repo(INDEX_TEXT), FileOp::Remove);
                 for name in self.there.lines.keys() {
                     let line = self.path_in_repo(&format!("{LINES}/{name}"));
                     step.ops.insert(line, FileOp::Remove);
@@ -623,11 +707,16 @@ impl<'a> StoreSides<'a> {
                 let agreed = match base {
                     Version::Text(revision) => {
                         let kept = self.history.version(&revision).ok();
-                        kept.and_then(|bytes| String::from_utf8(bytes).ok()).or(agreed)
+                        kept.and_then(|bytes| String::from_utf8(bytes).ok())
+                            .or(agreed)
                     }
                     _ => None,
                 };
-                let texts = IndexTexts { agreed, on_disk, theirs };
+                let texts = IndexTexts {
+                    agreed,
+                    on_disk,
+                    theirs,
+                };
                 self.take_index(&mut step, texts, (&made, remote_files))?;
             }
         }
@@ -638,7 +727,11 @@ impl<'a> StoreSides<'a> {
     fn take_index(
         &mut self,
         step: &mut Step,
-        IndexTexts { agreed, on_disk, theirs }: IndexTexts,
+        IndexTexts {
+            agreed,
+            on_disk,
+            theirs,
+        }: IndexTexts,
         (made, remote_files): (&BTreeMap<String, String>, &BTreeSet<String>),
     ) -> Told<()> {
         let is_gone_there = self.there.index.is_none();
@@ -656,7 +749,11 @@ impl<'a> StoreSides<'a> {
         let blob = self.there.index.clone();
         let (mut sent, time) = self.sender(INDEX_TEXT, &blob, is_gone_there);
         sent.is_conflict = made.is_none();
-        let keep = |text: &str| self.history.keep(text.as_bytes()).map_err(|e| e.to_string());
+        let keep = |text: &str| {
+            self.history
+                .keep(text.as_bytes())
+                .map_err(|e| e.to_string())
+        };
         match made {
             Some(made) if self.here.incoming == IncomingMode::Accept => {
                 step.motion = Some(Motion::Received);
@@ -674,9 +771,16 @@ impl<'a> StoreSides<'a> {
                 }
             }
             made => {
-                step.motion = Some(if made.is_none() { Motion::Conflict } else { Motion::Offered });
+                step.motion = Some(if made.is_none() {
+                    Motion::Conflict
+                } else {
+                    Motion::Offered
+                });
                 // A generated index is replaced as a whole.
-                let base = by_hand.as_ref().and(agreed).or(on_disk.filter(|_| by_hand.is_none()));
+                let base = by_hand
+                    .as_ref()
+                    .and(agreed)
+                    .or(on_disk.filter(|_| by_hand.is_none()));
                 step.offer = Some(Incoming {
                     path: INDEX.to_owned(),
                     base: base.as_deref().map(keep).transpose()?,
@@ -703,7 +807,9 @@ impl<'a> StoreSides<'a> {
         let files = &self.files;
         let is_shared = |name: &str| files.contains_key(name) && remote_files.contains(name);
         let pieces = restricted(made, |name| files.contains_key(name), is_shared);
-        let text = by_hand::joined(&pieces.text, |name| pieces.lines.get(name).map(String::as_str));
+        let text = by_hand::joined(&pieces.text, |name| {
+            pieces.lines.get(name).map(String::as_str)
+        });
         if text == theirs || is_generated(made) || self.is_held(INDEX, text.as_bytes(), true) {
             return Ok(None);
         }
@@ -715,7 +821,12 @@ impl<'a> StoreSides<'a> {
     fn lines_made(&self, pieces: Option<&IndexPieces>) -> BTreeMap<String, String> {
         let mut made = BTreeMap::new();
         for (name, line) in pieces.into_iter().flat_map(|pieces| &pieces.lines) {
-            let Some(id) = self.there.lines.get(name).filter(|_| !self.base.lines.contains_key(name)) else {
+            let Some(id) = self
+                .there
+                .lines
+                .get(name)
+                .filter(|_| !self.base.lines.contains_key(name))
+            else {
                 continue;
             };
             let Ok(Some(text)) = self.here.store.text(name) else {
@@ -733,7 +844,11 @@ impl<'a> StoreSides<'a> {
     }
 
     /// The hand-written index of one side, with the lines of these memories.
-    fn composed(&self, side: &SharedStore, is_shared: impl Fn(&str) -> bool) -> Told<Option<String>> {
+    fn composed(
+        &self,
+        side: &SharedStore,
+        is_shared: impl Fn(&str) -> bool,
+    ) -> Told<Option<String>> {
         let Some(index) = &side.index else {
             return Ok(None);
         };
@@ -743,16 +858,27 @@ impl<'a> StoreSides<'a> {
         for (name, id) in side.lines.iter().filter(|(name, _)| is_shared(name)) {
             lines.insert(name.as_str(), self.contents.text(id)?);
         }
-        Ok(Some(by_hand::joined(&text, |name| lines.get(name).map(String::as_str))))
+        Ok(Some(by_hand::joined(&text, |name| {
+            lines.get(name).map(String::as_str)
+        })))
     }
 
     /// The index of the remote becomes the one that is agreed on.
     fn agreed_index(&self) -> Ops {
         let mut ops = Ops::new();
         let all = |side: &SharedStore| -> BTreeMap<String, String> {
-            let lines = side.lines.iter().map(|(name, id)| (format!("{LINES}/{name}"), id.clone()));
-            let stone = side.deleted.get(INDEX_TEXT).map(|id| (format!("{DELETED}/{INDEX_TEXT}"), id.clone()));
-            let text = side.index.iter().map(|id| (INDEX_TEXT.to_owned(), id.clone()));
+            let lines = side
+                .lines
+                .iter()
+                .map(|(name, id)| (format!("{LINES}/{name}"), id.clone()));
+            let stone = side
+                .deleted
+                .get(INDEX_TEXT)
+                .map(|id| (format!("{DELETED}/{INDEX_TEXT}"), id.clone()));
+            let text = side
+                .index
+                .iter()
+                .map(|id| (INDEX_TEXT.to_owned(), id.clone()));
             lines.chain(stone).chain(text).collect()
         };
         let (base, there) = (all(&self.base), all(&self.there));
@@ -773,32 +899,56 @@ impl<'a> StoreSides<'a> {
         let mut text = pieces.text.clone();
         if let Some(id) = &self.there.index {
             let there = self.contents.text(id)?;
-            let place = |line: &str| line.strip_prefix("{{").and_then(|line| line.strip_suffix("}}")).map(str::to_owned);
+            let place = |line: &str| {
+                line.strip_prefix("{{")
+                    .and_then(|line| line.strip_suffix("}}"))
+                    .map(str::to_owned)
+            };
             let is_elsewhere = |line: &str| {
-                place(line).is_some_and(|name| self.there.lines.contains_key(&name) && !self.files.contains_key(&name))
+                place(line).is_some_and(|name| {
+                    self.there.lines.contains_key(&name) && !self.files.contains_key(&name)
+                })
             };
             if there.lines().any(is_elsewhere) {
-                let known: Vec<&str> = there.split_inclusive('\n').filter(|line| !is_elsewhere(line.trim_end())).collect();
+                let known: Vec<&str> = there
+                    .split_inclusive('\n')
+                    .filter(|line| !is_elsewhere(line.trim_end()))
+                    .collect();
                 let both = by_hand::merged(Some(&known.concat()), &text, &there);
                 text = both.unwrap_or_else(|| {
-                    let missing: Vec<&str> = there.split_inclusive('\n').filter(|line| is_elsewhere(line.trim_end())).collect();
+                    let missing: Vec<&str> = there
+                        .split_inclusive('\n')
+                        .filter(|line| is_elsewhere(line.trim_end()))
+                        .collect();
                     format!("{text}{}", missing.concat())
                 });
             }
         }
-        ops.insert(self.path_in_repo(INDEX_TEXT), FileOp::Write(text.into_bytes()));
+        ops.insert(
+            self.path_in_repo(INDEX_TEXT),
+            FileOp::Write(text.into_bytes()),
+        );
         for (name, line) in &pieces.lines {
             let place = self.path_in_repo(&format!("{LINES}/{name}"));
-            let known = self.there.lines.get(name).and_then(|id| self.contents.revisions.get(id));
+            let known = self
+                .there
+                .lines
+                .get(name)
+                .and_then(|id| self.contents.revisions.get(id));
             if known != Some(&Revision::of(line.as_bytes())) {
                 ops.insert(place, FileOp::Write(line.clone().into_bytes()));
             }
         }
-        let gone = self.there.lines.keys().filter(|name| {
-            self.files.contains_key(*name) && !pieces.lines.contains_key(*name)
-        });
+        let gone = self
+            .there
+            .lines
+            .keys()
+            .filter(|name| self.files.contains_key(*name) && !pieces.lines.contains_key(*name));
         for name in gone {
-            ops.insert(self.path_in_repo(&format!("{LINES}/{name}")), FileOp::Remove);
+            ops.insert(
+                self.path_in_repo(&format!("{LINES}/{name}")),
+                FileOp::Remove,
+            );
         }
         if self.there.deleted.contains_key(INDEX_TEXT) {
             let stone = self.path_in_repo(&format!("{DELETED}/{INDEX_TEXT}"));
@@ -822,7 +972,12 @@ fn restricted(
     is_shared: impl Fn(&str) -> bool,
 ) -> IndexPieces {
     let mut pieces = by_hand::divided(text, is_here);
-    let hidden: Vec<String> = pieces.lines.keys().filter(|name| !is_shared(name)).cloned().collect();
+    let hidden: Vec<String> = pieces
+        .lines
+        .keys()
+        .filter(|name| !is_shared(name))
+        .cloned()
+        .collect();
     for name in hidden {
         let place = format!("{{{{{name}}}}}");
         let lines = pieces.text.split_inclusive('\n');
@@ -836,5 +991,10 @@ fn restricted(
 /// What a tombstone says the file had.
 fn stone_revision(bytes: &[u8]) -> Option<Revision> {
     let text = std::str::from_utf8(bytes).ok()?;
-    text.strip_prefix("was ")?.lines().next()?.trim().parse().ok()
+    text.strip_prefix("was ")?
+        .lines()
+        .next()?
+        .trim()
+        .parse()
+        .ok()
 }

@@ -103,9 +103,24 @@ impl<'a> Repo<'a> {
 
     /// Makes an empty bare repository at a path, for others to push to.
     pub(super) fn create_remote(&self, path: &str) -> Told<()> {
-        let args = ["init", "--quiet", "--bare", "--template=", "--initial-branch=main", path];
-        let call = GitCall { args: &args, input: b"", limit: LOCAL, most: LONGEST_LIST };
-        self.git.exchange(&self.dir, &call).map(drop).map_err(|failure| failure.why)
+        let args = [
+            "init",
+            "--quiet",
+            "--bare",
+            "--template=",
+            "--initial-branch=main",
+            path,
+        ];
+        let call = GitCall {
+            args: &args,
+            input: b"",
+            limit: LOCAL,
+            most: LONGEST_LIST,
+        };
+        self.git
+            .exchange(&self.dir, &call)
+            .map(drop)
+            .map_err(|failure| failure.why)
     }
 
     fn call(&self, args: &[&str], input: &[u8], limit: Duration) -> Result<Vec<u8>, GitFailure> {
@@ -113,7 +128,15 @@ impl<'a> Repo<'a> {
         let args = &[&["-c", "core.sharedRepository=0600"], args].concat();
         let most = MOST_CONTENT;
         self.step(args[2], "")?;
-        let answer = self.git.exchange(&self.dir, &GitCall { args, input, limit, most })?;
+        let answer = self.git.exchange(
+            &self.dir,
+            &GitCall {
+                args,
+                input,
+                limit,
+                most,
+            },
+        )?;
         self.step(args[2], ": done")?;
         Ok(answer)
     }
@@ -135,7 +158,9 @@ impl<'a> Repo<'a> {
         let told = self.call(&["ls-remote", "--symref", "--", url, "HEAD"], b"", REMOTE);
         let told = told.map_err(|failure| failure.why)?;
         let told = String::from_utf8_lossy(&told);
-        let named = told.lines().find_map(|line| line.strip_prefix("ref: refs/heads/"));
+        let named = told
+            .lines()
+            .find_map(|line| line.strip_prefix("ref: refs/heads/"));
         let name = named.and_then(|line| line.split('\t').next());
         Ok(name.filter(|name| is_branch(name)).map(str::to_owned))
     }
@@ -154,28 +179,47 @@ impl<'a> Repo<'a> {
             url,
             "+refs/heads/*:refs/remotes/tome/*",
         ];
-        self.call(&args, b"", REMOTE).map(drop).map_err(|failure| failure.why)
+        self.call(&args, b"", REMOTE)
+            .map(drop)
+            .map_err(|failure| failure.why)
     }
 
     /// The commits of the refs of tome's own and of the remote's branches.
     pub(super) fn refs(&self) -> Told<HashMap<String, String>> {
-        let args = ["for-each-ref", "--format=%(refname) %(objectname)", "refs/tome", "refs/remotes/tome"];
+        let args = [
+            "for-each-ref",
+            "--format=%(refname) %(objectname)",
+            "refs/tome",
+            "refs/remotes/tome",
+        ];
         let told = self.local(&args, b"")?;
         let told = String::from_utf8_lossy(&told);
         let lines = told.lines().filter_map(|line| line.split_once(' '));
-        Ok(lines.map(|(name, id)| (name.to_owned(), id.to_owned())).collect())
+        Ok(lines
+            .map(|(name, id)| (name.to_owned(), id.to_owned()))
+            .collect())
     }
 
     /// The commit of a ref.
     fn commit(&self, name: &str) -> Option<String> {
         let name = format!("{name}^{{commit}}");
-        let told = self.local(&["rev-parse", "--verify", "--quiet", &name], b"").ok()?;
+        let told = self
+            .local(&["rev-parse", "--verify", "--quiet", &name], b"")
+            .ok()?;
         let id = String::from_utf8(told).ok()?.trim().to_owned();
         (!id.is_empty()).then_some(id)
     }
 
     pub(super) fn tree_of(&self, commit: &str) -> Option<String> {
-        let told = self.local(&["rev-parse", "--verify", "--quiet", &format!("{commit}^{{tree}}")], b"");
+        let told = self.local(
+            &[
+                "rev-parse",
+                "--verify",
+                "--quiet",
+                &format!("{commit}^{{tree}}"),
+            ],
+            b"",
+        );
         Some(String::from_utf8(told.ok()?).ok()?.trim().to_owned())
     }
 
@@ -187,7 +231,12 @@ impl<'a> Repo<'a> {
     /// The files of a commit.
     pub(super) fn files(&self, commit: &str) -> Told<Vec<TreeEntry>> {
         let args = ["ls-tree", "-r", "-z", "--full-tree", commit];
-        let call = GitCall { args: &args, input: b"", limit: LOCAL, most: LONGEST_LIST };
+        let call = GitCall {
+            args: &args,
+            input: b"",
+            limit: LOCAL,
+            most: LONGEST_LIST,
+        };
         let told = self.git.exchange(&self.dir, &call);
         let told = told.map_err(|failure| format!("the list of its files: {}", failure.why))?;
         let entry = |line: &[u8]| {
@@ -202,8 +251,13 @@ impl<'a> Repo<'a> {
                 path: path.to_owned(),
             })
         };
-        let lines = told.split(|byte| *byte == 0).filter(|line| !line.is_empty());
-        lines.map(entry).collect::<Option<Vec<_>>>().ok_or_else(|| "git's list is not understood".to_owned())
+        let lines = told
+            .split(|byte| *byte == 0)
+            .filter(|line| !line.is_empty());
+        lines
+            .map(entry)
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(|| "git's list is not understood".to_owned())
     }
 
     /// The contents of blobs; those that are too large are left out.
@@ -211,15 +265,29 @@ impl<'a> Repo<'a> {
         if ids.is_empty() {
             return Ok(HashMap::new());
         }
-        let sizes = self.local(&["cat-file", "--batch-check", "--buffer"], ids.join("\n").as_bytes())?;
+        let sizes = self.local(
+            &["cat-file", "--batch-check", "--buffer"],
+            ids.join("\n").as_bytes(),
+        )?;
         let sizes = String::from_utf8_lossy(&sizes);
         let is_small = |line: &&str| {
             let mut words = line.split(' ').skip(1);
-            let size = words.next().filter(|kind| *kind == "blob").and(words.next());
-            size.and_then(|size| size.parse().ok()).is_some_and(|size: usize| size <= LARGEST_FILE)
+            let size = words
+                .next()
+                .filter(|kind| *kind == "blob")
+                .and(words.next());
+            size.and_then(|size| size.parse().ok())
+                .is_some_and(|size: usize| size <= LARGEST_FILE)
         };
-        let small: Vec<&str> = sizes.lines().filter(is_small).filter_map(|line| line.split(' ').next()).collect();
-        let told = self.local(&["cat-file", "--batch", "--buffer"], small.join("\n").as_bytes())?;
+        let small: Vec<&str> = sizes
+            .lines()
+            .filter(is_small)
+            .filter_map(|line| line.split(' ').next())
+            .collect();
+        let told = self.local(
+            &["cat-file", "--batch", "--buffer"],
+            small.join("\n").as_bytes(),
+        )?;
         let mut found = HashMap::new();
         let mut rest = told.as_slice();
         while let Some(end) = memchr::memchr(b'\n', rest) {
@@ -243,8 +311,16 @@ impl<'a> Repo<'a> {
     pub(super) fn authors(&self, from: Option<&str>, to: &str) -> HashMap<String, Authored> {
         let range = from.map_or_else(|| to.to_owned(), |from| format!("{from}..{to}"));
         let args = [
-            "log", "-z", "-m", "--first-parent", "--no-renames", "--name-only", "--max-count=2000",
-            "--format=%x01%H%x00%an%x00%ct", &range, "--",
+            "log",
+            "-z",
+            "-m",
+            "--first-parent",
+            "--no-renames",
+            "--name-only",
+            "--max-count=2000",
+            "--format=%x01%H%x00%an%x00%ct",
+            &range,
+            "--",
         ];
         let Ok(told) = self.local(&args, b"") else {
             return HashMap::new();
@@ -253,11 +329,15 @@ impl<'a> Repo<'a> {
         let mut found: HashMap<String, Authored> = HashMap::new();
         for commit in told.split('\u{1}').filter(|part| !part.is_empty()) {
             let mut parts = commit.split('\0');
-            let (Some(id), Some(who), Some(time)) = (parts.next(), parts.next(), parts.next()) else {
+            let (Some(id), Some(who), Some(time)) = (parts.next(), parts.next(), parts.next())
+            else {
                 continue;
             };
             let mut time = time.splitn(2, '\n');
-            let seconds = time.next().and_then(|time| time.trim().parse().ok()).unwrap_or(0_i64);
+            let seconds = time
+                .next()
+                .and_then(|time| time.trim().parse().ok())
+                .unwrap_or(0_i64);
             let authored = Authored {
                 commit: id.to_owned(),
                 machine: who.chars().filter(|c| !c.is_control()).take(60).collect(),
@@ -266,7 +346,9 @@ impl<'a> Repo<'a> {
             let first = time.next();
             for path in first.into_iter().chain(parts) {
                 let path = path.trim_start_matches('\n');
-                found.entry(path.to_owned()).or_insert_with(|| authored.clone());
+                found
+                    .entry(path.to_owned())
+                    .or_insert_with(|| authored.clone());
             }
         }
         found
@@ -288,21 +370,39 @@ impl<'a> Repo<'a> {
         stream.extend(b"done\n");
         self.local(&["fast-import", "--quiet", "--force", "--done"], &stream)?;
         let made = |name: &str, is_made: bool| is_made.then(|| self.commit(name)).flatten();
-        Ok((made(NEXT, commit.is_some()), made(NEXT_BASE, base.is_some())))
+        Ok((
+            made(NEXT, commit.is_some()),
+            made(NEXT_BASE, base.is_some()),
+        ))
     }
 
     /// Pushes a commit, if the branch of the remote is one of its ancestors.
     pub(super) fn push(&self, url: &str, commit: &str, branch: &str) -> Told<Pushed> {
         let to = format!("{commit}:refs/heads/{branch}");
-        let args = ["push", "--porcelain", "--no-verify", "--no-signed", "--", url, &to];
+        let args = [
+            "push",
+            "--porcelain",
+            "--no-verify",
+            "--no-signed",
+            "--",
+            url,
+            &to,
+        ];
         match self.call(&args, b"", REMOTE) {
             Ok(_) => Ok(Pushed::Done),
             Err(failure) => {
                 let told = String::from_utf8_lossy(&failure.printed).into_owned();
                 let refusal = told.lines().find(|line| line.starts_with('!'));
-                let races = ["[rejected]", "failed to update ref", "cannot lock ref", "fetch first"];
+                let races = [
+                    "[rejected]",
+                    "failed to update ref",
+                    "cannot lock ref",
+                    "fetch first",
+                ];
                 match refusal {
-                    Some(line) if races.iter().any(|race| line.contains(race)) => Ok(Pushed::Behind),
+                    Some(line) if races.iter().any(|race| line.contains(race)) => {
+                        Ok(Pushed::Behind)
+                    }
                     Some(line) => Err(line.split('\t').next_back().unwrap_or(line).to_owned()),
                     None => Err(failure.why),
                 }
@@ -318,14 +418,16 @@ impl<'a> Repo<'a> {
             input.push_str(&format!("update {name} {new} {old}\n"));
         }
         input.push_str("prepare\ncommit\n");
-        self.local(&["update-ref", "--stdin"], input.as_bytes()).map(drop)
+        self.local(&["update-ref", "--stdin"], input.as_bytes())
+            .map(drop)
     }
 
     /// Forgets everything that was agreed on and seen.
     pub(super) fn forget(&self) -> Told<()> {
         let refs = self.refs()?;
         let lines: String = refs.keys().map(|name| format!("delete {name}\n")).collect();
-        self.local(&["update-ref", "--stdin"], lines.as_bytes()).map(drop)
+        self.local(&["update-ref", "--stdin"], lines.as_bytes())
+            .map(drop)
     }
 
     /// Packs what many syncs left, if that is much.
@@ -358,16 +460,28 @@ pub(super) fn remote_ref(branch: &str) -> String {
 /// Whether a name of a branch is plain enough to be used.
 pub(super) fn is_branch(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    !name.is_empty() && name.len() < 100 && name.chars().all(is_plain) && !name.starts_with(['-', '.', '/'])
-        && !name.contains("..") && !name.contains("//") && !name.ends_with(['/', '.'])
+    !name.is_empty()
+        && name.len() < 100
+        && name.chars().all(is_plain)
+        && !name.starts_with(['-', '.', '/'])
+        && !name.contains("..")
+        && !name.contains("//")
+        && !name.ends_with(['/', '.'])
 }
 
 impl NewCommit<'_> {
     /// Prints it for `git fast-import`. The paths are checked ones, which need no quotes.
     fn print(&self, name: &str, out: &mut Vec<u8>) {
         let mut line = |text: String| out.extend(text.into_bytes());
-        let NewCommit { machine, time, message, .. } = self;
-        line(format!("commit {name}\ncommitter {machine} <tome@{machine}> {time} +0000\n"));
+        let NewCommit {
+            machine,
+            time,
+            message,
+            ..
+        } = self;
+        line(format!(
+            "commit {name}\ncommitter {machine} <tome@{machine}> {time} +0000\n"
+        ));
         line(format!("data {}\n{message}\n", message.len()));
         if let Some(parent) = self.parent {
             line(format!("from {parent}\n"));
@@ -380,7 +494,9 @@ impl NewCommit<'_> {
                 FileOp::Remove => out.extend(format!("D {path}\n").into_bytes()),
                 FileOp::Blob(id) => out.extend(format!("M 100644 {id} {path}\n").into_bytes()),
                 FileOp::Write(bytes) => {
-                    out.extend(format!("M 100644 inline {path}\ndata {}\n", bytes.len()).into_bytes());
+                    out.extend(
+                        format!("M 100644 inline {path}\ndata {}\n", bytes.len()).into_bytes(),
+                    );
                     out.extend(bytes);
                     out.push(b'\n');
                 }

@@ -56,7 +56,8 @@ impl Sync<'_> {
             return Err(self.refused("no remote is set; `tome sync --init URL` sets one"));
         }
         private::create_dir(self.dir).map_err(|e| Error::io(self.dir, e))?;
-        let lock = private::open_write(&self.dir.join("lock")).map_err(|e| Error::io(self.dir, e))?;
+        let lock =
+            private::open_write(&self.dir.join("lock")).map_err(|e| Error::io(self.dir, e))?;
         let is_busy = (0..BUSY_TRIES).all(|_| {
             let is_busy = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
             if is_busy {
@@ -72,7 +73,9 @@ impl Sync<'_> {
         }
         let mut report = SyncReport::default();
         let ready = self.ready(&mut state, &mut report);
-        report.failure = self.sync(&mut state, &ready, (mode, allow), &mut report).err();
+        report.failure = self
+            .sync(&mut state, &ready, (mode, allow), &mut report)
+            .err();
         if mode == Mode::Real {
             state.last = Some(LastSync {
                 time: self.moment.time.as_millisecond(),
@@ -81,7 +84,9 @@ impl Sync<'_> {
             });
             let held = report.stores.iter().flat_map(|store| &store.held);
             let held: Vec<&str> = held.map(|held| held.id.as_str()).collect();
-            let named = allow.iter().filter(|id| id.len() == 10 && !held.contains(&id.as_str()));
+            let named = allow
+                .iter()
+                .filter(|id| id.len() == 10 && !held.contains(&id.as_str()));
             state.allowed.extend(named.cloned());
             state.save(self.dir)?;
         }
@@ -253,7 +258,12 @@ impl OneRound<'_> {
         let (there, base) = (tree(&commits.there)?, tree(&commits.base)?);
         report.notes = there.refusals.lines();
         let is_here = |key: &&String| ready.iter().any(|ready| ready.key.key == **key);
-        report.elsewhere = there.stores.keys().filter(|key| !is_here(key)).cloned().collect();
+        report.elsewhere = there
+            .stores
+            .keys()
+            .filter(|key| !is_here(key))
+            .cloned()
+            .collect();
         let senders = OnceCell::new();
         let sender = |path: &str| self.sender(&commits, &senders, path);
         let contents = self.contents(ready, (&base, &there), &commits, &sender)?;
@@ -263,7 +273,9 @@ impl OneRound<'_> {
             let sides = match sides {
                 Ok(sides) => sides,
                 Err(error) => {
-                    report.notes.push(format!("{}: {error}", ready.here.store.name()));
+                    report
+                        .notes
+                        .push(format!("{}: {error}", ready.here.store.name()));
                     continue;
                 }
             };
@@ -298,10 +310,15 @@ impl OneRound<'_> {
         commits: &Commits,
         sender: &'b dyn Fn(&str) -> (Sent, i64),
     ) -> Told<Contents<'b>> {
-        let known = commits.base.as_ref().and_then(|base| Agreed::load(self.sync.dir, base));
+        let known = commits
+            .base
+            .as_ref()
+            .and_then(|base| Agreed::load(self.sync.dir, base));
         let mut revisions = known.unwrap_or_default().0;
         let stores = [base, there].into_iter().flat_map(|tree| {
-            ready.iter().filter_map(|ready| tree.stores.get(&ready.key.key))
+            ready
+                .iter()
+                .filter_map(|ready| tree.stores.get(&ready.key.key))
         });
         let ids: BTreeSet<&str> = stores
             .flat_map(SharedStore::ids)
@@ -310,7 +327,11 @@ impl OneRound<'_> {
             .collect();
         let ids: Vec<&str> = ids.into_iter().collect();
         let bytes = self.repo.contents(&ids)?;
-        revisions.extend(bytes.iter().map(|(id, bytes)| (id.clone(), Revision::of(bytes))));
+        revisions.extend(
+            bytes
+                .iter()
+                .map(|(id, bytes)| (id.clone(), Revision::of(bytes))),
+        );
         Ok(Contents {
             repo: self.repo,
             revisions,
@@ -369,7 +390,10 @@ impl OneRound<'_> {
             while observe_store(history, store, self.sync.moment)?.is_busy {
                 tries += 1;
                 if tries >= BUSY_TRIES {
-                    return Err(Error::refused("it", "is being changed; the next sync goes on"));
+                    return Err(Error::refused(
+                        "it",
+                        "is being changed; the next sync goes on",
+                    ));
                 }
                 std::thread::sleep(BUSY_PAUSE);
             }
@@ -377,7 +401,8 @@ impl OneRound<'_> {
         } else {
             BTreeMap::new()
         };
-        let of_key = |tree: &SharedTree| tree.stores.get(&ready.key.key).cloned().unwrap_or_default();
+        let of_key =
+            |tree: &SharedTree| tree.stores.get(&ready.key.key).cloned().unwrap_or_default();
         Ok(StoreSides {
             here: &ready.here,
             key: &ready.key,
@@ -427,7 +452,9 @@ impl OneRound<'_> {
         }
         if let Some(step) = sides.index_step(&remote)? {
             let mut steps = vec![step];
-            let motions = steps.iter().filter_map(|step| Some((step.motion?, step.path.clone())));
+            let motions = steps
+                .iter()
+                .filter_map(|step| Some((step.motion?, step.path.clone())));
             plan.report.motions.extend(motions);
             if self.mode == Mode::Real {
                 self.arrive(&mut steps, &ready.here.store, &mut plan.report)?;
@@ -440,7 +467,10 @@ impl OneRound<'_> {
 
     /// Writes what arrives. A step whose file could not be written is left for the next sync.
     fn arrive(&self, steps: &mut Vec<Step>, store: &Store, report: &mut StoreReport) -> Told<()> {
-        let arrivals: Vec<Arrival> = steps.iter_mut().filter_map(|step| step.arrival.take()).collect();
+        let arrivals: Vec<Arrival> = steps
+            .iter_mut()
+            .filter_map(|step| step.arrival.take())
+            .collect();
         if arrivals.is_empty() {
             return Ok(());
         }
@@ -462,7 +492,8 @@ impl OneRound<'_> {
         let is_left = |path: &String| all.contains(path) && !made.contains(path);
         steps.retain(|step| !is_left(&step.path));
         report.motions.retain(|(_, name)| {
-            !all.iter().any(|path| store.rules().reference_of(path) == *name && is_left(path))
+            !all.iter()
+                .any(|path| store.rules().reference_of(path) == *name && is_left(path))
         });
         report.notes.extend(failed);
         Ok(())
@@ -549,7 +580,10 @@ impl OneRound<'_> {
             )?
         };
         let sent = sent.filter(|sent| {
-            let before = commits.there.as_deref().and_then(|there| self.repo.tree_of(there));
+            let before = commits
+                .there
+                .as_deref()
+                .and_then(|there| self.repo.tree_of(there));
             before.is_none() || self.repo.tree_of(sent) != before
         });
         if let Some(sent) = &sent {
@@ -568,7 +602,10 @@ impl OneRound<'_> {
         if let Some(agreed) = &agreed {
             refs.push((BASE, agreed.as_str(), commits.base.as_deref()));
         }
-        if let Some(tip) = tip.as_deref().filter(|tip| commits.seen.as_deref() != Some(tip)) {
+        if let Some(tip) = tip
+            .as_deref()
+            .filter(|tip| commits.seen.as_deref() != Some(tip))
+        {
             refs.push((SEEN, tip, commits.seen.as_deref()));
         }
         if !refs.is_empty() {
@@ -639,7 +676,11 @@ fn has_index(ready: &Ready, (base, there): (&SharedTree, &SharedTree)) -> bool {
         let shared = tree.stores.get(&ready.key.key);
         shared.is_some_and(|shared| shared.index.is_some())
     };
-    let by_hand = || store.text(INDEX).is_ok_and(|text| text.is_some_and(|text| !is_generated(&text)));
+    let by_hand = || {
+        store
+            .text(INDEX)
+            .is_ok_and(|text| text.is_some_and(|text| !is_generated(&text)))
+    };
     store.layout() == Layout::Index && (of_key(base) || of_key(there) || by_hand())
 }
 
@@ -648,7 +689,10 @@ fn message(ops: &Ops) -> String {
     let removed = ops.values().filter(|op| **op == FileOp::Remove).count();
     let written = ops.len() - removed;
     let names = ops.keys().filter_map(|path| path.rsplit('/').next());
-    let names: Vec<&str> = names.filter(|name| !name.starts_with('.')).take(3).collect();
+    let names: Vec<&str> = names
+        .filter(|name| !name.starts_with('.'))
+        .take(3)
+        .collect();
     let what = match removed {
         0 => format!("{written} written"),
         _ => format!("{written} written, {removed} removed"),

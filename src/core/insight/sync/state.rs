@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::disk::foreign::read_capped;
 use crate::core::disk::private;
 use crate::core::disk::revision::Revision;
+use crate::core::memory::layout::Layout;
 use crate::core::{Error, Result};
 
 const FILE: &str = "sync.json";
@@ -36,9 +37,12 @@ pub(super) struct SyncState {
 }
 
 /// What a person chose for a store.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Chosen {
     pub(super) is_on: bool,
+    /// Its name and layout, for a store that has no file yet.
+    pub(super) name: String,
+    pub(super) layout: Layout,
     /// The name of a project without git.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) project: Option<String>,

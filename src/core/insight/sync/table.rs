@@ -124,7 +124,12 @@ mod tests {
             (Absent, Absent, Absent, Nothing),
         ];
         for (base, here, there, expected) in table {
-            let versions = Versions { base, here, there, was: None };
+            let versions = Versions {
+                base,
+                here,
+                there,
+                was: None,
+            };
             assert_eq!(versions.decide(), expected, "{versions:?}");
         }
     }
@@ -137,7 +142,12 @@ mod tests {
         let all = [x, y, z, Deleted, Absent];
         for base in all {
             for (here, there) in all.iter().flat_map(|here| all.map(|there| (*here, there))) {
-                let versions = Versions { base, here, there, was: None };
+                let versions = Versions {
+                    base,
+                    here,
+                    there,
+                    was: None,
+                };
                 let decision = versions.decide();
                 let is = |version: Version| matches!(version, Text(_));
                 match decision {

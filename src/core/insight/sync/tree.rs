@@ -89,7 +89,8 @@ impl SharedTree {
         }
         for (key, store) in &mut tree.stores {
             if store.files.len() + store.deleted.len() > MOST_OF_A_STORE {
-                tree.refusals.add("the store has more than 20,000 files", key);
+                tree.refusals
+                    .add("the store has more than 20,000 files", key);
                 *store = SharedStore::default();
             }
         }
@@ -108,7 +109,11 @@ impl SharedTree {
         if name.starts_with(".git") {
             return Err("settings of git, which are not followed");
         }
-        let Some(below) = entry.path.strip_prefix(STORES).and_then(|path| path.strip_prefix('/')) else {
+        let Some(below) = entry
+            .path
+            .strip_prefix(STORES)
+            .and_then(|path| path.strip_prefix('/'))
+        else {
             // Files of the people who keep the repository, such as a README.
             return Ok(());
         };
@@ -155,7 +160,10 @@ pub(super) fn check_name(file: &str) -> Result<(), &'static str> {
     if file.len() > LONGEST || file.split('/').count() > 6 {
         return Err("the name is too long");
     }
-    if file.chars().any(|c| c.is_control() || is_hidden(c) || c == char::REPLACEMENT_CHARACTER) {
+    if file
+        .chars()
+        .any(|c| c.is_control() || is_hidden(c) || c == char::REPLACEMENT_CHARACTER)
+    {
         return Err("the name has invisible characters");
     }
     if file.contains(['\\', ':', '*', '?', '"', '<', '>', '|']) {
@@ -165,9 +173,14 @@ pub(super) fn check_name(file: &str) -> Result<(), &'static str> {
         let stem = part.split('.').next().unwrap_or_default().to_lowercase();
         let is_device = DEVICES.contains(&stem.as_str())
             || ["com", "lpt"].iter().any(|port| {
-                stem.strip_prefix(port).is_some_and(|n| n.len() == 1 && n.as_bytes()[0].is_ascii_digit())
+                stem.strip_prefix(port)
+                    .is_some_and(|n| n.len() == 1 && n.as_bytes()[0].is_ascii_digit())
             });
-        if part.is_empty() || part.starts_with(['.', ' ']) || part.ends_with(['.', ' ']) || is_device {
+        if part.is_empty()
+            || part.starts_with(['.', ' '])
+            || part.ends_with(['.', ' '])
+            || is_device
+        {
             return Err("the name is hidden, or no name everywhere");
         }
         if part.to_lowercase().starts_with("git~") {
@@ -220,7 +233,10 @@ mod tests {
         let tree = SharedTree::of(good.iter().map(entry).collect());
         assert_eq!(tree.refusals, Refusals::default());
         let store = &tree.stores["claude"];
-        assert_eq!((store.files.len(), store.deleted.len(), store.lines.len()), (2, 1, 1));
+        assert_eq!(
+            (store.files.len(), store.deleted.len(), store.lines.len()),
+            (2, 1, 1)
+        );
         let bad = [
             ("120000", "stores/claude/link.md"),
             ("160000", "stores/claude/module"),
@@ -245,7 +261,10 @@ mod tests {
         for one in bad {
             let tree = SharedTree::of(vec![entry(&one)]);
             assert_eq!(tree.refusals.lines().len(), 1, "{one:?}");
-            assert!(tree.stores.values().all(|store| store.files.is_empty()), "{one:?}");
+            assert!(
+                tree.stores.values().all(|store| store.files.is_empty()),
+                "{one:?}"
+            );
         }
         let many = (0..30_000).map(|n| entry(&("100644", &format!("stores/x/{n}.md"))));
         let tree = SharedTree::of(many.collect());
@@ -257,7 +276,10 @@ mod tests {
         let names = ["A.md", "a.md", "b.md", "C.md"].map(str::to_owned);
         let here = ["a.md", "c.md"].map(str::to_owned);
         let is_here = |name: &str| here.iter().any(|known| known == name);
-        assert_eq!(clashing(names.iter(), is_here, here.iter()), ["A.md", "C.md"]);
+        assert_eq!(
+            clashing(names.iter(), is_here, here.iter()),
+            ["A.md", "C.md"]
+        );
         assert_eq!(clashing(names.iter(), |_| false, [].iter()), ["a.md"]);
     }
 }

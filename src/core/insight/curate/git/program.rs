@@ -214,7 +214,12 @@ impl Git {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         end_with_this_process(&mut command);
-        let failed = |why: String| Err(GitFailure { why, printed: Vec::new() });
+        let failed = |why: String| {
+            Err(GitFailure {
+                why,
+                printed: Vec::new(),
+            })
+        };
         let mut child = match command.spawn() {
             Ok(child) => child,
             Err(error) => return failed(format!("git cannot be started: {error}")),
@@ -247,7 +252,9 @@ impl Git {
                 }
             });
             let most = call.most as u64;
-            let Some(mut output) = output else { return false };
+            let Some(mut output) = output else {
+                return false;
+            };
             let read = (&mut output).take(most + 1).read_to_end(&mut printed);
             let is_whole = read.is_ok() && printed.len() <= call.most;
             if !is_whole {

@@ -96,7 +96,9 @@ pub fn joined<'a>(text: &str, line: impl Fn(&str) -> Option<&'a str>) -> String 
     let mut made = String::new();
     for piece in text.split_inclusive('\n') {
         let (bare, end) = without_end(piece);
-        let place = bare.strip_prefix(OPEN).and_then(|name| name.strip_suffix(CLOSE));
+        let place = bare
+            .strip_prefix(OPEN)
+            .and_then(|name| name.strip_suffix(CLOSE));
         match place {
             Some(name) => {
                 if let Some(line) = line(name) {
@@ -138,13 +140,15 @@ enum Key<'a> {
 /// A text as keys, and the words of the lines of memories.
 fn keyed(text: &str) -> (Vec<Key<'_>>, HashMap<String, &str>) {
     let mut words = HashMap::new();
-    let keys = units(text, |_| true).into_iter().map(|unit| match unit.memory {
-        Some(file) => {
-            words.insert(file.clone(), without_end(unit.text).0);
-            Key::Memory(file)
-        }
-        None => Key::Line(without_end(unit.text).0),
-    });
+    let keys = units(text, |_| true)
+        .into_iter()
+        .map(|unit| match unit.memory {
+            Some(file) => {
+                words.insert(file.clone(), without_end(unit.text).0);
+                Key::Memory(file)
+            }
+            None => Key::Line(without_end(unit.text).0),
+        });
     (keys.collect(), words)
 }
 
@@ -159,7 +163,8 @@ pub fn merged(base: Option<&str>, ours: &str, theirs: &str) -> Option<String> {
         None => union(&[], &our_keys, &their_keys),
     };
     for (file, before) in &base_words {
-        let is_edited = |words: &HashMap<String, &str>| words.get(file).is_some_and(|now| now != before);
+        let is_edited =
+            |words: &HashMap<String, &str>| words.get(file).is_some_and(|now| now != before);
         let is_taken = |words: &HashMap<String, &str>| !words.contains_key(file);
         if is_taken(&our_words) && is_edited(&their_words)
             || is_taken(&their_words) && is_edited(&our_words)
@@ -198,11 +203,7 @@ pub fn merged(base: Option<&str>, ours: &str, theirs: &str) -> Option<String> {
     Some(made)
 }
 
-fn merged_keys<'a>(
-    base: &[Key<'a>],
-    ours: &[Key<'a>],
-    theirs: &[Key<'a>],
-) -> Option<Vec<Key<'a>>> {
+fn merged_keys<'a>(base: &[Key<'a>], ours: &[Key<'a>], theirs: &[Key<'a>]) -> Option<Vec<Key<'a>>> {
     let mut my = replacements(base, ours).into_iter().peekable();
     let mut their = replacements(base, theirs).into_iter().peekable();
     let mut made: Vec<Key<'a>> = Vec::new();
@@ -295,7 +296,11 @@ mod tests {
         assert_eq!(pieces.lines["a.md"], "- [A](a.md) — first\n  and more\n");
         assert_eq!(pieces.lines["b.md"], "- [[b]]\n");
         assert_eq!(pieces.lines.len(), 2);
-        assert!(pieces.text.contains("## Work\n{{a.md}}\n{{b.md}}\n- [gone](x.md)\n\\{{odd}}\n"));
+        assert!(
+            pieces
+                .text
+                .contains("## Work\n{{a.md}}\n{{b.md}}\n- [gone](x.md)\n\\{{odd}}\n")
+        );
         let line = |name: &str| pieces.lines.get(name).map(String::as_str);
         assert_eq!(joined(&pieces.text, line), INDEX);
         let without = joined(&pieces.text, |name| line(name).filter(|_| name != "a.md"));
@@ -308,35 +313,71 @@ mod tests {
         let with = |line: &str| format!("{base}{line}\n");
         for (ours, theirs, expected) in [
             // Both added a memory at the same place.
-            (with("- [B](b.md) — two"), with("- [C](c.md) — three"),
-             Some("# M\n\n- [A](a.md) — one\n- [B](b.md) — two\n- [C](c.md) — three\n")),
+            (
+                with("- [B](b.md) — two"),
+                with("- [C](c.md) — three"),
+                Some("# M\n\n- [A](a.md) — one\n- [B](b.md) — two\n- [C](c.md) — three\n"),
+            ),
             // The same memory, once.
-            (with("- [B](b.md) — two"), with("- [B](b.md) — two"),
-             Some("# M\n\n- [A](a.md) — one\n- [B](b.md) — two\n")),
+            (
+                with("- [B](b.md) — two"),
+                with("- [B](b.md) — two"),
+                Some("# M\n\n- [A](a.md) — one\n- [B](b.md) — two\n"),
+            ),
             // One reworded a line, the other removed none and added a text.
-            ("# M\n\n- [A](a.md) — uno\n".to_owned(), with("\nProse."),
-             Some("# M\n\n- [A](a.md) — uno\n\nProse.\n")),
+            (
+                "# M\n\n- [A](a.md) — uno\n".to_owned(),
+                with("\nProse."),
+                Some("# M\n\n- [A](a.md) — uno\n\nProse.\n"),
+            ),
             // One took a line away that the other left.
-            ("# M\n\n".to_owned(), with("- [B](b.md) — two"),
-             Some("# M\n\n- [B](b.md) — two\n")),
+            (
+                "# M\n\n".to_owned(),
+                with("- [B](b.md) — two"),
+                Some("# M\n\n- [B](b.md) — two\n"),
+            ),
             // Both reworded it.
-            ("# M\n\n- [A](a.md) — uno\n".to_owned(), "# M\n\n- [A](a.md) — eins\n".to_owned(), None),
+            (
+                "# M\n\n- [A](a.md) — uno\n".to_owned(),
+                "# M\n\n- [A](a.md) — eins\n".to_owned(),
+                None,
+            ),
             // One took it away, the other reworded it.
-            ("# M\n\n".to_owned(), "# M\n\n- [A](a.md) — eins\n".to_owned(), None),
+            (
+                "# M\n\n".to_owned(),
+                "# M\n\n- [A](a.md) — eins\n".to_owned(),
+                None,
+            ),
             // Both changed the same text.
-            ("# N\n\n- [A](a.md) — one\n".to_owned(), "# O\n\n- [A](a.md) — one\n".to_owned(), None),
+            (
+                "# N\n\n- [A](a.md) — one\n".to_owned(),
+                "# O\n\n- [A](a.md) — one\n".to_owned(),
+                None,
+            ),
         ] {
             let made = merged(Some(base), &ours, &theirs);
             assert_eq!(made.as_deref(), expected, "{ours:?} {theirs:?}");
         }
         let first = merged(None, "# M\n- [A](a.md)\n", "# M\n- [B](b.md)\nProse\n");
-        assert_eq!(first.as_deref(), Some("# M\n- [A](a.md)\n- [B](b.md)\nProse\n"));
+        assert_eq!(
+            first.as_deref(),
+            Some("# M\n- [A](a.md)\n- [B](b.md)\nProse\n")
+        );
     }
 
     fn text() -> impl Strategy<Value = String> {
         let line = prop::sample::select(vec![
-            "# M\n", "\n", "prose\n", "- [A](a.md) — x\n", "- [[b]]\n", "- [C](c.md)\n  more\n",
-            "{{a.md}}\n", "\\{{a\n", "```\n", "- [D](d.md)\r\n", "end",
+            "# M\n",
+            "\n",
+            "prose\n",
+            "- [A](a.md) — x\n",
+            "- [[b]]\n",
+            "- [C](c.md)\n  more\n",
+            "{{a.md}}\n",
+            "\\{{a\n",
+            "```\n",
+            "- [D](d.md)\r\n",
+            "end",
         ]);
         prop::collection::vec(line, 0..12).prop_map(|lines| lines.concat())
     }
