@@ -87,18 +87,13 @@ fn sync(args: &SyncArgs, world: &World) -> Reported<'static> {
         let report = sync.status()?;
         return told(world, &standing, &report, State::Status);
     }
-    let mode = if args.dry_run { Mode::Dry } else { Mode::Real };
+    let (mode, state) = match (args.dry_run, args.quiet) {
+        (true, _) => (Mode::Dry, State::Dry),
+        (false, true) => (Mode::Real, State::Quiet),
+        (false, false) => (Mode::Real, State::Done),
+    };
     let report = sync.run(mode, &args.allow)?;
-    told(
-        world,
-        &standing,
-        &report,
-        if args.dry_run {
-            State::Dry
-        } else {
-            State::Done
-        },
-    )
+    told(world, &standing, &report, state)
 }
 
 /// Of what a report tells.
@@ -107,6 +102,8 @@ enum State {
     Status,
     Dry,
     Done,
+    /// Nothing is printed.
+    Quiet,
 }
 
 fn told(
@@ -152,7 +149,7 @@ fn told(
             report.elsewhere.join(", ")
         ));
     }
-    if let Some(failure) = &report.failure {
+    if let Some(failure) = report.failure.as_ref().filter(|_| state != State::Quiet) {
         print_error(failure);
     }
     Answer::ending(outcome, json, Text::Lines(lines))
@@ -182,7 +179,7 @@ fn store_lines(store: &StoreReport, world: &World, state: State) -> Vec<String> 
         ),
         (_, true) => "up to date".to_owned(),
         (State::Dry, false) => format!("would be: {}", counts.join(", ")),
-        (State::Done, false) => counts.join(", "),
+        (State::Done | State::Quiet, false) => counts.join(", "),
     };
     if store.key.is_empty() {
         lines.push(format!("{}: not shared", store.name));

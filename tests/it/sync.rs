@@ -351,6 +351,35 @@ fn a_team_sends_branches_that_others_merge() {
     );
 }
 
+/// Where an agent keeps its memories of a project is looked up on each machine, also where it has
+/// none yet.
+#[test]
+fn an_agents_own_place_is_mapped_by_the_project() {
+    let remote = Remote::new();
+    let settings = "[[agent]]\nname = \"claude\"\nsync = true\nincoming = \"accept\"\n";
+    let homes = [Home::new(), Home::new()];
+    let slug = |home: &Home| {
+        let path = home.project().display().to_string();
+        path.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
+    };
+    for (home, name) in homes.iter().zip(["one", "two"]) {
+        machine::make_project(&home.project());
+        home.file(".config/tome/config.toml", settings);
+        home.ok(&["sync", "--init", &remote.url(), "--machine", name]);
+    }
+    let [one, two] = &homes;
+    one.file(&format!(".claude/projects/{}/memory/a.md", slug(one)), "text\n");
+    // It is the same from elsewhere, where only the name of the directory tells the project.
+    let elsewhere = one.command(&["sync", "--json"]).current_dir(one.path()).output();
+    let told: Value = serde_json::from_slice(&elsewhere.expect("runs").stdout).expect("JSON");
+    let key = told["stores"][0]["key"].as_str().expect("a key").to_owned();
+    assert!(key.ends_with("-claude"), "{told}");
+    one.ok(&["sync"]);
+    assert!(remote.has(&format!("stores/{key}/a.md")), "{:?}", remote.paths());
+    two.ok(&["sync"]);
+    assert_eq!(two.read(&format!(".claude/projects/{}/memory/a.md", slug(two))), "text\n");
+}
+
 /// The program is killed at every step of a sync: of its own, of its changes, before and after every
 /// call of git. The next sync ends as if nothing had happened. By default every seventh step is taken;
 /// with `TOME_SYNC_STRIDE=1` every one.

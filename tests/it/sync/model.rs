@@ -283,16 +283,22 @@ impl World {
         }
         for round in 0..12 {
             let mut is_still = true;
+            let mut told = Vec::new();
             for at in 0..self.machines.len() {
                 let report = self.machines[at].sync_allowing_deletes();
-                is_still &= report.stores[0].motions.is_empty();
-                is_still &= self.machines[at].items().is_empty();
+                let items = self.machines[at].items();
+                is_still &= report.stores[0].motions.is_empty() && items.is_empty();
+                let items: Vec<_> = items
+                    .iter()
+                    .map(|item| (item.path.clone(), item.what()))
+                    .collect();
+                told.push((report.stores[0].clone(), items));
                 self.accept(at);
             }
             if is_still {
                 break;
             }
-            assert!(round < 11, "they never agree");
+            assert!(round < 11, "they never agree: {told:#?}");
         }
         let files = self.machines[0].files();
         let index = self.machines[0].read("MEMORY.md");

@@ -11,7 +11,7 @@ use super::table::{Decision, Version, Versions};
 use super::tree::{
     ABOUT, DELETED, INDEX_TEXT, LINES, Refusals, STORES, SharedStore, check_name, clashing,
 };
-use super::{Motion, SharedHere, StoreReport};
+use super::{Mode, Motion, SharedHere, StoreReport};
 use crate::core::change::history::History;
 use crate::core::disk::revision::Revision;
 use crate::core::insight::review::{Arrival, Incoming, Sent, outcome};
@@ -94,6 +94,7 @@ pub(super) struct StoreSides<'a> {
     pub(super) state: &'a SyncState,
     pub(super) history: &'a History,
     pub(super) moment: &'a Moment,
+    pub(super) mode: Mode,
     pub(super) contents: &'a Contents<'a>,
     pub(super) base: SharedStore,
     pub(super) there: SharedStore,
@@ -423,14 +424,7 @@ impl<'a> StoreSides<'a> {
         let (mut sent, time) = self.sender(&path, &blob, after.is_none());
         sent.is_conflict = is_conflict;
         if is_conflict || self.here.incoming == IncomingMode::Review {
-            let keep = |bytes: &Option<Vec<u8>>| match bytes {
-                Some(bytes) => self
-                    .history
-                    .keep(bytes)
-                    .map(Some)
-                    .map_err(|e| e.to_string()),
-                None => Ok(None),
-            };
+            let keep = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(|bytes| self.keep(bytes)).transpose();
             // A file that is not here any more is new again.
             let base = if ours.is_none() && !is_conflict {
                 None
@@ -479,6 +473,14 @@ impl<'a> StoreSides<'a> {
             path,
         });
         Ok(())
+    }
+
+    /// Keeps a version in the history, unless nothing is to be written.
+    fn keep(&self, bytes: &[u8]) -> Told<Revision> {
+        match self.mode {
+            Mode::Dry => Ok(Revision::of(bytes)),
+            Mode::Real => self.history.keep(bytes).map_err(|e| e.to_string()),
+        }
     }
 
     /// The content that was agreed on.
@@ -620,6 +622,10 @@ impl<'a> StoreSides<'a> {
         let is_shared = |name: &str| files.contains_key(name) && remote_files.contains(name);
         let theirs = self.composed(&self.there, is_shared)?;
         let agreed = self.composed(&self.base, is_shared)?;
+        // Without the lines of memories that are not here it may look like a generated one.
+        if theirs.as_deref().is_some_and(is_generated) {
+            return Ok(None);
+        }
         let pieces = by_hand
             .as_deref()
             .map(|text| restricted(text, |name| files.contains_key(name), is_shared));
@@ -735,7 +741,7 @@ impl<'a> StoreSides<'a> {
         (made, remote_files): (&BTreeMap<String, String>, &BTreeSet<String>),
     ) -> Told<()> {
         let is_gone_there = self.there.index.is_none();
-        if self.is_held(INDEX, theirs.as_bytes(), false) || on_disk.as_ref() == Some(&theirs) {
+        if self.is_held(INDEX, theirs.as_bytes(), false) {
             return Ok(());
         }
         let by_hand = on_disk.clone().filter(|text| !is_generated(text));
@@ -746,14 +752,20 @@ impl<'a> StoreSides<'a> {
             }
             _ => Some(theirs.clone()),
         };
+        if let Some(made) = made.as_ref().filter(|made| on_disk.as_ref() == Some(*made)) {
+            // The index here has everything already.
+            step.base = self.agreed_index();
+            if let Some(ops) = self.sending_merged(made, &theirs, remote_files)? {
+                step.base.extend(ops.clone());
+                step.ops = ops;
+                step.motion = Some(Motion::Sent);
+            }
+            return Ok(());
+        }
         let blob = self.there.index.clone();
         let (mut sent, time) = self.sender(INDEX_TEXT, &blob, is_gone_there);
         sent.is_conflict = made.is_none();
-        let keep = |text: &str| {
-            self.history
-                .keep(text.as_bytes())
-                .map_err(|e| e.to_string())
-        };
+        let keep = |text: &str| self.keep(text.as_bytes());
         match made {
             Some(made) if self.here.incoming == IncomingMode::Accept => {
                 step.motion = Some(Motion::Received);

@@ -77,7 +77,9 @@ impl Sync<'_> {
             .sync(&mut state, &ready, (mode, allow), &mut report)
             .err();
         if mode == Mode::Real {
-            state.last = Some(LastSync {
+            // A store may have been chosen meanwhile.
+            let mut now = SyncState::load(self.dir)?;
+            now.last = Some(LastSync {
                 time: self.moment.time.as_millisecond(),
                 failure: report.failure.clone(),
                 held: report.stores.iter().map(|store| store.held.len()).sum(),
@@ -87,8 +89,9 @@ impl Sync<'_> {
             let named = allow
                 .iter()
                 .filter(|id| id.len() == 10 && !held.contains(&id.as_str()));
-            state.allowed.extend(named.cloned());
-            state.save(self.dir)?;
+            now.allowed.extend(named.cloned());
+            now.keys = state.keys;
+            now.save(self.dir)?;
         }
         Ok(report)
     }
@@ -409,6 +412,7 @@ impl OneRound<'_> {
             state: self.state,
             history,
             moment: self.sync.moment,
+            mode: self.mode,
             contents,
             base: of_key(base),
             there: of_key(there),

@@ -202,9 +202,11 @@ impl Git {
     /// The user's own settings of git count here, because they have the credentials of remotes.
     pub(crate) fn exchange(&self, repository: &Path, call: &GitCall<'_>) -> Answer {
         let mut command = self.command(repository, &[]);
-        for name in ["GIT_CONFIG_NOSYSTEM", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE"] {
-            command.env_remove(name);
-        }
+        // A password that ssh would ask for is none, at once.
+        command
+            .env_remove("GIT_CONFIG_NOSYSTEM")
+            .env("SSH_ASKPASS", "false")
+            .env("SSH_ASKPASS_REQUIRE", "force");
         for setting in OF_OWN_REPOSITORY {
             command.args(["-c", setting]);
         }
