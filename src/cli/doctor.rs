@@ -8,7 +8,7 @@ use std::env;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use super::print::{Reported, format_age};
+use super::print::Reported;
 use super::setup::{homes, program};
 use super::ui::terminal;
 use super::world::World;
@@ -17,7 +17,7 @@ use crate::core::change::interrupted;
 use crate::core::disk::foreign::{LARGEST_SETTINGS, open_regular, read_text};
 use crate::core::disk::private::open_below;
 use crate::core::insight::checkup::{CacheState, Folder, is_writable};
-use crate::core::insight::sync::{LastSync, Standing, standing_in};
+use crate::core::insight::sync::{Standing, standing_in};
 use crate::core::log::{
     Agent, LogFile, LogLocations, keep, memory_database, memory_jobs, not_understood,
 };
@@ -26,6 +26,7 @@ use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 use crate::core::memory::unsaved::UnsavedStore;
 use crate::core::search::catalog::{LogCatalog, LogScope};
+use crate::core::text::display::format_ago;
 use crate::core::text::one_line;
 use crate::setup::{AGENTS, SetupMode, SetupRequest, SetupScope, plan};
 use crate::tui;
@@ -189,10 +190,9 @@ impl<'a> Checkup<'a> {
         else {
             return;
         };
-        let age = |last: &LastSync| format_age(last.time, world.moment.time.as_millisecond());
-        let when = last
-            .as_ref()
-            .map_or_else(|| "never".to_owned(), |last| format!("{} ago", age(last)));
+        let now = world.moment.time.as_millisecond();
+        let when = last.as_ref().map(|last| format_ago(last.time, now));
+        let when = when.unwrap_or_else(|| "never".to_owned());
         self.notes.push(format!(
             "sync: {url} (branch {branch}) as {machine}, last {when}"
         ));

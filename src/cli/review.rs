@@ -298,7 +298,7 @@ fn summary(item: &Item, now: i64) -> String {
     format!(
         "{} by {}{}, {}{}",
         item.what(),
-        item.who(),
+        item.by(),
         session.unwrap_or_default(),
         format_ago(item.time, now),
         returned.unwrap_or_default()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::args::SyncArgs;
-use super::print::{Answer, Reported, Text, format_age, print_error, print_note};
+use super::print::{Answer, Reported, Text, print_error, print_note};
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::disk::foreign::read_text;
@@ -14,6 +14,7 @@ use crate::core::memory::config::{IncomingMode, OutgoingMode};
 use crate::core::memory::discover::{DiscoveryScope, claude_memory_root, discover};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
+use crate::core::text::display::format_ago;
 
 pub(super) fn run(args: &SyncArgs, world: &World) -> Reported<'static> {
     if !args.quiet {
@@ -128,9 +129,9 @@ fn told(
             standing.url, standing.branch, standing.machine
         ));
         if let Some(last) = &standing.last {
-            let age = format_age(last.time, world.moment.time.as_millisecond());
+            let age = format_ago(last.time, world.moment.time.as_millisecond());
             let how = last.failure.as_deref().unwrap_or("done");
-            lines.push(format!("last sync {age} ago: {how}"));
+            lines.push(format!("last sync {age}: {how}"));
         }
     }
     for store in &report.stores {

@@ -368,16 +368,29 @@ fn an_agents_own_place_is_mapped_by_the_project() {
         home.ok(&["sync", "--init", &remote.url(), "--machine", name]);
     }
     let [one, two] = &homes;
-    one.file(&format!(".claude/projects/{}/memory/a.md", slug(one)), "text\n");
+    one.file(
+        &format!(".claude/projects/{}/memory/a.md", slug(one)),
+        "text\n",
+    );
     // It is the same from elsewhere, where only the name of the directory tells the project.
-    let elsewhere = one.command(&["sync", "--json"]).current_dir(one.path()).output();
+    let elsewhere = one
+        .command(&["sync", "--json"])
+        .current_dir(one.path())
+        .output();
     let told: Value = serde_json::from_slice(&elsewhere.expect("runs").stdout).expect("JSON");
     let key = told["stores"][0]["key"].as_str().expect("a key").to_owned();
     assert!(key.ends_with("-claude"), "{told}");
     one.ok(&["sync"]);
-    assert!(remote.has(&format!("stores/{key}/a.md")), "{:?}", remote.paths());
+    assert!(
+        remote.has(&format!("stores/{key}/a.md")),
+        "{:?}",
+        remote.paths()
+    );
     two.ok(&["sync"]);
-    assert_eq!(two.read(&format!(".claude/projects/{}/memory/a.md", slug(two))), "text\n");
+    assert_eq!(
+        two.read(&format!(".claude/projects/{}/memory/a.md", slug(two))),
+        "text\n"
+    );
 }
 
 /// The program is killed at every step of a sync: of its own, of its changes, before and after every

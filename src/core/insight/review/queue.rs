@@ -115,6 +115,14 @@ impl Item {
         self.id = format!("{}-{}", self.id, &shown[..6]);
     }
 
+    /// Who wrote it, and for what another machine sent in which commit.
+    pub fn by(&self) -> String {
+        match &self.sent {
+            Some(sent) => sent.origin(),
+            None => self.who().to_owned(),
+        }
+    }
+
     /// Who wrote it, in words.
     pub fn who(&self) -> &str {
         match self.author.who.as_str() {

@@ -424,7 +424,9 @@ impl<'a> StoreSides<'a> {
         let (mut sent, time) = self.sender(&path, &blob, after.is_none());
         sent.is_conflict = is_conflict;
         if is_conflict || self.here.incoming == IncomingMode::Review {
-            let keep = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(|bytes| self.keep(bytes)).transpose();
+            let keep = |bytes: &Option<Vec<u8>>| {
+                bytes.as_deref().map(|bytes| self.keep(bytes)).transpose()
+            };
             // A file that is not here any more is new again.
             let base = if ours.is_none() && !is_conflict {
                 None

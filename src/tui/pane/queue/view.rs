@@ -204,7 +204,7 @@ impl QueuePane {
         let said = format!(
             "{} by {}{}, {}",
             item.what(),
-            item.who(),
+            item.by(),
             session.unwrap_or_default(),
             format_ago(item.time, cx.now)
         );
