@@ -31,8 +31,8 @@ pub use attribute::{Attributions, KnownWriter, WrittenLines, attributed, attribu
 pub use decide::{Selection, accept, accepted_memories, annotate, plan_revert, plan_reverts};
 pub(crate) use incoming::groups;
 pub use incoming::{
-    Arrival, Incoming, Sent, decided_incoming, forget_decided, offer, outcome, plan_arrivals,
-    waiting_incoming,
+    Arrival, Incoming, Sent, ThreeTexts, decided_incoming, forget_decided, offer, outcome,
+    plan_arrivals, waiting_incoming,
 };
 pub use line_source::{LineSource, Reason, line_sources};
 pub use observe::{Observed, Writer, observe, observe_files, observe_store};

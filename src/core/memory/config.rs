@@ -187,27 +187,19 @@ impl Sharing {
     /// Sets one of its keys, if it has one of that name.
     fn set(&mut self, key: &str, value: &DeValue<'_>) -> Option<Result<(), String>> {
         let text = value.as_str();
-        let set = match key {
-            "sync" => match value.as_bool() {
-                Some(flag) => {
-                    self.sync = Some(flag);
-                    Ok(())
-                }
-                None => Err("'sync' takes true or false".to_owned()),
-            },
-            "incoming" => match text {
-                Some("review") => Ok(self.incoming = Some(IncomingMode::Review)),
-                Some("accept") => Ok(self.incoming = Some(IncomingMode::Accept)),
-                _ => Err("'incoming' is \"review\" or \"accept\"".to_owned()),
-            },
-            "outgoing" => match text {
-                Some("push") => Ok(self.outgoing = Some(OutgoingMode::Push)),
-                Some("branch") => Ok(self.outgoing = Some(OutgoingMode::Branch)),
-                _ => Err("'outgoing' is \"push\" or \"branch\"".to_owned()),
-            },
+        let takes = |words: &str| Some(Err(format!("'{key}' takes {words}")));
+        match (key, text, value.as_bool()) {
+            ("sync", _, Some(flag)) => self.sync = Some(flag),
+            ("sync", ..) => return takes("true or false"),
+            ("incoming", Some("review"), _) => self.incoming = Some(IncomingMode::Review),
+            ("incoming", Some("accept"), _) => self.incoming = Some(IncomingMode::Accept),
+            ("incoming", ..) => return takes("\"review\" or \"accept\""),
+            ("outgoing", Some("push"), _) => self.outgoing = Some(OutgoingMode::Push),
+            ("outgoing", Some("branch"), _) => self.outgoing = Some(OutgoingMode::Branch),
+            ("outgoing", ..) => return takes("\"push\" or \"branch\""),
             _ => return None,
-        };
-        Some(set)
+        }
+        Some(Ok(()))
     }
 }
 

@@ -171,12 +171,20 @@ pub fn forget_decided(history: &History, root: &Path, decided: &[Incoming]) {
     }
 }
 
+/// The versions of a file; `None` where there is none.
+#[derive(Debug, Clone, Copy)]
+pub struct ThreeTexts<'a> {
+    /// What both sides had last.
+    pub base: Option<&'a [u8]>,
+    /// What is here.
+    pub ours: Option<&'a [u8]>,
+    /// What the other side has.
+    pub theirs: Option<&'a [u8]>,
+}
+
 /// What an incoming change makes of a file: its text, and whether both sides changed the same.
-pub fn outcome(
-    store: &Store,
-    path: &str,
-    (base, ours, theirs): (Option<&[u8]>, Option<&[u8]>, Option<&[u8]>),
-) -> (Option<Vec<u8>>, bool) {
+pub fn outcome(store: &Store, path: &str, texts: ThreeTexts<'_>) -> (Option<Vec<u8>>, bool) {
+    let ThreeTexts { base, ours, theirs } = texts;
     let whole = |is_conflict: bool| (theirs.map(<[u8]>::to_vec), is_conflict);
     let (Some(our), Some(their)) = (ours, theirs) else {
         // A new file, one that is deleted there, or one that was deleted here.
@@ -214,7 +222,11 @@ impl Offered {
         let base = version(incoming.base).map_or(Some(None), |base| base.map(Some))?;
         let theirs = version(incoming.theirs).map_or(Some(None), |theirs| theirs.map(Some))?;
         let ours = store.root().read(&incoming.path).ok()?;
-        let texts = (base.as_deref(), ours.as_deref(), theirs.as_deref());
+        let texts = ThreeTexts {
+            base: base.as_deref(),
+            ours: ours.as_deref(),
+            theirs: theirs.as_deref(),
+        };
         let (after, is_conflict) = outcome(store, &incoming.path, texts);
         let mut file = WaitingFile {
             path: incoming.path.clone(),
@@ -316,7 +328,7 @@ pub(super) fn accept_incoming(
 }
 
 /// Few changes each by itself, many together by the one who sent them.
-pub(crate) fn groups<'a, T>(all: &'a [T], sent: impl Fn(&T) -> &Sent) -> Vec<&'a [T]> {
+pub(crate) fn groups<T>(all: &[T], sent: impl Fn(&T) -> &Sent) -> Vec<&[T]> {
     if all.len() <= EACH_BY_ITSELF {
         all.chunks(1).collect()
     } else {

@@ -13,8 +13,9 @@ use super::tree::{
 };
 use super::{Mode, Motion, SharedHere, StoreReport};
 use crate::core::change::history::History;
+use crate::core::disk::parallel::on_all_cores;
 use crate::core::disk::revision::Revision;
-use crate::core::insight::review::{Arrival, Incoming, Sent, outcome};
+use crate::core::insight::review::{Arrival, Incoming, Sent, ThreeTexts, outcome};
 use crate::core::memory::FileKind;
 use crate::core::memory::config::IncomingMode;
 use crate::core::memory::layout::index::by_hand::{self, IndexPieces};
@@ -112,6 +113,8 @@ pub(super) struct StoreSides<'a> {
     /// The files that are left alone, because the remote has something of that name which is not
     /// taken in.
     pub(super) left_alone: HashSet<String>,
+    /// Why contents are held back, as far as it is known.
+    pub(super) checked: HashMap<Revision, Option<&'static str>>,
     pub(super) held: Vec<Held>,
 }
 
@@ -234,6 +237,7 @@ impl<'a> StoreSides<'a> {
     /// The plan.
     pub(super) fn plan(mut self) -> Told<StorePlan<'a>> {
         self.narrow();
+        self.check_ahead();
         let lists = [&self.base, &self.there].into_iter();
         let shared = lists.flat_map(|one| one.files.keys().chain(one.deleted.keys()));
         let names: BTreeSet<String> = shared.chain(self.files.keys()).cloned().collect();
@@ -287,6 +291,32 @@ impl<'a> StoreSides<'a> {
             steps,
             decided: self.decided,
         })
+    }
+
+    /// Looks for secrets and orders in everything that may be sent or taken in, on all cores.
+    fn check_ahead(&mut self) {
+        let root = self.here.store.root();
+        let is_new = |(path, revision): &(&String, &Revision)| {
+            let id = self.base.files.get(*path);
+            id.and_then(|id| self.contents.revisions.get(id)) != Some(*revision)
+        };
+        let own: Vec<(&String, &Revision)> = self.files.iter().filter(is_new).collect();
+        let own = on_all_cores(own.len(), |at| {
+            let (path, revision) = own[at];
+            let bytes = root.read(path).ok()??;
+            (Revision::of(&bytes) == *revision).then(|| (*revision, held::reason(&bytes)))
+        });
+        let read = self.contents.bytes.borrow();
+        let theirs = self
+            .there
+            .files
+            .iter()
+            .filter(|(path, id)| self.base.files.get(*path) != Some(*id));
+        let theirs: Vec<&Vec<u8>> = theirs.filter_map(|(_, id)| read.get(id)).collect();
+        let theirs = on_all_cores(theirs.len(), |at| {
+            (Revision::of(theirs[at]), held::reason(theirs[at]))
+        });
+        self.checked = own.into_iter().flatten().chain(theirs).collect();
     }
 
     /// What both sides have is agreed on: the base gets what the remote has.
@@ -402,11 +432,14 @@ impl<'a> StoreSides<'a> {
             _ => None,
         };
         let (after, is_conflict) = match decision {
-            Decision::Both => outcome(
-                &self.here.store,
-                &path,
-                (base.as_deref(), ours.as_deref(), theirs.as_deref()),
-            ),
+            Decision::Both => {
+                let texts = ThreeTexts {
+                    base: base.as_deref(),
+                    ours: ours.as_deref(),
+                    theirs: theirs.as_deref(),
+                };
+                outcome(&self.here.store, &path, texts)
+            }
             _ => (theirs.clone(), false),
         };
         if let Some(ours) = ours
@@ -536,7 +569,8 @@ impl<'a> StoreSides<'a> {
 
     /// Whether a content may not pass.
     fn is_held(&mut self, path: &str, bytes: &[u8], is_outgoing: bool) -> bool {
-        let Some(why) = held::reason(bytes) else {
+        let known = self.checked.get(&Revision::of(bytes)).copied();
+        let Some(why) = known.unwrap_or_else(|| held::reason(bytes)) else {
             return false;
         };
         let id = held::id(&self.key.key, path, bytes);

@@ -423,6 +423,7 @@ impl OneRound<'_> {
             deleted: OnceCell::new(),
             refusals: Refusals::default(),
             left_alone: Default::default(),
+            checked: HashMap::new(),
             held: Vec::new(),
         })
     }
