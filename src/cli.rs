@@ -34,6 +34,7 @@ mod serve;
 mod setup;
 mod stats;
 mod stores;
+mod sync;
 mod timeline;
 mod topics;
 mod trust;
@@ -221,6 +222,7 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> CommandResult 
         Verb::Topics(args) => topics::run(args, world),
         Verb::Promote(args) => promote::run(args, world),
         Verb::Setup(args) => return setup::run(args, world, printer),
+        Verb::Sync(args) => sync::run(args, world),
         Verb::Trust(args) => trust::run(args, world),
         Verb::Doctor => doctor::run(world),
         // Unreachable: `run` handles hooks before it dispatches.

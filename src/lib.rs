@@ -45,7 +45,8 @@
 //!   accepted; [`core::insight::timeline`] divides logs into segments and summarizes these, their
 //!   days, weeks, months and years; [`core::insight::promote`] turns their lines into memories;
 //!   [`core::insight::context`] lists what an agent loads at its start; [`core::insight::rehome`]
-//!   gathers the memories of a project that moved.
+//!   gathers the memories of a project that moved; [`core::insight::sync`] shares stores with other
+//!   machines by a git remote.
 //!
 //! # The way of a query
 //!

@@ -21,7 +21,7 @@ pub use logs::{
 };
 pub use memory::{
     ContextArgs, CurateArgs, CurateFormat, GeneralizeArgs, MergeArgs, PromoteArgs, RehomeArgs,
-    ReviewArgs, WhyArgs,
+    ReviewArgs, SyncArgs, WhyArgs,
 };
 pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
 
@@ -172,6 +172,9 @@ pub enum Verb {
     Hook(HookArgs),
     /// Register tome with an agent: its MCP server and its hooks; shows a diff first
     Setup(SetupArgs),
+    /// Share chosen stores with your other machines, or a team, by a git remote of your own: fetch, merge,
+    /// push; exit 1 if it could not
+    Sync(SyncArgs),
     /// Allow links and settings of projects to point to a path outside them; shows a diff
     Trust(TrustArgs),
     /// Check tome's own files, settings, stores, logs and terminal; report what needs attention

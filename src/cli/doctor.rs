@@ -17,6 +17,7 @@ use crate::core::change::interrupted;
 use crate::core::disk::foreign::{LARGEST_SETTINGS, open_regular, read_text};
 use crate::core::disk::private::open_below;
 use crate::core::insight::checkup::{CacheState, Folder, is_writable};
+use crate::core::insight::sync::{Standing, standing_in};
 use crate::core::log::{
     Agent, LogFile, LogLocations, keep, memory_database, memory_jobs, not_understood,
 };
@@ -25,6 +26,7 @@ use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 use crate::core::memory::unsaved::UnsavedStore;
 use crate::core::search::catalog::{LogCatalog, LogScope};
+use crate::core::text::display::format_ago;
 use crate::core::text::one_line;
 use crate::setup::{AGENTS, SetupMode, SetupRequest, SetupScope, plan};
 use crate::tui;
@@ -127,6 +129,7 @@ impl<'a> Checkup<'a> {
         checkup.check_agents(world, &found);
         checkup.check_stores(world, memory::stores_to_check(world, found));
         checkup.check_former_homes(world);
+        checkup.check_sync(world);
         checkup.check_terminal();
         checkup
     }
@@ -165,6 +168,46 @@ impl<'a> Checkup<'a> {
         if self.cache == CacheState::Useless {
             let note = "the cache is damaged or from another version; the next search rebuilds it";
             self.notes.push(note.to_owned());
+        }
+    }
+
+    /// Reports the remote, and a last sync that failed or held something back.
+    fn check_sync(&mut self, world: &World) {
+        let place = world.short_path(&world.sync_dir());
+        let standing = match standing_in(&world.sync_dir()) {
+            Ok(standing) => standing,
+            Err(error) => {
+                let remedy = "tome sync --init URL makes it again";
+                return self.add_problem(place, &error.to_string(), remedy);
+            }
+        };
+        let Some(Standing {
+            url,
+            branch,
+            machine,
+            last,
+        }) = standing
+        else {
+            return;
+        };
+        let now = world.moment.time.as_millisecond();
+        let when = last.as_ref().map(|last| format_ago(last.time, now));
+        let when = when.unwrap_or_else(|| "never".to_owned());
+        self.notes.push(format!(
+            "sync: {url} (branch {branch}) as {machine}, last {when}"
+        ));
+        if let Some(failure) = last.as_ref().and_then(|last| last.failure.clone()) {
+            self.add_problem(
+                place,
+                &format!("the last sync failed: {failure}"),
+                "tome sync tries again",
+            );
+        } else if let Some(last) = last.filter(|last| last.held > 0) {
+            let note = format!(
+                "sync: {} held back; tome sync --status tells what",
+                last.held
+            );
+            self.notes.push(note);
         }
     }
 

@@ -2,7 +2,6 @@
 //! reverts it or adds a note.
 
 use std::io;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -134,7 +133,9 @@ fn revert_chosen(
         print_note("nothing waits for review");
         return Answer::silent(Outcome::Done);
     }
-    let roots: Vec<&Path> = stores.iter().map(|store| store.root().path()).collect();
+    // What was sent waits in a folder of its own.
+    let planned = plan_reverts(&world.history, &stores, chosen, &world.moment)?;
+    let roots = planned.roots();
     let options = ChangeOptions {
         dry_run,
         ..ChangeOptions::default()
@@ -243,6 +244,7 @@ fn item_json(store: &Store, item: &Item) -> Value {
         },
         "deleted_before": deleted.map(|time| time.to_string()),
         "proposal": item.proposal,
+        "sent": item.sent,
         "notes": item.notes.iter().map(|note| &note.text).collect::<Vec<_>>(),
         "hunks": hunks,
     })
@@ -296,7 +298,7 @@ fn summary(item: &Item, now: i64) -> String {
     format!(
         "{} by {}{}, {}{}",
         item.what(),
-        item.who(),
+        item.by(),
         session.unwrap_or_default(),
         format_ago(item.time, now),
         returned.unwrap_or_default()

@@ -7,4 +7,5 @@ pub mod curate;
 pub mod promote;
 pub mod rehome;
 pub mod review;
+pub mod sync;
 pub mod timeline;

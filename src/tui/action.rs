@@ -51,6 +51,7 @@ pub(crate) enum Action {
     Generalize,
     Move,
     Rehome,
+    Share,
     Delete,
     Discard,
     Undo,
@@ -128,6 +129,7 @@ impl Action {
             Self::Generalize => "lesson derive semantic",
             Self::Move => "mv store transfer",
             Self::Rehome => "rehome moved project worktree gather former path",
+            Self::Share => "sync machines git remote laptop",
             Self::Delete => "remove rm prune trash",
             Self::Discard => "abandon revert drop",
             Self::Undo | Self::UndoThis => "revert back",
@@ -214,6 +216,7 @@ impl Action {
             | Self::Generalize
             | Self::Move
             | Self::Rehome
+            | Self::Share
             | Self::Delete
             | Self::Discard
             | Self::Undo

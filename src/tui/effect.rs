@@ -101,6 +101,8 @@ pub(crate) enum WriteJob {
     Review(ReviewJob),
     /// Keep findings as they are, or take that back.
     Waive(WaiveJob),
+    /// Share a store with other machines, or no longer.
+    Share(StoreId),
 }
 
 /// A decision to keep findings. It is recorded beside the history and changes no memory.

@@ -136,6 +136,11 @@ pub(crate) enum Event {
         job: WaiveJob,
         result: Result<Vec<Option<Waiver>>, Error>,
     },
+    /// A store is shared with other machines now, or no longer, or that failed.
+    Shared {
+        store: String,
+        result: Result<bool, Error>,
+    },
     /// The memories that the project has below other paths, and the directory where they are read.
     FormerHomes(Option<(PathBuf, Vec<FormerHome>)>),
     /// The texts of memories that are to become one.

@@ -36,6 +36,7 @@ mod semantic;
 mod sessions;
 mod setup;
 mod support;
+mod sync;
 mod timeline;
 mod tui;
 mod whole;

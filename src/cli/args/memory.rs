@@ -158,3 +158,37 @@ pub struct PromoteArgs {
     #[arg(long)]
     pub dry_run: bool,
 }
+
+#[derive(Debug, ClapArgs)]
+pub struct SyncArgs {
+    /// Set the remote: an address of git, or a folder, which becomes a repository if it is empty
+    #[arg(long, value_name = "URL|PATH", conflicts_with_all = ["status", "stop"])]
+    pub init: Option<String>,
+    /// The name of this machine, with --init [default: its host name]
+    #[arg(long, value_name = "NAME", requires = "init")]
+    pub machine: Option<String>,
+    /// Share this store; can be repeated. Settings can do so for an agent: [[agent]] sync = true
+    #[arg(long, value_name = "STORE")]
+    pub add: Vec<String>,
+    /// No longer share this store; its files stay; can be repeated
+    #[arg(long, value_name = "STORE")]
+    pub drop: Vec<String>,
+    /// What a project without git is called on every machine, with --add
+    #[arg(long, value_name = "NAME", requires = "add")]
+    pub project: Option<String>,
+    /// Let pass what was held back, by its id or [STORE:]PATH; can be repeated
+    #[arg(long, value_name = "ID|PATH")]
+    pub allow: Vec<String>,
+    /// Print which stores are shared, what waits and what was held back; reaches no remote
+    #[arg(long, conflicts_with_all = ["dry_run", "stop", "add", "drop", "allow"])]
+    pub status: bool,
+    /// Fetch, and print what would be written here and sent; write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Forget the remote; the stores stay as they are
+    #[arg(long)]
+    pub stop: bool,
+    /// For hooks: print nothing, and exit with 0 whatever happens
+    #[arg(long)]
+    pub quiet: bool,
+}

@@ -463,6 +463,15 @@ pub fn check_store(store: &Store, only: &[&str], today: jiff::civil::Date) -> Re
     Ok(check(&collection, &only))
 }
 
+/// Why the rules `secret` and `orders` would keep a text from leaving or entering a machine; `None`
+/// if they find nothing in it.
+pub fn held_text(text: &str) -> Option<&'static str> {
+    if secret_text::has_secret(text) {
+        return Some("it holds a secret");
+    }
+    orders::first_order(text)
+}
+
 /// Runs the same rules one after the other and passes what each finds to `each`, until that breaks.
 pub fn check_each(
     collection: &Collection<'_>,

@@ -4,8 +4,9 @@
 //! change of its own, so that the history also has what agents and other programs wrote. What a
 //! person writes with tome counts as accepted; everything else waits in the [`queue()`], which
 //! shows it as the difference from the accepted version, until it is accepted or reverted. What an
-//! agent only proposes, in patch files, is in the same queue (see [`proposal`]). An acceptance is a
-//! change in the history, too, and is undone like any other.
+//! agent only proposes, in patch files, is in the same queue (see [`proposal`]), and what another
+//! machine sent (see [`incoming`]). An acceptance is a change in the history, too, and is undone like
+//! any other.
 //!
 //! [`calls_touching()`] and its neighbours find the sessions and messages that wrote a file,
 //! [`line_sources()`] those that brought in each of its lines.
@@ -15,6 +16,7 @@
 mod attribute;
 mod blame;
 mod decide;
+mod incoming;
 mod line_source;
 mod observe;
 mod patch;
@@ -27,10 +29,15 @@ mod why;
 
 pub use attribute::{Attributions, KnownWriter, WrittenLines, attributed, attributions};
 pub use decide::{Selection, accept, accepted_memories, annotate, plan_revert, plan_reverts};
+pub(crate) use incoming::groups;
+pub use incoming::{
+    Arrival, Incoming, Sent, ThreeTexts, decided_incoming, forget_decided, offer, outcome,
+    plan_arrivals, waiting_incoming,
+};
 pub use line_source::{LineSource, Reason, line_sources};
 pub use observe::{Observed, Writer, observe, observe_files, observe_store};
 pub use queue::{Item, ItemChange, ReviewHunk, queue};
-pub use state::{Note, count, here_before, waiting_paths};
+pub use state::{Note, count, here_before, seen_files, waiting_paths};
 pub use why::{TouchingCall, calls_of_log, calls_touching, memory_meant, words_before_message};
 
 #[cfg(test)]

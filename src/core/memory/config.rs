@@ -48,6 +48,8 @@ pub struct Settings {
     pub coder_path: String,
     /// Stores that are listed explicitly.
     pub stores: Vec<StoreSetting>,
+    /// Agents whose stores are shared with other machines.
+    pub agents: Vec<AgentSetting>,
     /// Paths outside a project that its links and settings may lead to.
     pub trusted: Vec<String>,
 }
@@ -137,6 +139,68 @@ pub struct StoreSetting {
     pub path: String,
     /// The layout, if it cannot be detected from the files.
     pub layout: Option<Layout>,
+    /// Whether and how it is shared.
+    pub sharing: Sharing,
+}
+
+/// How the stores of an agent are shared with other machines.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AgentSetting {
+    /// The agent's name, as the names of its stores begin.
+    pub name: String,
+    /// Whether and how they are shared.
+    pub sharing: Sharing,
+}
+
+/// Whether and how a store is shared with other machines; `None` where nobody said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sharing {
+    /// Whether it is.
+    pub sync: Option<bool>,
+    /// What is done with what others sent.
+    pub incoming: Option<IncomingMode>,
+    /// Where changes of this machine go.
+    pub outgoing: Option<OutgoingMode>,
+}
+
+/// What is done with what other machines sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IncomingMode {
+    /// It waits for review.
+    #[default]
+    Review,
+    /// It is written at once.
+    Accept,
+}
+
+/// Where changes of this machine go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OutgoingMode {
+    /// Into the shared branch.
+    #[default]
+    Push,
+    /// Into a branch of this machine, which others merge.
+    Branch,
+}
+
+impl Sharing {
+    /// Sets one of its keys, if it has one of that name.
+    fn set(&mut self, key: &str, value: &DeValue<'_>) -> Option<Result<(), String>> {
+        let text = value.as_str();
+        let takes = |words: &str| Some(Err(format!("'{key}' takes {words}")));
+        match (key, text, value.as_bool()) {
+            ("sync", _, Some(flag)) => self.sync = Some(flag),
+            ("sync", ..) => return takes("true or false"),
+            ("incoming", Some("review"), _) => self.incoming = Some(IncomingMode::Review),
+            ("incoming", Some("accept"), _) => self.incoming = Some(IncomingMode::Accept),
+            ("incoming", ..) => return takes("\"review\" or \"accept\""),
+            ("outgoing", Some("push"), _) => self.outgoing = Some(OutgoingMode::Push),
+            ("outgoing", Some("branch"), _) => self.outgoing = Some(OutgoingMode::Branch),
+            ("outgoing", ..) => return takes("\"push\" or \"branch\""),
+            _ => return None,
+        }
+        Some(Ok(()))
+    }
 }
 
 impl Default for Settings {
@@ -158,6 +222,7 @@ impl Default for Settings {
             facts_budget: 0,
             coder_path: "~/.sonph-code-memory".to_owned(),
             stores: Vec::new(),
+            agents: Vec::new(),
             trusted: Vec::new(),
         }
     }
@@ -392,6 +457,11 @@ impl SettingsReader<'_> {
                         self.store(store);
                     }
                 }
+                DeValue::Array(list) if name == "agent" => {
+                    for agent in list {
+                        self.agent(agent);
+                    }
+                }
                 DeValue::Array(list) if name == "trusted" => {
                     for path in list {
                         match path.get_ref() {
@@ -441,6 +511,12 @@ impl SettingsReader<'_> {
         let mut store = StoreSetting::default();
         for (key, value) in table {
             let at = key.span().start;
+            if let Some(set) = store.sharing.set(key.get_ref(), value.get_ref()) {
+                if let Err(message) = set {
+                    self.warn(at, message);
+                }
+                continue;
+            }
             let DeValue::String(text) = value.get_ref() else {
                 self.warn(at, format!("'{}' takes a text", key.get_ref()));
                 continue;
@@ -454,7 +530,9 @@ impl SettingsReader<'_> {
                 },
                 other => self.warn(
                     at,
-                    format!("a store has name, path and layout, not '{other}'"),
+                    format!(
+                        "a store has name, path, layout, sync, incoming and outgoing, not '{other}'"
+                    ),
                 ),
             }
         }
@@ -468,6 +546,32 @@ impl SettingsReader<'_> {
             );
         }
         self.settings.stores.push(store);
+    }
+
+    fn agent(&mut self, value: &Spanned<DeValue<'_>>) {
+        let at = value.span().start;
+        let DeValue::Table(table) = value.get_ref() else {
+            return self.warn(at, "an agent is a table with a name".to_owned());
+        };
+        let mut agent = AgentSetting::default();
+        for (key, value) in table {
+            let at = key.span().start;
+            match (key.get_ref().as_ref(), value.get_ref()) {
+                ("name", DeValue::String(text)) => agent.name = text.to_string(),
+                (key, value) => match agent.sharing.set(key, value) {
+                    Some(Ok(())) => {}
+                    Some(Err(message)) => self.warn(at, message),
+                    None => self.warn(
+                        at,
+                        format!("an agent has name, sync, incoming and outgoing, not '{key}'"),
+                    ),
+                },
+            }
+        }
+        if agent.name.is_empty() {
+            return self.warn(at, "an agent needs a name, such as \"claude\"".to_owned());
+        }
+        self.settings.agents.push(agent);
     }
 }
 
@@ -532,7 +636,10 @@ mod tests {
             (7, "a store needs a name and a path"),
             (9, "'path' takes a text"),
             (13, "heap"),
-            (14, "a store has name, path and layout, not 'colour'"),
+            (
+                14,
+                "a store has name, path, layout, sync, incoming and outgoing, not 'colour'",
+            ),
             (15, "a store's name is two or more letters"),
         ];
         for (line, words) in told {

@@ -188,6 +188,13 @@ pub fn merge(base: &[u8], mine: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
             (None, None) => break,
             (Some(_), None) => true,
             (None, Some(_)) => false,
+            (Some(a), Some(b))
+                if a.old == b.old && mine_lines[a.new.clone()] == their_lines[b.new.clone()] =>
+            {
+                // Both made the same edit: it is made once.
+                their.next();
+                true
+            }
             (Some(a), Some(b)) if a.old.start <= b.old.end && b.old.start <= a.old.end => {
                 return None;
             }

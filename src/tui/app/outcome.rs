@@ -91,6 +91,11 @@ impl App {
                 vec![Step::Toast(reviewed(&job, result, undo))]
             }
             Event::Waived { job, result } => vec![Step::Toast(self.waived(&job, result))],
+            Event::Shared { store, result } => vec![Step::Toast(match result {
+                Ok(true) => Toast::done(format!("{store} is shared; tome sync carries it")),
+                Ok(false) => Toast::done(format!("{store} is no longer shared")),
+                Err(error) => Toast::trouble(error.to_string()),
+            })],
             Event::EditorLeft(left) => {
                 let key = self.key_here(Action::Edit);
                 let how = key.map_or_else(String::new, |key| format!("; {key} goes on with it"));

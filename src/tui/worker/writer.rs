@@ -17,6 +17,7 @@ use crate::core::change::{
 };
 use crate::core::disk::watch::Expected;
 use crate::core::insight::curate::waiver::{self, Waiver};
+use crate::core::insight::sync::toggle;
 use crate::core::memory::library::Library;
 use crate::tui::Clock;
 use crate::tui::effect::{LibraryJob, Request, WaiveJob, WriteJob};
@@ -160,6 +161,13 @@ impl Writer {
             WriteJob::Waive(job) => {
                 let result = self.waive(&job);
                 self.events.send(Event::Waived { job, result });
+            }
+            WriteJob::Share(id) => {
+                if let Some(snapshot) = self.library.store_by_id(&id) {
+                    let store = snapshot.store.name().to_owned();
+                    let result = toggle(&self.data.join("sync"), &snapshot.store);
+                    drop(self.events.send(Event::Shared { store, result }));
+                }
             }
             WriteJob::Review(job) => {
                 let result = self.review(&job);

@@ -203,6 +203,13 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     }
 }
 
+/// What the first grave order of a text does.
+pub(super) fn first_order(text: &str) -> Option<&'static str> {
+    let all = orders(text).into_iter();
+    let mut grave = all.filter(|(severity, ..)| *severity == Severity::Error);
+    grave.next().map(|(_, does, _)| does)
+}
+
 /// The words of an order that begins here: the rest of its line, up to the end of the sentence.
 fn words_at(document: &Document, at: usize) -> Range<usize> {
     let rest = document.text[at..].lines().next().unwrap_or_default();

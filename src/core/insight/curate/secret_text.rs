@@ -41,17 +41,27 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     }
 }
 
+/// Whether a text has a secret, without what its project could tell about it.
+pub(super) fn has_secret(text: &str) -> bool {
+    let mut all = secret::find(text).into_iter();
+    all.any(|found| !is_default(text, &found.span) && !is_placeholder(&text[found.span.clone()]))
+}
+
 /// Whether a value is one to be changed, or stands in an example that the project tracks.
 fn is_example(store: &CuratedStore<'_>, value: &str) -> bool {
-    let bare: String = value.chars().filter(|c| c.is_alphanumeric()).collect();
-    let is_placeholder = bare.to_lowercase().starts_with("changeme");
-    is_placeholder
+    is_placeholder(value)
         || store.project.as_ref().is_some_and(|project| {
             project.examples().any(|path| {
                 let text = project.text_of(path, LARGEST_EXAMPLE);
                 text.is_some_and(|text| text.contains(value))
             })
         })
+}
+
+/// Whether a value is one to be changed.
+fn is_placeholder(value: &str) -> bool {
+    let bare: String = value.chars().filter(|c| c.is_alphanumeric()).collect();
+    bare.to_lowercase().starts_with("changeme")
 }
 
 /// The largest example that is read.

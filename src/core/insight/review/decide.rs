@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use super::incoming::{accept_incoming, plan_reject};
 use super::proposal::{Verdict, is_proposal, plan_proposals};
 use super::queue::{Item, ItemChange, ReviewHunk, WaitingFile, waiting_files};
 use super::state::{Note, State};
@@ -86,14 +87,14 @@ impl Selection {
 }
 
 /// The chosen part of a file that waits.
-struct Chosen {
+pub(super) struct Chosen {
     /// Whether everything about the file is chosen.
-    is_whole: bool,
+    pub(super) is_whole: bool,
     /// The chosen differences between the accepted and the current text, in order.
-    replacements: Vec<Replacement>,
+    pub(super) replacements: Vec<Replacement>,
 }
 
-fn chosen(file: &WaitingFile, selection: &Selection) -> Option<Chosen> {
+pub(super) fn chosen(file: &WaitingFile, selection: &Selection) -> Option<Chosen> {
     let mut replacements = Vec::new();
     let (mut is_any, mut is_whole) = (false, true);
     for item in &file.items {
@@ -131,8 +132,8 @@ fn chosen(file: &WaitingFile, selection: &Selection) -> Option<Chosen> {
     })
 }
 
-/// Accepts what is selected in these stores: what was written no longer waits, what is proposed is
-/// made. Returns the changes in the history, which can be undone.
+/// Accepts what is selected in these stores: what was written no longer waits, what is proposed or
+/// was sent is made. Returns the changes in the history, which can be undone.
 pub fn accept(
     history: &History,
     stores: &[&Store],
@@ -149,6 +150,9 @@ pub fn accept(
         let plan = || plan()?.ok_or_else(|| Error::not_found("what was proposed"));
         let made = plan_and_commit::<Error>(history, &first.roots(), author, moment, plan)?;
         records.extend(made.record);
+    }
+    for store in stores {
+        records.extend(accept_incoming(history, store, selection, moment)?);
     }
     Ok(records)
 }
@@ -287,7 +291,12 @@ pub fn plan_revert(
             revert_file(store, &mut planned, file, chosen)?;
         }
     }
-    let rejected = plan_proposals(store, selection, Verdict::Reject, moment)?;
+    let proposed = plan_proposals(store, selection, Verdict::Reject, moment)?;
+    let sent = plan_reject(history, store, selection)?;
+    let rejected = match (proposed, sent) {
+        (Some(one), Some(other)) => Some(joined(one, other)),
+        (one, other) => one.or(other),
+    };
     if names.is_empty()
         && let Some(rejected) = rejected
     {

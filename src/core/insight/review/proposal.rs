@@ -239,6 +239,7 @@ fn item(
         file: file.to_owned(),
         current: Arc::default(),
         proposal: Some(file.to_owned()),
+        sent: None,
         id,
     };
     item.bind();

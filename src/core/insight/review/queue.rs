@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::blame::{WrittenText, writers};
+use super::incoming::{Sent, incoming_items};
 use super::proposal::proposed_items;
 use super::state::{Note, OtherWrite, State, Waiting};
 use crate::core::Result;
@@ -47,11 +48,16 @@ pub struct Item {
     pub(super) current: Arc<[u8]>,
     /// The patch file that proposes it; `None` if it was written.
     pub proposal: Option<String>,
+    /// The machine that sent it; `None` if it is of this one.
+    pub sent: Option<Sent>,
 }
 
 impl Item {
     /// What happened to the file, in words.
     pub fn what(&self) -> String {
+        if let Some(sent) = &self.sent {
+            return self.what_was_sent(sent);
+        }
         match (self.change, &self.renamed_from) {
             (ItemChange::Added, _) if self.proposal.is_some() => "proposed as new".to_owned(),
             _ if self.proposal.is_some() => "proposed".to_owned(),
@@ -60,6 +66,23 @@ impl Item {
             (ItemChange::Deleted, _) => "deleted".to_owned(),
             _ => "changed".to_owned(),
         }
+    }
+
+    fn what_was_sent(&self, sent: &Sent) -> String {
+        let what = match (self.change, sent.is_conflict) {
+            (ItemChange::Added, false) => "incoming, new",
+            (ItemChange::Added, true) => "conflict: deleted here, changed",
+            (ItemChange::Deleted, false) => "incoming, deleted",
+            (ItemChange::Deleted, true) => "conflict: changed here, deleted",
+            (_, false) => "incoming, changed",
+            (_, true) => "conflict: changed here, and otherwise",
+        };
+        what.to_owned()
+    }
+
+    /// Whether it is not on the disk yet.
+    pub fn is_offered(&self) -> bool {
+        self.proposal.is_some() || self.sent.is_some()
     }
 
     /// Whether the message that wrote it is known.
@@ -90,6 +113,14 @@ impl Item {
         }
         let shown = shown.finalize().to_hex();
         self.id = format!("{}-{}", self.id, &shown[..6]);
+    }
+
+    /// Who wrote it, and for what another machine sent in which commit.
+    pub fn by(&self) -> String {
+        match &self.sent {
+            Some(sent) => sent.origin(),
+            None => self.who().to_owned(),
+        }
     }
 
     /// Who wrote it, in words.
@@ -191,9 +222,11 @@ impl ReviewHunk {
     }
 }
 
-/// What waits in a store: what agents propose, then what was written, newest first.
+/// What waits in a store: what agents propose, what other machines sent, then what was written,
+/// newest first.
 pub fn queue(history: &History, store: &Store) -> Result<Vec<Item>> {
     let mut items = proposed_items(store);
+    items.extend(incoming_items(history, store));
     if let Some((state, _)) = State::load(history, store.id())? {
         let files = waiting_files(history, store, &state)?;
         items.extend(files.into_iter().flat_map(|file| file.items));
@@ -294,6 +327,7 @@ fn items(
             file: file.path.clone(),
             current: Arc::clone(&text),
             proposal: None,
+            sent: None,
             id,
         });
     }

@@ -12,6 +12,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::incoming::incoming_count;
 use super::proposal::{is_proposal, proposal_count};
 use super::saved::{self, SavedState};
 use crate::core::Result;
@@ -375,9 +376,22 @@ impl State {
 /// How many files of a store wait for review, and changes are proposed for it; `None` if the store
 /// was never seen. Of what was written, only what tome has seen is counted.
 pub fn count(history: &History, store: &StoreId) -> Result<Option<usize>> {
-    let proposed = proposal_count(&Root::open(store.root())?, store.layout());
+    let proposed = proposal_count(&Root::open(store.root())?, store.layout())
+        + incoming_count(history, store.root());
     let written = written_count(history, store)?;
     Ok(written.map(|written| written + proposed))
+}
+
+/// Every file of a store as it was last seen; `None` if the store was never seen.
+pub fn seen_files(
+    history: &History,
+    store: &StoreId,
+) -> Result<Option<BTreeMap<String, Revision>>> {
+    let loaded = State::load(history, store)?;
+    Ok(loaded.map(|(state, _)| {
+        let files = state.files.into_iter();
+        files.map(|(path, seen)| (path, seen.revision)).collect()
+    }))
 }
 
 /// The files of a store that wait for review, those included that are gone.

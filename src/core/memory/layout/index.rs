@@ -3,6 +3,7 @@
 //! The index is loaded into every prompt. A generated index is generated again at every change; a
 //! hand-written one is edited line by line.
 
+pub mod by_hand;
 mod limit;
 mod page;
 mod typed;
@@ -27,7 +28,8 @@ use crate::core::{Error, Result};
 use limit::cut;
 pub use limit::{growth_warning, newly_unseen, unseen};
 pub use page::{
-    NamedMemories, generate_index, is_generated, is_list, with_former_line, with_line_for,
+    NamedMemories, generate_index, is_generated, is_line_made, is_list, with_former_line,
+    with_line_for,
 };
 use page::{regenerated, repair_index, update_index_line};
 pub(super) use typed::has_typed_file;

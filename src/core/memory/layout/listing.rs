@@ -344,7 +344,7 @@ fn unlinked(inside: &str, all: &[Link<'_>], is_dead: impl Fn(usize) -> bool) -> 
 }
 
 /// The end of a bullet's continuation lines: indented deeper than it, and not bullets.
-fn end_of_continuation(text: &str, bullet: &Bullet) -> usize {
+pub(super) fn end_of_continuation(text: &str, bullet: &Bullet) -> usize {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let own = indent(&text[bullet.line.clone()]);
     lines(text, bullet.line.end)

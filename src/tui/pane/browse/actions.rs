@@ -15,7 +15,7 @@ use crate::core::memory::store::{Document, StoreId};
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
-use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob};
+use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, WriteJob};
 use crate::tui::event::LeftText;
 use crate::tui::layout::Focus;
 use crate::tui::model::PaneContext;
@@ -68,6 +68,13 @@ impl BrowsePane {
             Action::Generalize => self.generalize(),
             Action::Move => self.choose_store(),
             Action::Rehome => vec![Step::Effect(Effect::Library(LibraryJob::FormerHomes))],
+            Action::Share => match self.selected_store() {
+                Some(snapshot) => {
+                    let job = WriteJob::Share(snapshot.store.id().clone());
+                    vec![Step::Effect(Effect::Write(job))]
+                }
+                None => say("Go to a store to share it with your other machines"),
+            },
             Action::Delete => self.delete(),
             // What is gone has no row: its deletion is the newest of all changes.
             Action::History => vec![

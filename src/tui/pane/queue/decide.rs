@@ -142,7 +142,7 @@ impl QueuePane {
         let Some(entry) = self.entry() else {
             return Vec::new();
         };
-        if entry.item.change != ItemChange::Deleted && entry.item.proposal.is_none() {
+        if entry.item.change != ItemChange::Deleted && !entry.item.is_offered() {
             let line = self.line(entry).unwrap_or(1) - 1;
             return WhyPane::open(entry.store.clone(), entry.item.path.clone(), line);
         }
@@ -204,7 +204,7 @@ impl FileState {
             Some(memory) if memory.kind == FileKind::Index => Self::Index,
             Some(memory) => Self::Memory(Key::Memory(entry.store.clone(), memory.path.clone())),
             None if entry.item.change == ItemChange::Deleted => Self::Gone,
-            None if entry.item.proposal.is_some() && !is_index => Self::Proposed,
+            None if entry.item.is_offered() && !is_index => Self::Proposed,
             None => Self::Index,
         }
     }

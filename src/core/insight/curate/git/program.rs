@@ -1,4 +1,6 @@
-//! Calls of the `git` program that run no other program, ask nobody, write nothing, and end.
+//! Calls of the `git` program that run no other program, ask nobody, and end.
+//!
+//! Those about a project write nothing; [`Git::exchange`] is for a repository of tome's own.
 //!
 //! A project's own files can make git wait for a pipe or read a device without end. A git that is
 //! silent for too long is ended, the project is not asked again, and the caller can say so. On
@@ -7,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt;
-use std::io::{self, Read};
+use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -196,10 +198,150 @@ impl Git {
         (output.is_whole && !output.text.is_empty()).then_some(output.text)
     }
 
+    /// Calls git in a bare repository of tome's own: gives it `input`, and returns what it prints.
+    /// The user's own settings of git count here, because they have the credentials of remotes.
+    pub(crate) fn exchange(&self, repository: &Path, call: &GitCall<'_>) -> Answer {
+        let mut command = self.command(repository, &[]);
+        // A password that ssh would ask for is none, at once.
+        command
+            .env_remove("GIT_CONFIG_NOSYSTEM")
+            .env("SSH_ASKPASS", "false")
+            .env("SSH_ASKPASS_REQUIRE", "force");
+        for setting in OF_OWN_REPOSITORY {
+            command.args(["-c", setting]);
+        }
+        command
+            .args(call.args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        end_with_this_process(&mut command);
+        let failed = |why: String| {
+            Err(GitFailure {
+                why,
+                printed: Vec::new(),
+            })
+        };
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(error) => return failed(format!("git cannot be started: {error}")),
+        };
+        let pid = child.id();
+        let (done, is_done) = channel::<()>();
+        let limit = call.limit;
+        let watch = std::thread::spawn(move || {
+            let is_late = is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+            if is_late {
+                // Its caller has not waited for it yet, so that the number is still its own.
+                end_group(pid);
+            }
+            is_late
+        });
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let errors = child.stderr.take().map(|errors| {
+            std::thread::spawn(move || {
+                let mut told = Vec::new();
+                drop(errors.take(LONGEST_ERROR).read_to_end(&mut told));
+                String::from_utf8_lossy(&told).into_owned()
+            })
+        });
+        let mut printed = Vec::new();
+        let is_whole = std::thread::scope(|scope| {
+            scope.spawn(move || {
+                if let Some(mut input) = input {
+                    // A git that ends early does not read all of it, and says why.
+                    drop(input.write_all(call.input));
+                }
+            });
+            let most = call.most as u64;
+            let Some(mut output) = output else {
+                return false;
+            };
+            let read = (&mut output).take(most + 1).read_to_end(&mut printed);
+            let is_whole = read.is_ok() && printed.len() <= call.most;
+            if !is_whole {
+                end_group(pid);
+            }
+            is_whole
+        });
+        let status = child.wait();
+        drop(done);
+        let is_late = watch.join().unwrap_or(false);
+        let told = errors.and_then(|errors| errors.join().ok());
+        match status {
+            _ if is_late => failed(format!("git did not end within {} s", limit.as_secs())),
+            Ok(_) if !is_whole => failed("git printed too much".to_owned()),
+            Ok(status) if status.success() => Ok(printed),
+            _ => Err(GitFailure {
+                why: telling_line(&told.unwrap_or_default()),
+                printed,
+            }),
+        }
+    }
+
     /// Whether git ends well.
     pub(super) fn succeeds(&self, root: &Path, args: &[&str]) -> bool {
         self.output(root, args, LARGEST_ANSWER).is_some()
     }
+}
+
+/// The settings of calls in a repository of tome's own: nothing of it is run, checked out or
+/// tidied, and what is fetched is checked.
+const OF_OWN_REPOSITORY: [&str; 16] = [
+    "protocol.ext.allow=never",
+    "transfer.fsckObjects=true",
+    "fetch.recurseSubmodules=false",
+    "submodule.recurse=false",
+    "push.recurseSubmodules=no",
+    "push.gpgSign=false",
+    "push.followTags=false",
+    "fetch.writeCommitGraph=false",
+    "fetch.bundleURI=",
+    "transfer.bundleURI=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "credential.interactive=false",
+    "core.askPass=",
+    "core.fsync=committed",
+    "advice.fetchShowForcedUpdates=false",
+];
+
+/// The longest text of an error that is read.
+const LONGEST_ERROR: u64 = 64 << 10;
+
+/// A call in a repository of tome's own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GitCall<'a> {
+    pub(crate) args: &'a [&'a str],
+    /// What it reads.
+    pub(crate) input: &'a [u8],
+    /// How long it may take.
+    pub(crate) limit: Duration,
+    /// How much it may print.
+    pub(crate) most: usize,
+}
+
+/// What git printed, or why it failed.
+pub(crate) type Answer = Result<Vec<u8>, GitFailure>;
+
+/// A call that failed.
+#[derive(Debug, Clone)]
+pub(crate) struct GitFailure {
+    /// Why, in a line.
+    pub(crate) why: String,
+    /// What it printed before.
+    pub(crate) printed: Vec<u8>,
+}
+
+/// The line of git's errors that tells most: the first one that names an error.
+fn telling_line(told: &str) -> String {
+    let mut lines = told.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_telling = |line: &&str| {
+        let words = ["fatal:", "error:", "ERROR:", "remote: error", "ssh:"];
+        words.iter().any(|word| line.starts_with(word))
+    };
+    let first = lines.clone().find(is_telling).or_else(|| lines.next());
+    first.unwrap_or("git failed").to_owned()
 }
 
 /// The largest answer of git that is read whole: the hashes of 800,000 commits.

@@ -226,6 +226,17 @@ pub fn with_line_for(text: &str, memory: &Memory) -> String {
     listing::with_bullet(text, &LineText::of(memory).item(memory))
 }
 
+/// Whether a line of a hand-written index says what tome makes of the memory, and nothing else.
+pub fn is_line_made(line: &str, memory: &Memory) -> bool {
+    let bullets = listing::bullets(line);
+    let made = LineText::of(memory);
+    bullets.first().is_some_and(|bullet| {
+        let title = bullet.title(line);
+        let is_title = title == listing::label(&made.title) || title == bullet.target;
+        is_title && bullet.hook(line) == made.hook && line.trim_end().lines().count() == 1
+    })
+}
+
 /// An index with the line of a memory as it was in the index of the store that it came from; one
 /// that was reworded here stays.
 pub fn with_former_line(text: &str, former: &str, memory: &Memory, place: &str) -> String {

@@ -1,0 +1,303 @@
+//! `tome sync`: shares chosen stores with other machines by a git remote.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::args::SyncArgs;
+use super::print::{Answer, Reported, Text, print_error, print_note};
+use super::world::World;
+use super::{Failure, Outcome};
+use crate::core::disk::foreign::read_text;
+use crate::core::insight::sync::{Mode, Standing, StoreReport, Sync, SyncReport};
+use crate::core::memory::config::{IncomingMode, OutgoingMode};
+use crate::core::memory::discover::{DiscoveryScope, claude_memory_root, discover};
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
+use crate::core::text::display::format_ago;
+
+pub(super) fn run(args: &SyncArgs, world: &World) -> Reported<'static> {
+    if !args.quiet {
+        return sync(args, world);
+    }
+    // A hook must not fail because a remote does; `--status` tells how it went.
+    drop(sync(args, world));
+    Answer::silent(Outcome::Done)
+}
+
+fn sync(args: &SyncArgs, world: &World) -> Reported<'static> {
+    let dir = world.sync_dir();
+    let sync = Sync {
+        dir: &dir,
+        git: world.git(),
+        history: &world.history,
+        environment: &world.environment,
+        settings: &world.settings,
+        moment: &world.moment,
+    };
+    let mut lines = Vec::new();
+    if args.stop {
+        let line = if sync.stop()? {
+            "Sync is off; the stores and the clone stay as they are"
+        } else {
+            "Sync was not on"
+        };
+        return Answer::done(json!({ "url": null }), Text::Line(line.to_owned()));
+    }
+    if let Some(url) = &args.init {
+        let machine = args.machine.clone().unwrap_or_else(|| world.host_name());
+        let standing = sync.init(url, &machine)?;
+        let Standing {
+            url,
+            branch,
+            machine,
+            ..
+        } = &standing;
+        lines.push(format!("Syncing with {url} (branch {branch}) as {machine}"));
+    }
+    for (names, is_on) in [(&args.add, true), (&args.drop, false)] {
+        for name in names {
+            let store = world.store_to_share(name)?;
+            sync.choose(&store, is_on, args.project.as_deref())?;
+            let word = if is_on { "shared" } else { "no longer shared" };
+            lines.push(format!("{} is {word}", store.name()));
+        }
+    }
+    if !lines.is_empty() {
+        let next = if args.init.is_some() && args.add.is_empty() {
+            "tome sync --add STORE chooses a store, or [[agent]] in the settings; then tome sync"
+        } else {
+            "tome sync shares them now; --dry-run tells what it would do"
+        };
+        print_note(next);
+        let standing = sync.standing()?;
+        return Answer::done(
+            json!({ "sync": standing.map(|one| standing_json(&one)) }),
+            Text::Lines(lines),
+        );
+    }
+    let Some(standing) = sync.standing()? else {
+        let line = "no remote is set; `tome sync --init URL` sets one";
+        return Answer::ending(
+            Outcome::Nothing,
+            json!({ "sync": null }),
+            Text::Error(line.to_owned()),
+        );
+    };
+    if args.status {
+        let report = sync.status()?;
+        return told(world, &standing, &report, State::Status);
+    }
+    let (mode, state) = match (args.dry_run, args.quiet) {
+        (true, _) => (Mode::Dry, State::Dry),
+        (false, true) => (Mode::Real, State::Quiet),
+        (false, false) => (Mode::Real, State::Done),
+    };
+    let report = sync.run(mode, &args.allow)?;
+    told(world, &standing, &report, state)
+}
+
+/// Of what a report tells.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Status,
+    Dry,
+    Done,
+    /// Nothing is printed.
+    Quiet,
+}
+
+fn told(
+    world: &World,
+    standing: &Standing,
+    report: &SyncReport,
+    state: State,
+) -> Reported<'static> {
+    let json = json!({
+        "sync": standing_json(standing),
+        "stores": report.stores.iter().map(store_json).collect::<Vec<Value>>(),
+        "notes": report.notes,
+        "elsewhere": report.elsewhere,
+        "commit": report.commit,
+        "failure": report.failure,
+    });
+    let outcome = Outcome::found(report.failure.is_none());
+    let mut lines = Vec::new();
+    if state == State::Status {
+        lines.push(format!(
+            "{} (branch {}) as {}",
+            standing.url, standing.branch, standing.machine
+        ));
+        if let Some(last) = &standing.last {
+            let age = format_ago(last.time, world.moment.time.as_millisecond());
+            let how = last.failure.as_deref().unwrap_or("done");
+            lines.push(format!("last sync {age}: {how}"));
+        }
+    }
+    for store in &report.stores {
+        lines.extend(store_lines(store, world, state));
+    }
+    if report.stores.is_empty() {
+        lines.push(
+            "no store is shared; tome sync --add STORE, or [[agent]] sync = true in the settings"
+                .to_owned(),
+        );
+    }
+    lines.extend(report.notes.iter().cloned());
+    if !report.elsewhere.is_empty() && state != State::Done {
+        lines.push(format!(
+            "not on this machine: {}",
+            report.elsewhere.join(", ")
+        ));
+    }
+    if let Some(failure) = report.failure.as_ref().filter(|_| state != State::Quiet) {
+        print_error(failure);
+    }
+    Answer::ending(outcome, json, Text::Lines(lines))
+}
+
+fn store_lines(store: &StoreReport, world: &World, state: State) -> Vec<String> {
+    const SHOWN: usize = 40;
+    let mut lines = Vec::new();
+    let (incoming, outgoing) = modes(store);
+    let mut counts: Vec<String> = Vec::new();
+    for (motion, _) in &store.motions {
+        let name = motion.name();
+        if !counts.iter().any(|count| count.ends_with(name)) {
+            let count = store
+                .motions
+                .iter()
+                .filter(|(other, _)| other == motion)
+                .count();
+            counts.push(format!("{count} {name}"));
+        }
+    }
+    let what = match (state, counts.is_empty()) {
+        (State::Status, _) => format!(
+            "{}  {} files shared, incoming {incoming}, outgoing {outgoing}",
+            world.short_path(&store.root),
+            store.files
+        ),
+        (_, true) => "up to date".to_owned(),
+        (State::Dry, false) => format!("would be: {}", counts.join(", ")),
+        (State::Done | State::Quiet, false) => counts.join(", "),
+    };
+    if store.key.is_empty() {
+        lines.push(format!("{}: not shared", store.name));
+    } else {
+        lines.push(format!("{}: {what}", store.name));
+    }
+    for (motion, path) in store.motions.iter().take(SHOWN) {
+        lines.push(format!("  {:<13} {path}", motion.name()));
+    }
+    if store.motions.len() > SHOWN {
+        lines.push(format!("  and {} more", store.motions.len() - SHOWN));
+    }
+    for held in &store.held {
+        let way = if held.is_outgoing {
+            "not sent"
+        } else {
+            "not taken in"
+        };
+        let (path, why, id) = (&held.path, &held.why, &held.id);
+        lines.push(format!(
+            "  held back     {path}: {why}, so it is {way}; tome sync --allow {id} lets it pass"
+        ));
+    }
+    lines.extend(store.notes.iter().map(|note| format!("  {note}")));
+    lines
+}
+
+fn modes(store: &StoreReport) -> (&'static str, &'static str) {
+    let incoming = match store.modes.0 {
+        IncomingMode::Review => "review",
+        IncomingMode::Accept => "accept",
+    };
+    let outgoing = match store.modes.1 {
+        OutgoingMode::Push => "push",
+        OutgoingMode::Branch => "branch",
+    };
+    (incoming, outgoing)
+}
+
+fn standing_json(standing: &Standing) -> Value {
+    let last = standing.last.as_ref();
+    json!({
+        "url": standing.url,
+        "branch": standing.branch,
+        "machine": standing.machine,
+        "last": last.map(|last| json!({
+            "time": last.time,
+            "failure": last.failure,
+            "held": last.held,
+        })),
+    })
+}
+
+fn store_json(store: &StoreReport) -> Value {
+    let (incoming, outgoing) = modes(store);
+    let files = store.motions.iter();
+    let files = files.map(|(motion, path)| json!({ "path": path, "what": motion.name() }));
+    let held = store.held.iter().map(|held| {
+        json!({ "id": held.id, "path": held.path, "why": held.why, "outgoing": held.is_outgoing })
+    });
+    json!({
+        "store": store.name,
+        "root": store.root.to_string_lossy(),
+        "key": store.key,
+        "incoming": incoming,
+        "outgoing": outgoing,
+        "shared": store.files,
+        "files": files.collect::<Vec<Value>>(),
+        "held": held.collect::<Vec<Value>>(),
+        "notes": store.notes,
+    })
+}
+
+impl World {
+    /// Returns the store of this name, which may have no file yet.
+    fn store_to_share(&self, name: &str) -> Result<Store, Failure> {
+        let found = discover(
+            &self.environment,
+            &self.settings,
+            DiscoveryScope::Everything,
+        );
+        let mut stores = found
+            .stores
+            .into_iter()
+            .chain(found.firsts)
+            .map(|found| found.store);
+        if let Some(store) = stores.find(|store| store.name() == name) {
+            return Ok(store);
+        }
+        let claude = claude_memory_root(&self.environment, &self.settings);
+        match claude.filter(|_| name == "claude") {
+            Some(root) => Ok(Store::open(name, &root, Some(Layout::Index))?),
+            None => self.store_named(name, Some("MEMORY.md")),
+        }
+    }
+
+    /// The name of this machine, as the system has it.
+    fn host_name(&self) -> String {
+        let set = ["HOSTNAME", "COMPUTERNAME"]
+            .iter()
+            .find_map(|name| std::env::var(name).ok());
+        let kept = || {
+            read_text(Path::new("/proc/sys/kernel/hostname"), 1024)
+                .ok()
+                .flatten()
+        };
+        let asked = || {
+            let program = self.program("hostname")?;
+            let told = std::process::Command::new(program).output().ok()?;
+            String::from_utf8(told.stdout).ok()
+        };
+        let name = set.or_else(kept).or_else(asked).unwrap_or_default();
+        name.trim().split('.').next().unwrap_or_default().to_owned()
+    }
+
+    /// The directory of sync: the clone, and what was chosen.
+    pub(super) fn sync_dir(&self) -> PathBuf {
+        self.data_dir.join("sync")
+    }
+}

@@ -1,0 +1,340 @@
+//! Sync: several machines, one memory, on a git remote of the person's own.
+//!
+//! The chosen stores are kept as plain files in a repository, one directory a store (see [`tree`]),
+//! under a key that says what the store is and not where it lies (see [`key`]). tome works on a clone
+//! in its data directory and never checks it out (see [`repo`]). Of every file there are three
+//! versions, the one that this machine last agreed on, the one here and the one of the remote, and
+//! [`table`] says what follows. What others changed waits in the review or is written at once; what
+//! changed here is one commit on top of theirs. Deletes travel as tombstones, and what is merely
+//! absent is put back. Secrets and orders are held back (see [`held`]).
+
+mod held;
+mod key;
+mod plan;
+mod repo;
+mod run;
+mod state;
+mod table;
+mod tree;
+
+use std::path::{Path, PathBuf};
+
+use crate::core::change::history::History;
+use crate::core::insight::curate::git::Git;
+use crate::core::memory::config::{IncomingMode, OutgoingMode, Settings};
+use crate::core::memory::discover::{DiscoveryScope, Environment, claude_memory_root, discover};
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
+use crate::core::text::time::Moment;
+use crate::core::{Error, Result};
+
+pub use held::Held;
+use repo::{Repo, is_branch, is_new_folder};
+pub use state::LastSync;
+use state::{Chosen, SyncState};
+
+/// What sync needs to know.
+#[derive(Debug, Clone, Copy)]
+pub struct Sync<'a> {
+    /// Its own directory.
+    pub dir: &'a Path,
+    /// The program.
+    pub git: &'a Git,
+    /// The history, which what arrives becomes part of.
+    pub history: &'a History,
+    /// Where stores are looked for.
+    pub environment: &'a Environment,
+    /// Which stores are shared, and how.
+    pub settings: &'a Settings,
+    /// The time.
+    pub moment: &'a Moment,
+}
+
+/// Whether anything is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// The plan is told, and only the clone is brought up to date.
+    Dry,
+    /// The plan is carried out.
+    Real,
+}
+
+/// What happens to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Motion {
+    /// It comes here, at once.
+    Received,
+    /// It is deleted here, at once.
+    ReceivedDelete,
+    /// It waits for review.
+    Offered,
+    /// It waits for review, because both sides changed it.
+    Conflict,
+    /// It goes to the remote.
+    Sent,
+    /// It is deleted at the remote.
+    SentDelete,
+}
+
+impl Motion {
+    /// What happens, in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Received => "received",
+            Self::ReceivedDelete => "deleted here",
+            Self::Offered => "to review",
+            Self::Conflict => "conflict",
+            Self::Sent => "sent",
+            Self::SentDelete => "deleted there",
+        }
+    }
+}
+
+/// What a sync did, or would do, with one store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreReport {
+    /// The store's name here.
+    pub name: String,
+    /// Its root.
+    pub root: PathBuf,
+    /// Its key; empty if it has none.
+    pub key: String,
+    /// What is done with what others sent, and where changes go.
+    pub modes: (IncomingMode, OutgoingMode),
+    /// How many files are shared.
+    pub files: usize,
+    /// What happens to files, by their references.
+    pub motions: Vec<(Motion, String)>,
+    /// What is held back.
+    pub held: Vec<Held>,
+    /// Why it is not shared, or what is left alone.
+    pub notes: Vec<String>,
+}
+
+/// What a sync did, or would do.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SyncReport {
+    /// The stores that are chosen.
+    pub stores: Vec<StoreReport>,
+    /// What of the remote is left alone, in lines.
+    pub notes: Vec<String>,
+    /// The keys of stores that wait in the clone, because they are not on this machine.
+    pub elsewhere: Vec<String>,
+    /// The commit that was sent.
+    pub commit: Option<String>,
+    /// Why it ended early, in a line.
+    pub failure: Option<String>,
+}
+
+/// How things stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The remote, without credentials.
+    pub url: String,
+    /// Its branch.
+    pub branch: String,
+    /// The name of this machine.
+    pub machine: String,
+    /// How the last sync ended.
+    pub last: Option<LastSync>,
+}
+
+/// A store that is chosen.
+struct SharedHere {
+    store: Store,
+    incoming: IncomingMode,
+    outgoing: OutgoingMode,
+    /// The name of a project without git.
+    project: Option<String>,
+}
+
+impl<'a> Sync<'a> {
+    fn repo(&self) -> Repo<'a> {
+        Repo::at(self.git, self.dir.join("repo.git"), self.history)
+    }
+
+    fn refused(&self, why: impl Into<String>) -> Error {
+        Error::refused("sync", why)
+    }
+
+    /// Sets the remote. A folder that is missing or empty becomes a repository.
+    pub fn init(&self, url: &str, machine: &str) -> Result<Standing> {
+        if url.is_empty() || url.starts_with('-') || url.chars().any(char::is_control) {
+            return Err(self.refused("no address of a remote"));
+        }
+        let as_path = Path::new(url);
+        let is_folder = !url.contains("://") && (as_path.is_absolute() || !url.contains(':'));
+        let url = if is_folder {
+            self.environment
+                .cwd
+                .join(as_path)
+                .to_string_lossy()
+                .into_owned()
+        } else {
+            url.to_owned()
+        };
+        let repo = self.repo();
+        let told = |why: String| self.refused(format!("{}: {why}", plain(&url)));
+        if !repo.exists() {
+            repo.create().map_err(told)?;
+        }
+        if is_folder && is_new_folder(Path::new(&url)) {
+            repo.create_remote(&url).map_err(told)?;
+        }
+        let branch = repo.remote_branch(&url).map_err(told)?;
+        let mut state = SyncState::load(self.dir)?;
+        if state.url != url {
+            // Another remote is another history: nothing is agreed on with it yet.
+            repo.forget().map_err(told)?;
+        }
+        state.url = url;
+        state.branch = branch
+            .filter(|name| is_branch(name))
+            .unwrap_or_else(|| "main".to_owned());
+        let plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+        state.machine = machine.chars().filter(|c| plain(*c)).take(40).collect();
+        if state.machine.is_empty() {
+            "machine".clone_into(&mut state.machine);
+        }
+        state.last = None;
+        state.save(self.dir)?;
+        Ok(standing(&state))
+    }
+
+    /// Forgets the remote. The clone and the stores stay as they are.
+    pub fn stop(&self) -> Result<bool> {
+        let mut state = SyncState::load(self.dir)?;
+        let was_on = !state.url.is_empty();
+        state.url.clear();
+        if was_on {
+            state.save(self.dir)?;
+        }
+        Ok(was_on)
+    }
+
+    /// How things stand; `None` if there is no remote.
+    pub fn standing(&self) -> Result<Option<Standing>> {
+        standing_in(self.dir)
+    }
+
+    /// Switches a store on or off; `project` names a project without git.
+    pub fn choose(&self, store: &Store, is_on: bool, project: Option<&str>) -> Result<()> {
+        choose(self.dir, store, is_on, project)
+    }
+
+    /// The stores that are chosen.
+    fn shared(&self, state: &SyncState) -> Vec<SharedHere> {
+        let found = discover(self.environment, self.settings, DiscoveryScope::Everything);
+        let mut stores: Vec<Store> = found.stores.into_iter().map(|found| found.store).collect();
+        // A store that has no file yet comes into being with what arrives: Claude Code's memory of
+        // this project, and what was chosen in a folder that is there.
+        let claude = claude_memory_root(self.environment, self.settings);
+        let claude = claude.map(|root| ("claude", root, Layout::Index));
+        let chosen = state
+            .stores
+            .iter()
+            .map(|(root, chosen)| (chosen.name.as_str(), root.clone(), chosen.layout));
+        let chosen = chosen.filter(|(_, root, _)| root.parent().is_some_and(Path::is_dir));
+        for (name, root, layout) in claude.into_iter().chain(chosen) {
+            let is_known = stores.iter().any(|store| store.root().path() == root);
+            if !is_known && !root.exists() {
+                stores.extend(Store::open(name, &root, Some(layout)));
+            }
+        }
+        let shared = stores
+            .into_iter()
+            .filter_map(|store| self.sharing(state, store));
+        shared.collect()
+    }
+
+    fn sharing(&self, state: &SyncState, store: Store) -> Option<SharedHere> {
+        if store.layout() == Layout::Events
+            || store.root().path().starts_with(&self.environment.data)
+        {
+            return None;
+        }
+        let listed = self
+            .settings
+            .stores
+            .iter()
+            .find(|listed| listed.name == store.name());
+        let agent = self
+            .settings
+            .agents
+            .iter()
+            .find(|agent| is_of_agent(&store, &agent.name));
+        let said = [listed.map(|one| one.sharing), agent.map(|one| one.sharing)];
+        let said = said.into_iter().flatten();
+        let chosen = state.stores.get(store.root().path());
+        let is_on = chosen.map(|chosen| chosen.is_on);
+        let is_on = is_on.or_else(|| said.clone().find_map(|one| one.sync));
+        (is_on == Some(true)).then(|| SharedHere {
+            incoming: said
+                .clone()
+                .find_map(|one| one.incoming)
+                .unwrap_or_default(),
+            outgoing: said
+                .clone()
+                .find_map(|one| one.outgoing)
+                .unwrap_or_default(),
+            project: chosen.and_then(|chosen| chosen.project.clone()),
+            store,
+        })
+    }
+}
+
+/// How things stand, by the state in a directory; `None` if there is no remote.
+pub fn standing_in(dir: &Path) -> Result<Option<Standing>> {
+    let state = SyncState::load(dir)?;
+    Ok((!state.url.is_empty()).then(|| standing(&state)))
+}
+
+/// Switches a store on or off in the state in a directory.
+pub fn choose(dir: &Path, store: &Store, is_on: bool, project: Option<&str>) -> Result<()> {
+    let mut state = SyncState::load(dir)?;
+    let chosen = Chosen {
+        is_on,
+        name: store.name().to_owned(),
+        layout: store.layout(),
+        project: project.map(str::to_owned),
+    };
+    state.stores.insert(store.root().path().to_owned(), chosen);
+    state.save(dir)
+}
+
+/// Switches a store on, or off if it is on; returns which.
+pub fn toggle(dir: &Path, store: &Store) -> Result<bool> {
+    let state = SyncState::load(dir)?;
+    let chosen = state.stores.get(store.root().path());
+    let is_on = chosen.is_none_or(|chosen| !chosen.is_on);
+    let project = chosen.and_then(|chosen| chosen.project.clone());
+    choose(dir, store, is_on, project.as_deref())?;
+    Ok(is_on)
+}
+
+/// Whether a store is one of an agent's: their names begin with the agent's.
+fn is_of_agent(store: &Store, agent: &str) -> bool {
+    let rest = store.name().strip_prefix(agent);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '-']))
+        && store.layout() != Layout::Instructions
+}
+
+fn standing(state: &SyncState) -> Standing {
+    Standing {
+        url: plain(&state.url),
+        branch: state.branch.clone(),
+        machine: state.machine.clone(),
+        last: state.last.clone(),
+    }
+}
+
+/// An address without a password.
+fn plain(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let host = rest.split_once('@').map_or(rest, |(_, host)| host);
+            format!("{scheme}://{host}")
+        }
+        None => url.to_owned(),
+    }
+}

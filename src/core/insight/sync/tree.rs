@@ -1,0 +1,285 @@
+//! What a commit of the shared repository has: the files of stores, behind a border.
+//!
+//! A remote is as foreign as a cloned project. Of its files only plain ones below `stores/KEY/` with
+//! plain names are read; everything else is a line of the report.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::repo::TreeEntry;
+use crate::core::text::display::visible_line;
+use crate::core::text::hidden::is_hidden;
+
+/// The folder of the stores, and what a store has beside its files: what was deleted, the lines of a
+/// hand-written index, the text around them, and what the store is.
+pub(super) const STORES: &str = "stores";
+pub(super) const DELETED: &str = ".deleted";
+pub(super) const LINES: &str = ".lines";
+pub(super) const INDEX_TEXT: &str = ".index";
+pub(super) const ABOUT: &str = ".about";
+
+/// Says that a hand-written index is generated now.
+const TEXT_DELETED: &str = ".deleted/.index";
+
+/// The most files that a store may have.
+const MOST_OF_A_STORE: usize = 20_000;
+
+/// The most stores.
+const MOST_STORES: usize = 2000;
+
+/// What a commit has of one store: blobs, by the files below the root.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct SharedStore {
+    pub(super) files: BTreeMap<String, String>,
+    pub(super) deleted: BTreeMap<String, String>,
+    pub(super) lines: BTreeMap<String, String>,
+    pub(super) index: Option<String>,
+    pub(super) about: Option<String>,
+}
+
+impl SharedStore {
+    /// Every blob of it.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &String> {
+        let lists = self.files.values().chain(self.deleted.values());
+        lists.chain(self.lines.values()).chain(&self.index)
+    }
+}
+
+/// What is not taken in: how often for a reason, and the first names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Refusals(BTreeMap<&'static str, (usize, Vec<String>)>);
+
+impl Refusals {
+    pub(super) fn add(&mut self, reason: &'static str, name: &str) {
+        const SHOWN: usize = 3;
+        let (count, names) = self.0.entry(reason).or_default();
+        *count += 1;
+        if names.len() < SHOWN {
+            let short: String = name.chars().take(80).collect();
+            names.push(visible_line(&short));
+        }
+    }
+
+    /// A line for each reason.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let line = |(reason, (count, names)): (&&str, &(usize, Vec<String>))| {
+            let more = match count - names.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("left alone: {}{more} ({reason})", names.join(", "))
+        };
+        self.0.iter().map(line).collect()
+    }
+}
+
+/// What a commit has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SharedTree {
+    pub(super) stores: BTreeMap<String, SharedStore>,
+    pub(super) refusals: Refusals,
+}
+
+impl SharedTree {
+    pub(super) fn of(entries: Vec<TreeEntry>) -> Self {
+        let mut tree = Self::default();
+        for entry in entries {
+            if let Err(reason) = tree.take(&entry) {
+                tree.refusals.add(reason, &entry.path);
+            }
+        }
+        for (key, store) in &mut tree.stores {
+            if store.files.len() + store.deleted.len() > MOST_OF_A_STORE {
+                tree.refusals
+                    .add("the store has more than 20,000 files", key);
+                *store = SharedStore::default();
+            }
+        }
+        tree
+    }
+
+    fn take(&mut self, entry: &TreeEntry) -> Result<(), &'static str> {
+        match entry.mode.as_str() {
+            "100644" => {}
+            "120000" => return Err("a link, which is not followed"),
+            "160000" => return Err("a submodule, which is not fetched"),
+            "100755" => return Err("a program, which is no memory"),
+            _ => return Err("no plain file"),
+        }
+        let name = entry.path.rsplit('/').next().unwrap_or(&entry.path);
+        if name.starts_with(".git") {
+            return Err("settings of git, which are not followed");
+        }
+        let Some(below) = entry
+            .path
+            .strip_prefix(STORES)
+            .and_then(|path| path.strip_prefix('/'))
+        else {
+            // Files of the people who keep the repository, such as a README.
+            return Ok(());
+        };
+        let (key, path) = below.split_once('/').ok_or("no file of a store")?;
+        if !is_key(key) {
+            return Err("no name of a store");
+        }
+        if !self.stores.contains_key(key) && self.stores.len() >= MOST_STORES {
+            return Err("there are more than 2,000 stores");
+        }
+        let store = self.stores.entry(key.to_owned()).or_default();
+        let id = entry.id.clone();
+        let (place, file) = match path.split_once('/') {
+            Some((DELETED, file)) => (&mut store.deleted, file),
+            Some((LINES, file)) => (&mut store.lines, file),
+            _ if path == INDEX_TEXT => {
+                store.index = Some(id);
+                return Ok(());
+            }
+            _ if path == ABOUT => {
+                store.about = Some(id);
+                return Ok(());
+            }
+            _ => (&mut store.files, path),
+        };
+        if path != TEXT_DELETED {
+            check_name(file)?;
+        }
+        place.insert(file.to_owned(), id);
+        Ok(())
+    }
+}
+
+/// Whether a name can be the folder of a store.
+pub(super) fn is_key(key: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
+    !key.starts_with(['.', '-']) && !key.is_empty() && key.len() <= 100 && key.chars().all(is_plain)
+}
+
+/// Checks that a file may have this name on every machine.
+pub(super) fn check_name(file: &str) -> Result<(), &'static str> {
+    const LONGEST: usize = 240;
+    const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
+    if file.len() > LONGEST || file.split('/').count() > 6 {
+        return Err("the name is too long");
+    }
+    if file
+        .chars()
+        .any(|c| c.is_control() || is_hidden(c) || c == char::REPLACEMENT_CHARACTER)
+    {
+        return Err("the name has invisible characters");
+    }
+    if file.contains(['\\', ':', '*', '?', '"', '<', '>', '|']) {
+        return Err("the name has characters that not every system has");
+    }
+    for part in file.split('/') {
+        let stem = part.split('.').next().unwrap_or_default().to_lowercase();
+        let is_device = DEVICES.contains(&stem.as_str())
+            || ["com", "lpt"].iter().any(|port| {
+                stem.strip_prefix(port)
+                    .is_some_and(|n| n.len() == 1 && n.as_bytes()[0].is_ascii_digit())
+            });
+        if part.is_empty()
+            || part.starts_with(['.', ' '])
+            || part.ends_with(['.', ' '])
+            || is_device
+        {
+            return Err("the name is hidden, or no name everywhere");
+        }
+        if part.to_lowercase().starts_with("git~") {
+            return Err("settings of git, which are not followed");
+        }
+    }
+    Ok(())
+}
+
+/// Of names that are the same on some disks, all but one: the one that is here, or the first.
+pub(super) fn clashing<'a>(
+    names: impl Iterator<Item = &'a String>,
+    is_here: impl Fn(&str) -> bool,
+    here: impl Iterator<Item = &'a String>,
+) -> Vec<String> {
+    let mut taken: HashMap<String, &str> = HashMap::new();
+    for name in here {
+        taken.entry(name.to_lowercase()).or_insert(name);
+    }
+    let mut out = Vec::new();
+    for name in names {
+        let first = taken.entry(name.to_lowercase()).or_insert(name);
+        if *first != name && !is_here(name) {
+            out.push(name.clone());
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_files_of_stores_are_taken() {
+        let entry = |(mode, path): &(&str, &str)| TreeEntry {
+            mode: (*mode).to_owned(),
+            id: "1".to_owned(),
+            path: (*path).to_owned(),
+        };
+        let good = [
+            ("100644", "stores/claude/a.md"),
+            ("100644", "stores/claude/facts/ä b.md"),
+            ("100644", "stores/claude/.deleted/b.md"),
+            ("100644", "stores/claude/.lines/a.md"),
+            ("100644", "stores/claude/.index"),
+            ("100644", "stores/claude/.about"),
+            ("100644", "README.md"),
+        ];
+        let tree = SharedTree::of(good.iter().map(entry).collect());
+        assert_eq!(tree.refusals, Refusals::default());
+        let store = &tree.stores["claude"];
+        assert_eq!(
+            (store.files.len(), store.deleted.len(), store.lines.len()),
+            (2, 1, 1)
+        );
+        let bad = [
+            ("120000", "stores/claude/link.md"),
+            ("160000", "stores/claude/module"),
+            ("100755", "stores/claude/run.md"),
+            ("100644", ".gitattributes"),
+            ("100644", "stores/claude/.gitattributes"),
+            ("100644", "stores/claude/.git/config"),
+            ("100644", "stores/claude/../../x.md"),
+            ("100644", "stores/claude/GIT~1/config"),
+            ("100644", "stores/claude/.hidden.md"),
+            ("100644", "stores/claude/a\nb.md"),
+            ("100644", "stores/claude/a\u{202e}b.md"),
+            ("100644", "stores/claude/C:x.md"),
+            ("100644", "stores/claude/a\\b.md"),
+            ("100644", "stores/claude/nul.md"),
+            ("100644", "stores/claude/com1"),
+            ("100644", "stores/claude//etc/x.md"),
+            ("100644", "stores/cl aude/a.md"),
+            ("100644", "stores/a.md"),
+            ("100644", "stores/.deleted/a.md"),
+        ];
+        for one in bad {
+            let tree = SharedTree::of(vec![entry(&one)]);
+            assert_eq!(tree.refusals.lines().len(), 1, "{one:?}");
+            assert!(
+                tree.stores.values().all(|store| store.files.is_empty()),
+                "{one:?}"
+            );
+        }
+        let many = (0..30_000).map(|n| entry(&("100644", &format!("stores/x/{n}.md"))));
+        let tree = SharedTree::of(many.collect());
+        assert!(tree.stores["x"].files.is_empty() && tree.refusals.lines().len() == 1);
+    }
+
+    #[test]
+    fn of_names_that_clash_one_is_taken() {
+        let names = ["A.md", "a.md", "b.md", "C.md"].map(str::to_owned);
+        let here = ["a.md", "c.md"].map(str::to_owned);
+        let is_here = |name: &str| here.iter().any(|known| known == name);
+        assert_eq!(
+            clashing(names.iter(), is_here, here.iter()),
+            ["A.md", "C.md"]
+        );
+        assert_eq!(clashing(names.iter(), |_| false, [].iter()), ["a.md"]);
+    }
+}

@@ -1,0 +1,516 @@
+//! Sync: several machines, one memory, by a bare repository.
+
+mod hostile;
+mod machine;
+mod model;
+
+use std::fs;
+
+use machine::{Machine, Remote, texts};
+use serde_json::Value;
+use tome::core::memory::config::IncomingMode::{Accept, Review};
+
+use crate::support::{Home, Paused, report};
+
+#[test]
+fn a_memory_travels_waits_for_review_and_is_undone() {
+    let remote = Remote::new();
+    let (one, two) = (
+        Machine::new(&remote, "one", Accept),
+        Machine::new(&remote, "two", Review),
+    );
+    one.write("a.md", "first\n");
+    one.write("deep/b.md", "second\n");
+    one.sync();
+    assert_eq!(
+        two.files(),
+        texts(&[]),
+        "nothing is written before it is accepted"
+    );
+    two.sync();
+    assert_eq!(two.files(), texts(&[]));
+    let items = two.items();
+    assert_eq!(items.len(), 2);
+    assert_eq!(items[0].what(), "incoming, new");
+    assert_eq!(items[0].who(), "one");
+    two.accept();
+    assert_eq!(two.files(), one.files());
+    let records = two.history.records().expect("reads");
+    let from_one = records.iter().filter(|record| record.author.who == "one");
+    assert_eq!(
+        from_one.count(),
+        2,
+        "each is a change of its own, by the machine that sent it"
+    );
+    two.sync();
+    // An edit here comes back at once, where nothing waits for review.
+    two.write("a.md", "first\nmore\n");
+    two.sync();
+    one.sync();
+    assert_eq!(one.read("a.md"), "first\nmore\n");
+    assert_eq!(one.items().len(), 0);
+    one.undo();
+    assert_eq!(one.read("a.md"), "first\n");
+    one.sync();
+    two.sync();
+    two.accept();
+    assert_eq!(two.read("a.md"), "first\n");
+    assert!(!remote.has("MEMORY.md"), "{:?}", remote.paths());
+}
+
+#[test]
+fn both_sides_changed_is_merged_or_a_conflict_with_both_texts() {
+    let remote = Remote::new();
+    let (one, two) = (
+        Machine::new(&remote, "one", Accept),
+        Machine::new(&remote, "two", Accept),
+    );
+    one.write("a.md", "1\n2\n3\n4\n5\n");
+    one.write("b.md", "base\n");
+    one.sync();
+    two.sync();
+    one.write("a.md", "one\n2\n3\n4\n5\n");
+    two.write("a.md", "1\n2\n3\n4\ntwo\n");
+    one.write("b.md", "one\n");
+    two.write("b.md", "two\n");
+    one.write("c.md", "goes on\n");
+    one.sync();
+    two.sync();
+    assert_eq!(two.read("a.md"), "one\n2\n3\n4\ntwo\n");
+    assert_eq!(two.read("c.md"), "goes on\n");
+    assert_eq!(two.read("b.md"), "two\n", "a conflict changes nothing");
+    let items = two.items();
+    assert_eq!(items.len(), 1);
+    assert_eq!(items[0].what(), "conflict: changed here, and otherwise");
+    assert_eq!(items[0].hunks[0].text, "-two\n+one\n");
+    two.reject();
+    two.sync();
+    one.sync();
+    assert_eq!(one.read("b.md"), "two\n");
+    assert_eq!(one.read("a.md"), two.read("a.md"));
+    // Deleted on one side and changed on the other.
+    one.delete("b.md");
+    two.write("b.md", "changed\n");
+    one.sync();
+    two.sync();
+    assert_eq!(two.items()[0].what(), "conflict: changed here, deleted");
+    two.reject();
+    two.sync();
+    one.sync();
+    assert_eq!(one.read("b.md"), "changed\n");
+}
+
+#[test]
+fn deletes_travel_as_tombstones_and_absence_is_no_delete() {
+    let remote = Remote::new();
+    let (one, two) = (
+        Machine::new(&remote, "one", Accept),
+        Machine::new(&remote, "two", Accept),
+    );
+    for name in ["a.md", "b.md", "c.md", "d.md"] {
+        one.write(name, name);
+    }
+    one.sync();
+    two.sync();
+    one.delete("a.md");
+    one.sync();
+    assert!(remote.has(".deleted/a.md") && !remote.has("/a.md"));
+    two.sync();
+    assert!(!two.has("a.md"));
+    // The remote loses a file without a tombstone: it is put back.
+    remote.remove("b.md");
+    two.sync();
+    assert!(two.has("b.md") && remote.has("b.md"));
+    // It comes again after it was deleted.
+    two.write("a.md", "again\n");
+    two.sync();
+    one.sync();
+    assert_eq!(one.read("a.md"), "again\n");
+    assert!(!remote.has(".deleted/a.md"));
+    // The store loses its directory, without a record: nothing is deleted anywhere.
+    fs::remove_dir_all(one.root()).expect("removed");
+    one.sync();
+    two.sync();
+    assert_eq!(two.files().len(), 4);
+    fs::create_dir_all(one.root()).expect("made");
+    fs::write(one.root().join("MEMORY.md"), "# Memory\n").expect("written");
+    one.sync();
+    let held: Vec<_> = one.report().stores[0].held.clone();
+    assert_eq!(held.len(), 1, "deletes of a whole store are held back");
+    assert_eq!(two.files().len(), 4);
+    one.sync_allowing(&held[0].id);
+    two.sync_allowing("deletes");
+    assert_eq!(two.files().len(), 0);
+}
+
+#[test]
+fn a_hand_written_index_travels_as_the_lines_of_its_memories() {
+    let remote = Remote::new();
+    let (one, two) = (
+        Machine::new(&remote, "one", Accept),
+        Machine::new(&remote, "two", Accept),
+    );
+    let index = "# Mine\n\nA fact of its own.\n\n## Work\n- [B](b.md) — the second first\n- [A](a.md) — my words\n";
+    for name in ["a.md", "b.md"] {
+        one.write(
+            name,
+            &format!("---\nname: {name}\ntype: user\n---\n\ntext\n"),
+        );
+    }
+    one.write("MEMORY.md", index);
+    one.sync();
+    assert!(remote.has(".lines/a.md") && remote.has(".index"));
+    two.sync();
+    assert_eq!(two.read("MEMORY.md"), index);
+    // Both add a memory with a line at the same place.
+    for (machine, name) in [(&one, "c"), (&two, "d")] {
+        machine.write(
+            &format!("{name}.md"),
+            "---\nname: x\ntype: user\n---\n\ntext\n",
+        );
+        machine.write(
+            "MEMORY.md",
+            &format!("{index}- [{name}]({name}.md) — new\n"),
+        );
+    }
+    one.write(
+        "MEMORY.md",
+        &one.read("MEMORY.md")
+            .replace("A fact of its own.", "Another fact."),
+    );
+    for machine in [&one, &two, &one, &two, &one] {
+        machine.sync();
+    }
+    let made = one.read("MEMORY.md");
+    assert_eq!(made, two.read("MEMORY.md"));
+    assert_eq!(made.lines().count(), 9, "{made}");
+    assert!(made.contains("Another fact.") && !made.contains("of its own"));
+    for words in [
+        "(c.md) — new",
+        "(d.md) — new",
+        "the second first",
+        "my words",
+    ] {
+        assert!(made.contains(words), "{words}: {made}");
+    }
+    assert_eq!(one.items().len() + two.items().len(), 0);
+}
+
+#[test]
+fn the_same_project_at_two_paths_is_one_and_a_moved_one_goes_on() {
+    let remote = Remote::new();
+    let one = Machine::at(&remote, "one", Accept, "work/shop");
+    let two = Machine::at(&remote, "two", Accept, "src/other name");
+    one.write("a.md", "text\n");
+    one.sync();
+    two.sync();
+    assert_eq!(two.read("a.md"), "text\n");
+    // The project moves with its memory; then the memory is lost, too.
+    let two = two.moved("elsewhere/shop");
+    two.write("a.md", "text\nfrom there\n");
+    two.sync();
+    one.sync();
+    assert_eq!(one.read("a.md"), "text\nfrom there\n");
+    let two = two.moved("again/shop");
+    fs::remove_dir_all(two.root()).expect("removed");
+    fs::create_dir_all(two.root()).expect("made");
+    fs::write(two.root().join("MEMORY.md"), "# Memory\n").expect("written");
+    two.sync();
+    assert_eq!(two.read("a.md"), "text\nfrom there\n", "it is put back");
+    one.sync();
+    assert_eq!(one.files().len(), 1);
+}
+
+#[test]
+fn secrets_and_orders_are_held_back_on_both_ways_until_somebody_says_otherwise() {
+    let remote = Remote::new();
+    let (one, two) = (
+        Machine::new(&remote, "one", Accept),
+        Machine::new(&remote, "two", Accept),
+    );
+    let secret = format!("The key is ghp_{}\n", "a1B2".repeat(9));
+    one.write("key.md", &secret);
+    one.write("fine.md", "nothing to hide\n");
+    one.sync();
+    let held = one.report().stores[0].held.clone();
+    assert_eq!(held.len(), 1);
+    assert!(held[0].is_outgoing && held[0].path == "key.md");
+    assert!(!remote.has("key.md") && remote.has("fine.md"));
+    // An allowed one passes here, and is held on the way in at the other machine.
+    one.sync_allowing(&held[0].id);
+    assert!(remote.has("key.md"));
+    two.sync();
+    assert!(!two.has("key.md") && two.has("fine.md"));
+    two.sync_allowing("key.md");
+    assert_eq!(two.read("key.md"), secret);
+    assert!(one.report().stores[0].held.is_empty(), "it stays allowed");
+}
+
+#[test]
+fn a_remote_that_is_away_broken_or_another_costs_one_line() {
+    let remote = Remote::new();
+    let (one, two) = (
+        Machine::new(&remote, "one", Accept),
+        Machine::new(&remote, "two", Accept),
+    );
+    one.write("a.md", "text\n");
+    one.sync();
+    remote.hide();
+    let report = one.try_sync();
+    let failure = report.failure.expect("it fails");
+    assert!(
+        failure.starts_with("the remote was not reached: "),
+        "{failure}"
+    );
+    assert_eq!(failure.lines().count(), 1);
+    remote.show();
+    two.sync();
+    // Another history has the place of the old one.
+    remote.replace();
+    let failure = one.try_sync().failure.expect("it fails");
+    assert!(
+        failure.contains("no branch") || failure.contains("another history"),
+        "{failure}"
+    );
+    assert_eq!(one.read("a.md"), "text\n");
+}
+
+#[test]
+fn a_store_whose_agent_writes_all_the_time_loses_nothing() {
+    let remote = Remote::new();
+    let (one, two) = (
+        Machine::new(&remote, "one", Accept),
+        Machine::new(&remote, "two", Accept),
+    );
+    one.write("a.md", "0\n");
+    one.sync();
+    two.sync();
+    let file = one.root().join("a.md");
+    let done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let is_done = std::sync::Arc::clone(&done);
+    let writer = std::thread::spawn(move || {
+        let mut count = 0;
+        while !is_done.load(std::sync::atomic::Ordering::SeqCst) {
+            count += 1;
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            // As agents write: the whole text, into the same file.
+            fs::write(&file, format!("{text}written {count}\n")).expect("written");
+            std::thread::sleep(std::time::Duration::from_millis(7));
+        }
+        count
+    });
+    for round in 0..12 {
+        two.write("a.md", &format!("two {round}\n{}", two.read("a.md")));
+        two.try_sync();
+        one.try_sync();
+    }
+    done.store(true, std::sync::atomic::Ordering::SeqCst);
+    let count = writer.join().expect("ended");
+    for machine in [&one, &two, &one, &two] {
+        machine.sync();
+        machine.accept();
+    }
+    assert_eq!(one.read("a.md"), two.read("a.md"));
+    let last = format!("written {count}\n");
+    assert!(one.read("a.md").contains(&last));
+}
+
+#[test]
+fn a_team_sends_branches_that_others_merge() {
+    let remote = Remote::new();
+    let one = Machine::new(&remote, "one", Review);
+    let two = Machine::new(&remote, "two", Review).with_branch();
+    one.write("a.md", "text\n");
+    one.sync();
+    two.sync();
+    two.accept();
+    two.write("b.md", "proposed\n");
+    for _ in 0..2 {
+        two.sync();
+    }
+    assert!(!remote.has("b.md"));
+    assert_eq!(
+        remote
+            .git(&["rev-list", "--count", "main..tome/two"])
+            .trim(),
+        "1"
+    );
+    remote.git(&["update-ref", "refs/heads/main", "refs/heads/tome/two"]);
+    one.sync();
+    one.accept();
+    assert_eq!(one.read("b.md"), "proposed\n");
+    two.sync();
+    assert_eq!(two.items().len(), 0);
+    two.write("b.md", "proposed again\n");
+    two.sync();
+    assert_eq!(
+        remote
+            .git(&["rev-list", "--count", "main..tome/two"])
+            .trim(),
+        "1"
+    );
+}
+
+/// Where an agent keeps its memories of a project is looked up on each machine, also where it has
+/// none yet.
+#[test]
+fn an_agents_own_place_is_mapped_by_the_project() {
+    let remote = Remote::new();
+    let settings = "[[agent]]\nname = \"claude\"\nsync = true\nincoming = \"accept\"\n";
+    let homes = [Home::new(), Home::new()];
+    let slug = |home: &Home| {
+        let path = home.project().display().to_string();
+        path.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
+    };
+    for (home, name) in homes.iter().zip(["one", "two"]) {
+        machine::make_project(&home.project());
+        home.file(".config/tome/config.toml", settings);
+        home.ok(&["sync", "--init", &remote.url(), "--machine", name]);
+    }
+    let [one, two] = &homes;
+    one.file(
+        &format!(".claude/projects/{}/memory/a.md", slug(one)),
+        "text\n",
+    );
+    // It is the same from elsewhere, where only the name of the directory tells the project.
+    let elsewhere = one
+        .command(&["sync", "--json"])
+        .current_dir(one.path())
+        .output();
+    let told: Value = serde_json::from_slice(&elsewhere.expect("runs").stdout).expect("JSON");
+    let key = told["stores"][0]["key"].as_str().expect("a key").to_owned();
+    assert!(key.ends_with("-claude"), "{told}");
+    one.ok(&["sync"]);
+    assert!(
+        remote.has(&format!("stores/{key}/a.md")),
+        "{:?}",
+        remote.paths()
+    );
+    two.ok(&["sync"]);
+    assert_eq!(
+        two.read(&format!(".claude/projects/{}/memory/a.md", slug(two))),
+        "text\n"
+    );
+}
+
+/// The program is killed at every step of a sync: of its own, of its changes, before and after every
+/// call of git. The next sync ends as if nothing had happened. By default every seventh step is taken;
+/// with `TOME_SYNC_STRIDE=1` every one.
+#[test]
+fn killed_at_every_step_it_goes_on() {
+    let remote = Remote::new();
+    let template = Home::in_memory();
+    machine::make_project(&template.project());
+    template.file("project/.memory/MEMORY.md", "# Memory\n");
+    template.ok(&["sync", "--init", &remote.url(), "--machine", "two"]);
+    template.file(
+        ".config/tome/config.toml",
+        "[[agent]]\nname = \".memory\"\nsync = true\nincoming = \"accept\"\n",
+    );
+    let one = Machine::new(&remote, "one", Accept);
+    one.write("base.md", "1\n2\n3\n");
+    one.write("gone.md", "deleted later\n");
+    one.sync();
+    template.ok(&["sync"]);
+    one.write("base.md", "one\n2\n3\n");
+    one.write("new.md", "new\n");
+    one.delete("gone.md");
+    one.sync();
+    template.file("project/.memory/base.md", "1\n2\ntwo\n");
+    template.file("project/.memory/own.md", "own\n");
+    let (before, start) = (remote.copied(), template.path());
+    let stride = std::env::var("TOME_SYNC_STRIDE").ok();
+    let stride = stride.and_then(|stride| stride.parse().ok()).unwrap_or(7);
+    let (mut step, mut kills) = (1, 0);
+    loop {
+        let home = Home::in_memory();
+        fs::remove_dir_all(home.project()).expect("removed");
+        crate::support::copy(&start, &home.path());
+        remote.restore(before.path());
+        let Some(paused) = home.paused_at(&["sync"], step) else {
+            break;
+        };
+        Paused::kill(paused);
+        kills += 1;
+        home.ok(&["list"]);
+        home.ok(&["sync"]);
+        let at = format!("step {step}");
+        assert_eq!(
+            home.read("project/.memory/base.md"),
+            "one\n2\ntwo\n",
+            "{at}"
+        );
+        assert_eq!(home.read("project/.memory/new.md"), "new\n", "{at}");
+        assert!(!home.project().join(".memory/gone.md").exists(), "{at}");
+        let status: Value = serde_json::from_str(&home.ok(&["sync", "--json"])).expect("JSON");
+        assert_eq!(
+            status["stores"][0]["files"].as_array().map(Vec::len),
+            Some(0),
+            "{at}: {status}"
+        );
+        let there = remote.text("base.md");
+        assert_eq!(
+            (there.as_str(), remote.text("own.md").as_str()),
+            ("one\n2\ntwo\n", "own\n"),
+            "{at}"
+        );
+        step += stride;
+    }
+    assert!(kills * stride > 60, "only {kills} steps were seen");
+    report(&format!("sync: killed at {kills} of {} steps", step - 1));
+}
+
+#[test]
+fn the_command_tells_what_it_does() {
+    let remote = Remote::new();
+    let home = Home::new();
+    machine::make_project(&home.project());
+    let none = home.run(&["sync"]);
+    assert_eq!((none.code, none.out.as_str()), (1, ""));
+    assert!(none.err.contains("tome sync --init URL"), "{}", none.err);
+    home.ok(&["sync", "--quiet"]);
+    home.ok(&["sync", "--init", &remote.url(), "--machine", "one"]);
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.file("project/.memory/a.md", "text\n");
+    let nothing = home.ok(&["sync"]);
+    assert!(nothing.contains("no store is shared"), "{nothing}");
+    home.ok(&["sync", "--add", ".memory"]);
+    let dry = home.ok(&["sync", "--dry-run"]);
+    assert!(dry.contains("would be: 1 sent"), "{dry}");
+    assert_eq!(remote.paths(), [""; 0]);
+    let done = home.ok(&["sync"]);
+    assert!(done.contains(".memory: 1 sent"), "{done}");
+    let status = home.ok(&["sync", "--status"]);
+    assert!(
+        status.contains("1 files shared, incoming review, outgoing push"),
+        "{status}"
+    );
+    assert!(status.contains("last sync"), "{status}");
+    let doctor = home.run(&["doctor"]).out;
+    assert!(doctor.contains("(branch main) as one, last"), "{doctor}");
+    home.ok(&["sync", "--drop", ".memory"]);
+    home.ok(&["sync", "--stop"]);
+    assert_eq!(home.run(&["sync"]).code, 1);
+    // A folder that is not there becomes a repository.
+    home.ok(&["sync", "--init", "../remote.git"]);
+    assert!(home.path().join("remote.git/HEAD").is_file());
+    // A project without git needs a name.
+    let bare = Home::new();
+    fs::remove_dir_all(bare.project().join(".git")).expect("removed");
+    bare.file("project/.memory/MEMORY.md", "# Memory\n");
+    bare.file("project/.memory/a.md", "text\n");
+    bare.ok(&["sync", "--init", &remote.url(), "--machine", "two"]);
+    bare.ok(&["sync", "--add", ".memory"]);
+    let told = bare.ok(&["sync"]);
+    assert!(
+        told.contains("not shared") && told.contains("--project NAME"),
+        "{told}"
+    );
+    bare.ok(&["sync", "--add", ".memory", "--project", "Notes"]);
+    bare.ok(&["sync"]);
+    assert!(
+        remote.has("stores/notes-.memory/a.md"),
+        "{:?}",
+        remote.paths()
+    );
+}

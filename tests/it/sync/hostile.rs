@@ -1,0 +1,241 @@
+//! A remote that means harm: links, settings of git, hooks, filters, huge files, many names, names
+//! that clash. Each costs a line, nothing is written outside, and it ends soon.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use tome::core::memory::config::IncomingMode::Accept;
+
+use super::machine::{Machine, Remote};
+use crate::support::tree;
+
+/// Adds a commit to the remote by `git fast-import`, which takes any name.
+fn import(remote: &Remote, files: &[(&str, &str, &[u8])]) {
+    let mut stream =
+        b"commit refs/heads/main\ncommitter x <x@x> 0 +0000\ndata 1\nx\nfrom refs/heads/main^0\n"
+            .to_vec();
+    for (mode, path, bytes) in files {
+        let path = path
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n");
+        stream.extend(format!("M {mode} inline \"{path}\"\ndata {}\n", bytes.len()).into_bytes());
+        stream.extend(*bytes);
+        stream.push(b'\n');
+    }
+    let mut git = Command::new("git");
+    git.arg("-C")
+        .arg(remote.path())
+        .args(["fast-import", "--quiet"]);
+    let mut child = git.stdin(Stdio::piped()).spawn().expect("git runs");
+    child
+        .stdin
+        .take()
+        .expect("piped")
+        .write_all(&stream)
+        .expect("read");
+    assert!(child.wait().expect("ends").success());
+}
+
+/// The folder of the only store in the remote.
+fn folder(remote: &Remote) -> String {
+    let paths = remote.paths();
+    let path = paths.first().expect("a file");
+    path.split('/').take(2).collect::<Vec<_>>().join("/")
+}
+
+fn shared(remote: &Remote) -> Machine {
+    let machine = Machine::new(remote, "one", Accept);
+    machine.write("a.md", "text\n");
+    machine.sync();
+    machine
+}
+
+#[test]
+fn what_a_remote_has_beside_plain_files_is_one_line_each() {
+    let remote = Remote::new();
+    let machine = shared(&remote);
+    let store = folder(&remote);
+    let at = |name: &str| format!("{store}/{name}");
+    let huge = vec![b'x'; 3 << 20];
+    let outside = remote.path().join("../outside.md");
+    let names = [
+        (
+            "120000",
+            at("link.md"),
+            outside.display().to_string().into_bytes(),
+        ),
+        ("100755", at("run.md"), b"#!/bin/sh\n".to_vec()),
+        ("100644", at(".gitattributes"), b"* filter=evil\n".to_vec()),
+        (
+            "100644",
+            ".gitattributes".to_owned(),
+            b"*.md filter=evil diff=evil\n".to_vec(),
+        ),
+        ("100644", at("C:evil.md"), b"x".to_vec()),
+        ("100644", at("a\\..\\evil.md"), b"x".to_vec()),
+        ("100644", at("two\nlines.md"), b"x".to_vec()),
+        ("100644", at("A.md"), b"clashes with a.md\n".to_vec()),
+        ("100644", at("B.md"), b"first\n".to_vec()),
+        ("100644", at("b.md"), b"second\n".to_vec()),
+        ("100644", at("MEMORY.md"), b"# mine\n".to_vec()),
+        ("100644", at("huge.md"), huge),
+        ("100644", at("script.sh"), b"x".to_vec()),
+        ("100644", at("fine.md"), b"fine\n".to_vec()),
+        (
+            "100644",
+            "hooks/post-checkout".to_owned(),
+            b"#!/bin/sh\ntouch /tmp/evil\n".to_vec(),
+        ),
+    ];
+    let files: Vec<(&str, &str, &[u8])> = names
+        .iter()
+        .map(|(mode, path, bytes)| (*mode, path.as_str(), bytes.as_slice()))
+        .collect();
+    import(&remote, &files);
+    let report = machine.sync();
+    let mut files: Vec<String> = machine.files().into_keys().collect();
+    files.sort();
+    assert_eq!(files, ["B.md", "a.md", "fine.md"]);
+    assert_eq!(machine.read("a.md"), "text\n");
+    assert!(!outside.exists());
+    let lines: Vec<String> = report
+        .notes
+        .into_iter()
+        .chain(report.stores[0].notes.clone())
+        .collect();
+    for name in [
+        "link.md",
+        "run.md",
+        ".gitattributes",
+        "C:evil.md",
+        "lines.md",
+        "A.md",
+        "b.md",
+        "MEMORY.md",
+        "huge.md",
+        "script.sh",
+    ] {
+        let told = lines.iter().filter(|line| line.contains(name)).count();
+        assert!(told >= 1, "{name}: {lines:#?}");
+    }
+    assert!(
+        lines.len() < 12 && lines.iter().all(|line| !line.contains('\n')),
+        "{lines:#?}"
+    );
+    // A change here still goes out, and what was left alone stays there.
+    machine.write("fine.md", "finer\n");
+    machine.sync();
+    assert_eq!(remote.text("fine.md"), "finer\n");
+    assert!(remote.has("huge.md") && remote.has("link.md"));
+    machine.write("huge.md", "small here\n");
+    machine.sync();
+    assert_eq!(
+        remote.text("huge.md").len(),
+        3 << 20,
+        "it is not overwritten either"
+    );
+}
+
+#[test]
+fn settings_of_git_in_a_tree_are_refused_with_all_that_came_with_them() {
+    let remote = Remote::new();
+    let machine = shared(&remote);
+    let store = folder(&remote);
+    // Git itself does not make such a tree, so that it is put together by hand.
+    let blob = remote.git(&["hash-object", "-w", "--stdin"]);
+    let line = |name: &str| format!("100644 blob {}\t{name}\n", blob.trim());
+    let make = |lines: String| {
+        let mut git = Command::new("git");
+        git.arg("-C")
+            .arg(remote.path())
+            .args(["mktree", "--missing"]);
+        let mut child = git
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("runs");
+        child
+            .stdin
+            .take()
+            .expect("piped")
+            .write_all(lines.as_bytes())
+            .expect("read");
+        let output = child.wait_with_output().expect("ends");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    let inner = make(line("config"));
+    let evil = make(format!("040000 tree {inner}\t.git\n{}", line("x.md")));
+    let stores = make(format!(
+        "040000 tree {evil}\t{}\n",
+        store.trim_start_matches("stores/")
+    ));
+    let root = make(format!("040000 tree {stores}\tstores\n"));
+    let parent = remote.git(&["rev-parse", "main"]);
+    let commit = remote.git(&["commit-tree", "-m", "evil", "-p", parent.trim(), &root]);
+    remote.git(&["update-ref", "refs/heads/main", commit.trim()]);
+    let before = tree(&machine.root());
+    let failure = machine.try_sync().failure.expect("it is refused");
+    assert_eq!(failure.lines().count(), 1, "{failure}");
+    assert_eq!(tree(&machine.root()), before);
+}
+
+#[test]
+fn a_hundred_thousand_names_end_soon_and_are_one_line() {
+    let remote = Remote::new();
+    let machine = shared(&remote);
+    let store = folder(&remote);
+    let names: Vec<String> = (0..100_000).map(|n| format!("{store}/n{n}.md")).collect();
+    let files: Vec<(&str, &str, &[u8])> = names
+        .iter()
+        .map(|name| ("100644", name.as_str(), &b"x\n"[..]))
+        .collect();
+    import(&remote, &files);
+    let since = Instant::now();
+    let report = machine.sync();
+    assert_eq!(machine.files().len(), 1);
+    let told: Vec<&String> = report
+        .notes
+        .iter()
+        .filter(|line| line.contains("20,000"))
+        .collect();
+    assert_eq!(told.len(), 1, "{:?}", report.notes);
+    assert!(since.elapsed().as_secs() < 60, "{:?}", since.elapsed());
+    assert_eq!(remote.paths().len(), 100_001);
+}
+
+/// A remote whose program never answers costs its limit and one line.
+#[test]
+fn hooks_of_the_clone_are_not_run() {
+    let remote = Remote::new();
+    let machine = shared(&remote);
+    let clone = machine
+        .root()
+        .ancestors()
+        .find_map(find_clone)
+        .expect("the clone");
+    let mark = remote.path().join("../ran");
+    fs::create_dir_all(clone.join("hooks")).expect("a folder");
+    for name in [
+        "pre-push",
+        "reference-transaction",
+        "post-update",
+        "pre-auto-gc",
+    ] {
+        let hook = clone.join("hooks").join(name);
+        fs::write(&hook, format!("#!/bin/sh\ntouch {}\n", mark.display())).expect("written");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&hook, mode).expect("set");
+    }
+    machine.write("b.md", "more\n");
+    machine.sync();
+    assert!(remote.has("b.md") && !mark.exists());
+}
+
+fn find_clone(above: &Path) -> Option<std::path::PathBuf> {
+    let clone = above.join("data/sync/repo.git");
+    clone.is_dir().then_some(clone)
+}
