@@ -31,6 +31,7 @@ use crate::core::memory::layout::Layout;
 use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::model::PaneContext;
+use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::input::{Input, InputOutcome};
 
 /// What the app is to do after an action, a key or an event.
@@ -120,14 +121,37 @@ pub(crate) trait Pane: std::fmt::Debug {
     /// Handles an action; `None` if it does not, so that the app may.
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>>;
 
-    /// The line that is typed in now, if there is one: keys and pasted texts go there.
-    fn input(&mut self) -> Option<&mut Input> {
+    /// The filter of its rows, if it has one.
+    fn filter(&mut self) -> Option<&mut RowFilter> {
         None
     }
 
-    /// Follows what a key or a pasted text did to that line.
-    fn typed(&mut self, _outcome: InputOutcome, _cx: &PaneContext<'_>) -> Vec<Step> {
+    /// Shows the rows that the filter leaves, after it has changed.
+    fn filtered(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
+    }
+
+    /// Carries out an action on the filter; `None` for any other.
+    fn act_on_filter(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        let has_changed = self.filter()?.act(action)?;
+        Some(if has_changed {
+            self.filtered(cx)
+        } else {
+            Vec::new()
+        })
+    }
+
+    /// The line that is typed in now, if there is one: keys and pasted texts go there.
+    fn input(&mut self) -> Option<&mut Input> {
+        self.filter()?.input()
+    }
+
+    /// Follows what a key or a pasted text did to that line.
+    fn typed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
+        match outcome {
+            InputOutcome::Changed => self.filtered(cx),
+            _ => Vec::new(),
+        }
     }
 
     /// Types a key into that line.

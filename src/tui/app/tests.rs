@@ -244,14 +244,37 @@ impl TestApp {
         }
     }
 
+    /// The row of the cursor, of a list without what is beside it.
+    fn here(&self) -> String {
+        let text = self.text();
+        let Some(row) = text.lines().find_map(|line| line.split("│▌").nth(1)) else {
+            return self.row("▌");
+        };
+        let row = row.split('│').next().unwrap_or_default();
+        row.trim_end().to_owned()
+    }
+
+    /// Moves the cursor to the first row with this text.
+    #[track_caller]
+    fn select(&mut self, text: &str) {
+        self.press("g");
+        for _ in 0..40 {
+            if self.here().contains(text) {
+                return;
+            }
+            self.press("j");
+        }
+        panic!("no {text} in\n{}", self.text());
+    }
+
+    fn title(&self) -> String {
+        self.text().lines().next().unwrap_or_default().to_owned()
+    }
+
     /// Asserts that the row of the cursor has this text.
     #[track_caller]
     fn is_at(&self, text: &str) {
-        assert!(
-            self.row("▌").contains(text),
-            "not at {text}\n{}",
-            self.text()
-        );
+        assert!(self.here().contains(text), "not at {text}\n{}", self.text());
     }
 
     fn row(&self, text: &str) -> String {

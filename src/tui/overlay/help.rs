@@ -16,7 +16,6 @@ use crate::tui::model::PaneContext;
 use crate::tui::pane::{Pane, Step};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::filter::RowFilter;
-use crate::tui::widget::input::{Input, InputOutcome};
 
 /// The places whose keys are listed.
 const PLACES: [KeyContext; 12] = [
@@ -112,14 +111,6 @@ impl HelpDialog {
         Vec::new()
     }
 
-    /// Shows the rows that the search leaves, if it has changed.
-    fn searched(&mut self, has_changed: bool) -> Vec<Step> {
-        if has_changed {
-            self.scroll = 0;
-        }
-        Vec::new()
-    }
-
     /// The lines as wide as the dialog.
     fn fitted(&self, cx: &PaneContext<'_>) -> Vec<Line<'static>> {
         let width = Dialog::inner(Self::area(cx)).width;
@@ -211,8 +202,8 @@ impl Pane for HelpDialog {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
-        if let Some(has_changed) = self.search.act(action) {
-            return Some(self.searched(has_changed));
+        if let Some(steps) = self.act_on_filter(action, cx) {
+            return Some(steps);
         }
         Some(match action {
             Action::Back => vec![Step::Close],
@@ -223,12 +214,13 @@ impl Pane for HelpDialog {
         })
     }
 
-    fn input(&mut self) -> Option<&mut Input> {
-        self.search.input()
+    fn filter(&mut self) -> Option<&mut RowFilter> {
+        Some(&mut self.search)
     }
 
-    fn typed(&mut self, outcome: InputOutcome, _cx: &PaneContext<'_>) -> Vec<Step> {
-        self.searched(outcome == InputOutcome::Changed)
+    fn filtered(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
+        self.scroll = 0;
+        Vec::new()
     }
 
     fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {

@@ -32,10 +32,9 @@ use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
 use crate::tui::model::PaneContext;
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::filter::RowFilter;
-use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{Cursor, Move};
 pub(crate) use actions::editable_text;
-use tree::{Fold, Key, Node, Order, Tree, TreeOptions};
+use tree::{Fold, Key, Node, Order, Tree, TreeOptions, TreeRow};
 
 /// The tree and the preview.
 #[derive(Debug, Default)]
@@ -287,11 +286,8 @@ impl Pane for BrowsePane {
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         if self.filter.is_typing() {
-            return match self.filter.act(action) {
-                Some(true) => Some(self.filtered(cx)),
-                Some(false) => Some(Vec::new()),
-                None => Some(self.moved(Move::of(action)?, cx)),
-            };
+            let used = self.act_on_filter(action, cx);
+            return used.or_else(|| Some(self.moved(Move::of(action)?, cx)));
         }
         let used = match self.focus {
             Focus::Tree => self.act_in_tree(action, cx),
@@ -300,14 +296,25 @@ impl Pane for BrowsePane {
         used.or_else(|| self.act_on_selection(action, cx))
     }
 
-    fn input(&mut self) -> Option<&mut Input> {
-        self.filter.input()
+    fn filter(&mut self) -> Option<&mut RowFilter> {
+        Some(&mut self.filter)
     }
 
-    fn typed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
-        match outcome {
-            InputOutcome::Changed => self.filtered(cx),
-            _ => Vec::new(),
+    /// While the filter is typed, the cursor is on one that it found.
+    fn filtered(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.options.filter = self.filter.words();
+        let steps = self.reshape(cx);
+        let is_memory = |row: &TreeRow| matches!(row.node, Node::Memory(..) | Node::Log(..));
+        let here = self.tree.rows.get(self.cursor.selected);
+        let first = self.tree.rows.iter().position(is_memory);
+        let is_found = !self.filter.is_typing() || here.is_some_and(is_memory);
+        match first.filter(|_| !is_found && !self.options.filter.is_empty()) {
+            Some(first) => {
+                let count = self.tree.rows.len();
+                self.cursor.select(first, Self::height(cx), count);
+                self.update_preview(cx)
+            }
+            None => steps,
         }
     }
 

@@ -28,7 +28,7 @@ use crate::tui::event::{CurateStep, Event};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Focus};
 use crate::tui::model::PaneContext;
-use crate::tui::widget::input::{Input, InputOutcome};
+use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::list::{List, Move, Row as _};
 
 /// The list of findings, and the evidence of the selected one.
@@ -217,14 +217,6 @@ impl CuratePane {
         })
     }
 
-    /// Shows the rows that the filter leaves, if it has changed.
-    fn filtered(&mut self, has_changed: bool, cx: &PaneContext<'_>) -> Vec<Step> {
-        if has_changed {
-            self.lay_out(cx);
-        }
-        Vec::new()
-    }
-
     /// Marks the finding under the cursor, or a whole group; or takes the mark away.
     fn mark(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         self.is_moved = true;
@@ -323,11 +315,9 @@ impl Pane for CuratePane {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
-        if let Some(steps) = self.movement(action, cx) {
+        let moved = self.movement(action, cx);
+        if let Some(steps) = moved.or_else(|| self.act_on_filter(action, cx)) {
             return Some(steps);
-        }
-        if let Some(has_changed) = self.shown.filter.act(action) {
-            return Some(self.filtered(has_changed, cx));
         }
         Some(match action {
             Action::Sort => self.regroup(cx),
@@ -357,12 +347,13 @@ impl Pane for CuratePane {
         })
     }
 
-    fn input(&mut self) -> Option<&mut Input> {
-        self.shown.filter.input()
+    fn filter(&mut self) -> Option<&mut RowFilter> {
+        Some(&mut self.shown.filter)
     }
 
-    fn typed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.filtered(outcome == InputOutcome::Changed, cx)
+    fn filtered(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.lay_out(cx);
+        Vec::new()
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {

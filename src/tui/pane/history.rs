@@ -28,7 +28,6 @@ use crate::tui::overlay::chooser::{Chooser, ChooserOption};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
 use crate::tui::widget::filter::{FILTERED, RowFilter};
-use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{List, Move, RowLook};
 
 /// The list of changes, and the diff of the selected one.
@@ -71,15 +70,6 @@ impl HistoryPane {
         });
         self.list.replace(rows, Self::parts(cx).height());
         self.load_diff()
-    }
-
-    /// Shows the rows that the filter leaves, if it has changed.
-    fn filtered(&mut self, has_changed: bool, cx: &PaneContext<'_>) -> Vec<Step> {
-        if has_changed {
-            self.lay_out(cx)
-        } else {
-            Vec::new()
-        }
     }
 
     fn records(&self) -> &[Record] {
@@ -301,11 +291,9 @@ impl Pane for HistoryPane {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
-        if let Some(steps) = self.movement(action, cx) {
+        let moved = self.movement(action, cx);
+        if let Some(steps) = moved.or_else(|| self.act_on_filter(action, cx)) {
             return Some(steps);
-        }
-        if let Some(has_changed) = self.filter.act(action) {
-            return Some(self.filtered(has_changed, cx));
         }
         Some(match action {
             Action::UndoThis => self.undo_this(),
@@ -323,12 +311,12 @@ impl Pane for HistoryPane {
         })
     }
 
-    fn input(&mut self) -> Option<&mut Input> {
-        self.filter.input()
+    fn filter(&mut self) -> Option<&mut RowFilter> {
+        Some(&mut self.filter)
     }
 
-    fn typed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.filtered(outcome == InputOutcome::Changed, cx)
+    fn filtered(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.lay_out(cx)
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {

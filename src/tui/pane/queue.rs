@@ -26,7 +26,6 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Focus};
 use crate::tui::model::PaneContext;
 use crate::tui::widget::filter::RowFilter;
-use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{List, Move};
 
 /// The list of files, and the difference of the selected one.
@@ -150,14 +149,6 @@ impl QueuePane {
         self.show_hunk(cx);
     }
 
-    /// Shows the rows that the filter leaves, if it has changed.
-    fn filtered(&mut self, has_changed: bool, cx: &PaneContext<'_>) -> Vec<Step> {
-        if has_changed {
-            self.lay_out(cx);
-        }
-        Vec::new()
-    }
-
     /// Goes to the next hunk, and from the last one to the next file.
     fn next_hunk(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let divisions = self.entry().map_or(0, Entry::divisions);
@@ -260,11 +251,9 @@ impl Pane for QueuePane {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
-        if let Some(steps) = self.movement(action, cx) {
+        let moved = self.movement(action, cx);
+        if let Some(steps) = moved.or_else(|| self.act_on_filter(action, cx)) {
             return Some(steps);
-        }
-        if let Some(has_changed) = self.filter.act(action) {
-            return Some(self.filtered(has_changed, cx));
         }
         Some(match action {
             Action::NextHunk => self.next_hunk(cx),
@@ -286,12 +275,13 @@ impl Pane for QueuePane {
         })
     }
 
-    fn input(&mut self) -> Option<&mut Input> {
-        self.filter.input()
+    fn filter(&mut self) -> Option<&mut RowFilter> {
+        Some(&mut self.filter)
     }
 
-    fn typed(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.filtered(outcome == InputOutcome::Changed, cx)
+    fn filtered(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.lay_out(cx);
+        Vec::new()
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {

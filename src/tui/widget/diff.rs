@@ -384,32 +384,13 @@ mod tests {
 
     #[test]
     fn looks_on_either_background() {
-        let mut out = String::new();
-        for background in [Background::Dark, Background::Light] {
+        let [dark, light] = [Background::Dark, Background::Light].map(|background| {
             let depth = ColorDepth::True;
             let theme = Theme::new(Terminal { background, depth });
-            let drawn = dump::draw(change().view(&theme), 40, 18);
-            out += &dump::styled(&drawn, &theme);
-        }
-        insta::assert_snapshot!(out, @r##"
-        ⟨muted⟩▾ ⟨/⟩⟨title⟩auth.md⟨/⟩                          ⟨added⟩+1⟨/⟩ ⟨removed⟩−2⟨/⟩
-        ⟨gutter⟩  1 ⟨/⟩⟨muted⟩  line 1⟨/⟩
-        ⟨gutter⟩  2 ⟨/⟩⟨removed⟩- line 2⟨/⟩
-        ⟨gutter⟩  2 ⟨/⟩⟨added⟩+ line two, really⟨/⟩
-        ⟨gutter⟩  3 ⟨/⟩⟨muted⟩  line 3⟨/⟩
-        ⟨gutter⟩  4 ⟨/⟩⟨muted⟩  line 4⟨/⟩
-        ⟨gutter⟩  5 ⟨/⟩⟨muted⟩  line 5⟨/⟩
-        ⟨marker⟩  ⋯⟨/⟩
-        ⟨gutter⟩ 15 ⟨/⟩⟨muted⟩  line 15⟨/⟩
-        ⟨gutter⟩ 16 ⟨/⟩⟨muted⟩  line 16⟨/⟩
-        ⟨gutter⟩ 17 ⟨/⟩⟨muted⟩  line 17⟨/⟩
-        ⟨gutter⟩ 18 ⟨/⟩⟨removed⟩- line 18⟨/⟩
-        ⟨gutter⟩ 18 ⟨/⟩⟨muted⟩  line 19⟨/⟩
-
-        ⟨muted⟩▾ ⟨/⟩⟨title⟩new.md⟨/⟩                          ⟨muted⟩new⟨/⟩ ⟨added⟩+1⟨/⟩
-        ⟨gutter⟩  1 ⟨/⟩⟨added⟩+ hello␛[31m⟨/⟩
-
-        ⟨muted⟩▸ ⟨/⟩⟨title⟩MEMORY.md⟨/⟩                        ⟨added⟩+1⟨/⟩ ⟨removed⟩−1⟨/⟩
+            dump::styled(&dump::draw(change().view(&theme), 40, 18), &theme)
+        });
+        assert_eq!(dark, light);
+        insta::assert_snapshot!(dark, @r##"
         ⟨muted⟩▾ ⟨/⟩⟨title⟩auth.md⟨/⟩                          ⟨added⟩+1⟨/⟩ ⟨removed⟩−2⟨/⟩
         ⟨gutter⟩  1 ⟨/⟩⟨muted⟩  line 1⟨/⟩
         ⟨gutter⟩  2 ⟨/⟩⟨removed⟩- line 2⟨/⟩

@@ -243,42 +243,19 @@ impl Curating {
             result: Ok(waivers),
         });
     }
+}
 
-    /// Moves the cursor to the row with this text.
-    fn select(&mut self, text: &str) {
-        self.ui.press("g");
-        for _ in 0..40 {
-            if self.here().contains(text) {
-                return;
-            }
-            self.ui.press("j");
-        }
-        panic!("no {text} in {}", self.ui.text());
+impl std::ops::Deref for Curating {
+    type Target = TestApp;
+
+    fn deref(&self) -> &TestApp {
+        &self.ui
     }
+}
 
-    fn here(&self) -> String {
-        let text = self.ui.text();
-        let row = text.lines().find(|line| line.starts_with("│▌"));
-        let row = row.unwrap_or_default();
-        row.split('│')
-            .nth(1)
-            .unwrap_or_default()
-            .trim_end()
-            .to_owned()
-    }
-
-    #[track_caller]
-    fn is_at(&self, text: &str) {
-        assert!(
-            self.here().contains(text),
-            "not at {text}\n{}",
-            self.ui.text()
-        );
-    }
-
-    fn title(&self) -> String {
-        let text = self.ui.text();
-        text.lines().next().unwrap_or_default().to_owned()
+impl std::ops::DerefMut for Curating {
+    fn deref_mut(&mut self) -> &mut TestApp {
+        &mut self.ui
     }
 }
 
@@ -292,10 +269,10 @@ fn generation(effects: &[Effect]) -> u64 {
 #[test]
 fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
     let mut curating = Curating::closed(100, 28, Background::Dark);
-    let effects = curating.ui.press("c");
+    let effects = curating.press("c");
     let generation = generation(&effects);
-    assert_eq!(curating.ui.place(), KeyContext::Curate);
-    curating.ui.shows(["Checking the memories…"]);
+    assert_eq!(curating.place(), KeyContext::Curate);
+    curating.shows(["Checking the memories…"]);
     let mut all = curating.findings();
     // What is less bad may be found first.
     all.reverse();
@@ -303,7 +280,7 @@ fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
     for (number, findings) in all.into_iter().enumerate() {
         let done = number + 1;
         let step = CurateStep::Found { findings, done, of };
-        curating.ui.tell(Event::Curated { generation, step });
+        curating.tell(Event::Curated { generation, step });
     }
     assert!(
         curating.title().contains(&format!("{of} of {of} rules")),
@@ -312,7 +289,7 @@ fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
     );
     curating.is_at("notes");
     let step = CurateStep::Finished(Ok(()));
-    curating.ui.tell(Event::Curated { generation, step });
+    curating.tell(Event::Curated { generation, step });
     assert!(!curating.title().contains("rules"), "{}", curating.title());
     // An answer to an older check is dropped.
     let step = CurateStep::Found {
@@ -321,7 +298,7 @@ fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
         of: 2,
     };
     let generation = generation - 1;
-    curating.ui.tell(Event::Curated { generation, step });
+    curating.tell(Event::Curated { generation, step });
     assert!(!curating.title().contains("rules"));
 }
 
@@ -330,24 +307,24 @@ fn findings_are_grouped_by_file_and_filtered_with_the_cursor_where_it_was() {
     let mut curating = Curating::new();
     curating.select("hollow");
     let rule = curating.here();
-    curating.ui.press("s");
+    curating.press("s");
     curating.is_at("empty");
-    curating.ui.shows(["▾ hollow.md", "▾ MEMORY.md"]);
-    curating.ui.press("s");
+    curating.shows(["▾ hollow.md", "▾ MEMORY.md"]);
+    curating.press("s");
     assert_eq!(curating.here(), rule);
-    curating.ui.press("/");
-    assert_eq!(curating.ui.place(), KeyContext::Prompt);
-    curating.ui.press("hollow");
-    curating.ui.shows(["hollow"]);
-    curating.ui.lacks(["gone.md"]);
-    curating.ui.press("<cr>");
-    assert_eq!(curating.ui.place(), KeyContext::Curate);
+    curating.press("/");
+    assert_eq!(curating.place(), KeyContext::Prompt);
+    curating.press("hollow");
+    curating.shows(["hollow"]);
+    curating.lacks(["gone.md"]);
+    curating.press("<cr>");
+    assert_eq!(curating.place(), KeyContext::Curate);
     assert_eq!(curating.here(), rule);
     // What is hidden is not marked.
-    curating.ui.press("*");
-    curating.ui.shows(["1 marked"]);
-    curating.ui.press("<esc>");
-    curating.ui.shows(["gone.md", "1 marked"]);
+    curating.press("*");
+    curating.shows(["1 marked"]);
+    curating.press("<esc>");
+    curating.shows(["gone.md", "1 marked"]);
 }
 
 #[test]
@@ -358,8 +335,8 @@ fn looks() {
     ] {
         let mut curating = Curating::closed(size.0, size.1, background);
         curating.open();
-        curating.ui.press("j j <space>");
-        insta::assert_snapshot!(format!("curate-{name}"), curating.ui.styled());
+        curating.press("j j <space>");
+        insta::assert_snapshot!(format!("curate-{name}"), curating.styled());
     }
 }
 
@@ -368,15 +345,15 @@ fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside
     let mut curating = Curating::new();
     let before = (curating.read("MEMORY.md"), curating.read("notes.md"));
     curating.select("gone.md");
-    let effects = curating.ui.press("f");
+    let effects = curating.press("f");
     assert_eq!(curating.plan(&effects), 1);
-    curating.ui.shows(["fix 1 finding", "- [Gone](gone.md)"]);
+    curating.shows(["fix 1 finding", "- [Gone](gone.md)"]);
     assert_eq!(
         curating.read("MEMORY.md"),
         before.0,
         "nothing is written yet"
     );
-    let effects = curating.ui.press("<cr>");
+    let effects = curating.press("<cr>");
     curating.commit(&effects);
     assert!(!curating.read("MEMORY.md").contains("gone.md"));
     curating.is_at("lost.md");
@@ -390,17 +367,17 @@ fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside
     assert!(!curating.title().contains("freed"), "{}", curating.title());
     // Several at once are one change, over all groups.
     curating.select("index-dangling");
-    curating.ui.press("<space>");
+    curating.press("<space>");
     curating.select("notes");
-    curating.ui.press("<space>");
-    curating.ui.shows(["3 marked"]);
-    let effects = curating.ui.press("f");
+    curating.press("<space>");
+    curating.shows(["3 marked"]);
+    let effects = curating.press("f");
     assert_eq!(curating.plan(&effects), 3);
-    let effects = curating.ui.press("<cr>");
+    let effects = curating.press("<cr>");
     curating.commit(&effects);
     assert!(curating.read("notes.md").ends_with("Pay the invoice.\n"));
     assert!(!curating.read("MEMORY.md").contains("lost.md"));
-    curating.ui.lacks(["marked"]);
+    curating.lacks(["marked"]);
     curating.undo();
     assert_eq!(
         (curating.read("MEMORY.md"), curating.read("notes.md")),
@@ -412,12 +389,12 @@ fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside
 fn a_fix_of_a_file_that_was_changed_meanwhile_is_refused() {
     let mut curating = Curating::new();
     curating.select("gone.md");
-    let effects = curating.ui.press("f");
+    let effects = curating.press("f");
     let index = curating.read("MEMORY.md");
     fs::write(curating.path("MEMORY.md"), format!("\n{index}")).expect("writes");
     curating.plan(&effects);
-    curating.ui.shows(["was changed meanwhile"]);
-    assert_eq!(curating.ui.place(), KeyContext::Curate);
+    curating.shows(["was changed meanwhile"]);
+    assert_eq!(curating.place(), KeyContext::Curate);
 }
 
 #[test]
@@ -425,23 +402,23 @@ fn a_memory_is_edited_at_the_line_and_escape_comes_back_to_the_list_as_it_was() 
     let mut curating = Curating::new();
     curating.select("lost.md");
     let here = curating.here();
-    curating.ui.press("e");
-    assert_eq!(curating.ui.place(), KeyContext::Editor);
-    curating.ui.shows(["edit · MEMORY.md"]);
+    curating.press("e");
+    assert_eq!(curating.place(), KeyContext::Editor);
+    curating.shows(["edit · MEMORY.md"]);
     // Typed text goes into the line of the finding.
-    curating.ui.press("X");
-    curating.ui.shows(["X- [Lost](lost.md)"]);
-    curating.ui.press("<c-z> <esc>");
-    assert_eq!(curating.ui.place(), KeyContext::Curate);
+    curating.press("X");
+    curating.shows(["X- [Lost](lost.md)"]);
+    curating.press("<c-z> <esc>");
+    assert_eq!(curating.place(), KeyContext::Curate);
     assert_eq!(curating.here(), here);
     curating.select("notes");
-    curating.ui.press("e");
-    curating.ui.shows(["edit · notes.md"]);
-    curating.ui.press("<esc> <cr>");
-    assert_eq!(curating.ui.place(), KeyContext::Preview);
-    curating.ui.is_at("Notes");
-    curating.ui.press("<esc>");
-    assert_eq!(curating.ui.place(), KeyContext::Curate);
+    curating.press("e");
+    curating.shows(["edit · notes.md"]);
+    curating.press("<esc> <cr>");
+    assert_eq!(curating.place(), KeyContext::Preview);
+    curating.is_at("Notes");
+    curating.press("<esc>");
+    assert_eq!(curating.place(), KeyContext::Curate);
     curating.is_at("notes");
 }
 
@@ -449,36 +426,36 @@ fn a_memory_is_edited_at_the_line_and_escape_comes_back_to_the_list_as_it_was() 
 fn the_memories_of_the_marked_findings_are_deleted_in_one_change() {
     let mut curating = Curating::new();
     curating.select("hollow");
-    curating.ui.press("<space>");
+    curating.press("<space>");
     curating.select("notes");
-    curating.ui.press("<space>");
-    let effects = curating.ui.press("d");
+    curating.press("<space>");
+    let effects = curating.press("d");
     let (_, request) = plan_of(&effects);
     let Request::Delete(stores) = &*request else {
         panic!("{request:?}");
     };
     assert_eq!(stores[0].1, ["hollow.md", "notes.md"]);
     curating.plan(&effects);
-    let effects = curating.ui.press("y");
+    let effects = curating.press("y");
     curating.commit(&effects);
-    curating.ui.lacks(["▾ empty"]);
+    curating.lacks(["▾ empty"]);
     assert!(curating.title().contains("freed"), "{}", curating.title());
     curating.undo();
-    curating.ui.shows(["▾ empty"]);
+    curating.shows(["▾ empty"]);
     // The index itself is no memory.
     curating.select("gone.md");
-    assert_eq!(curating.ui.press("d"), []);
-    curating.ui.shows(["The index is no memory"]);
+    assert_eq!(curating.press("d"), []);
+    curating.shows(["The index is no memory"]);
 }
 
 #[test]
 fn a_finding_is_waived_with_words_shown_on_request_and_opened_again() {
     let mut curating = Curating::new();
     curating.select("gone.md");
-    curating.ui.press("w");
-    assert_eq!(curating.ui.place(), KeyContext::Prompt);
-    assert_eq!(curating.ui.press("<cr>"), [], "it asks for words");
-    let effects = curating.ui.press("soon <cr>");
+    curating.press("w");
+    assert_eq!(curating.place(), KeyContext::Prompt);
+    assert_eq!(curating.press("<cr>"), [], "it asks for words");
+    let effects = curating.press("soon <cr>");
     curating.waive(&effects);
     assert!(
         curating
@@ -486,23 +463,23 @@ fn a_finding_is_waived_with_words_shown_on_request_and_opened_again() {
             .text()
             .contains("1 finding waived · u undoes it")
     );
-    curating.ui.lacks(["gone.md"]);
+    curating.lacks(["gone.md"]);
     curating.is_at("lost.md");
-    curating.ui.press("W");
+    curating.press("W");
     curating.select("gone.md");
     assert!(curating.here().ends_with("waived"), "{}", curating.here());
-    curating.ui.shows(["waived on 2026-02-12 by kim: soon"]);
+    curating.shows(["waived on 2026-02-12 by kim: soon"]);
     // Again opens it; undo waives it again, undo of that opens it.
-    let effects = curating.ui.press("w");
+    let effects = curating.press("w");
     curating.waive(&effects);
     assert!(!curating.here().contains("waived"), "{}", curating.here());
-    let effects = curating.ui.press("u");
+    let effects = curating.press("u");
     curating.waive(&effects);
     assert!(curating.here().ends_with("waived"), "{}", curating.here());
-    let effects = curating.ui.press("u");
+    let effects = curating.press("u");
     curating.waive(&effects);
     assert!(!curating.here().contains("waived"), "{}", curating.here());
-    let effects = curating.ui.press("<c-r>");
+    let effects = curating.press("<c-r>");
     curating.waive(&effects);
     assert!(curating.here().ends_with("waived"), "{}", curating.here());
 }
@@ -511,43 +488,43 @@ fn a_finding_is_waived_with_words_shown_on_request_and_opened_again() {
 fn a_pinned_memory_has_no_open_findings() {
     let mut curating = Curating::new();
     curating.select("gone.md");
-    let effects = curating.ui.press("P");
+    let effects = curating.press("P");
     curating.waive(&effects);
-    curating.ui.lacks(["gone.md", "lost.md"]);
-    let effects = curating.ui.press("u");
+    curating.lacks(["gone.md", "lost.md"]);
+    let effects = curating.press("u");
     curating.waive(&effects);
-    assert!(curating.ui.text().contains("lost.md"), "one undo");
+    assert!(curating.text().contains("lost.md"), "one undo");
 }
 
 #[test]
 fn a_change_outside_is_checked_and_keeps_the_cursor_the_marks_and_the_folds() {
     let mut curating = Curating::new();
     curating.select("empty");
-    curating.ui.press("h");
+    curating.press("h");
     curating.select("lost.md");
-    curating.ui.press("<space> k");
+    curating.press("<space> k");
     curating.is_at("lost.md");
     let index = curating
         .read("MEMORY.md")
         .replace("- [Gone](gone.md) - d\n", "");
     let effects = curating.write("MEMORY.md", &index);
     // Until the check is finished.
-    curating.ui.shows(["gone.md"]);
+    curating.shows(["gone.md"]);
     curating.check(&effects);
-    curating.ui.lacks(["gone.md"]);
+    curating.lacks(["gone.md"]);
     curating.is_at("✓ lost.md");
-    curating.ui.shows(["▸ empty"]);
+    curating.shows(["▸ empty"]);
     // The logs changed, the stores did not.
-    let library = Arc::clone(&curating.ui.library);
-    assert_eq!(curating.ui.tell(Event::Indexed(library)), []);
+    let library = Arc::clone(&curating.library);
+    assert_eq!(curating.tell(Event::Indexed(library)), []);
 }
 
 #[test]
 fn escape_takes_the_marks_away_and_then_leaves() {
     let mut curating = Curating::new();
-    curating.ui.press("<space> <esc>");
-    assert_eq!(curating.ui.place(), KeyContext::Curate);
-    curating.ui.lacks(["marked"]);
-    curating.ui.press("<esc>");
-    assert_eq!(curating.ui.place(), KeyContext::Tree);
+    curating.press("<space> <esc>");
+    assert_eq!(curating.place(), KeyContext::Curate);
+    curating.lacks(["marked"]);
+    curating.press("<esc>");
+    assert_eq!(curating.place(), KeyContext::Tree);
 }

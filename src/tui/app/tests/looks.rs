@@ -154,7 +154,7 @@ fn looks_of_the_review() {
     for (name, background) in BOTH {
         let mut reviewing = Reviewing::sized(100, 20, background);
         check("review", name, &reviewing.ui);
-        reviewing.ui.press("J J");
+        reviewing.press("J J");
         check("hunk", name, &reviewing.ui);
     }
 }

@@ -63,7 +63,7 @@ impl Reviewing {
             "---\nname: Grace\ntype: project\n---\n\nTen seconds.\n".to_owned()
         });
         reviewing.observe();
-        reviewing.ui.press("R");
+        reviewing.press("R");
         reviewing.load();
         reviewing
     }
@@ -162,36 +162,19 @@ impl Reviewing {
         });
         ((*request).clone(), change)
     }
+}
 
-    pub(super) fn press(&mut self, keys: &str) -> Vec<Effect> {
-        self.ui.press(keys)
+impl std::ops::Deref for Reviewing {
+    type Target = TestApp;
+
+    fn deref(&self) -> &TestApp {
+        &self.ui
     }
+}
 
-    /// Moves the cursor to a file.
-    pub(super) fn select(&mut self, path: &str) {
-        self.press("g");
-        for _ in 0..9 {
-            if self.here().contains(path) {
-                return;
-            }
-            self.press("j");
-        }
-        panic!("no {path} in {}", self.ui.text());
-    }
-
-    #[track_caller]
-    pub(super) fn is_at(&self, text: &str) {
-        assert!(
-            self.here().contains(text),
-            "not at {text}\n{}",
-            self.ui.text()
-        );
-    }
-
-    pub(super) fn here(&self) -> String {
-        let text = self.ui.text();
-        let row = text.lines().find(|line| line.starts_with("│▌"));
-        row.unwrap_or_default().to_owned()
+impl std::ops::DerefMut for Reviewing {
+    fn deref_mut(&mut self) -> &mut TestApp {
+        &mut self.ui
     }
 }
 
@@ -253,7 +236,7 @@ fn log(id: &str, title: &str) -> LogSummary {
 #[test]
 fn what_waits_is_listed_below_its_author_with_the_difference_beside_it() {
     let mut reviewing = Reviewing::new();
-    let text = reviewing.ui.text();
+    let text = reviewing.text();
     for expected in [
         "claude-code · 5e551011",
         "another program",
@@ -264,12 +247,12 @@ fn what_waits_is_listed_below_its_author_with_the_difference_beside_it() {
         assert!(text.contains(expected), "{expected}: {text}");
     }
     reviewing.is_at("~ auth.md");
-    assert!(reviewing.ui.row("changed · 2 hunks").contains("auth.md"));
+    assert!(reviewing.row("changed · 2 hunks").contains("auth.md"));
     assert!(text.contains("access token: 30 minutes"), "{text}");
     // The titles of sessions come from their logs, which may be listed later.
     let logs = Library::group_logs([("/shop".to_owned(), log("5e551011", "Token times"))]);
-    reviewing.ui.tell(Event::LogsListed(Arc::new(logs)));
-    reviewing.ui.shows(["claude-code · Token times"]);
+    reviewing.tell(Event::LogsListed(Arc::new(logs)));
+    reviewing.shows(["claude-code · Token times"]);
 }
 
 #[test]
@@ -284,26 +267,26 @@ fn files_and_hunks_are_gone_through_with_the_keys() {
     reviewing.press("<backtab>");
     reviewing.is_at("auth.md");
     reviewing.press("J");
-    reviewing.ui.shows(["hunk 1 of 2"]);
-    assert!(reviewing.ui.row("migration state").contains("▌"));
-    assert!(!reviewing.ui.row("30 minutes").contains("▌"));
+    reviewing.shows(["hunk 1 of 2"]);
+    assert!(reviewing.row("migration state").contains("▌"));
+    assert!(!reviewing.row("30 minutes").contains("▌"));
     reviewing.press("J");
-    reviewing.ui.shows(["hunk 2 of 2"]);
-    assert!(reviewing.ui.row("30 minutes").contains("▌"));
+    reviewing.shows(["hunk 2 of 2"]);
+    assert!(reviewing.row("30 minutes").contains("▌"));
     reviewing.press("K K");
     // All of it.
-    reviewing.ui.shows(["changed · 2 hunks"]);
+    reviewing.shows(["changed · 2 hunks"]);
     reviewing.press("J J J");
     assert!(
         reviewing.here().contains("grace.md"),
         "from the last hunk on"
     );
     reviewing.press("h K");
-    assert!(reviewing.ui.text().contains("hunk 2 of 2"), "and back");
+    assert!(reviewing.text().contains("hunk 2 of 2"), "and back");
     reviewing.press("<esc>");
-    assert_eq!(reviewing.ui.place(), KeyContext::Queue);
+    assert_eq!(reviewing.place(), KeyContext::Queue);
     reviewing.press("<esc>");
-    assert_eq!(reviewing.ui.place(), KeyContext::Tree);
+    assert_eq!(reviewing.place(), KeyContext::Tree);
 }
 
 #[test]
@@ -314,33 +297,33 @@ fn a_file_a_hunk_or_a_session_is_accepted_and_the_cursor_goes_on() {
     let effects = reviewing.press("g J a");
     assert_eq!(effects, [reviewing.accepting(&auth[..1])]);
     // The next key is about the next hunk, even before the first is accepted.
-    reviewing.ui.shows(["hunk 1 of 1"]);
+    reviewing.shows(["hunk 1 of 1"]);
     let more = reviewing.press("a");
     assert_eq!(more, [reviewing.accepting(&auth[1..])]);
     reviewing.is_at("grace.md");
     reviewing.carry_out(&effects);
-    reviewing.ui.shows(["Accepted"]);
+    reviewing.shows(["Accepted"]);
     reviewing.carry_out(&more);
     reviewing.is_at("grace.md");
     let grace = reviewing.ids("grace.md");
     let effects = reviewing.press("a");
     assert_eq!(effects, [reviewing.accepting(&grace)]);
     reviewing.carry_out(&effects);
-    reviewing.ui.shows(["Nothing waits for review."]);
+    reviewing.shows(["Nothing waits for review."]);
     assert_eq!(
         reviewing.press("a A r e d n <cr> J K"),
         [],
         "nothing is left"
     );
     reviewing.press("<esc>");
-    assert_eq!(reviewing.ui.place(), KeyContext::Tree);
+    assert_eq!(reviewing.place(), KeyContext::Tree);
 }
 
 #[test]
 fn what_was_accepted_does_not_come_back_with_a_queue_that_was_read_before() {
     let mut reviewing = Reviewing::new();
     let effects = reviewing.press("g A");
-    let is_listed = |reviewing: &Reviewing| reviewing.ui.text().contains("auth.md");
+    let is_listed = |reviewing: &Reviewing| reviewing.text().contains("auth.md");
     assert!(!is_listed(&reviewing));
     // The queue as it is before the writer accepts.
     reviewing.load();
@@ -354,7 +337,7 @@ fn what_was_accepted_does_not_come_back_with_a_queue_that_was_read_before() {
     };
     let result = Err(crate::core::Error::not_found("grace.md"));
     let job = job.clone();
-    reviewing.ui.tell(Event::Reviewed { job, result });
+    reviewing.tell(Event::Reviewed { job, result });
     reviewing.load();
     reviewing.is_at("grace.md");
 }
@@ -366,8 +349,8 @@ fn a_session_is_accepted_as_a_whole() {
     let effects = reviewing.press("g A");
     assert_eq!(effects, [reviewing.accepting(&auth)]);
     reviewing.carry_out(&effects);
-    reviewing.ui.shows(["grace.md"]);
-    reviewing.ui.lacks(["auth.md"]);
+    reviewing.shows(["grace.md"]);
+    reviewing.lacks(["auth.md"]);
 }
 
 #[test]
@@ -377,9 +360,9 @@ fn what_changed_after_it_was_shown_is_not_accepted() {
     reviewing.observe();
     let effects = reviewing.press("G a");
     reviewing.carry_out(&effects);
-    reviewing.ui.shows(["It was changed meanwhile"]);
+    reviewing.shows(["It was changed meanwhile"]);
     reviewing.press("G");
-    reviewing.ui.shows(["Sixty seconds."]);
+    reviewing.shows(["Sixty seconds."]);
 }
 
 #[test]
@@ -390,10 +373,10 @@ fn a_hunk_is_reverted_through_the_difference_that_is_shown_first() {
     let (request, change) = reviewing.plan(&effects);
     assert_eq!(
         request,
-        Request::Revert(vec![(reviewing.ui.id("claude"), auth[1..].to_vec())])
+        Request::Revert(vec![(reviewing.id("claude"), auth[1..].to_vec())])
     );
-    assert_eq!(reviewing.ui.place(), KeyContext::Review);
-    reviewing.ui.shows(["revert 1 file", "Enter revert"]);
+    assert_eq!(reviewing.place(), KeyContext::Review);
+    reviewing.shows(["revert 1 file", "Enter revert"]);
     let after = change.edits[0].after.clone().unwrap_or_default();
     let after = String::from_utf8(after).expect("text");
     assert!(
@@ -410,7 +393,7 @@ fn a_hunk_is_reverted_through_the_difference_that_is_shown_first() {
     reviewing.press("h G");
     let effects = reviewing.press("r");
     reviewing.plan(&effects);
-    assert_eq!(reviewing.ui.place(), KeyContext::Deleting);
+    assert_eq!(reviewing.place(), KeyContext::Deleting);
 }
 
 #[test]
@@ -418,14 +401,14 @@ fn what_cannot_be_reverted_any_more_is_read_again() {
     let mut reviewing = Reviewing::new();
     let effects = reviewing.press("r");
     let (generation, request) = plan_of(&effects);
-    let effects = reviewing.ui.tell(Event::Planned {
+    let effects = reviewing.tell(Event::Planned {
         generation: generation,
         request: request.clone(),
         result: Err(crate::core::Error::not_found("what to revert")),
         notes: Vec::new(),
     });
     assert_eq!(effects, [Effect::Library(LibraryJob::Queue)]);
-    reviewing.ui.shows(["what to revert"]);
+    reviewing.shows(["what to revert"]);
 }
 
 #[test]
@@ -433,13 +416,13 @@ fn edit_delete_open_and_undo_are_those_of_the_tree() {
     let mut reviewing = Reviewing::new();
     reviewing.press("g J J");
     assert_eq!(reviewing.press("e"), []);
-    assert_eq!(reviewing.ui.place(), KeyContext::Editor);
-    reviewing.ui.shows(["30 minutes"]);
+    assert_eq!(reviewing.place(), KeyContext::Editor);
+    reviewing.shows(["30 minutes"]);
     reviewing.press("<esc>");
-    assert_eq!(reviewing.ui.place(), KeyContext::Queue);
+    assert_eq!(reviewing.place(), KeyContext::Queue);
     let effects = reviewing.press("d");
     let paths = vec!["auth.md".to_owned()];
-    let expected = Request::Delete(vec![(reviewing.ui.id("claude"), paths)]);
+    let expected = Request::Delete(vec![(reviewing.id("claude"), paths)]);
     assert!(
         matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if **request == expected),
         "{effects:?}"
@@ -448,11 +431,11 @@ fn edit_delete_open_and_undo_are_those_of_the_tree() {
     assert_eq!(reviewing.press("u"), [undo(UndoDirection::Undo)]);
     assert_eq!(reviewing.press("<c-r>"), [undo(UndoDirection::Redo)]);
     reviewing.press("<cr>");
-    assert_eq!(reviewing.ui.place(), KeyContext::Preview);
-    reviewing.ui.is_at("Auth Refactor");
+    assert_eq!(reviewing.place(), KeyContext::Preview);
+    reviewing.is_at("Auth Refactor");
     reviewing.press("<esc>");
     assert_eq!(
-        reviewing.ui.place(),
+        reviewing.place(),
         KeyContext::Queue,
         "leaving it comes back"
     );
@@ -462,24 +445,24 @@ fn edit_delete_open_and_undo_are_those_of_the_tree() {
 fn a_note_is_typed_and_stays_with_the_file() {
     let mut reviewing = Reviewing::new();
     reviewing.press("g n");
-    assert_eq!(reviewing.ui.place(), KeyContext::Prompt);
+    assert_eq!(reviewing.place(), KeyContext::Prompt);
     assert_eq!(reviewing.press("<cr>"), [], "an empty note");
     let effects = reviewing.press("wrong <cr>");
-    assert_eq!(reviewing.ui.place(), KeyContext::Queue);
+    assert_eq!(reviewing.place(), KeyContext::Queue);
     let note = ReviewJob::Note {
-        store: reviewing.ui.id("claude"),
+        store: reviewing.id("claude"),
         ids: reviewing.ids("auth.md"),
         text: "wrong".to_owned(),
     };
     assert_eq!(effects, [Effect::Write(WriteJob::Review(note))]);
     reviewing.carry_out(&effects);
-    reviewing.ui.shows(["note: wrong", "Noted"]);
+    reviewing.shows(["note: wrong", "Noted"]);
 }
 
 #[test]
 fn a_deleted_file_and_an_index_say_what_can_be_done_about_them() {
     let mut reviewing = Reviewing::new();
-    let root = reviewing.ui.home.path().join("claude");
+    let root = reviewing.home.path().join("claude");
     fs::remove_file(root.join("user_prefs.md")).expect("deletes");
     reviewing.refresh("user_prefs.md");
     reviewing.write("MEMORY.md", |text| format!("{text}\n- by hand\n"));
@@ -489,15 +472,15 @@ fn a_deleted_file_and_an_index_say_what_can_be_done_about_them() {
     reviewing.is_at("− user_prefs.md");
     for key in ["e", "d", "<cr>"] {
         assert_eq!(reviewing.press(key), []);
-        let text = reviewing.ui.text();
+        let text = reviewing.text();
         assert!(text.contains("r brings it back"), "{key}: {text}");
     }
     reviewing.select("MEMORY.md");
     assert_eq!(reviewing.press("d"), []);
-    reviewing.ui.shows(["The index is no memory"]);
+    reviewing.shows(["The index is no memory"]);
     reviewing.press("e");
-    assert_eq!(reviewing.ui.place(), KeyContext::Editor);
-    reviewing.ui.shows(["- by hand"]);
+    assert_eq!(reviewing.place(), KeyContext::Editor);
+    reviewing.shows(["- by hand"]);
     reviewing.press("<esc> <cr>");
     reviewing.is_at("▾ claude");
 }
@@ -506,7 +489,7 @@ fn a_deleted_file_and_an_index_say_what_can_be_done_about_them() {
 fn what_comes_back_after_it_was_deleted_is_said_to() {
     use crate::core::change::{ChangeContext, ChangeRequest, commit, plan};
     let mut reviewing = Reviewing::new();
-    let path = reviewing.ui.home.path().join("claude/release.md");
+    let path = reviewing.home.path().join("claude/release.md");
     let text = fs::read_to_string(&path).expect("text");
     let context = ChangeContext {
         moment: moment(5),
@@ -523,13 +506,13 @@ fn what_comes_back_after_it_was_deleted_is_said_to() {
     reviewing.write("release.md", |_| text);
     reviewing.observe();
     reviewing.load();
-    let text = reviewing.ui.text();
+    let text = reviewing.text();
     assert!(
-        reviewing.ui.row("+ release.md").contains("deleted before"),
+        reviewing.row("+ release.md").contains("deleted before"),
         "{text}"
     );
     reviewing.select("release.md");
-    reviewing.ui.shows(["You deleted one like it"]);
+    reviewing.shows(["You deleted one like it"]);
 }
 
 #[test]
@@ -540,11 +523,11 @@ fn small_screens_show_the_list_or_the_difference() {
             "g", "J", "J", "<space>", "<pageup>", "K", "n", "<esc>", "+", "+",
         ] {
             reviewing.press(pressed);
-            reviewing.ui.text();
+            reviewing.text();
         }
     }
     let mut reviewing = Reviewing::sized(60, 16, Background::Dark);
-    reviewing.ui.lacks(["Ten seconds."]);
+    reviewing.lacks(["Ten seconds."]);
     reviewing.press("G l");
-    reviewing.ui.shows(["Ten seconds."]);
+    reviewing.shows(["Ten seconds."]);
 }

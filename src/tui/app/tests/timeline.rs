@@ -108,27 +108,6 @@ impl Walk {
         self.ui.tell(Event::TimelineMade { outline, left });
     }
 
-    pub(super) fn press(&mut self, keys: &str) -> Vec<Effect> {
-        self.ui.press(keys)
-    }
-
-    /// The row under the cursor, without the calendar beside it.
-    pub(super) fn here(&self) -> String {
-        let text = self.ui.text();
-        let row = text.lines().find(|line| line.contains("│▌"));
-        let row = row.unwrap_or_else(|| panic!("no cursor in\n{text}"));
-        row.split("│▌").nth(1).unwrap_or_default().to_owned()
-    }
-
-    #[track_caller]
-    pub(super) fn is_at(&self, text: &str) {
-        assert!(
-            self.here().contains(text),
-            "not at {text}\n{}",
-            self.ui.text()
-        );
-    }
-
     /// Moves the cursor down to the row with these words.
     fn to(&mut self, words: &str) {
         for _ in 0..30 {
@@ -137,11 +116,21 @@ impl Walk {
             }
             self.press("j");
         }
-        panic!("no {words} in\n{}", self.ui.text());
+        panic!("no {words} in\n{}", self.text());
     }
+}
 
-    pub(super) fn title(&self) -> String {
-        self.ui.text().lines().next().unwrap_or_default().to_owned()
+impl std::ops::Deref for Walk {
+    type Target = TestApp;
+
+    fn deref(&self) -> &TestApp {
+        &self.ui
+    }
+}
+
+impl std::ops::DerefMut for Walk {
+    fn deref_mut(&mut self) -> &mut TestApp {
+        &mut self.ui
     }
 }
 
@@ -157,8 +146,8 @@ fn list_log(ui: &mut TestApp) {
 #[test]
 fn the_timeline_opens_on_the_newest_day_with_its_bullets() {
     let walk = Walk::new();
-    let text = walk.ui.text();
-    assert_eq!(walk.ui.place(), KeyContext::Timeline);
+    let text = walk.text();
+    assert_eq!(walk.place(), KeyContext::Timeline);
     walk.is_at("Wednesday, 4 November");
     // What the open parts of a node say is not said above them again.
     let year = text.matches("Asked: why does refresh").count();
@@ -167,7 +156,7 @@ fn the_timeline_opens_on_the_newest_day_with_its_bullets() {
         walk.title().contains("2026 ▸ November ▸ Week 45 ▸ Wed 4"),
         "{text}"
     );
-    walk.ui.shows(["14:02", "race in rotate()", "codex · shop"]);
+    walk.shows(["14:02", "race in rotate()", "codex · shop"]);
     assert!(walk.title().contains("1 session · 1 part"), "{text}");
 }
 
@@ -215,9 +204,9 @@ fn what_arrives_later_leaves_the_cursor_where_it_is() {
     ));
     walk.timeline = Timeline::of_records(records);
     walk.tell(7);
-    let text = walk.ui.text();
+    let text = walk.text();
     walk.is_at("race in rotate()");
-    walk.ui.shows(["17:00"]);
+    walk.shows(["17:00"]);
     assert!(walk.title().contains("7 logs to read"), "{text}");
 }
 
@@ -229,7 +218,7 @@ fn a_bullet_shows_its_lines_and_then_its_log_and_escape_comes_back() {
     let [Effect::Timeline(TimelineJob::Expand(ids))] = &effects[..] else {
         panic!("{effects:?}");
     };
-    walk.ui.shows(["reading…"]);
+    walk.shows(["reading…"]);
     for id in ids {
         let grip = Outline::of(&walk.timeline).grip(id).expect("a grip");
         let message = |line: u64, role, text: &str| GripMessage {
@@ -251,7 +240,7 @@ fn a_bullet_shows_its_lines_and_then_its_log_and_escape_comes_back() {
             after: Vec::new(),
         })));
     }
-    walk.ui.shows([
+    walk.shows([
         "│ agent  14:03  L2",
         "│ in two lines",
         "│ you  why does refresh",
@@ -266,12 +255,12 @@ fn a_bullet_shows_its_lines_and_then_its_log_and_escape_comes_back() {
         )),
         "{effects:?}"
     );
-    assert_eq!(walk.ui.place(), KeyContext::Log);
+    assert_eq!(walk.place(), KeyContext::Log);
     walk.press("<esc>");
-    assert_eq!(walk.ui.place(), KeyContext::Timeline);
+    assert_eq!(walk.place(), KeyContext::Timeline);
     walk.is_at("race in rotate()");
     walk.press("h");
-    assert!(!walk.ui.text().contains("in two lines"), "folded again");
+    assert!(!walk.text().contains("in two lines"), "folded again");
     walk.press("h");
     walk.is_at("14:02");
 }
@@ -293,10 +282,10 @@ fn a_log_that_is_gone_still_has_its_words_and_says_so() {
         excerpt: Vec::new(),
         after: Vec::new(),
     })));
-    walk.ui.shows(["The log is gone."]);
+    walk.shows(["The log is gone."]);
     walk.press("<cr>");
-    walk.ui.shows(["The log is gone; its words"]);
-    assert_eq!(walk.ui.place(), KeyContext::Timeline);
+    walk.shows(["The log is gone; its words"]);
+    assert_eq!(walk.place(), KeyContext::Timeline);
 }
 
 #[test]
@@ -358,7 +347,7 @@ fn the_looks_of_the_timeline() {
         walk.to("Reported: ");
         insta::assert_snapshot!(
             format!("timeline_{width}x{height}_{background:?}"),
-            walk.ui.styled()
+            walk.styled()
         );
     }
 }
@@ -376,7 +365,7 @@ fn the_calendar_is_walked_by_day_and_week_and_leads_to_the_day() {
     );
     walk.press("<right><cr>");
     walk.is_at("Tuesday, 3 November");
-    walk.ui.shows(["Released 1.8"]);
+    walk.shows(["Released 1.8"]);
     // A day without sessions leads to the one before it.
     walk.press("<tab>hh<cr>");
     walk.is_at("Monday, 14 September");
@@ -398,7 +387,7 @@ fn the_calendar_is_walked_by_day_and_week_and_leads_to_the_day() {
     );
     walk.press("<esc>");
     assert_eq!(
-        walk.ui.place(),
+        walk.place(),
         KeyContext::Timeline,
         "first out of the calendar"
     );
@@ -408,7 +397,7 @@ fn the_calendar_is_walked_by_day_and_week_and_leads_to_the_day() {
 fn places_and_weeks_are_jumped_to() {
     let mut walk = Walk::new();
     walk.press("w");
-    let text = walk.ui.text();
+    let text = walk.text();
     let yesterday = text.lines().find(|line| line.contains("Yesterday"));
     assert!(
         yesterday.is_some_and(|line| line.contains("1 session")),
@@ -433,8 +422,8 @@ fn places_and_weeks_are_jumped_to() {
 fn a_click_on_a_day_goes_there_and_a_second_click_on_a_row_opens_it() {
     let mut walk = Walk::new();
     // The last column of the calendar is this week; Tuesday is in the second row.
-    let (_, tuesday) = walk.ui.cell_of("Tu ");
-    let text = walk.ui.text();
+    let (_, tuesday) = walk.cell_of("Tu ");
+    let text = walk.text();
     let row: Vec<char> = text
         .lines()
         .nth(usize::from(tuesday))
@@ -448,11 +437,11 @@ fn a_click_on_a_day_goes_there_and_a_second_click_on_a_row_opens_it() {
         .expect("a border");
     let last = row[..=border].iter().rposition(|c| "·░▒▓█".contains(*c));
     let column = u16::try_from(last.expect("a day")).expect("small");
-    walk.ui.click((column, tuesday));
+    walk.click((column, tuesday));
     walk.is_at("Tuesday, 3 November");
-    assert_eq!(walk.ui.click_on("Reported: Released"), []);
+    assert_eq!(walk.click_on("Reported: Released"), []);
     walk.is_at("Reported: Released");
-    let effects = walk.ui.click_on("Reported: Released");
+    let effects = walk.click_on("Reported: Released");
     assert!(
         matches!(effects[..], [Effect::Timeline(TimelineJob::Expand(_))]),
         "{effects:?}"

@@ -34,7 +34,7 @@ fn attribution(hunk: &str) -> Attributions {
 fn an_item_joins_the_session_that_the_logs_name_and_stays_there() {
     let mut reviewing = Reviewing::new();
     reviewing.press("G");
-    reviewing.ui.shows(["another program"]);
+    reviewing.shows(["another program"]);
     let hunk = reviewing.ids("grace.md").remove(0);
     let found = attribution(&hunk);
     let writers = found.values().flatten().filter_map(|part| part.by.as_ref());
@@ -43,16 +43,16 @@ fn an_item_joins_the_session_that_the_logs_name_and_stays_there() {
         Some((origin.citation.clone()?, said))
     });
     let words = words.collect();
-    reviewing.ui.tell(Event::Attributed { found, words });
+    reviewing.tell(Event::Attributed { found, words });
     reviewing
         .ui
         .shows(["You had said: “the grace period is ten"]);
-    reviewing.ui.lacks(["another program"]);
-    reviewing.ui.shows(["new by claude-code in “5e551011”"]);
+    reviewing.lacks(["another program"]);
+    reviewing.shows(["new by claude-code in “5e551011”"]);
     reviewing.is_at("grace.md");
     // Reading the queue again does not forget it.
     reviewing.load();
-    reviewing.ui.lacks(["another program"]);
+    reviewing.lacks(["another program"]);
     // So the session is accepted with all that it wrote.
     let ids = [reviewing.ids("auth.md"), reviewing.ids("grace.md")].concat();
     let effects = reviewing.press("A");
@@ -79,13 +79,13 @@ fn a_hunk_leads_to_its_line_and_on_to_the_words_before_it() {
     let mut reviewing = Reviewing::new();
     let effects = reviewing.press("g J J W");
     let job = WhyJob {
-        store: reviewing.ui.id("claude"),
+        store: reviewing.id("claude"),
         path: "auth.md".to_owned(),
     };
     assert_eq!(effects, [Effect::Why(job.clone())]);
-    assert_eq!(reviewing.ui.place(), KeyContext::Why);
-    reviewing.ui.shows(["reading…"]);
-    let file = reviewing.ui.home.path().join("claude/auth.md");
+    assert_eq!(reviewing.place(), KeyContext::Why);
+    reviewing.shows(["reading…"]);
+    let file = reviewing.home.path().join("claude/auth.md");
     let text = fs::read_to_string(file).expect("text");
     let lines = text.lines().map(|line| {
         let source = line.contains("30 minutes").then(|| source(2)).flatten();
@@ -95,13 +95,13 @@ fn a_hunk_leads_to_its_line_and_on_to_the_words_before_it() {
         lines: lines.collect(),
         has_logs: true,
     });
-    reviewing.ui.tell(Event::Explained { job, result });
+    reviewing.tell(Event::Explained { job, result });
     let here = reviewing.here();
     assert!(
         here.contains("30 minutes") && here.contains("claude-code"),
         "{here}"
     );
-    let text = reviewing.ui.text();
+    let text = reviewing.text();
     for said in [
         "“Token times”",
         "You had said: please make it longer",
@@ -110,11 +110,11 @@ fn a_hunk_leads_to_its_line_and_on_to_the_words_before_it() {
         assert!(text.contains(said), "{said}: {text}");
     }
     reviewing.press("<cr>");
-    reviewing.ui.shows(["not among the logs shown here"]);
+    reviewing.shows(["not among the logs shown here"]);
     reviewing.press("k");
-    reviewing.ui.shows(["tells who wrote this line"]);
+    reviewing.shows(["tells who wrote this line"]);
     reviewing.press("<esc>");
-    assert_eq!(reviewing.ui.place(), KeyContext::Queue);
+    assert_eq!(reviewing.place(), KeyContext::Queue);
 }
 
 /// An app with the log of a session that changed a memory.

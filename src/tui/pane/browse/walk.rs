@@ -142,24 +142,6 @@ impl BrowsePane {
         self.reshape(cx)
     }
 
-    /// Shows the rows that the filter leaves. While it is typed, the cursor is on one that it found.
-    pub(super) fn filtered(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.options.filter = self.filter.words();
-        let steps = self.reshape(cx);
-        let is_memory = |row: &TreeRow| matches!(row.node, Node::Memory(..) | Node::Log(..));
-        let here = self.tree.rows.get(self.cursor.selected);
-        let first = self.tree.rows.iter().position(is_memory);
-        let is_found = !self.filter.is_typing() || here.is_some_and(is_memory);
-        match first.filter(|_| !is_found && !self.options.filter.is_empty()) {
-            Some(first) => {
-                let count = self.tree.rows.len();
-                self.cursor.select(first, Self::height(cx), count);
-                self.update_preview(cx)
-            }
-            None => steps,
-        }
-    }
-
     /// The log under the cursor.
     pub(super) fn selected_log(&self) -> Option<&LogSummary> {
         let row = self.tree.rows.get(self.cursor.selected)?;
