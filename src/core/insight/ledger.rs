@@ -1,0 +1,566 @@
+//! The ledger: what each memory is worth. For every memory and entry, the sessions that had it in
+//! their context, that read it with a tool, that cited it, to which tome's hook showed it, and the
+//! messages in which the person says again what it says.
+//!
+//! A session has a memory in its context if its agent loads it in the session's directory by the
+//! rules of [`crate::core::insight::context`], and the memory existed when the session began (see
+//! [`since`]). A memory of an index is there by its line in the index. What the logs say is kept for
+//! each log (see [`facts`]) and read again only from logs that have changed. Nothing is written but
+//! that cache.
+
+mod facts;
+mod since;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::Result;
+use crate::core::change::history::History;
+use crate::core::disk::foreign::{LARGEST_LOG, read_text};
+use crate::core::disk::parallel::on_all_cores;
+use crate::core::disk::private;
+use crate::core::disk::trust::real_path;
+use crate::core::insight::context::{Piece, PieceKind};
+use crate::core::insight::correction::LEAST;
+use crate::core::insight::curate::git::Git;
+use crate::core::insight::review::KnownFiles;
+use crate::core::insight::timeline::{log_named_by, record_name, stamp};
+use crate::core::log::Agent;
+use crate::core::log::touch::FileUse;
+use crate::core::memory::FileKind;
+use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::index::INDEX;
+use crate::core::memory::library::Unlisted;
+use crate::core::memory::store::{Store, StoreId};
+use crate::core::search::catalog::listings;
+use crate::core::search::index::{Corpus, Log, Part};
+use crate::core::search::saying::{Saying, Sayings};
+use crate::core::search::{MemoryText, MemoryTexts};
+use facts::{LogFacts, Said};
+
+/// The file of tome's data directory to which the hook appends what it said.
+pub const MOMENTS: &str = "moments.jsonl";
+
+/// The fewest words that a correction shares with a memory that says the same, what they weigh at
+/// least, and their least part of the shorter text.
+const SHARED_WORDS: usize = 2;
+const SHARED_WEIGHT: f32 = 8.0;
+const SHARED_PART: f32 = 0.5;
+
+/// What an agent loads that starts in a directory; the caller knows what tome's hooks add.
+pub trait Contexts: Sync {
+    /// Returns the pieces; none if the agent's rules are not known.
+    fn pieces(&self, agent: Agent, cwd: &Path) -> Vec<Piece>;
+}
+
+/// Where a ledger comes from.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    /// The logs of all projects.
+    pub corpus: &'a Corpus,
+    /// The ledger's own directory; see [`directory`].
+    pub cache: &'a Path,
+    /// The stores whose memories are judged.
+    pub stores: &'a [Store],
+    /// What agents load.
+    pub contexts: &'a dyn Contexts,
+    /// The history of changes.
+    pub history: &'a History,
+    /// The program that reads git histories.
+    pub git: &'a Git,
+    /// tome's data directory.
+    pub data: &'a Path,
+}
+
+/// What is known about the use of memories.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ledger {
+    /// The memories, each followed by its entries.
+    pub accounts: Vec<Account>,
+    /// What the persons corrected, in the order of the logs.
+    pub corrections: Vec<Correction>,
+    /// What they said about the way of working and no memory says.
+    pub untaught: Vec<Vec<Correction>>,
+}
+
+/// What is known about the use of a memory or an entry. Each list has citations that open the
+/// messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Account {
+    /// The store.
+    #[serde(skip)]
+    pub id: StoreId,
+    /// The store's name.
+    pub store: String,
+    /// The memory's reference.
+    pub path: String,
+    /// The fragment of the entry.
+    pub entry: Option<String>,
+    /// The sessions that had it in their context.
+    pub context: Vec<String>,
+    /// The first calls of sessions that read it.
+    pub read: Vec<String>,
+    /// The first messages of sessions that cited it, or were told of it by tome.
+    pub cited: Vec<String>,
+    /// The sessions to which tome's hook showed a line of it.
+    pub shown: Vec<String>,
+    /// The messages that say again what it says.
+    pub corrected: Vec<String>,
+}
+
+/// The person's words that correct the agent, or say how it is to work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Correction {
+    /// The message.
+    pub citation: String,
+    /// When it was said, in milliseconds since 1970.
+    pub time: Option<i64>,
+    /// The words.
+    pub text: String,
+    /// The confidence that it is a correction, in percent.
+    pub confidence: u8,
+    /// The memory that says the same and was in the session's context: `STORE:PATH`.
+    pub memory: Option<String>,
+}
+
+/// Returns the ledger's directory, which is beside that of the corpus.
+pub fn directory(corpus_cache: &Path) -> PathBuf {
+    corpus_cache.with_file_name("ledger")
+}
+
+impl Ledger {
+    /// Returns the ledger of some stores.
+    pub fn read(sources: &Sources<'_>) -> Result<Self> {
+        let texts = MemoryTexts::read(sources.stores)?;
+        Ok(Builder::new(sources, &texts).build())
+    }
+
+    /// Returns the account of a memory, or of one of its entries.
+    pub fn account(&self, store: &StoreId, path: &str, entry: Option<&str>) -> Option<&Account> {
+        let is_it = |account: &&Account| {
+            account.path == path && account.entry.as_deref() == entry && account.id == *store
+        };
+        self.accounts.iter().find(is_it)
+    }
+}
+
+impl Account {
+    /// The numbers in a few words, such as `in context 14 · read 3 · corrected 1`; nothing if nothing
+    /// is known.
+    pub fn summary(&self) -> String {
+        let counts = [
+            ("in context", self.context.len()),
+            ("read", self.read.len()),
+            ("cited", self.cited.len()),
+            ("shown", self.shown.len()),
+            ("corrected", self.corrected.len()),
+        ];
+        let told = counts.iter().enumerate();
+        // The first two are told also if they are 0: that is what a person prunes by.
+        let told = told.filter(|(at, (_, count))| *at < 2 || *count > 0);
+        let told = told.map(|(_, (name, count))| format!("{name} {count}"));
+        told.collect::<Vec<_>>().join(" · ")
+    }
+
+    /// The memory or entry: `STORE:PATH#ENTRY`.
+    pub fn name(&self) -> String {
+        let entry = self.entry.as_ref().map(|entry| format!("#{entry}"));
+        format!("{}:{}{}", self.store, self.path, entry.unwrap_or_default())
+    }
+}
+
+/// A log and what it says.
+struct Session<'a> {
+    log: Log<'a>,
+    facts: LogFacts,
+    unlisted: Option<Unlisted>,
+}
+
+impl Session<'_> {
+    fn cite(&self, line: u64) -> String {
+        let agent = self.log.agent().map_or("", Agent::name);
+        format!("{agent}:{}#L{line}", self.log.cited_id())
+    }
+}
+
+/// A memory or an entry whose account is made.
+struct Unit<'a> {
+    account: Account,
+    text: &'a MemoryText,
+    /// The store's number.
+    store: usize,
+    /// The number of its file.
+    file: usize,
+    span: Range<usize>,
+    since: i64,
+    /// The lines, once they are compared.
+    lines: Vec<Saying>,
+}
+
+struct Builder<'a> {
+    sources: &'a Sources<'a>,
+    units: Vec<Unit<'a>>,
+    files: Vec<PathBuf>,
+    sessions: Vec<Session<'a>>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(sources: &'a Sources<'a>, texts: &'a MemoryTexts) -> Self {
+        let mut building = Self {
+            sources,
+            units: Vec::new(),
+            files: Vec::new(),
+            sessions: sessions(sources),
+        };
+        for text in &texts.texts {
+            building.add(text);
+        }
+        building
+    }
+
+    /// Adds a memory and its entries.
+    fn add(&mut self, text: &'a MemoryText) {
+        let memory = &text.memory;
+        let is_judged = matches!(
+            memory.kind,
+            FileKind::Memory | FileKind::Overview | FileKind::Instructions
+        );
+        let mut stores = self.sources.stores.iter().enumerate();
+        let Some((number, store)) = stores.find(|(_, store)| store.name() == text.store) else {
+            return;
+        };
+        if !is_judged {
+            return;
+        }
+        let file = store.root().absolute(&store.rules().file_of(&memory.path));
+        self.files.push(file);
+        let whole = [(None, 0..text.text.len())];
+        let entries = memory.entries.iter();
+        let entries = entries.map(|entry| (Some(entry.slug.clone()), entry.span.clone()));
+        for (entry, span) in whole.into_iter().chain(entries) {
+            self.units.push(Unit {
+                account: Account {
+                    id: store.id().clone(),
+                    store: text.store.clone(),
+                    path: memory.path.clone(),
+                    entry,
+                    context: Vec::new(),
+                    read: Vec::new(),
+                    cited: Vec::new(),
+                    shown: Vec::new(),
+                    corrected: Vec::new(),
+                },
+                text,
+                store: number,
+                file: self.files.len() - 1,
+                span,
+                since: since::written(memory),
+                lines: Vec::new(),
+            });
+        }
+    }
+
+    fn build(mut self) -> Ledger {
+        self.find_since();
+        let in_context = self.count_contexts();
+        let in_session = self.count_reads(in_context);
+        self.count_moments();
+        let (corrections, unsaid) = self.count_corrections(&in_session);
+        Ledger {
+            accounts: self.units.into_iter().map(|unit| unit.account).collect(),
+            corrections,
+            untaught: unsaid,
+        }
+    }
+
+    /// Sets since when each memory exists.
+    fn find_since(&mut self) {
+        let recorded = since::recorded(self.sources.history);
+        let committed = since::committed(self.sources.git, &self.files, self.sources.cache);
+        let mut first: HashMap<usize, i64> = HashMap::new();
+        let mut note = |file: usize, time: i64| {
+            let known = first.entry(file).or_insert(time);
+            *known = time.min(*known);
+        };
+        for (number, file) in self.files.iter().enumerate() {
+            let times = [recorded.get(file), committed.get(file)];
+            times
+                .into_iter()
+                .flatten()
+                .for_each(|time| note(number, *time));
+        }
+        let mut known = KnownFiles::of(&self.files);
+        for session in &self.sessions {
+            let touches = session.facts.touches.iter();
+            for touch in touches.filter(|touch| touch.file.usage != FileUse::Delete) {
+                let Some(time) = touch.time else { continue };
+                let meant = known.meant(&touch.file, &session.log);
+                meant.into_iter().for_each(|file| note(file, time));
+            }
+        }
+        for unit in &mut self.units {
+            let time = first.get(&unit.file).copied();
+            unit.since = time.map_or(unit.since, |time| time.min(unit.since));
+        }
+    }
+
+    /// Counts the sessions that had each unit in context; returns the units of each session.
+    fn count_contexts(&mut self) -> Vec<Vec<usize>> {
+        let mut places: Vec<(Agent, &str)> = Vec::new();
+        let place = |session: &Session<'a>| Some((session.log.agent()?, session.log.cwd()?));
+        for session in self.sessions.iter().filter(|one| one.unlisted.is_none()) {
+            places.extend(place(session));
+        }
+        places.sort_unstable();
+        places.dedup();
+        let loaded = on_all_cores(places.len(), |at| {
+            let (agent, cwd) = places[at];
+            let pieces = self.sources.contexts.pieces(agent, Path::new(cwd));
+            self.units_in(&pieces)
+        });
+        let mut found = vec![Vec::new(); self.sessions.len()];
+        for (number, session) in self.sessions.iter().enumerate() {
+            let at = place(session).and_then(|place| places.binary_search(&place).ok());
+            let (Some(at), Some((start, _)), None) = (at, session.log.span(), session.unlisted)
+            else {
+                continue;
+            };
+            for unit in &loaded[at] {
+                let held = &mut self.units[*unit];
+                if held.since <= start {
+                    let citation = session.cite(session.facts.first.unwrap_or(1));
+                    held.account.context.push(citation);
+                    found[number].push(*unit);
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns the units that pieces have: their files and entries, and the memories that an index
+    /// has a line about.
+    fn units_in(&self, pieces: &[Piece]) -> Vec<usize> {
+        let sent = pieces.iter().filter(|piece| !piece.text.is_empty());
+        let sent: Vec<(PathBuf, &Piece)> =
+            sent.map(|piece| (real_path(&piece.path), piece)).collect();
+        let has = |unit: &Unit<'_>| {
+            let store = &self.sources.stores[unit.store];
+            let file = &self.files[unit.file];
+            let index = store.root().path().join(INDEX);
+            let line = format!("({})", unit.account.path);
+            let of_store = format!("(store {})", store.name());
+            sent.iter().any(|(path, piece)| {
+                let is_listed = unit.account.entry.is_none() && piece.text.contains(&line);
+                if piece.kind == PieceKind::Hook {
+                    return is_listed && piece.text.contains(&of_store);
+                }
+                let is_indexed = store.layout() == Layout::Index && is_listed && *path == index;
+                is_indexed || path == file && unit.is_sent(&piece.text)
+            })
+        };
+        let units = self.units.iter().enumerate();
+        units
+            .filter(|(_, unit)| has(unit))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    /// Counts reads and citations; returns the units that each session had in any way.
+    fn count_reads(&mut self, mut found: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+        let mut of_file: Vec<Vec<usize>> = vec![Vec::new(); self.files.len()];
+        for (at, unit) in self.units.iter().enumerate() {
+            of_file[unit.file].push(at);
+        }
+        let mut known = KnownFiles::of(&self.files);
+        for (session, found) in self.sessions.iter().zip(&mut found) {
+            // What a copy has, its original has, too.
+            if session.unlisted == Some(Unlisted::Copy) {
+                continue;
+            }
+            let mut read: HashSet<usize> = HashSet::new();
+            let mut cited: HashSet<usize> = HashSet::new();
+            for touch in &session.facts.touches {
+                if touch.file.usage != FileUse::Read {
+                    continue;
+                }
+                let files = known.meant(&touch.file, &session.log);
+                for unit in files.into_iter().flat_map(|file| &of_file[file]) {
+                    let account = &mut self.units[*unit].account;
+                    if touch.is_citation && cited.insert(*unit) {
+                        account.cited.push(session.cite(touch.line));
+                    } else if !touch.is_citation && read.insert(*unit) {
+                        account.read.push(session.cite(touch.line));
+                        found.push(*unit);
+                    }
+                }
+            }
+            for named in &session.facts.named {
+                let Ok(citation) = named.citation.parse::<Citation>();
+                for (at, unit) in self.units.iter_mut().enumerate() {
+                    let account = &mut unit.account;
+                    let is_store = |name: &String| *name == account.store;
+                    if account.path == citation.path
+                        && account.entry.is_none()
+                        && citation.store.as_ref().is_none_or(is_store)
+                        && cited.insert(at)
+                    {
+                        account.cited.push(session.cite(named.line));
+                    }
+                }
+            }
+            found.sort_unstable();
+            found.dedup();
+        }
+        found
+    }
+
+    /// Counts the sessions to which the hook showed a line.
+    fn count_moments(&mut self) {
+        #[derive(Deserialize)]
+        struct Moment {
+            session: String,
+            agent: String,
+            store: String,
+            path: String,
+        }
+        let text = read_text(&self.sources.data.join(MOMENTS), LARGEST_LOG);
+        let text = text.ok().flatten().unwrap_or_default();
+        let moments = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Moment>(line).ok());
+        for moment in moments {
+            let citation = format!("{}:{}", moment.agent, moment.session);
+            for Unit { account, .. } in &mut self.units {
+                let is_it = account.path == moment.path
+                    && account.store == moment.store
+                    && account.entry.is_none();
+                if is_it && !account.shown.contains(&citation) {
+                    account.shown.push(citation.clone());
+                }
+            }
+        }
+    }
+
+    /// Counts the messages that say again what a memory says that their session had. Returns all
+    /// corrections, and what was said in several sessions and no memory says.
+    fn count_corrections(
+        &mut self,
+        in_session: &[Vec<usize>],
+    ) -> (Vec<Correction>, Vec<Vec<Correction>>) {
+        let sayings = Sayings::of(self.sources.corpus);
+        let mut seen: HashSet<(String, Option<i64>)> = HashSet::new();
+        let mut corrections = Vec::new();
+        for (session, units) in self.sessions.iter().zip(in_session) {
+            if session.unlisted.is_some() {
+                continue;
+            }
+            for said in &session.facts.said {
+                // A fork has the messages of the session from which it was made.
+                if !seen.insert((said.text.clone(), said.time)) {
+                    continue;
+                }
+                let citation = session.cite(said.line);
+                let saying = sayings.saying(&said.text);
+                let mut memory = None;
+                for unit in units {
+                    let unit = &mut self.units[*unit];
+                    if unit.since <= said.time.unwrap_or(i64::MAX) && unit.says(&saying, &sayings) {
+                        unit.account.corrected.push(citation.clone());
+                        memory = Some(unit.account.name());
+                    }
+                }
+                if said.confidence >= LEAST || memory.is_some() {
+                    corrections.push(correction(said, citation, memory));
+                }
+            }
+        }
+        (corrections, Vec::new())
+    }
+}
+
+/// Returns the words of a message that is cited, such as `codex:ID#L12`.
+pub fn words_of(corpus: &Corpus, citation: &str) -> Option<String> {
+    let Ok(citation) = citation.parse::<Citation>();
+    let CitedPart::Lines(lines) = &citation.part else {
+        return None;
+    };
+    let agent = citation.store.as_deref().and_then(Agent::named)?;
+    let log = log_named_by(corpus, agent, &citation.path)?;
+    let line = u64::try_from(*lines.start()).ok()?;
+    let messages = corpus.messages(log, &[Part::Words, Part::Calls]);
+    let at = messages.into_iter().find(|at| corpus.line(*at) == line)?;
+    corpus.message(at, |message| message.text.to_owned())
+}
+
+fn correction(said: &Said, citation: String, memory: Option<String>) -> Correction {
+    Correction {
+        citation,
+        time: said.time,
+        text: said.text.clone(),
+        confidence: said.confidence,
+        memory,
+    }
+}
+
+impl Unit<'_> {
+    fn own_text(&self) -> &str {
+        self.text.text.get(self.span.clone()).unwrap_or_default()
+    }
+
+    /// Whether a piece of its file has it: of an entry, its first line.
+    fn is_sent(&self, sent: &str) -> bool {
+        let first = self
+            .own_text()
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty());
+        self.account.entry.is_none() || first.is_some_and(|line| sent.contains(line))
+    }
+
+    /// Whether one of its lines says the same.
+    fn says(&mut self, saying: &Saying, sayings: &Sayings<'_>) -> bool {
+        if self.lines.is_empty() {
+            let text = self.text.text.get(self.span.clone()).unwrap_or_default();
+            self.lines = text.lines().map(|line| sayings.saying(line)).collect();
+        }
+        self.lines.iter().any(|line| {
+            let shared = saying.shared(line);
+            shared.words >= SHARED_WORDS
+                && shared.weight >= SHARED_WEIGHT
+                && shared.part >= SHARED_PART
+        })
+    }
+}
+
+/// Returns the logs with what they say, from the cache where they have not changed.
+fn sessions<'a>(sources: &Sources<'a>) -> Vec<Session<'a>> {
+    let corpus = sources.corpus;
+    // Without the directory, nothing is kept.
+    drop(private::create_dir(sources.cache));
+    let listings = listings(corpus);
+    let found = on_all_cores(listings.len(), |number| {
+        let log = corpus.log(number)?;
+        let path = sources.cache.join(record_name(&log));
+        let known = LogFacts::load(&path, stamp(&log));
+        let facts = match known {
+            Some(facts) => facts,
+            None => {
+                let facts = LogFacts::of(corpus, number)?;
+                facts.save(&path);
+                facts
+            }
+        };
+        Some(Session {
+            log,
+            facts,
+            unlisted: listings[number].unlisted,
+        })
+    });
+    found.into_iter().flatten().collect()
+}
