@@ -47,7 +47,8 @@ const FURTHER: [f32; 6] = [1.0, 0.6, 0.4, 0.3, 0.2, 0.1];
 
 /// What counts beside the words themselves.
 const AGREED: f32 = 3.5;
-const INTERRUPTED: f32 = 3.0;
+const INTERRUPTED: f32 = 4.0;
+const TOO_LONG: f32 = -3.0;
 const UNDONE: f32 = 1.5;
 const UNPROVOKED: f32 = -2.0;
 const ANSWERED: f32 = -2.0;
@@ -136,7 +137,7 @@ static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
         ),
         (
             4.0,
-            r"\A[^?]{0,160}\b\S+\ (?:should|needs?\ to|must|has\ to|have\ to)\ (?:be|live|go|say|keep|use|call|rename|match|align|have|follow|stay|look|fail|only)\b[^?]*(?:\z|[.!])",
+            r"\A[^?.!]{0,100}\S\S+\ (?:should|needs?\ to|must|has\ to|have\ to)\ (?:be|live|go|say|keep|use|call|rename|match|align|follow|stay|look|fail|only)\b[^?]*(?:\z|[.!])",
         ),
         (
             3.0,
@@ -160,7 +161,11 @@ static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
         ),
         (
             3.0,
-            r"\bagain\b(?:[.!:]|\z)|\b(?:once\ more|still)\ (?:using|doing|not|failing|fails|there|wrong|too)\b|\bschon\ wieder\b|\bencore\ une\ fois\b|\botra\ vez\b|\bопять\b|又|また|또",
+            r"\bagain\b(?:[.!:]|\z)|\bonce\ more\b|\bstill\ (?:not|too)\b|\bschon\ wieder\b|\bencore\ une\ fois\b|\botra\ vez\b|\bопять\b|又|また|또",
+        ),
+        (
+            4.5,
+            r"\bstill\ (?:using|doing|adding|failing|fails|there|wrong|the\ (?:same|old|wrong))\b",
         ),
         (
             4.0,
@@ -188,7 +193,7 @@ static OTHERWISE: LazyLock<Vec<Sign>> = LazyLock::new(|| {
         ),
         (
             -3.0,
-            r"\A(?:(?:so|and|ok(?:ay)?|hm+|(?:one\ )?question|also|or|now)[:,.\ ]+)*(?:is|are|does|do|what|how|which|when|where|who|could|can|would|will|did|has|have|any\w*)\b[^.]*\??\z",
+            r"\A(?:(?:so|and|ok(?:ay)?|hm+|(?:one\ )?question|also|or|now)[:,.\ ]+)*(?:is|are|does|do|what|how|which|when|where|who|could|can|would|will|did|has|have|any\w*)\ [^.]*\??\z",
         ),
         (
             -3.0,
@@ -205,9 +210,10 @@ static OTHERWISE: LazyLock<Vec<Sign>> = LazyLock::new(|| {
         ),
         (
             -4.0,
-            r"\b(?:crash(?:es|ed)?|errors?|exception|stack\ ?trace|bugs?|fails?|failed|broken|regression|segfault|panics?|timeouts?|not\ working
-            |does(?:n['’]?t|\ not)\ (?:work|show|load|start|render|compile|open|save|update)|returns?|prints?|throws?|displays?|outputs?|renders?)\b",
+            r"\b(?:crash(?:es|ed)?|errors?|exception|stack\ ?trace|bugs?|segfault|panics|timeouts?|not\ working
+            |does(?:n['’]?t|\ not)\ (?:work|show|load|start|render|compile|open|save|update)|returns|prints|throws|displays|outputs|renders|shows)\b",
         ),
+        (-2.0, r"\b(?:fails?|failed|broken|regression)\b"),
         (
             -8.0,
             r"\bno\ (?:need\ to\ (?:worry|apologi[sz]e)|problem|worries|issues?|rush|idea|comments?|more\ \w+)\b
@@ -256,15 +262,16 @@ pub fn confidence(turn: &Turn<'_>) -> Option<u8> {
         .filter(|Sign(_, sign)| sign.is_match(words))
         .map(|Sign(weight, _)| *weight)
         .collect();
-    if weights.is_empty() {
+    if weights.is_empty() && !turn.is_interruption {
         return None;
     }
     weights.sort_by(|a, b| b.total_cmp(a));
     let mut score: f32 = weights.iter().zip(FURTHER).map(|(w, part)| w * part).sum();
     let first = words.lines().next().unwrap_or_default();
+    let begin = clip(first, READ_AROUND);
     let against = OTHERWISE
         .iter()
-        .filter(|Sign(_, sign)| sign.is_match(first));
+        .filter(|Sign(_, sign)| sign.is_match(begin));
     score += against.map(|Sign(weight, _)| *weight).sum::<f32>();
     let is_no = first
         .get(..2)
@@ -276,7 +283,7 @@ pub fn confidence(turn: &Turn<'_>) -> Option<u8> {
         (turn.is_interruption, INTERRUPTED),
         (turn.is_undone, UNDONE),
         (is_no && tail.contains('?'), ANSWERED),
-        (turn.said.len() > LONG, -INTERRUPTED),
+        (turn.said.len() > LONG, TOO_LONG),
         (turn.reply.is_empty() && !turn.has_acted, UNPROVOKED),
     ] {
         if counts {

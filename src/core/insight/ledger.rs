@@ -28,6 +28,7 @@ use crate::core::disk::trust::real_path;
 use crate::core::insight::context::{Piece, PieceKind};
 use crate::core::insight::correction::LEAST;
 use crate::core::insight::curate::git::Git;
+use crate::core::insight::promote::{Proposal, propose, quotes};
 use crate::core::insight::review::KnownFiles;
 use crate::core::insight::timeline::{log_named_by, record_name, stamp};
 use crate::core::log::Agent;
@@ -40,7 +41,7 @@ use crate::core::memory::library::Unlisted;
 use crate::core::memory::store::{Store, StoreId};
 use crate::core::search::catalog::listings;
 use crate::core::search::index::{Corpus, Log, Part};
-use crate::core::search::saying::{Saying, Sayings};
+use crate::core::search::saying::{Saying, Sayings, Shared};
 use crate::core::search::{MemoryText, MemoryTexts};
 use facts::{LogFacts, Said};
 
@@ -52,6 +53,10 @@ pub const MOMENTS: &str = "moments.jsonl";
 const SHARED_WORDS: usize = 2;
 const SHARED_WEIGHT: f32 = 8.0;
 const SHARED_PART: f32 = 0.5;
+
+/// The least part that two messages share which say the same, and the longest of them, in bytes.
+const REPEATED_PART: f32 = 0.5;
+const LONGEST_TAUGHT: usize = 300;
 
 /// What an agent loads that starts in a directory; the caller knows what tome's hooks add.
 pub trait Contexts: Sync {
@@ -85,8 +90,19 @@ pub struct Ledger {
     pub accounts: Vec<Account>,
     /// What the persons corrected, in the order of the logs.
     pub corrections: Vec<Correction>,
-    /// What they said about the way of working and no memory says.
-    pub untaught: Vec<Vec<Correction>>,
+    /// What they said about the way of working in several sessions, and no memory says.
+    pub untaught: Vec<Untaught>,
+}
+
+/// What a person said in several sessions of a project and no memory says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Untaught {
+    /// The messages, one of each session, oldest first.
+    pub said: Vec<Correction>,
+    /// The directory in which the sessions ran.
+    pub cwd: PathBuf,
+    /// The memory that would say it.
+    pub proposal: Proposal,
 }
 
 /// What is known about the use of a memory or an entry. Each list has citations that open the
@@ -96,6 +112,9 @@ pub struct Account {
     /// The store.
     #[serde(skip)]
     pub id: StoreId,
+    /// The file.
+    #[serde(skip)]
+    pub file: PathBuf,
     /// The store's name.
     pub store: String,
     /// The memory's reference.
@@ -148,6 +167,12 @@ impl Ledger {
         };
         self.accounts.iter().find(is_it)
     }
+
+    /// Returns the account of the memory in a file.
+    pub fn of_file(&self, file: &Path) -> Option<&Account> {
+        let mut accounts = self.accounts.iter();
+        accounts.find(|account| account.entry.is_none() && account.file == file)
+    }
 }
 
 impl Account {
@@ -166,6 +191,11 @@ impl Account {
         let told = told.filter(|(at, (_, count))| *at < 2 || *count > 0);
         let told = told.map(|(_, (name, count))| format!("{name} {count}"));
         told.collect::<Vec<_>>().join(" · ")
+    }
+
+    /// How many sessions read or cited it.
+    pub fn uses(&self) -> usize {
+        self.read.len() + self.cited.len()
     }
 
     /// The memory or entry: `STORE:PATH#ENTRY`.
@@ -239,7 +269,7 @@ impl<'a> Builder<'a> {
             return;
         }
         let file = store.root().absolute(&store.rules().file_of(&memory.path));
-        self.files.push(file);
+        self.files.push(file.clone());
         let whole = [(None, 0..text.text.len())];
         let entries = memory.entries.iter();
         let entries = entries.map(|entry| (Some(entry.slug.clone()), entry.span.clone()));
@@ -247,6 +277,7 @@ impl<'a> Builder<'a> {
             self.units.push(Unit {
                 account: Account {
                     id: store.id().clone(),
+                    file: file.clone(),
                     store: text.store.clone(),
                     path: memory.path.clone(),
                     entry,
@@ -271,11 +302,13 @@ impl<'a> Builder<'a> {
         let in_context = self.count_contexts();
         let in_session = self.count_reads(in_context);
         self.count_moments();
-        let (corrections, unsaid) = self.count_corrections(&in_session);
+        let sayings = Sayings::of(self.sources.corpus);
+        let corrections = self.count_corrections(&in_session, &sayings);
+        let untaught = self.untaught(&sayings);
         Ledger {
             accounts: self.units.into_iter().map(|unit| unit.account).collect(),
             corrections,
-            untaught: unsaid,
+            untaught,
         }
     }
 
@@ -448,12 +481,12 @@ impl<'a> Builder<'a> {
     }
 
     /// Counts the messages that say again what a memory says that their session had. Returns all
-    /// corrections, and what was said in several sessions and no memory says.
+    /// corrections.
     fn count_corrections(
         &mut self,
         in_session: &[Vec<usize>],
-    ) -> (Vec<Correction>, Vec<Vec<Correction>>) {
-        let sayings = Sayings::of(self.sources.corpus);
+        sayings: &Sayings<'_>,
+    ) -> Vec<Correction> {
         let mut seen: HashSet<(String, Option<i64>)> = HashSet::new();
         let mut corrections = Vec::new();
         for (session, units) in self.sessions.iter().zip(in_session) {
@@ -470,7 +503,7 @@ impl<'a> Builder<'a> {
                 let mut memory = None;
                 for unit in units {
                     let unit = &mut self.units[*unit];
-                    if unit.since <= said.time.unwrap_or(i64::MAX) && unit.says(&saying, &sayings) {
+                    if unit.since <= said.time.unwrap_or(i64::MAX) && unit.says(&saying, sayings) {
                         unit.account.corrected.push(citation.clone());
                         memory = Some(unit.account.name());
                     }
@@ -480,8 +513,90 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        (corrections, Vec::new())
+        corrections
     }
+
+    /// Finds what was said in several sessions of a directory and no memory says. Long messages are
+    /// about more than the way of working.
+    fn untaught(&mut self, sayings: &Sayings<'_>) -> Vec<Untaught> {
+        let mut said: Vec<Repeatable<'_>> = Vec::new();
+        for (number, session) in self.sessions.iter().enumerate() {
+            let Some(cwd) = session.log.cwd().filter(|_| session.unlisted.is_none()) else {
+                continue;
+            };
+            let short = session.facts.said.iter();
+            for said_here in short.filter(|said| said.text.len() <= LONGEST_TAUGHT) {
+                said.push(Repeatable {
+                    session: number,
+                    cwd,
+                    said: said_here,
+                    saying: sayings.saying(&said_here.text),
+                });
+            }
+        }
+        let mut found = Vec::new();
+        let mut used: HashSet<usize> = HashSet::new();
+        for at in 0..said.len() {
+            let mut group = vec![at];
+            for other in at + 1..said.len() {
+                let is_new = |known: &usize| {
+                    let (known, other) = (&said[*known], &said[other]);
+                    known.session != other.session && known.said.time != other.said.time
+                };
+                let shared = said[at].saying.shared(&said[other].saying);
+                if !used.contains(&other)
+                    && said[at].cwd == said[other].cwd
+                    && is_same(shared, REPEATED_PART)
+                    && group.iter().all(is_new)
+                {
+                    group.push(other);
+                }
+            }
+            let is_known = |one: &usize, units: &mut Vec<Unit<'_>>| {
+                let saying = &said[*one].saying;
+                units.iter_mut().any(|unit| unit.says(saying, sayings))
+            };
+            let units = &mut self.units;
+            if group.len() < 2 || used.contains(&at) || group.iter().any(|one| is_known(one, units))
+            {
+                continue;
+            }
+            used.extend(&group);
+            group.sort_by_key(|one| said[*one].said.time);
+            let cited = group.iter().map(|one| {
+                let one = &said[*one];
+                correction(
+                    one.said,
+                    self.sessions[one.session].cite(one.said.line),
+                    None,
+                )
+            });
+            let cited: Vec<Correction> = cited.collect();
+            let references: Vec<String> = cited.iter().map(|one| one.citation.clone()).collect();
+            let quoted = quotes(self.sources.corpus, &|_| None, &references);
+            if let Some(proposal) = quoted.ok().and_then(|quoted| propose(&quoted)) {
+                found.push(Untaught {
+                    said: cited,
+                    cwd: PathBuf::from(said[at].cwd),
+                    proposal,
+                });
+            }
+        }
+        found
+    }
+}
+
+/// Something that may be said again in another session.
+struct Repeatable<'a> {
+    session: usize,
+    cwd: &'a str,
+    said: &'a Said,
+    saying: Saying,
+}
+
+/// Whether two texts that share so much say the same.
+fn is_same(shared: Shared, part: f32) -> bool {
+    shared.words >= SHARED_WORDS && shared.weight >= SHARED_WEIGHT && shared.part >= part
 }
 
 /// Returns the words of a message that is cited, such as `codex:ID#L12`.
@@ -529,12 +644,9 @@ impl Unit<'_> {
             let text = self.text.text.get(self.span.clone()).unwrap_or_default();
             self.lines = text.lines().map(|line| sayings.saying(line)).collect();
         }
-        self.lines.iter().any(|line| {
-            let shared = saying.shared(line);
-            shared.words >= SHARED_WORDS
-                && shared.weight >= SHARED_WEIGHT
-                && shared.part >= SHARED_PART
-        })
+        self.lines
+            .iter()
+            .any(|line| is_same(saying.shared(line), SHARED_PART))
     }
 }
 

@@ -29,6 +29,7 @@ pub use attribute::{Attributions, KnownWriter, WrittenLines, attributed, attribu
 pub use decide::{Selection, accept, accepted_memories, annotate, plan_revert, plan_reverts};
 pub use line_source::{LineSource, Reason, line_sources};
 pub use observe::{Observed, Writer, observe, observe_files, observe_store};
+pub use proposal::add_draft;
 pub use queue::{Item, ItemChange, ReviewHunk, queue};
 pub use state::{Note, count, here_before, waiting_paths};
 pub use why::{

@@ -10,16 +10,18 @@ use super::thread::Worker;
 use crate::core::change::history::History;
 use crate::core::insight::curate::collect::{Sources, collect};
 use crate::core::insight::curate::logs::{SessionLogs, reads_logs};
+use crate::core::insight::curate::untaught::put_drafts;
 use crate::core::insight::curate::{check_each, chosen, waiver};
+use crate::core::insight::ledger::{self, Ledger};
 use crate::core::log::LogFile;
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::core::memory::store::Store;
 use crate::core::search::catalog::{LogCatalog, LogScope, read_corpus};
-use crate::core::search::index::ReadResults;
+use crate::core::search::index::{Corpus, ReadResults};
 use crate::core::{Error, Result};
 use crate::tui::effect::CurateJob;
 use crate::tui::event::{CurateStep, Event};
-use crate::tui::{Clock, CurateSetup};
+use crate::tui::{Clock, ContextSource, CurateSetup};
 
 /// Checks memories.
 pub(super) struct CurateWorker {
@@ -32,6 +34,9 @@ pub(super) struct CurateWorker {
     pub(super) newest: Arc<AtomicU64>,
     pub(super) events: Sender<Event>,
     pub(super) known_logs: Option<KnownLogs>,
+    pub(super) contexts: Arc<dyn ContextSource>,
+    /// Whether the logs were read, so that the uses of memories can be counted.
+    pub(super) has_logs: bool,
 }
 
 /// What the logs said when they were last read, with the logs and the names of the memories.
@@ -46,6 +51,8 @@ pub(super) struct KnownLogs {
 pub(super) enum Message {
     /// The current stores.
     Stores(Arc<Library>),
+    /// The logs were read, for the first time or again after a change.
+    Logs,
     /// Check them.
     Check(CurateJob),
 }
@@ -55,7 +62,16 @@ impl Worker for CurateWorker {
 
     fn perform(&mut self, message: Message) {
         match message {
-            Message::Stores(library) => self.library = library,
+            Message::Stores(library) => {
+                self.library = library;
+                if self.has_logs {
+                    self.count();
+                }
+            }
+            Message::Logs => {
+                self.has_logs = true;
+                self.count();
+            }
             Message::Check(CurateJob { generation }) => {
                 let result = self.check(generation);
                 self.send(generation, CurateStep::Finished(result));
@@ -66,7 +82,9 @@ impl Worker for CurateWorker {
     fn supersedes(newer: &Message, older: &Message) -> bool {
         matches!(
             (newer, older),
-            (Message::Stores(_), Message::Stores(_)) | (Message::Check(_), Message::Check(_))
+            (Message::Stores(_), Message::Stores(_))
+                | (Message::Logs, Message::Logs)
+                | (Message::Check(_), Message::Check(_))
         )
     }
 }
@@ -77,13 +95,52 @@ impl CurateWorker {
         drop(self.events.send(Event::Curated { generation, step }));
     }
 
-    fn check(&mut self, generation: u64) -> Result<()> {
-        // Those that could not be listed were reported when they were read.
+    /// The stores that could be listed; the others were reported when they were read.
+    fn stores(&self) -> Vec<Store> {
         let listed = |snapshot: &&Arc<StoreSnapshot>| snapshot.failure.is_none();
         let snapshots = self.library.stores.iter().filter(listed);
-        let stores: Vec<Store> = snapshots
+        snapshots
             .map(|snapshot| (*snapshot.store).clone())
-            .collect();
+            .collect()
+    }
+
+    /// Counts how the memories were used, in the logs of all projects. What cannot be read is reported
+    /// by the worker that reads it.
+    fn count(&self) {
+        let stores = self.stores();
+        let catalog = self.all_logs();
+        let files = catalog.files();
+        let read = read_corpus(
+            || catalog.scoped_corpus(&files, ReadResults::Now, &()),
+            |scoped| self.ledger(&scoped.corpus, &stores),
+        );
+        if let Ok((_, Ok(ledger))) = read {
+            drop(self.events.send(Event::Counted(Arc::new(ledger))));
+        }
+    }
+
+    fn ledger(&self, corpus: &Corpus, stores: &[Store]) -> Result<Ledger> {
+        Ledger::read(&ledger::Sources {
+            corpus,
+            cache: &ledger::directory(&self.catalog.cache),
+            stores,
+            contexts: &*self.contexts,
+            history: &self.history,
+            git: &self.setup.git,
+            data: &self.setup.environment.data,
+        })
+    }
+
+    /// The logs of all projects.
+    fn all_logs(&self) -> LogCatalog {
+        LogCatalog {
+            scope: LogScope::All,
+            ..self.catalog.clone()
+        }
+    }
+
+    fn check(&mut self, generation: u64) -> Result<()> {
+        let stores = self.stores();
         let logs = self.session_logs(&stores);
         let sources = Sources {
             environment: &self.setup.environment,
@@ -97,6 +154,7 @@ impl CurateWorker {
         let (collection, errors) = collect(&stores, &sources)?;
         self.report(&errors);
         let collection = collection.with_logs(logs);
+        put_drafts(&collection, &self.history, &[])?;
         let waivers = waiver::read(&self.setup.environment.data)?;
         let of = chosen(&collection, &[]).count();
         let mut done = 0;
@@ -124,10 +182,7 @@ impl CurateWorker {
         if !reads_logs(&self.setup.settings, &[]) {
             return None;
         }
-        let catalog = LogCatalog {
-            scope: LogScope::All,
-            ..self.catalog.clone()
-        };
+        let catalog = self.all_logs();
         let files = catalog.files();
         // Without logs nothing is known about what sessions read.
         if files.is_empty() {
@@ -145,7 +200,11 @@ impl CurateWorker {
         }
         let read = read_corpus(
             || catalog.scoped_corpus(&files, ReadResults::Now, &()),
-            |scoped| SessionLogs::read(&scoped.corpus, stores, claude, &copies),
+            |scoped| {
+                let logs = SessionLogs::read(&scoped.corpus, stores, claude, &copies);
+                let ledger = self.ledger(&scoped.corpus, stores);
+                logs.with_ledger(ledger.unwrap_or_default())
+            },
         );
         match read {
             Ok((_, logs)) => {

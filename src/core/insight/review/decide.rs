@@ -143,7 +143,7 @@ pub fn accept(
     let accepted = accept_written(history, stores, selection, author, moment)?;
     let mut records: Vec<Record> = accepted.into_iter().collect();
     for store in stores {
-        let plan = || plan_proposals(store, selection, Verdict::Accept, moment);
+        let plan = || plan_proposals(history, store, selection, Verdict::Accept, moment);
         let Some(first) = plan()? else { continue };
         // Another process may have decided meanwhile.
         let plan = || plan()?.ok_or_else(|| Error::not_found("what was proposed"));
@@ -287,7 +287,7 @@ pub fn plan_revert(
             revert_file(store, &mut planned, file, chosen)?;
         }
     }
-    let rejected = plan_proposals(store, selection, Verdict::Reject, moment)?;
+    let rejected = plan_proposals(history, store, selection, Verdict::Reject, moment)?;
     if names.is_empty()
         && let Some(rejected) = rejected
     {

@@ -193,7 +193,7 @@ impl ReviewHunk {
 
 /// What waits in a store: what agents propose, then what was written, newest first.
 pub fn queue(history: &History, store: &Store) -> Result<Vec<Item>> {
-    let mut items = proposed_items(store);
+    let mut items = proposed_items(history, store);
     if let Some((state, _)) = State::load(history, store.id())? {
         let files = waiting_files(history, store, &state)?;
         items.extend(files.into_iter().flat_map(|file| file.items));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::PreviewRequest;
+use crate::core::insight::ledger::Account;
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::layout::{Layout, index};
 use crate::core::memory::library::{Budget, Library, LogSummary};
@@ -93,10 +94,16 @@ pub(super) fn file_content(
                 );
                 content.problem.get_or_insert(problem);
             }
+            let mut entry = None;
             if let CitedPart::Entry(slug) = &wanted.part {
                 narrow_to_entry(&mut content, &memory, &text, slug);
+                entry = Some(slug.as_str());
             } else if let Some(origin) = origin(&text, cx.library) {
                 content.text = format!("{}\n\n{origin}\n", content.text.trim_end());
+            }
+            if let Some(account) = cx.ledger.account(store, path, entry) {
+                content.facts = format!("{} · {}", account.summary(), content.facts);
+                content.text = format!("{}{}", content.text.trim_end(), uses(account));
             }
             content.source = text;
             content
@@ -118,6 +125,28 @@ fn origin(text: &str, library: &Library) -> Option<String> {
         }
         None => format!("*Written in a session whose log is not here:* `{id}`"),
     })
+}
+
+/// Returns lines with links to the messages in which a memory was corrected again, and was read.
+fn uses(account: &Account) -> String {
+    /// How many messages of each kind are linked.
+    const MOST: usize = 5;
+    let lists = [
+        ("Corrected again", &account.corrected),
+        ("Read", &account.read),
+        ("Cited", &account.cited),
+    ];
+    let mut lines = String::from("\n");
+    for (name, cited) in lists.into_iter().filter(|(_, cited)| !cited.is_empty()) {
+        let newest = cited.iter().rev().take(MOST);
+        let links = newest.map(|citation| {
+            let shown: String = citation.chars().take(24).collect();
+            format!("[{shown}…]({citation})")
+        });
+        let links: Vec<String> = links.collect();
+        lines.push_str(&format!("\n*{name}:* {}\n", links.join(" · ")));
+    }
+    lines
 }
 
 fn memory_content(memory: &Memory, text: &str) -> PreviewContent {
