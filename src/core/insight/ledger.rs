@@ -51,10 +51,12 @@ pub const MOMENTS: &str = "moments.jsonl";
 /// The fewest words that a correction shares with a memory that says the same, what they weigh at
 /// least, and their least part of the shorter text.
 const SHARED_WORDS: usize = 2;
-const SHARED_WEIGHT: f32 = 8.0;
+const SHARED_WEIGHT: f32 = 1.1;
 const SHARED_PART: f32 = 0.5;
 
-/// The least part that two messages share which say the same, and the longest of them, in bytes.
+/// The fewest words that two messages share which say the same, their least part, and the longest
+/// of the messages, in bytes.
+const REPEATED_WORDS: usize = 3;
 const REPEATED_PART: f32 = 0.5;
 const LONGEST_TAUGHT: usize = 300;
 
@@ -546,6 +548,7 @@ impl<'a> Builder<'a> {
                 let shared = said[at].saying.shared(&said[other].saying);
                 if !used.contains(&other)
                     && said[at].cwd == said[other].cwd
+                    && shared.words >= REPEATED_WORDS
                     && is_same(shared, REPEATED_PART)
                     && group.iter().all(is_new)
                 {

@@ -16,6 +16,8 @@ const MOST_WORDS: usize = 64;
 pub struct Sayings<'a> {
     corpus: &'a Corpus,
     bytes: u64,
+    /// What a word of a single message weighs.
+    rarest: f32,
     known: RefCell<HashMap<Term, f32>>,
 }
 
@@ -37,7 +39,7 @@ pub struct Saying {
 pub struct Shared {
     /// How many words.
     pub words: usize,
-    /// What these weigh together.
+    /// What these weigh together; a word of a single message weighs 1.
     pub weight: f32,
     /// Their part of all words of the text that has less.
     pub part: f32,
@@ -50,6 +52,7 @@ impl<'a> Sayings<'a> {
         Self {
             corpus,
             bytes,
+            rarest: Rarity::new(&[1], bytes).weight(0, true),
             known: RefCell::default(),
         }
     }
@@ -72,7 +75,7 @@ impl<'a> Sayings<'a> {
         saying
     }
 
-    /// Returns what a word weighs: one that no log has, as much as one of a single message.
+    /// Returns what a word weighs, compared with one of a single message; so does one that no log has.
     fn weight(&self, term: Term, folded: &str) -> f32 {
         if let Some(known) = self.known.borrow().get(&term) {
             return *known;
@@ -80,7 +83,7 @@ impl<'a> Sayings<'a> {
         let needle = Needles::of_word(folded);
         let forms = needle.ask(|wanted| self.corpus.forms(wanted, &[Part::Words]));
         let count = forms.counts.iter().sum::<u64>().max(1);
-        let weight = Rarity::new(&[count], self.bytes).weight(0, true);
+        let weight = Rarity::new(&[count], self.bytes).weight(0, true) / self.rarest;
         self.known.borrow_mut().insert(term, weight);
         weight
     }
