@@ -161,6 +161,7 @@ impl Workers {
             known_logs: None,
             contexts: Arc::clone(&outside.contexts),
             has_logs: false,
+            counted: None,
         };
         let why_worker = WhyWorker {
             history: outside.history.clone(),

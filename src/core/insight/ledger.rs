@@ -13,7 +13,7 @@ mod since;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ use crate::core::memory::library::Unlisted;
 use crate::core::memory::store::{Store, StoreId};
 use crate::core::search::catalog::listings;
 use crate::core::search::index::{Corpus, Log, Part};
-use crate::core::search::saying::{Saying, Sayings, Shared};
+use crate::core::search::saying::{Saying, SayingIndex, Shared, WordWeights};
 use crate::core::search::{MemoryText, MemoryTexts};
 use facts::{LogFacts, Said};
 
@@ -178,6 +178,22 @@ impl Ledger {
 }
 
 impl Account {
+    /// Returns the account of a memory, or of one of its entries, of which nothing is known.
+    pub fn new(store: &Store, path: &str, entry: Option<String>) -> Self {
+        Self {
+            id: store.id().clone(),
+            file: store.root().absolute(&store.rules().file_of(path)),
+            store: store.name().to_owned(),
+            path: path.to_owned(),
+            entry,
+            context: Vec::new(),
+            read: Vec::new(),
+            cited: Vec::new(),
+            shown: Vec::new(),
+            corrected: Vec::new(),
+        }
+    }
+
     /// The numbers in a few words, such as `in context 14 · read 3 · corrected 1`; nothing if nothing
     /// is known.
     pub fn summary(&self) -> String {
@@ -231,8 +247,6 @@ struct Unit<'a> {
     file: usize,
     span: Range<usize>,
     since: i64,
-    /// The lines, once they are compared.
-    lines: Vec<Saying>,
 }
 
 struct Builder<'a> {
@@ -270,31 +284,19 @@ impl<'a> Builder<'a> {
         if !is_judged {
             return;
         }
-        let file = store.root().absolute(&store.rules().file_of(&memory.path));
-        self.files.push(file.clone());
+        let file = store.rules().file_of(&memory.path);
+        self.files.push(store.root().absolute(&file));
         let whole = [(None, 0..text.text.len())];
         let entries = memory.entries.iter();
         let entries = entries.map(|entry| (Some(entry.slug.clone()), entry.span.clone()));
         for (entry, span) in whole.into_iter().chain(entries) {
             self.units.push(Unit {
-                account: Account {
-                    id: store.id().clone(),
-                    file: file.clone(),
-                    store: text.store.clone(),
-                    path: memory.path.clone(),
-                    entry,
-                    context: Vec::new(),
-                    read: Vec::new(),
-                    cited: Vec::new(),
-                    shown: Vec::new(),
-                    corrected: Vec::new(),
-                },
+                account: Account::new(store, &memory.path, entry),
                 text,
                 store: number,
                 file: self.files.len() - 1,
                 span,
                 since: since::written(memory),
-                lines: Vec::new(),
             });
         }
     }
@@ -302,11 +304,11 @@ impl<'a> Builder<'a> {
     fn build(mut self) -> Ledger {
         self.find_since();
         let in_context = self.count_contexts();
-        let in_session = self.count_reads(in_context);
+        let had = self.count_reads(in_context);
         self.count_moments();
-        let sayings = Sayings::of(self.sources.corpus);
-        let corrections = self.count_corrections(&in_session, &sayings);
-        let untaught = self.untaught(&sayings);
+        let lines = Lines::of(&self.units, self.sources.corpus);
+        let corrections = self.count_corrections(&had, &lines);
+        let untaught = self.untaught(&lines);
         Ledger {
             accounts: self.units.into_iter().map(|unit| unit.account).collect(),
             corrections,
@@ -346,7 +348,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Counts the sessions that had each unit in context; returns the units of each session.
-    fn count_contexts(&mut self) -> Vec<Vec<usize>> {
+    fn count_contexts(&mut self) -> Vec<Vec<Held>> {
         let mut places: Vec<(Agent, &str)> = Vec::new();
         let place = |session: &Session<'a>| Some((session.log.agent()?, session.log.cwd()?));
         for session in self.sessions.iter().filter(|one| one.unlisted.is_none()) {
@@ -371,7 +373,8 @@ impl<'a> Builder<'a> {
                 if held.since <= start {
                     let citation = session.cite(session.facts.first.unwrap_or(1));
                     held.account.context.push(citation);
-                    found[number].push(*unit);
+                    let (unit, from) = (*unit, 0);
+                    found[number].push(Held { unit, from });
                 }
             }
         }
@@ -407,7 +410,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Counts reads and citations; returns the units that each session had in any way.
-    fn count_reads(&mut self, mut found: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+    fn count_reads(&mut self, mut found: Vec<Vec<Held>>) -> Vec<Vec<Held>> {
         let mut of_file: Vec<Vec<usize>> = vec![Vec::new(); self.files.len()];
         for (at, unit) in self.units.iter().enumerate() {
             of_file[unit.file].push(at);
@@ -431,7 +434,8 @@ impl<'a> Builder<'a> {
                         account.cited.push(session.cite(touch.line));
                     } else if !touch.is_citation && read.insert(*unit) {
                         account.read.push(session.cite(touch.line));
-                        found.push(*unit);
+                        let (unit, from) = (*unit, touch.line);
+                        found.push(Held { unit, from });
                     }
                 }
             }
@@ -449,8 +453,6 @@ impl<'a> Builder<'a> {
                     }
                 }
             }
-            found.sort_unstable();
-            found.dedup();
         }
         found
     }
@@ -482,16 +484,12 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Counts the messages that say again what a memory says that their session had. Returns all
-    /// corrections.
-    fn count_corrections(
-        &mut self,
-        in_session: &[Vec<usize>],
-        sayings: &Sayings<'_>,
-    ) -> Vec<Correction> {
+    /// Counts the messages that say again what a memory says that their session had by then. Returns
+    /// all corrections.
+    fn count_corrections(&mut self, had: &[Vec<Held>], lines: &Lines<'_>) -> Vec<Correction> {
         let mut seen: HashSet<(String, Option<i64>)> = HashSet::new();
         let mut corrections = Vec::new();
-        for (session, units) in self.sessions.iter().zip(in_session) {
+        for (session, had) in self.sessions.iter().zip(had) {
             if session.unlisted.is_some() {
                 continue;
             }
@@ -501,11 +499,13 @@ impl<'a> Builder<'a> {
                     continue;
                 }
                 let citation = session.cite(said.line);
-                let saying = sayings.saying(&said.text);
+                let saying = Saying::of(&said.text);
                 let mut memory = None;
-                for unit in units {
-                    let unit = &mut self.units[*unit];
-                    if unit.since <= said.time.unwrap_or(i64::MAX) && unit.says(&saying, sayings) {
+                for at in lines.units_saying(&saying) {
+                    let is_held = |held: &Held| held.unit == at && held.from < said.line;
+                    let unit = &mut self.units[at];
+                    let is_old = unit.since <= said.time.unwrap_or(i64::MAX);
+                    if is_old && had.iter().any(is_held) {
                         unit.account.corrected.push(citation.clone());
                         memory = Some(unit.account.name());
                     }
@@ -520,67 +520,47 @@ impl<'a> Builder<'a> {
 
     /// Finds what was said in several sessions of a directory and no memory says. Long messages are
     /// about more than the way of working.
-    fn untaught(&mut self, sayings: &Sayings<'_>) -> Vec<Untaught> {
+    fn untaught(&self, lines: &Lines<'_>) -> Vec<Untaught> {
         let mut said: Vec<Repeatable<'_>> = Vec::new();
-        for (number, session) in self.sessions.iter().enumerate() {
-            let Some(cwd) = session.log.cwd().filter(|_| session.unlisted.is_none()) else {
-                continue;
-            };
+        let mut index = SayingIndex::default();
+        for session in self.sessions.iter().filter(|one| one.unlisted.is_none()) {
             let short = session.facts.said.iter();
-            for said_here in short.filter(|said| said.text.len() <= LONGEST_TAUGHT) {
-                said.push(Repeatable {
-                    session: number,
-                    cwd,
-                    said: said_here,
-                    saying: sayings.saying(&said_here.text),
-                });
+            for one in short.filter(|said| said.text.len() <= LONGEST_TAUGHT) {
+                said.push(Repeatable { session, said: one });
+                index.push(Saying::of(&one.text));
             }
         }
         let mut found = Vec::new();
         let mut used: HashSet<usize> = HashSet::new();
         for at in 0..said.len() {
+            let saying = index.get(at);
             let mut group = vec![at];
-            for other in at + 1..said.len() {
-                let is_new = |known: &usize| {
-                    let (known, other) = (&said[*known], &said[other]);
-                    known.session != other.session && known.said.time != other.said.time
-                };
-                let shared = said[at].saying.shared(&said[other].saying);
+            for other in index.sharing(saying, REPEATED_WORDS) {
+                let is_apart = |one: &usize| said[*one].is_apart(&said[other]);
                 if !used.contains(&other)
-                    && said[at].cwd == said[other].cwd
-                    && shared.words >= REPEATED_WORDS
-                    && is_same(shared, REPEATED_PART)
-                    && group.iter().all(is_new)
+                    && group.iter().all(is_apart)
+                    && is_same(
+                        lines.weights.shared(saying, index.get(other)),
+                        REPEATED_PART,
+                    )
                 {
                     group.push(other);
                 }
             }
-            let is_known = |one: &usize, units: &mut Vec<Unit<'_>>| {
-                let saying = &said[*one].saying;
-                units.iter_mut().any(|unit| unit.says(saying, sayings))
-            };
-            let units = &mut self.units;
-            if group.len() < 2 || used.contains(&at) || group.iter().any(|one| is_known(one, units))
-            {
+            let is_known = |one: &usize| !lines.units_saying(index.get(*one)).is_empty();
+            if group.len() < 2 || used.contains(&at) || group.iter().any(is_known) {
                 continue;
             }
             used.extend(&group);
             group.sort_by_key(|one| said[*one].said.time);
-            let cited = group.iter().map(|one| {
-                let one = &said[*one];
-                correction(
-                    one.said,
-                    self.sessions[one.session].cite(one.said.line),
-                    None,
-                )
-            });
-            let cited: Vec<Correction> = cited.collect();
+            let cited: Vec<Correction> = group.iter().map(|one| said[*one].cited()).collect();
             let references: Vec<String> = cited.iter().map(|one| one.citation.clone()).collect();
             let quoted = quotes(self.sources.corpus, &|_| None, &references);
-            if let Some(proposal) = quoted.ok().and_then(|quoted| propose(&quoted)) {
+            let proposal = quoted.ok().and_then(|quoted| propose(&quoted));
+            if let Some((proposal, cwd)) = proposal.zip(said[at].session.log.cwd()) {
                 found.push(Untaught {
                     said: cited,
-                    cwd: PathBuf::from(said[at].cwd),
+                    cwd: PathBuf::from(cwd),
                     proposal,
                 });
             }
@@ -589,12 +569,64 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// A unit that a session had, and the line from which on it had it.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    unit: usize,
+    from: u64,
+}
+
+/// The lines of all units.
+struct Lines<'a> {
+    index: SayingIndex,
+    /// The unit of each line.
+    units: Vec<usize>,
+    weights: WordWeights<'a>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(units: &[Unit<'_>], corpus: &'a Corpus) -> Self {
+        let mut lines = Self {
+            index: SayingIndex::default(),
+            units: Vec::new(),
+            weights: WordWeights::of(corpus),
+        };
+        for (number, unit) in units.iter().enumerate() {
+            for line in unit.own_text().lines().filter(|line| !line.is_empty()) {
+                lines.index.push(Saying::of(line));
+                lines.units.push(number);
+            }
+        }
+        lines
+    }
+
+    /// Returns the units of which a line says the same.
+    fn units_saying(&self, saying: &Saying) -> BTreeSet<usize> {
+        let candidates = self.index.sharing(saying, SHARED_WORDS).into_iter();
+        let same = candidates.filter(|line| {
+            let shared = self.weights.shared(saying, self.index.get(*line));
+            is_same(shared, SHARED_PART)
+        });
+        same.map(|line| self.units[line]).collect()
+    }
+}
+
 /// Something that may be said again in another session.
 struct Repeatable<'a> {
-    session: usize,
-    cwd: &'a str,
+    session: &'a Session<'a>,
     said: &'a Said,
-    saying: Saying,
+}
+
+impl Repeatable<'_> {
+    /// Whether another one was said in another session of the same directory, and is no copy.
+    fn is_apart(&self, other: &Self) -> bool {
+        let (one, two) = (&self.session.log, &other.session.log);
+        one.path() != two.path() && one.cwd() == two.cwd() && self.said.time != other.said.time
+    }
+
+    fn cited(&self) -> Correction {
+        correction(self.said, self.session.cite(self.said.line), None)
+    }
 }
 
 /// Whether two texts that share so much say the same.
@@ -639,17 +671,6 @@ impl Unit<'_> {
             .map(str::trim)
             .find(|line| !line.is_empty());
         self.account.entry.is_none() || first.is_some_and(|line| sent.contains(line))
-    }
-
-    /// Whether one of its lines says the same.
-    fn says(&mut self, saying: &Saying, sayings: &Sayings<'_>) -> bool {
-        if self.lines.is_empty() {
-            let text = self.text.text.get(self.span.clone()).unwrap_or_default();
-            self.lines = text.lines().map(|line| sayings.saying(line)).collect();
-        }
-        self.lines
-            .iter()
-            .any(|line| is_same(saying.shared(line), SHARED_PART))
     }
 }
 

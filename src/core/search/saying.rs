@@ -12,27 +12,9 @@ use crate::core::text::{Term, fold, is_common, stem, words};
 /// The most distinct words of a text that are compared.
 const MOST_WORDS: usize = 64;
 
-/// Weighs words by the logs of a corpus.
-pub struct Sayings<'a> {
-    corpus: &'a Corpus,
-    bytes: u64,
-    /// What a word of a single message weighs.
-    rarest: f32,
-    known: RefCell<HashMap<Term, f32>>,
-}
-
-impl std::fmt::Debug for Sayings<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sayings").finish_non_exhaustive()
-    }
-}
-
-/// The words of a text with their weights, each stem once.
+/// The words of a text without stop words, each stem once.
 #[derive(Debug, Clone, Default)]
-pub struct Saying {
-    words: Vec<(Term, f32)>,
-    sum: f32,
-}
+pub struct Saying(Vec<(Term, String)>);
 
 /// What two texts share.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,7 +27,75 @@ pub struct Shared {
     pub part: f32,
 }
 
-impl<'a> Sayings<'a> {
+impl Saying {
+    /// Returns the words of a text.
+    pub fn of(text: &str) -> Self {
+        let mut found: Vec<(Term, String)> = Vec::new();
+        for word in words(text) {
+            let folded = fold(word.text);
+            if is_common(&folded) || found.len() >= MOST_WORDS {
+                continue;
+            }
+            let term = Term::of(&stem(&folded));
+            if found.iter().all(|(known, _)| *known != term) {
+                found.push((term, folded.into_owned()));
+            }
+        }
+        Self(found)
+    }
+}
+
+/// Texts, found by the words that they share with another one.
+#[derive(Debug, Default)]
+pub struct SayingIndex {
+    sayings: Vec<Saying>,
+    with: HashMap<Term, Vec<usize>>,
+}
+
+impl SayingIndex {
+    /// Adds a text.
+    pub fn push(&mut self, saying: Saying) {
+        for (term, _) in &saying.0 {
+            self.with.entry(*term).or_default().push(self.sayings.len());
+        }
+        self.sayings.push(saying);
+    }
+
+    /// Returns a text by its number, in the order in which they were added.
+    pub fn get(&self, number: usize) -> &Saying {
+        &self.sayings[number]
+    }
+
+    /// Returns the numbers of the texts that share at least so many words with this one.
+    pub fn sharing(&self, saying: &Saying, least: usize) -> Vec<usize> {
+        let mut counts: HashMap<usize, usize> = HashMap::new();
+        let with = saying.0.iter().filter_map(|(term, _)| self.with.get(term));
+        for number in with.flatten() {
+            *counts.entry(*number).or_default() += 1;
+        }
+        let enough = counts.into_iter().filter(|(_, count)| *count >= least);
+        let mut found: Vec<usize> = enough.map(|(number, _)| number).collect();
+        found.sort_unstable();
+        found
+    }
+}
+
+/// Weighs words by the logs of a corpus.
+pub struct WordWeights<'a> {
+    corpus: &'a Corpus,
+    bytes: u64,
+    /// What a word of a single message weighs.
+    rarest: f32,
+    known: RefCell<HashMap<Term, f32>>,
+}
+
+impl std::fmt::Debug for WordWeights<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WordWeights").finish_non_exhaustive()
+    }
+}
+
+impl<'a> WordWeights<'a> {
     /// Weighs words by this corpus.
     pub fn of(corpus: &'a Corpus) -> Self {
         let bytes = corpus.logs().map(|log| log.text_bytes(Part::Words)).sum();
@@ -57,25 +107,28 @@ impl<'a> Sayings<'a> {
         }
     }
 
-    /// Returns the words of a text.
-    pub fn saying(&self, text: &str) -> Saying {
-        let mut saying = Saying::default();
-        for word in words(text) {
-            let folded = fold(word.text);
-            if is_common(&folded) || saying.words.len() >= MOST_WORDS {
-                continue;
-            }
-            let term = Term::of(&stem(&folded));
-            if saying.words.iter().all(|(known, _)| *known != term) {
-                let weight = self.weight(term, &folded);
-                saying.words.push((term, weight));
-                saying.sum += weight;
-            }
+    /// Returns what two texts share.
+    pub fn shared(&self, one: &Saying, other: &Saying) -> Shared {
+        let sum = |words: &[(Term, String)]| -> f32 {
+            let weights = words.iter().map(|(term, word)| self.weight(*term, word));
+            weights.sum()
+        };
+        let is_shared = |term: &Term| other.0.iter().any(|(known, _)| known == term);
+        let both: Vec<(Term, String)> = one
+            .0
+            .iter()
+            .filter(|(term, _)| is_shared(term))
+            .cloned()
+            .collect();
+        let (weight, least) = (sum(&both), sum(&one.0).min(sum(&other.0)));
+        Shared {
+            words: both.len(),
+            weight,
+            part: if least > 0.0 { weight / least } else { 0.0 },
         }
-        saying
     }
 
-    /// Returns what a word weighs, compared with one of a single message; so does one that no log has.
+    /// Returns what a word weighs; one that no log has, as much as one of a single message.
     fn weight(&self, term: Term, folded: &str) -> f32 {
         if let Some(known) = self.known.borrow().get(&term) {
             return *known;
@@ -86,24 +139,5 @@ impl<'a> Sayings<'a> {
         let weight = Rarity::new(&[count], self.bytes).weight(0, true) / self.rarest;
         self.known.borrow_mut().insert(term, weight);
         weight
-    }
-}
-
-impl Saying {
-    /// Returns what it shares with another text.
-    pub fn shared(&self, other: &Self) -> Shared {
-        let mine = self.words.iter();
-        let both = mine.filter(|(term, _)| other.words.iter().any(|(known, _)| known == term));
-        let (mut words, mut weight) = (0, 0.0);
-        for (_, one) in both {
-            words += 1;
-            weight += one;
-        }
-        let least = self.sum.min(other.sum);
-        Shared {
-            words,
-            weight,
-            part: if least > 0.0 { weight / least } else { 0.0 },
-        }
     }
 }

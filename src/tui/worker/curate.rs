@@ -37,6 +37,8 @@ pub(super) struct CurateWorker {
     pub(super) contexts: Arc<dyn ContextSource>,
     /// Whether the logs were read, so that the uses of memories can be counted.
     pub(super) has_logs: bool,
+    /// The uses as they were last counted.
+    pub(super) counted: Option<Arc<Ledger>>,
 }
 
 /// What the logs said when they were last read, with the logs and the names of the memories.
@@ -106,7 +108,7 @@ impl CurateWorker {
 
     /// Counts how the memories were used, in the logs of all projects. What cannot be read is reported
     /// by the worker that reads it.
-    fn count(&self) {
+    fn count(&mut self) {
         let stores = self.stores();
         let catalog = self.all_logs();
         let files = catalog.files();
@@ -115,7 +117,9 @@ impl CurateWorker {
             |scoped| self.ledger(&scoped.corpus, &stores),
         );
         if let Ok((_, Ok(ledger))) = read {
-            drop(self.events.send(Event::Counted(Arc::new(ledger))));
+            let ledger = Arc::new(ledger);
+            self.counted = Some(Arc::clone(&ledger));
+            drop(self.events.send(Event::Counted(ledger)));
         }
     }
 
@@ -153,7 +157,11 @@ impl CurateWorker {
         };
         let (collection, errors) = collect(&stores, &sources)?;
         self.report(&errors);
-        let collection = collection.with_logs(logs);
+        if self.counted.is_none() && logs.is_some() {
+            self.count();
+        }
+        let ledger = self.counted.as_deref().cloned().unwrap_or_default();
+        let collection = collection.with_logs(logs.map(|logs| logs.with_ledger(ledger)));
         put_drafts(&collection, &self.history, &[])?;
         let waivers = waiver::read(&self.setup.environment.data)?;
         let of = chosen(&collection, &[]).count();
@@ -200,11 +208,7 @@ impl CurateWorker {
         }
         let read = read_corpus(
             || catalog.scoped_corpus(&files, ReadResults::Now, &()),
-            |scoped| {
-                let logs = SessionLogs::read(&scoped.corpus, stores, claude, &copies);
-                let ledger = self.ledger(&scoped.corpus, stores);
-                logs.with_ledger(ledger.unwrap_or_default())
-            },
+            |scoped| SessionLogs::read(&scoped.corpus, stores, claude, &copies),
         );
         match read {
             Ok((_, logs)) => {

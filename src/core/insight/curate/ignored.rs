@@ -30,9 +30,9 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
                 all.find(|one| one.citation == *citation && one.confidence >= CERTAIN)
             });
             let said: Vec<_> = said.collect();
-            let Some(first) = said.first() else {
+            if said.is_empty() {
                 continue;
-            };
+            }
             let times = match said.len() {
                 1 => "once".to_owned(),
                 count => format!("{count} times"),
@@ -44,8 +44,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             });
             let found = Found {
                 line: None,
-                // The same as long as no other message is the first.
-                subject: first.citation.clone(),
+                subject: path.clone(),
                 message: format!(
                     "said again {times} in sessions that had it in context; reword it, move it up, \
                      or make it a guard"

@@ -18,6 +18,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
+/// The type of the memories that are drafted.
+const KIND: &str = "feedback";
+
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     for (store, untaught) in by_store(collection) {
         let evidence = untaught.said.iter().map(|one| Evidence {
@@ -80,12 +83,7 @@ pub fn put_drafts(collection: &Collection<'_>, history: &History, only: &[String
             about: &proposal.description,
             text: Some(&proposal.text),
         };
-        let made = template(
-            store,
-            proposal.kind(store.layout()),
-            input,
-            collection.today,
-        );
+        let made = template(store, KIND, input, collection.today);
         let file = store.rules().file_of(&made.path);
         let request = ChangeRequest::Write {
             path: made.path,

@@ -87,6 +87,8 @@ fn all_stores_are_one_list_in_the_order_of_age_or_size() {
     assert!(ui.text().contains("largest first"));
     assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
     ui.press("S S");
+    assert!(ui.text().contains("never read first"), "{}", ui.text());
+    ui.press("S S");
     assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
     assert!(ui.text().contains("Project"), "the tree again");
 }

@@ -103,7 +103,7 @@ pub(super) fn file_content(
             }
             if let Some(account) = cx.ledger.account(store, path, entry) {
                 content.facts = format!("{} · {}", account.summary(), content.facts);
-                content.text = format!("{}{}", content.text.trim_end(), uses(account));
+                content.text = format!("{}{}", content.text.trim_end(), uses(account, cx));
             }
             content.source = text;
             content
@@ -128,9 +128,10 @@ fn origin(text: &str, library: &Library) -> Option<String> {
 }
 
 /// Returns lines with links to the messages in which a memory was corrected again, and was read.
-fn uses(account: &Account) -> String {
-    /// How many messages of each kind are linked.
+fn uses(account: &Account, cx: &PaneContext<'_>) -> String {
+    /// How many messages of each kind are linked, and how many characters of each are shown.
     const MOST: usize = 5;
+    const SHOWN: usize = 60;
     let lists = [
         ("Corrected again", &account.corrected),
         ("Read", &account.read),
@@ -140,13 +141,26 @@ fn uses(account: &Account) -> String {
     for (name, cited) in lists.into_iter().filter(|(_, cited)| !cited.is_empty()) {
         let newest = cited.iter().rev().take(MOST);
         let links = newest.map(|citation| {
-            let shown: String = citation.chars().take(24).collect();
-            format!("[{shown}…]({citation})")
+            let words: String = words_of(citation, cx).chars().take(SHOWN).collect();
+            format!("[{}]({citation})", words.replace(['[', ']', '\n'], " "))
         });
         let links: Vec<String> = links.collect();
         lines.push_str(&format!("\n*{name}:* {}\n", links.join(" · ")));
     }
     lines
+}
+
+/// Returns the words of a correction that is cited, or else the title of its session.
+fn words_of<'a>(citation: &'a str, cx: &PaneContext<'a>) -> &'a str {
+    let mut corrections = cx.ledger.corrections.iter();
+    if let Some(one) = corrections.find(|one| one.citation == citation) {
+        return &one.text;
+    }
+    let id = citation.split_once(':').map_or(citation, |(_, id)| id);
+    let id = id.split_once('#').map_or(id, |(id, _)| id);
+    let mut logs = cx.library.logs.iter().flat_map(|group| &group.logs);
+    let log = logs.find(|log| log.file.id == id);
+    log.map_or(citation, |log| &log.title)
 }
 
 fn memory_content(memory: &Memory, text: &str) -> PreviewContent {
