@@ -537,13 +537,11 @@ impl<'a> Builder<'a> {
             let mut group = vec![at];
             for other in index.sharing(saying, REPEATED_WORDS) {
                 let is_apart = |one: &usize| said[*one].is_apart(&said[other]);
-                if !used.contains(&other)
-                    && group.iter().all(is_apart)
-                    && is_same(
-                        lines.weights.shared(saying, index.get(other)),
-                        REPEATED_PART,
-                    )
-                {
+                if used.contains(&other) || !group.iter().all(is_apart) {
+                    continue;
+                }
+                let shared = lines.weights.shared(saying, index.get(other));
+                if is_same(shared, REPEATED_PART) {
                     group.push(other);
                 }
             }
@@ -621,7 +619,7 @@ impl Repeatable<'_> {
     /// Whether another one was said in another session of the same directory, and is no copy.
     fn is_apart(&self, other: &Self) -> bool {
         let (one, two) = (&self.session.log, &other.session.log);
-        one.path() != two.path() && one.cwd() == two.cwd() && self.said.time != other.said.time
+        one.id() != two.id() && one.cwd() == two.cwd() && self.said.time != other.said.time
     }
 
     fn cited(&self) -> Correction {

@@ -109,22 +109,16 @@ impl<'a> WordWeights<'a> {
 
     /// Returns what two texts share.
     pub fn shared(&self, one: &Saying, other: &Saying) -> Shared {
-        let sum = |words: &[(Term, String)]| -> f32 {
-            let weights = words.iter().map(|(term, word)| self.weight(*term, word));
-            weights.sum()
-        };
-        let is_shared = |term: &Term| other.0.iter().any(|(known, _)| known == term);
-        let both: Vec<(Term, String)> = one
-            .0
-            .iter()
-            .filter(|(term, _)| is_shared(term))
-            .cloned()
-            .collect();
-        let (weight, least) = (sum(&both), sum(&one.0).min(sum(&other.0)));
+        let weight = |(term, word): &(Term, String)| self.weight(*term, word);
+        let sum = |saying: &Saying| saying.0.iter().map(weight).sum::<f32>();
+        let is_shared =
+            |(term, _): &&(Term, String)| other.0.iter().any(|(known, _)| known == term);
+        let both = || one.0.iter().filter(is_shared);
+        let (shared, least) = (both().map(weight).sum::<f32>(), sum(one).min(sum(other)));
         Shared {
-            words: both.len(),
-            weight,
-            part: if least > 0.0 { weight / least } else { 0.0 },
+            words: both().count(),
+            weight: shared,
+            part: if least > 0.0 { shared / least } else { 0.0 },
         }
     }
 
