@@ -26,7 +26,9 @@ use crate::tui::ContextSource as _;
 
 pub(super) fn run(args: &LedgerArgs, world: &World) -> Reported<'static> {
     if args.corrections {
-        let ledger = world.read_whole_corpus(|logs| world.ledger(&logs.corpus, &[]))??;
+        // Without a store, no memory says what was corrected.
+        let stores = world.stores().unwrap_or_default();
+        let ledger = world.read_whole_corpus(|logs| world.ledger(&logs.corpus, &stores))??;
         return Ok(Box::new(CorrectionReport {
             corrections: ledger.corrections,
             now: world.moment.time.as_millisecond(),

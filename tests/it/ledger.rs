@@ -148,6 +148,10 @@ fn contexts_reads_and_corrections_are_counted_and_grow_with_a_log() {
     let listed = home.ok(&["ledger", "--corrections"]);
     assert!(listed.contains(&format!("{id}#L4")), "{listed}");
     assert!(listed.contains("never spaces"), "{listed}");
+    assert!(
+        listed.contains("project-instructions:CLAUDE.md"),
+        "{listed}"
+    );
 
     // What was kept of each log stays as it is when nothing has changed, or another one is new.
     let kept = || -> BTreeMap<String, SystemTime> {

@@ -429,7 +429,11 @@ impl<'a> Builder<'a> {
                 }
                 let files = known.meant(&touch.file, &session.log);
                 for unit in files.into_iter().flat_map(|file| &of_file[file]) {
+                    let is_meant = touch.cited.is_none_or(|lines| self.units[*unit].has(lines));
                     let account = &mut self.units[*unit].account;
+                    if !is_meant {
+                        continue;
+                    }
                     if touch.is_citation && cited.insert(*unit) {
                         account.cited.push(session.cite(touch.line));
                     } else if !touch.is_citation && read.insert(*unit) {
@@ -659,6 +663,14 @@ fn correction(said: &Said, citation: String, memory: Option<String>) -> Correcti
 impl Unit<'_> {
     fn own_text(&self) -> &str {
         self.text.text.get(self.span.clone()).unwrap_or_default()
+    }
+
+    /// Whether it has one of these lines of its file.
+    fn has(&self, (first, last): (usize, usize)) -> bool {
+        let before = self.text.text.get(..self.span.start).unwrap_or_default();
+        let start = before.matches('\n').count() + 1;
+        let end = start + self.own_text().lines().count();
+        start <= last && first < end
     }
 
     /// Whether a piece of its file has it: of an entry, its first line.

@@ -65,6 +65,8 @@ pub(super) struct Touch {
     pub(super) time: Option<i64>,
     /// Whether a reply cites the file, and does not open it.
     pub(super) is_citation: bool,
+    /// The first and the last line that it cites.
+    pub(super) cited: Option<(usize, usize)>,
     /// The file, and what happens to it.
     pub(super) file: FileTouch,
 }
@@ -230,11 +232,13 @@ impl Reading {
         if touches.is_empty() || self.failed.contains(&call_mark(message.line, message.text)) {
             return;
         }
+        let cited = is_citation.then(|| cited_lines(message.text)).flatten();
         let room = MOST.saturating_sub(self.facts.touches.len());
         let touches = touches.into_iter().take(room).map(|file| Touch {
             line: message.line,
             time: message.time,
             is_citation,
+            cited,
             file,
         });
         self.facts.touches.extend(touches);
@@ -292,6 +296,13 @@ impl Reading {
             });
         }
     }
+}
+
+/// Returns the lines that a citation names: `lines: 12-14`.
+fn cited_lines(call: &str) -> Option<(usize, usize)> {
+    let lines = call.lines().find_map(|line| line.strip_prefix("lines: "))?;
+    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+    Some((first.trim().parse().ok()?, last.trim().parse().ok()?))
 }
 
 /// Whether a file may be a memory, by its name.
