@@ -16,6 +16,7 @@ mod history;
 mod hook;
 mod index;
 mod keep;
+mod ledger;
 mod list;
 mod log;
 mod logs;
@@ -203,6 +204,7 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> CommandResult 
         Verb::Review(args) => review::run(args, world),
         Verb::Why(args) => why::run(args, world),
         Verb::Curate(args) => curate::run(args, world),
+        Verb::Ledger(args) => ledger::run(args, world),
         Verb::History(args) => history::run(args, world),
         Verb::Undo(args) => undo::undo(args, world),
         Verb::Redo(args) => undo::redo(args, world),

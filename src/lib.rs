@@ -44,7 +44,9 @@
 //!   one rule a file; [`core::insight::review`] records writes of agents and keeps what a person
 //!   accepted; [`core::insight::timeline`] divides logs into segments and summarizes these, their
 //!   days, weeks, months and years; [`core::insight::promote`] turns their lines into memories;
-//!   [`core::insight::context`] lists what an agent loads at its start; [`core::insight::rehome`]
+//!   [`core::insight::context`] lists what an agent loads at its start;
+//!   [`core::insight::correction`] finds where a person corrects an agent, and
+//!   [`core::insight::ledger`] counts how each memory was used and said again; [`core::insight::rehome`]
 //!   gathers the memories of a project that moved; [`core::insight::sync`] shares stores with other
 //!   machines by a git remote.
 //!
@@ -146,7 +148,8 @@
 //! what is searched for; a **hit** is one result. A **revision** is a content hash. A **change** is
 //! a planned edit; the **history** records the changes that were made. A **citation** points at any
 //! of these. An **item** of the review is a file that others changed since the person accepted it.
-//! A **finding** is something to curate, with evidence. A **segment** is a part of a log between two
+//! A **correction** is a message of a person that corrects an agent; an **account** of the ledger is
+//! what is known about the use of a memory. A **finding** is something to curate, with evidence. A **segment** is a part of a log between two
 //! pauses; a **node** of the timeline summarizes a segment, a session or a span of time in bullets;
 //! a **grip** links a bullet to the lines that support it.
 

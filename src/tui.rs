@@ -34,6 +34,7 @@ mod worker;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
@@ -44,6 +45,7 @@ use crate::core::change::Author;
 use crate::core::change::history::History;
 use crate::core::insight::context::{AgentContext, Draft, KnownAgent};
 use crate::core::insight::curate::git::Git;
+use crate::core::insight::ledger::Contexts;
 use crate::core::log::Agent;
 use crate::core::memory::config::{CurateSettings, EditorKeys, Settings, Warning};
 use crate::core::memory::discover::{DiscoveryScope, Environment, SearchedPlace};
@@ -64,7 +66,7 @@ pub struct Setup {
     /// Set to show the finder alone and print the choice.
     pub pick: Option<Pick>,
     /// What agents load by themselves.
-    pub contexts: Box<dyn ContextSource>,
+    pub contexts: Arc<dyn ContextSource>,
     /// The log files, and how they are found.
     pub catalog: LogCatalog,
     /// The history that changes are recorded in.
@@ -118,7 +120,7 @@ pub struct CurateSetup {
 
 /// Reads what agents load by themselves when they start here; the caller of [`run()`] supplies it,
 /// since it knows what tome's hooks add.
-pub trait ContextSource: fmt::Debug + Send {
+pub trait ContextSource: Contexts + fmt::Debug + Send {
     /// Returns the agents whose rules are known, those that are installed first.
     fn agents(&self) -> Vec<KnownAgent>;
 

@@ -20,8 +20,8 @@ pub use logs::{
     StatsArgs, TeleportArgs, TocArgs, TopicsArgs,
 };
 pub use memory::{
-    ContextArgs, CurateArgs, CurateFormat, GeneralizeArgs, MergeArgs, PromoteArgs, RehomeArgs,
-    ReviewArgs, SyncArgs, WhyArgs,
+    ContextArgs, CurateArgs, CurateFormat, GeneralizeArgs, LedgerArgs, MergeArgs, PromoteArgs,
+    RehomeArgs, ReviewArgs, SyncArgs, WhyArgs,
 };
 pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
 
@@ -128,6 +128,8 @@ pub enum Verb {
     Why(WhyArgs),
     /// Find memories that are stale, doubled, dead or dangerous, with evidence; exit 1 with findings
     Curate(CurateArgs),
+    /// Show how often each memory was in a session's context, read, cited, and corrected again
+    Ledger(LedgerArgs),
     /// List the changes, newest first
     History(HistoryArgs),
     /// Undo the last change, or the one with this id

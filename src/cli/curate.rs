@@ -125,8 +125,12 @@ impl Logs {
             return Ok(None);
         }
         let (claude, kept) = (&world.environment.claude, &world.kept);
-        let read = |logs: &LogCorpus<'_>| SessionLogs::read(&logs.corpus, stores, claude, kept);
-        world.read_logs(&self.catalog, &self.files, read).map(Some)
+        let read = |logs: &LogCorpus<'_>| {
+            let ledger = world.ledger(&logs.corpus, stores)?;
+            let logs = SessionLogs::read(&logs.corpus, stores, claude, kept);
+            Ok(logs.with_ledger(ledger))
+        };
+        world.read_logs(&self.catalog, &self.files, read)?.map(Some)
     }
 }
 

@@ -59,7 +59,7 @@ pub(super) fn open(
     let left = tui::run(Setup {
         source,
         curate,
-        contexts: Box::new(WorldContexts(here)),
+        contexts: Arc::new(WorldContexts(here)),
         pick,
         // Printing on standard error would corrupt the screen.
         history: world

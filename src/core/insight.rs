@@ -3,7 +3,9 @@
 
 pub mod checkup;
 pub mod context;
+pub mod correction;
 pub mod curate;
+pub mod ledger;
 pub mod promote;
 pub mod rehome;
 pub mod review;

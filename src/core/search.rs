@@ -20,6 +20,7 @@ mod needle;
 pub mod query;
 pub mod recall;
 mod recent;
+pub mod saying;
 mod score;
 pub mod semantic;
 mod snippet;

@@ -32,6 +32,7 @@ use super::panics::PanicReport;
 use super::theme::Theme;
 use super::worker::UNSAVED_THREAD;
 use super::{Exit, Pick};
+use crate::core::insight::ledger::Ledger;
 use crate::core::memory::config::Warning;
 use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::library::{Library, LogGroup};
@@ -45,6 +46,8 @@ pub(crate) struct App {
     keymap: Keymap,
     syntaxes: Arc<Syntaxes>,
     library: Arc<Library>,
+    /// How the memories were used, once it was counted.
+    ledger: Arc<Ledger>,
     /// The panes, bottom first; the last one gets the keys. Dialogs are panes that do not fill
     /// the screen.
     panes: Vec<Box<dyn Pane>>,
@@ -92,6 +95,7 @@ impl App {
             keymap,
             syntaxes: Syntaxes::load(),
             library: Arc::default(),
+            ledger: Arc::default(),
             panes: vec![Box::new(BrowsePane::default())],
             parked: Vec::new(),
             kept: Vec::new(),
@@ -187,6 +191,7 @@ impl App {
     fn pane_context(&self) -> PaneContext<'_> {
         PaneContext {
             library: &self.library,
+            ledger: &self.ledger,
             areas: &self.areas,
             theme: &self.theme,
             keymap: &self.keymap,
@@ -250,6 +255,13 @@ impl App {
                 self.logs = logs;
                 let library = Arc::clone(&self.library);
                 self.set_library(&library, &mut effects);
+            }
+            Event::Counted(ledger) => {
+                if *self.ledger != *ledger {
+                    self.ledger = ledger;
+                    let library = Arc::clone(&self.library);
+                    self.set_library(&library, &mut effects);
+                }
             }
             event => self.on_event(event, &mut effects),
         }

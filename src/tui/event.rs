@@ -19,6 +19,7 @@ use crate::core::change::{Change, Edit};
 use crate::core::insight::context::AgentContext;
 use crate::core::insight::curate::Finding;
 use crate::core::insight::curate::waiver::Waiver;
+use crate::core::insight::ledger::Ledger;
 use crate::core::insight::promote::Proposal;
 use crate::core::insight::rehome::FormerHome;
 use crate::core::insight::review::{Attributions, Item, LineSource};
@@ -129,6 +130,8 @@ pub(crate) enum Event {
         job: ReviewJob,
         result: Result<usize, Error>,
     },
+    /// How the memories were used was counted.
+    Counted(Arc<Ledger>),
     /// A check of the memories made progress.
     Curated { generation: u64, step: CurateStep },
     /// Findings were waived, or waivers were taken back, or that failed.

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
@@ -22,8 +23,9 @@ use super::worker::{WorkerContext, Workers};
 use super::{Clock, ContextSource, CurateSetup, StoreSource};
 use crate::core::change::Author;
 use crate::core::change::history::History;
-use crate::core::insight::context::{AgentContext, Draft, KnownAgent};
+use crate::core::insight::context::{AgentContext, Draft, KnownAgent, Piece};
 use crate::core::insight::curate::git::Git;
+use crate::core::insight::ledger::Contexts;
 use crate::core::log::Agent;
 use crate::core::memory::config::{CurateSettings, EditorKeys};
 use crate::core::memory::discover::{DiscoveryScope, Environment};
@@ -42,6 +44,12 @@ impl ContextSource for NoContexts {
 
     fn read(&self, agent: Agent, _draft: Option<&Draft>) -> Result<AgentContext> {
         Err(Error::not_found(agent.name()))
+    }
+}
+
+impl Contexts for NoContexts {
+    fn pieces(&self, _agent: Agent, _cwd: &Path) -> Vec<Piece> {
+        Vec::new()
     }
 }
 
@@ -104,7 +112,7 @@ impl HeadlessApp {
         let (events, inbox) = EventSender::new();
         let outside = WorkerContext {
             source,
-            contexts: Box::new(NoContexts),
+            contexts: Arc::new(NoContexts),
             catalog,
             history: History::open(&data.join("history")),
             unsaved: &data.join("unsaved"),

@@ -11,6 +11,7 @@ use super::theme::Theme;
 use crate::core::change::MergeTexts;
 use crate::core::disk::revision::Revision;
 use crate::core::insight::context::KnownAgent;
+use crate::core::insight::ledger::Ledger;
 use crate::core::memory::config::EditorKeys;
 use crate::core::memory::discover::{DiscoveryScope, SearchedPlace};
 use crate::core::memory::library::Library;
@@ -39,6 +40,8 @@ pub(crate) struct UserContext {
 #[derive(Clone, Copy)]
 pub(crate) struct PaneContext<'a> {
     pub(crate) library: &'a Arc<Library>,
+    /// How the memories were used.
+    pub(crate) ledger: &'a Arc<Ledger>,
     pub(crate) areas: &'a Areas,
     pub(crate) theme: &'a Theme,
     pub(crate) keymap: &'a Keymap,

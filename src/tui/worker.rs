@@ -57,7 +57,7 @@ pub(crate) use unsaved::THREAD as UNSAVED_THREAD;
 /// What the workers need from the caller.
 pub(crate) struct WorkerContext<'a> {
     pub(crate) source: StoreSource,
-    pub(crate) contexts: Box<dyn ContextSource>,
+    pub(crate) contexts: Arc<dyn ContextSource>,
     pub(crate) catalog: LogCatalog,
     pub(crate) curate: CurateSetup,
     pub(crate) history: History,
@@ -119,6 +119,8 @@ impl Workers {
             watch: self::watch(events, Event::LogsChanged),
             search_worker: searches.sender(),
             why_worker: whys.sender(),
+            // A pick shows no numbers of memories.
+            curate_worker: outside.offers.then(|| checks.sender()),
             // A pick shows no tree, which needs the titles.
             timeline_worker: outside.offers.then(|| timelines.sender()),
             events: events.clone(),
@@ -155,6 +157,9 @@ impl Workers {
             newest: Arc::clone(&newest_check),
             events: events.clone(),
             known_logs: None,
+            contexts: Arc::clone(&outside.contexts),
+            has_logs: false,
+            counted: None,
         };
         let why_worker = WhyWorker {
             history: outside.history.clone(),

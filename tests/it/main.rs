@@ -16,6 +16,7 @@ mod hostile;
 mod indexes;
 mod kept;
 mod layouts;
+mod ledger;
 mod lessons;
 mod logs;
 mod mcp;

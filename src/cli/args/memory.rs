@@ -56,6 +56,16 @@ pub struct RehomeArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub struct LedgerArgs {
+    /// The memory whose messages are listed, or an entry of it: [STORE:]PATH[#ENTRY] [default: the
+    /// numbers of all memories]
+    pub path: Option<String>,
+    /// List your corrections of agents instead, with the memory that says the same, if any
+    #[arg(long, conflicts_with = "path")]
+    pub corrections: bool,
+}
+
+#[derive(Debug, ClapArgs)]
 pub struct ReviewArgs {
     /// Print only how many files wait, for a shell prompt or a status line
     #[arg(long, conflicts_with_all = ["accept", "revert", "note"])]

@@ -17,6 +17,7 @@ pub mod fix;
 pub mod git;
 mod header;
 mod hidden_text;
+mod ignored;
 mod index_bullet;
 mod index_cut;
 mod index_dangling;
@@ -38,6 +39,7 @@ mod supersession;
 mod swept;
 #[cfg(test)]
 pub(crate) mod tests;
+pub mod untaught;
 mod unused;
 pub mod waiver;
 
@@ -343,6 +345,8 @@ pub static RULES: &[Rule] = &[
     superseded::RULE,
     duplicate::RULE,
     returned::RULE,
+    ignored::RULE,
+    untaught::RULE,
     unused::RULE,
     origin::RULE,
     swept::RULE,

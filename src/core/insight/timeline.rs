@@ -455,7 +455,8 @@ fn record(
     Some(LogRecord::make(source, &events, before))
 }
 
-fn stamp(log: &Log<'_>) -> Stamp {
+/// Returns the state of a log, by which a record of it is known to be current.
+pub(in crate::core::insight) fn stamp(log: &Log<'_>) -> Stamp {
     let (size, modified) = log.stamp();
     // A session in a database has no size of its own.
     let text = |part| log.text_bytes(part);
@@ -467,7 +468,8 @@ fn stamp(log: &Log<'_>) -> Stamp {
     )
 }
 
-fn record_name(log: &Log<'_>) -> String {
+/// Returns the name of a log's record in a cache.
+pub(in crate::core::insight) fn record_name(log: &Log<'_>) -> String {
     let path = log.path();
     let name = format!("{}\n{}", path.display(), log.id());
     format!("{}.json", &blake3::hash(name.as_bytes()).to_hex()[..32])

@@ -9,11 +9,13 @@ mod shell;
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 use super::json;
 pub use edit::{ReplacedText, TextEdit, text_edit};
 
 /// What a call does to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum FileUse {
     /// It reads it.
     Read,
@@ -35,7 +37,7 @@ impl FileUse {
 }
 
 /// A file that a call names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileTouch {
     /// The path as the call names it: absolute, or relative to the working directory.
     pub path: String,

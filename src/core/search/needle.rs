@@ -99,6 +99,15 @@ impl Needles {
         }
     }
 
+    /// Returns the needle of one folded word.
+    pub(super) fn of_word(word: &str) -> Self {
+        Self {
+            all: vec![Needle::new(word.to_owned())],
+            phrases: Vec::new(),
+            accepts_beginnings: false,
+        }
+    }
+
     /// Returns whether there is no word to search for.
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::thread::{JobSender, Worker};
-use super::{search, tell_unwatched, timeline, why};
+use super::{curate, search, tell_unwatched, timeline, why};
 use crate::core::disk::watch::{DirectoryWatcher, WatchDepth};
 use crate::core::log::LogFile;
 use crate::core::memory::library::Library;
@@ -21,6 +21,8 @@ pub(crate) struct CorpusWorker {
     pub(crate) watch: Option<DirectoryWatcher>,
     pub(crate) search_worker: JobSender<search::Job>,
     pub(super) why_worker: JobSender<why::Message>,
+    /// `None` where no numbers of memories are shown.
+    pub(super) curate_worker: Option<JobSender<curate::Message>>,
     /// `None` where no timeline is shown.
     pub(crate) timeline_worker: Option<JobSender<timeline::Job>>,
     pub(crate) events: EventSender,
@@ -75,6 +77,9 @@ impl CorpusWorker {
                 let corpus = Arc::new(corpus);
                 let logs = why::Message::Logs(Arc::clone(&corpus));
                 self.why_worker.send(logs);
+                if let Some(worker) = &self.curate_worker {
+                    worker.send(curate::Message::Logs);
+                }
                 if let Some(worker) = &self.timeline_worker {
                     worker.send(timeline::Job::Logs(Arc::clone(&corpus)));
                 }

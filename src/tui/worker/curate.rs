@@ -9,16 +9,18 @@ use super::thread::Worker;
 use crate::core::change::history::History;
 use crate::core::insight::curate::collect::{Sources, collect};
 use crate::core::insight::curate::logs::{SessionLogs, reads_logs};
+use crate::core::insight::curate::untaught::put_drafts;
 use crate::core::insight::curate::{check_each, chosen, waiver};
+use crate::core::insight::ledger::{self, Ledger};
 use crate::core::log::LogFile;
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::core::memory::store::Store;
 use crate::core::search::catalog::{LogCatalog, LogScope, read_corpus};
-use crate::core::search::index::ReadResults;
+use crate::core::search::index::{Corpus, ReadResults};
 use crate::core::{Error, Result};
 use crate::tui::effect::CurateJob;
 use crate::tui::event::{CurateStep, Event, EventSender};
-use crate::tui::{Clock, CurateSetup};
+use crate::tui::{Clock, ContextSource, CurateSetup};
 
 /// Checks memories.
 pub(super) struct CurateWorker {
@@ -31,6 +33,11 @@ pub(super) struct CurateWorker {
     pub(super) newest: Arc<AtomicU64>,
     pub(super) events: EventSender,
     pub(super) known_logs: Option<KnownLogs>,
+    pub(super) contexts: Arc<dyn ContextSource>,
+    /// Whether the logs were read, so that the uses of memories can be counted.
+    pub(super) has_logs: bool,
+    /// The uses as they were last counted.
+    pub(super) counted: Option<Arc<Ledger>>,
 }
 
 /// What the logs said when they were last read, with the logs and the names of the memories.
@@ -45,6 +52,8 @@ pub(super) struct KnownLogs {
 pub(super) enum Message {
     /// The current stores.
     Stores(Arc<Library>),
+    /// The logs were read, for the first time or again after a change.
+    Logs,
     /// Check them.
     Check(CurateJob),
 }
@@ -54,7 +63,16 @@ impl Worker for CurateWorker {
 
     fn perform(&mut self, message: Message) {
         match message {
-            Message::Stores(library) => self.library = library,
+            Message::Stores(library) => {
+                self.library = library;
+                if self.has_logs {
+                    self.count();
+                }
+            }
+            Message::Logs => {
+                self.has_logs = true;
+                self.count();
+            }
             Message::Check(CurateJob { generation }) => {
                 let result = self.check(generation);
                 self.send(generation, CurateStep::Finished(result));
@@ -65,7 +83,9 @@ impl Worker for CurateWorker {
     fn supersedes(newer: &Message, older: &Message) -> bool {
         matches!(
             (newer, older),
-            (Message::Stores(_), Message::Stores(_)) | (Message::Check(_), Message::Check(_))
+            (Message::Stores(_), Message::Stores(_))
+                | (Message::Logs, Message::Logs)
+                | (Message::Check(_), Message::Check(_))
         )
     }
 }
@@ -75,13 +95,54 @@ impl CurateWorker {
         self.events.send(Event::Curated { generation, step });
     }
 
-    fn check(&mut self, generation: u64) -> Result<()> {
-        // Those that could not be listed were reported when they were read.
+    /// The stores that could be listed; the others were reported when they were read.
+    fn stores(&self) -> Vec<Store> {
         let listed = |snapshot: &&Arc<StoreSnapshot>| snapshot.failure.is_none();
         let snapshots = self.library.stores.iter().filter(listed);
-        let stores: Vec<Store> = snapshots
+        snapshots
             .map(|snapshot| (*snapshot.store).clone())
-            .collect();
+            .collect()
+    }
+
+    /// Counts how the memories were used, in the logs of all projects. What cannot be read is reported
+    /// by the worker that reads it.
+    fn count(&mut self) {
+        let stores = self.stores();
+        let catalog = self.all_logs();
+        let files = catalog.files();
+        let read = read_corpus(
+            || catalog.scoped_corpus(&files, ReadResults::Now, &()),
+            |scoped| self.ledger(&scoped.corpus, &stores),
+        );
+        if let Ok((_, Ok(ledger))) = read {
+            let ledger = Arc::new(ledger);
+            self.counted = Some(Arc::clone(&ledger));
+            self.events.send(Event::Counted(ledger));
+        }
+    }
+
+    fn ledger(&self, corpus: &Corpus, stores: &[Store]) -> Result<Ledger> {
+        Ledger::read(&ledger::Sources {
+            corpus,
+            cache: &ledger::directory(&self.catalog.cache),
+            stores,
+            contexts: &*self.contexts,
+            history: &self.history,
+            git: &self.setup.git,
+            data: &self.setup.environment.data,
+        })
+    }
+
+    /// The logs of all projects.
+    fn all_logs(&self) -> LogCatalog {
+        LogCatalog {
+            scope: LogScope::All,
+            ..self.catalog.clone()
+        }
+    }
+
+    fn check(&mut self, generation: u64) -> Result<()> {
+        let stores = self.stores();
         let logs = self.session_logs(&stores);
         let sources = Sources {
             environment: &self.setup.environment,
@@ -94,7 +155,12 @@ impl CurateWorker {
         };
         let (collection, errors) = collect(&stores, &sources)?;
         self.report(&errors);
-        let collection = collection.with_logs(logs);
+        if self.counted.is_none() && logs.is_some() {
+            self.count();
+        }
+        let ledger = self.counted.as_deref().cloned().unwrap_or_default();
+        let collection = collection.with_logs(logs.map(|logs| logs.with_ledger(ledger)));
+        put_drafts(&collection, &self.history, &[])?;
         let waivers = waiver::read(&self.setup.environment.data)?;
         let of = chosen(&collection, &[]).count();
         let mut done = 0;
@@ -122,10 +188,7 @@ impl CurateWorker {
         if !reads_logs(&self.setup.settings, &[]) {
             return None;
         }
-        let catalog = LogCatalog {
-            scope: LogScope::All,
-            ..self.catalog.clone()
-        };
+        let catalog = self.all_logs();
         let files = catalog.files();
         // Without logs nothing is known about what sessions read.
         if files.is_empty() {

@@ -30,7 +30,7 @@ use crate::tui::{Clock, ContextSource, StoreSource};
 /// The worker that reads stores and plans changes.
 pub(super) struct LibraryWorker {
     pub(super) source: StoreSource,
-    pub(super) contexts: Box<dyn ContextSource>,
+    pub(super) contexts: Arc<dyn ContextSource>,
     pub(super) history: History,
     pub(super) git: Git,
     pub(super) clock: Clock,

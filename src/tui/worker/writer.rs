@@ -166,7 +166,7 @@ impl Writer {
                 if let Some(snapshot) = self.library.store_by_id(&id) {
                     let store = snapshot.store.name().to_owned();
                     let result = toggle(&self.data.join("sync"), &snapshot.store);
-                    drop(self.events.send(Event::Shared { store, result }));
+                    self.events.send(Event::Shared { store, result });
                 }
             }
             WriteJob::Review(job) => {

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use aho_corasick::AhoCorasick;
 
-use super::{is_chosen, origin, swept, unused};
+use super::{ignored, is_chosen, origin, swept, untaught, unused};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
+use crate::core::insight::ledger::Ledger;
 use crate::core::log::Agent;
 use crate::core::log::keep::kept;
 use crate::core::memory::config::CurateSettings;
@@ -47,7 +48,7 @@ impl SessionLog {
 }
 
 /// What the logs say.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionLogs {
     /// The logs, copies that tome keeps included.
     pub all: Vec<SessionLog>,
@@ -57,6 +58,8 @@ pub struct SessionLogs {
     pub kept: HashSet<String>,
     /// The days after which Claude Code deletes a log; `None` if it never does.
     pub claude_keeps: Option<i64>,
+    /// How the memories were used.
+    pub ledger: Ledger,
 }
 
 impl SessionLogs {
@@ -81,7 +84,13 @@ impl SessionLogs {
             named: named(corpus, stores),
             kept: kept(copies, &[]).into_iter().map(|log| log.id).collect(),
             claude_keeps: claude_keeps(claude),
+            ledger: Ledger::default(),
         }
+    }
+
+    /// The same logs, with how the memories were used.
+    pub fn with_ledger(self, ledger: Ledger) -> Self {
+        Self { ledger, ..self }
     }
 
     /// The same logs, with what is kept and how long they are kept as it is now.
@@ -155,7 +164,13 @@ fn claude_keeps(claude: &Path) -> Option<i64> {
 }
 
 /// The rules that read the logs of sessions.
-const OF_LOGS: [&str; 3] = [unused::RULE.id, origin::RULE.id, swept::RULE.id];
+const OF_LOGS: [&str; 5] = [
+    ignored::RULE.id,
+    untaught::RULE.id,
+    unused::RULE.id,
+    origin::RULE.id,
+    swept::RULE.id,
+];
 
 /// Whether a rule runs that reads the logs of sessions.
 pub fn reads_logs(settings: &CurateSettings, only: &[String]) -> bool {

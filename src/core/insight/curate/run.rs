@@ -16,6 +16,7 @@ use super::fix::Fix;
 use super::git::{Cut, ProjectHistory, head_of, removed};
 use super::logs::SessionLogs;
 use super::probe::Stamp;
+use super::untaught::put_drafts;
 use super::{Collection, CuratedStore, Evidence, Finding, Severity, check, rule};
 use crate::core::Result;
 use crate::core::disk::foreign::read_text;
@@ -135,6 +136,7 @@ pub fn findings(
             .filter_map(|root| sources.git.lateness(root)),
     );
     let findings = check(&collection, request.only);
+    put_drafts(&collection, sources.history, request.only)?;
     let result = Curated { findings, notes };
     let probes = collection.probes.all();
     let times = probes.values().flatten().map(|stamp| stamp.time());

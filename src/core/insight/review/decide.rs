@@ -144,7 +144,7 @@ pub fn accept(
     let accepted = accept_written(history, stores, selection, author, moment)?;
     let mut records: Vec<Record> = accepted.into_iter().collect();
     for store in stores {
-        let plan = || plan_proposals(store, selection, Verdict::Accept, moment);
+        let plan = || plan_proposals(history, store, selection, Verdict::Accept, moment);
         let Some(first) = plan()? else { continue };
         // Another process may have decided meanwhile.
         let plan = || plan()?.ok_or_else(|| Error::not_found("what was proposed"));
@@ -291,7 +291,7 @@ pub fn plan_revert(
             revert_file(store, &mut planned, file, chosen)?;
         }
     }
-    let proposed = plan_proposals(store, selection, Verdict::Reject, moment)?;
+    let proposed = plan_proposals(history, store, selection, Verdict::Reject, moment)?;
     let sent = plan_reject(history, store, selection)?;
     let rejected = match (proposed, sent) {
         (Some(one), Some(other)) => Some(joined(one, other)),

@@ -95,8 +95,8 @@ pub fn observe(
     memories: &[Memory],
     moment: &Moment,
 ) -> Result<Observed> {
-    let proposed =
-        proposal_count(store.root(), store.layout()) + incoming_count(history, store.root().path());
+    let proposed = proposal_count(history, store.root(), store.layout())
+        + incoming_count(history, store.root().path());
     let reviewed = memories
         .iter()
         .filter(|memory| is_reviewed(store, memory.kind));
@@ -115,8 +115,8 @@ pub fn observe(
 /// As [`observe`], for a store that was not listed: only the names, sizes and times of its files
 /// are read, or, if nothing was written since they were last read, not even the names.
 pub fn observe_store(history: &History, store: &Store, moment: &Moment) -> Result<Observed> {
-    let proposed =
-        proposal_count(store.root(), store.layout()) + incoming_count(history, store.root().path());
+    let proposed = proposal_count(history, store.root(), store.layout())
+        + incoming_count(history, store.root().path());
     let observed = observe_written(history, store, moment)?;
     Ok(observed.with_proposals(proposed))
 }

@@ -6,15 +6,21 @@
 //! `skills/NAME/` of the same memory, and patches of the user's skills in `skills/*.patch`; they are
 //! for `skills/` beside that `GEMINI.md`. Accepting a proposal makes the change and takes it out of
 //! the patch; rejecting one only takes it out.
+//!
+//! What tome itself proposes are drafts of new memories: files in `drafts` beside the history, in a
+//! folder for each store. One that was decided stays as an empty file, so that it is not proposed
+//! again.
 
-use std::sync::Arc;
-
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::decide::Selection;
 use super::patch::{self, FilePatch, NO_FILE, PatchHunk};
 use super::queue::{Item, ItemChange, ReviewHunk, short_hash};
+use crate::core::change::history::History;
 use crate::core::change::{Author, Change, ChangeVerb, Edit, PlannedFiles};
+use crate::core::disk::private;
 use crate::core::disk::sandbox::{Attributes, Root};
 use crate::core::log::Agent;
 use crate::core::memory::layout::Layout;
@@ -50,9 +56,11 @@ fn has_proposals(root: &Root, layout: Layout) -> bool {
     layout == Layout::Index && (root.is_dir(INBOX) || is_drafted())
 }
 
-/// A patch file.
+/// A patch file, or a draft.
 struct Proposal {
-    /// The file below the root.
+    /// The directory of tome's own drafts; `None` for the root of the store.
+    folder: Option<PathBuf>,
+    /// The file below it.
     file: String,
     bytes: Vec<u8>,
     parts: Vec<Part>,
@@ -75,12 +83,67 @@ struct Target {
     path: String,
 }
 
-/// The proposals in a store.
-fn proposals(store: &Store) -> Vec<Proposal> {
-    if !has_proposals(store.root(), store.layout()) {
-        return Vec::new();
+/// The directory of tome's drafts for a store.
+fn draft_folder(history: &History, root: &Path) -> PathBuf {
+    let name = short_hash(root.as_os_str().as_encoded_bytes(), 16);
+    history.dir().with_file_name("drafts").join(name)
+}
+
+/// Proposes a new file of a store, unless that was done before.
+pub fn add_draft(history: &History, store: &Store, file: &str, text: &str) -> Result<()> {
+    let folder = draft_folder(history, store.root().path());
+    let path = folder.join(file);
+    let is_new = !store.root().has(file) && !path.exists();
+    if is_new && !file.contains(['/', '\\']) {
+        private::create_dir(&folder).map_err(|error| Error::io(&folder, error))?;
+        private::replace_unflushed(&path, |new| new.write_all(text.as_bytes()))
+            .map_err(|error| Error::io(&path, error))?;
     }
-    let mut found = skill_drafts(store);
+    Ok(())
+}
+
+/// tome's own drafts for a store, each as a new file.
+fn drafts(history: &History, store: &Store) -> Vec<Proposal> {
+    let folder = draft_folder(history, store.root().path());
+    let Ok(root) = Root::open(&folder) else {
+        return Vec::new();
+    };
+    let files = root.files("", ".md", 1).unwrap_or_default().into_iter();
+    let drafts = files.filter_map(|file| {
+        let bytes = root.read(&file.path).ok()??;
+        let text = std::str::from_utf8(&bytes).ok()?;
+        let target = Target {
+            root: store.root().path().to_owned(),
+            layout: store.layout(),
+            path: file.path.clone(),
+        };
+        let name = target.root.join(&file.path).display().to_string();
+        let patch = (!text.is_empty()).then(|| patch::new_file(&name, text))??;
+        let mut item = item(store, (&file.path, file.modified), (&target, &patch));
+        item.author.who = "tome".to_owned();
+        let part = Part {
+            item,
+            is_inside: true,
+            target,
+            patch,
+        };
+        Some(Proposal {
+            folder: Some(folder.clone()),
+            file: file.path,
+            bytes,
+            parts: vec![part],
+        })
+    });
+    drafts.collect()
+}
+
+/// The proposals in a store.
+fn proposals(history: &History, store: &Store) -> Vec<Proposal> {
+    let mut found = drafts(history, store);
+    if !has_proposals(store.root(), store.layout()) {
+        return found;
+    }
+    found.extend(skill_drafts(store));
     for kind in KINDS {
         let files = store.root().files(kind, ".patch", DEEPEST);
         for file in files.unwrap_or_default() {
@@ -101,6 +164,7 @@ fn proposals(store: &Store) -> Vec<Proposal> {
             });
             if let Some(parts) = parts.collect() {
                 found.push(Proposal {
+                    folder: None,
                     file: file.path,
                     bytes,
                     parts,
@@ -137,6 +201,7 @@ fn skill_drafts(store: &Store) -> Vec<Proposal> {
             patch,
         };
         Some(Proposal {
+            folder: None,
             file: file.path,
             bytes,
             parts: vec![part],
@@ -253,18 +318,20 @@ fn range((start, count): (usize, usize)) -> std::ops::Range<usize> {
 }
 
 /// What is proposed for the files of a store, as items of its queue.
-pub(super) fn proposed_items(store: &Store) -> Vec<Item> {
-    let parts = proposals(store).into_iter().flat_map(|one| one.parts);
+pub(super) fn proposed_items(history: &History, store: &Store) -> Vec<Item> {
+    let parts = proposals(history, store)
+        .into_iter()
+        .flat_map(|one| one.parts);
     parts.map(|part| part.item).collect()
 }
 
 /// How many changes are proposed for the files of a store.
-pub(super) fn proposal_count(root: &Root, layout: Layout) -> usize {
-    if !has_proposals(root, layout) {
+pub(super) fn proposal_count(history: &History, root: &Root, layout: Layout) -> usize {
+    if !has_proposals(root, layout) && !draft_folder(history, root.path()).is_dir() {
         return 0;
     }
     let store = Store::open("", root.path(), Some(layout));
-    store.map_or(0, |store| proposed_items(&store).len())
+    store.map_or(0, |store| proposed_items(history, &store).len())
 }
 
 /// What is done with a proposal.
@@ -276,6 +343,7 @@ pub(super) enum Verdict {
 
 /// Plans accepting or rejecting the selected proposals of a store; `None` if none is selected.
 pub(super) fn plan_proposals(
+    history: &History,
     store: &Store,
     selection: &Selection,
     verdict: Verdict,
@@ -285,7 +353,7 @@ pub(super) fn plan_proposals(
     let mut elsewhere: Vec<Edit> = Vec::new();
     let mut patches = Vec::new();
     let mut names = Vec::new();
-    for proposal in proposals(store) {
+    for proposal in proposals(history, store) {
         let mut left = Vec::new();
         let before = names.len();
         for part in proposal.parts {
@@ -299,9 +367,12 @@ pub(super) fn plan_proposals(
             left.extend(part.without(&chosen));
         }
         if names.len() > before {
-            let after = (!left.is_empty()).then(|| patch::print(&left).into_bytes());
+            let is_draft = proposal.folder.is_some();
+            let rest = (!left.is_empty()).then(|| patch::print(&left).into_bytes());
+            let after = if is_draft { Some(Vec::new()) } else { rest };
+            let root = proposal.folder;
             patches.push(Edit {
-                root: store.root().path().to_owned(),
+                root: root.unwrap_or_else(|| store.root().path().to_owned()),
                 layout: store.layout(),
                 path: proposal.file,
                 before: Some(proposal.bytes),

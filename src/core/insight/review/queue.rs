@@ -225,7 +225,7 @@ impl ReviewHunk {
 /// What waits in a store: what agents propose, what other machines sent, then what was written,
 /// newest first.
 pub fn queue(history: &History, store: &Store) -> Result<Vec<Item>> {
-    let mut items = proposed_items(store);
+    let mut items = proposed_items(history, store);
     items.extend(incoming_items(history, store));
     if let Some((state, _)) = State::load(history, store.id())? {
         let files = waiting_files(history, store, &state)?;

@@ -376,7 +376,7 @@ impl State {
 /// How many files of a store wait for review, and changes are proposed for it; `None` if the store
 /// was never seen. Of what was written, only what tome has seen is counted.
 pub fn count(history: &History, store: &StoreId) -> Result<Option<usize>> {
-    let proposed = proposal_count(&Root::open(store.root())?, store.layout())
+    let proposed = proposal_count(history, &Root::open(store.root())?, store.layout())
         + incoming_count(history, store.root());
     let written = written_count(history, store)?;
     Ok(written.map(|written| written + proposed))

@@ -58,35 +58,62 @@ pub(super) fn calls_touching_any(corpus: &Corpus, files: &[PathBuf]) -> Vec<Touc
         .collect();
     candidates.sort_unstable();
     candidates.dedup();
-    // A file may be named by the way of a link.
-    let mut known: HashMap<PathBuf, &PathBuf> = HashMap::new();
-    for file in files {
-        known.extend(file.canonicalize().map(|real| (real, file)));
-        known.insert(file.clone(), file);
-    }
-    let mut folders: HashMap<PathBuf, Option<PathBuf>> = HashMap::new();
-    let mut meant = |touch: &FileTouch, log: &Log<'_>| -> Vec<PathBuf> {
-        if touch.is_in_store {
-            let inside = files
-                .iter()
-                .filter(|file| is_store_of(file, &touch.path, log));
-            return inside.cloned().collect();
-        }
-        if let Some(below) = touch.path.strip_prefix("~/") {
-            let of_home = files.iter().filter(|file| is_below_home(file, below, log));
-            return of_home.cloned().collect();
-        }
-        let path = absolute(&touch.path, log.cwd());
-        let real = || {
-            let (folder, name) = (path.parent()?, path.file_name()?);
-            let real = folders.entry(folder.to_owned());
-            let real = real.or_insert_with(|| folder.canonicalize().ok());
-            known.get(&real.as_ref()?.join(name))
-        };
-        let file = known.get(&path).or_else(real);
-        file.map(|file| (*file).clone()).into_iter().collect()
+    let mut known = KnownFiles::of(files);
+    let mut meant = |touch: &FileTouch, log: &Log<'_>| {
+        let meant = known.meant(touch, log);
+        meant.into_iter().map(|at| files[at].clone()).collect()
     };
     calls(corpus, candidates, &mut meant)
+}
+
+/// Files that calls may mean, also by the way of a link.
+#[derive(Debug)]
+pub struct KnownFiles<'a> {
+    files: &'a [PathBuf],
+    known: HashMap<PathBuf, usize>,
+    folders: HashMap<PathBuf, Option<PathBuf>>,
+}
+
+impl<'a> KnownFiles<'a> {
+    /// Knows these files.
+    pub fn of(files: &'a [PathBuf]) -> Self {
+        let mut known = HashMap::new();
+        for (at, file) in files.iter().enumerate() {
+            known.extend(file.canonicalize().map(|real| (real, at)));
+            known.insert(file.clone(), at);
+        }
+        Self {
+            files,
+            known,
+            folders: HashMap::new(),
+        }
+    }
+
+    /// Returns those that a call of a session means.
+    pub fn meant(&mut self, touch: &FileTouch, log: &Log<'_>) -> Vec<usize> {
+        let all = self.files.iter().enumerate();
+        let path = touch.path.as_str();
+        if touch.is_in_store {
+            let inside = all.filter(|(_, file)| is_store_of(file, path, log));
+            return inside.map(|(at, _)| at).collect();
+        }
+        if let Some(below) = path.strip_prefix("~/") {
+            let of_home = all.filter(|(_, file)| is_below_home(file, below, log));
+            return of_home.map(|(at, _)| at).collect();
+        }
+        let path = absolute(path, log.cwd());
+        let known = self.known.get(&path).copied();
+        let file = known.or_else(|| self.real(&path));
+        file.into_iter().collect()
+    }
+
+    /// Returns the file that a path leads to.
+    fn real(&mut self, path: &Path) -> Option<usize> {
+        let (folder, name) = (path.parent()?, path.file_name()?);
+        let real = self.folders.entry(folder.to_owned());
+        let real = real.or_insert_with(|| folder.canonicalize().ok());
+        self.known.get(&real.as_ref()?.join(name)).copied()
+    }
 }
 
 /// Whether a memory tool of a session means this file by a path below its store. The store of a

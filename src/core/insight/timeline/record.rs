@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use jiff::tz::TimeZone;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::event::{Event, EventList, stable_id};
@@ -103,9 +104,7 @@ pub struct Source<'a> {
 impl LogRecord {
     /// Reads a record; `None` if there is none of this form.
     pub fn load(path: &Path) -> Option<Self> {
-        let text = read_text(path, LARGEST).ok()??;
-        let record: Self = serde_json::from_str(private::checked(&text)?).ok()?;
-        (record.format == FORMAT).then_some(record)
+        load::<Self>(path).filter(|record| record.format == FORMAT)
     }
 
     /// Whether it was made from the log in this state, by this summarizer.
@@ -115,13 +114,7 @@ impl LogRecord {
 
     /// Writes it. A record that cannot be written is made again the next time.
     pub fn save(&self, path: &Path) {
-        use std::io::Write as _;
-        let Ok(text) = serde_json::to_string(self) else {
-            return;
-        };
-        drop(private::replace_unflushed(path, |file| {
-            file.write_all(private::with_checksum(&text).as_bytes())
-        }));
+        save(path, self);
     }
 
     /// Summarizes a log. What `before` has of the same events is taken from it.
@@ -209,6 +202,23 @@ impl LogRecord {
             }
         }
     }
+}
+
+/// Reads what was kept of a log; `None` if there is nothing whole.
+pub(in crate::core::insight) fn load<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    let text = read_text(path, LARGEST).ok()??;
+    serde_json::from_str(private::checked(&text)?).ok()
+}
+
+/// Keeps something of a log. What cannot be written is made again the next time.
+pub(in crate::core::insight) fn save(path: &Path, kept: &impl Serialize) {
+    use std::io::Write as _;
+    let Ok(text) = serde_json::to_string(kept) else {
+        return;
+    };
+    drop(private::replace_unflushed(path, |file| {
+        file.write_all(private::with_checksum(&text).as_bytes())
+    }));
 }
 
 /// Summarizes the segments of a session, whose events it gets in their order. It holds those of a

@@ -1,4 +1,4 @@
-//! The files that a plain shell script touches: redirections, `tee`, `rm`, `mv`, `cp`, `sed -i`,
+//! The files that a plain shell script touches: redirections, `tee`, `rm`, `mv`, `cp`, `sed`,
 //! and what `git` stages. Words with variables or patterns name no file that is known here.
 
 use super::{CommitAct, FileTouch, FileUse};
@@ -246,16 +246,17 @@ pub(super) fn touches(script: &str) -> Vec<FileTouch> {
             ("rm" | "unlink" | "trash", rest) => {
                 operands(rest, &[]).for_each(|path| touch(path, FileUse::Delete));
             }
-            ("cat" | "head" | "tail" | "less" | "bat", rest) => {
+            ("cat" | "head" | "tail" | "less" | "bat" | "nl", rest) => {
                 let valued = ["-n", "-c", "--lines", "--bytes"];
                 let is_line = |path: &&str| !path.starts_with('+');
                 let files = operands(rest, &valued).filter(is_line);
                 files.for_each(|path| touch(path, FileUse::Read));
             }
             ("mv" | "cp", rest) => moved(name, &operands(rest, &[]).collect::<Vec<_>>(), touch),
-            ("sed" | "perl", rest) => edited(rest)
-                .into_iter()
-                .for_each(|path| touch(path, FileUse::Write)),
+            ("sed" | "perl", rest) if is_in_place(rest) => {
+                scripted(rest).for_each(|path| touch(path, FileUse::Write));
+            }
+            ("sed", rest) => scripted(rest).for_each(|path| touch(path, FileUse::Read)),
             ("git", rest) => match rest {
                 [verb, rest @ ..] if verb == "rm" => {
                     operands(rest, &[]).for_each(|path| touch(path, FileUse::Delete));
@@ -323,20 +324,21 @@ fn moved(name: &str, files: &[&str], mut touch: impl FnMut(&str, FileUse)) {
     }
 }
 
-/// The files that `sed -i` or `perl -pi` edits.
-fn edited(rest: &[String]) -> Vec<&str> {
-    let is_in_place = |word: &String| {
-        word.starts_with("-i") || word.starts_with("--in-place") || word.starts_with("-pi")
-    };
-    if !rest.iter().any(is_in_place) {
-        return Vec::new();
-    }
+/// Whether `sed` or `perl` writes the files that it reads.
+fn is_in_place(rest: &[String]) -> bool {
+    let marks = ["-i", "--in-place", "-pi"];
+    rest.iter()
+        .any(|word| marks.iter().any(|mark| word.starts_with(mark)))
+}
+
+/// The files that `sed` or `perl` is given beside its script.
+fn scripted(rest: &[String]) -> impl Iterator<Item = &str> {
     let is_script = |word: &String| matches!(word.as_str(), "-e" | "-f" | "-pie" | "-ie");
     let has_script = rest.iter().any(is_script);
     let files = operands(rest, &["-e", "-f", "-pie", "-ie"]);
     // BSD's `-i` has the ending of copies in the next word, mostly an empty one.
     let files = files.filter(|word| !word.is_empty());
-    files.skip(usize::from(!has_script)).collect()
+    files.skip(usize::from(!has_script))
 }
 
 /// No path of a file is longer, so that many files in one folder stay linear in the script.
@@ -536,6 +538,8 @@ mod tests {
                 &[("x.go", Write), ("y.go", Write)],
             ),
             ("sed -i -e s/a/b/ -e s/c/d/ x", &[("x", Write)]),
+            ("sed -n '1,140p' AGENTS.md", &[("AGENTS.md", Read)]),
+            ("nl -ba a.md | sed -n 5p", &[("a.md", Read)]),
             ("perl -pi -e 's/a/b/' x.md", &[("x.md", Write)]),
             (
                 "cd sub && echo x > a.md && cd .. && cat b.md",

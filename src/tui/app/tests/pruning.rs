@@ -1,13 +1,16 @@
 //! Pruning: marks, one list of all stores, reviews, moves and restores of many.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::{AUTH, TestApp};
 use crate::core::change::history::{FileChange, Record};
 use crate::core::change::{Author, BrokenLinks, Change, ChangeVerb, Edit};
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::Attributes;
+use crate::core::insight::ledger::{Account, Correction, Ledger};
 use crate::core::memory::layout::Layout;
+use crate::core::memory::store::Store;
 use crate::tui::effect::{Effect, LibraryJob, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
@@ -87,8 +90,62 @@ fn all_stores_are_one_list_in_the_order_of_age_or_size() {
     ui.shows(["largest first"]);
     ui.is_at("Auth Refactor");
     ui.press("S S");
+    assert!(ui.text().contains("never read first"), "{}", ui.text());
+    ui.press("S S");
     ui.is_at("Auth Refactor");
     assert!(ui.text().contains("Project"), "the tree again");
+}
+
+#[test]
+fn how_a_memory_was_used_is_told_and_orders_the_list() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    let account = |ui: &TestApp, path: &str| {
+        let id = ui.id("claude");
+        let store = Store::open("claude", id.root(), Some(Layout::Index)).expect("a store");
+        Account {
+            id,
+            ..Account::new(&store, path, None)
+        }
+    };
+    let cited = || vec!["claude-code:s1#L4".to_owned()];
+    let ledger = Ledger {
+        accounts: vec![
+            Account {
+                context: cited(),
+                corrected: cited(),
+                ..account(&ui, "auth.md")
+            },
+            Account {
+                read: cited(),
+                ..account(&ui, "release.md")
+            },
+        ],
+        corrections: vec![Correction {
+            citation: cited().remove(0),
+            time: None,
+            text: "no, rotate the tokens".to_owned(),
+            confidence: 90,
+            memory: None,
+        }],
+        untaught: Vec::new(),
+    };
+    ui.tell(Event::Counted(Arc::new(ledger)));
+    let text = ui.text();
+    assert!(
+        text.contains("in context 1 · read 0 · corrected 1"),
+        "{text}"
+    );
+    assert!(
+        text.contains("Corrected again: no, rotate the tokens"),
+        "{text}"
+    );
+    ui.press("S S S S G");
+    let text = ui.text();
+    assert!(text.contains("never read first"), "{text}");
+    assert!(ui.row("▌").contains("Release"), "{text}");
+    ui.press("S g");
+    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::core::insight::ledger::Ledger;
 use crate::core::memory::layout::{Layout, index};
 use crate::core::memory::library::{Library, LogGroup, LogSummary, StoreSnapshot};
 use crate::core::memory::store::StoreId;
@@ -114,6 +115,8 @@ pub(crate) enum Order {
     Oldest,
     Largest,
     Newest,
+    Unread,
+    Corrected,
 }
 
 impl Order {
@@ -123,7 +126,9 @@ impl Order {
             None => Some(Self::Oldest),
             Some(Self::Oldest) => Some(Self::Largest),
             Some(Self::Largest) => Some(Self::Newest),
-            Some(Self::Newest) => None,
+            Some(Self::Newest) => Some(Self::Unread),
+            Some(Self::Unread) => Some(Self::Corrected),
+            Some(Self::Corrected) => None,
         }
     }
 
@@ -132,6 +137,8 @@ impl Order {
             Self::Oldest => "oldest first",
             Self::Largest => "largest first",
             Self::Newest => "newest first",
+            Self::Unread => "never read first",
+            Self::Corrected => "most corrected first",
         }
     }
 }
@@ -146,6 +153,8 @@ pub(crate) struct TreeOptions {
     pub(crate) sort: Sort,
     /// Set to show one list of the memories of all stores instead of the tree.
     pub(crate) order: Option<Order>,
+    /// How the memories were used.
+    pub(crate) ledger: Arc<Ledger>,
 }
 
 /// The rows, and the groups that they refer to.
@@ -320,12 +329,24 @@ impl TreeBuilder<'_> {
             .flat_map(|(at, snapshot)| self.members(snapshot).into_iter().map(move |of| (at, of)))
             .collect();
         let memory = |(at, of): &(usize, usize)| &self.library.stores[*at].memories[*of];
+        let account = |one: &(usize, usize)| {
+            let store = self.library.stores[one.0].store.id();
+            self.options.ledger.account(store, &memory(one).path, None)
+        };
         match order {
             Order::Oldest => all.sort_by_cached_key(|one| memory(one).time()),
             Order::Largest => all.sort_by_key(|one| std::cmp::Reverse(memory(one).size)),
             Order::Newest => {
                 all.sort_by_cached_key(|one| std::cmp::Reverse(memory(one).time()));
             }
+            Order::Unread => all.sort_by_cached_key(|one| {
+                let uses = account(one).map(|account| account.uses());
+                (uses.unwrap_or_default(), memory(one).time())
+            }),
+            Order::Corrected => all.sort_by_cached_key(|one| {
+                let corrected = account(one).map(|account| account.corrected.len());
+                std::cmp::Reverse((corrected.unwrap_or_default(), memory(one).time()))
+            }),
         }
         for one in all {
             self.memory(one, 0);

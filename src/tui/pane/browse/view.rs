@@ -10,6 +10,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::BrowsePane;
 use super::tree::{Fold, Key, Node, Order, Sort, Tree, TreeRow};
+use crate::core::insight::ledger::Account;
 use crate::core::memory::FileKind;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::library::{Budget, Library, StoreSnapshot};
@@ -235,10 +236,15 @@ impl BrowsePane {
             Some(order) => order == Order::Largest,
             None => self.options.sort == Sort::Size,
         };
-        let detail = if is_by_size {
-            format_size(memory.size)
-        } else {
-            format_age(memory.time(), cx.now)
+        let counted = |count: fn(&Account) -> usize| {
+            let account = cx.ledger.account(snapshot.store.id(), &memory.path, None);
+            account.map_or(0, count)
+        };
+        let detail = match self.options.order {
+            Some(Order::Unread) => counted(Account::uses).to_string(),
+            Some(Order::Corrected) => counted(|account| account.corrected.len()).to_string(),
+            _ if is_by_size => format_size(memory.size),
+            _ => format_age(memory.time(), cx.now),
         };
         if self.options.order.is_some() {
             // A column of its own, so that names are either whole or cut at the same place.

@@ -32,6 +32,7 @@ impl BrowsePane {
         let key = self.selected();
         let before = std::mem::take(&mut self.tree);
         let old = std::mem::replace(&mut self.library, Arc::clone(library));
+        self.options.ledger = Arc::clone(cx.ledger);
         self.tree = Tree::of(&self.library, &self.options);
         let line = self.cursor.selected.saturating_sub(self.cursor.top);
         if let Some(key) = key {

@@ -7,9 +7,10 @@ use ratatui::text::{Line, Span};
 
 use super::{ContextPane, RowKind};
 use crate::core::insight::context::{AgentContext, CHARACTERS_PER_TOKEN, Piece, PieceKind};
+use crate::core::insight::ledger::Account;
 use crate::core::text::display::format_size;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, draw_empty, fit_end, title_span};
+use crate::tui::chrome::{KeyFocus, bordered, count, draw_empty, fit_end, title_span};
 use crate::tui::layout::{Focus, inside};
 use crate::tui::model::PaneContext;
 use crate::tui::pane::list_text::{Parts, RowText};
@@ -198,6 +199,10 @@ impl ContextPane {
         } else {
             format!(" {} of {} ", sent(piece), format_size(piece.bytes))
         };
+        let remark = match cx.ledger.of_file(&piece.path) {
+            Some(account) => format!(" {} ·{remark}", loaded(account)),
+            None => remark,
+        };
         let room = usize::from(parts.text.width).saturating_sub(cells::width(&remark) + 6);
         let lines = self.text.lines.iter().map(|(part, line)| {
             let role = match part {
@@ -216,6 +221,13 @@ impl ContextPane {
         };
         text.draw(frame, parts, cx);
     }
+}
+
+/// How many sessions had a file in their context, and how often it was corrected.
+fn loaded(account: &Account) -> String {
+    let sessions = count(account.context.len(), "session", "sessions");
+    let corrections = count(account.corrected.len(), "correction", "corrections");
+    format!("read by {sessions}, {corrections}")
 }
 
 /// The size of what is sent of a piece.

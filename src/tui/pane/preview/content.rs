@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::PreviewRequest;
+use crate::core::insight::ledger::Account;
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::layout::{Layout, index};
 use crate::core::memory::library::{Budget, Library, LogSummary};
@@ -93,10 +94,16 @@ pub(super) fn file_content(
                 );
                 content.problem.get_or_insert(problem);
             }
+            let mut entry = None;
             if let CitedPart::Entry(slug) = &wanted.part {
                 narrow_to_entry(&mut content, &memory, &text, slug);
+                entry = Some(slug.as_str());
             } else if let Some(origin) = origin(&text, cx.library) {
                 content.text = format!("{}\n\n{origin}\n", content.text.trim_end());
+            }
+            if let Some(account) = cx.ledger.account(store, path, entry) {
+                content.facts = format!("{} · {}", account.summary(), content.facts);
+                content.text = format!("{}{}", content.text.trim_end(), uses(account, cx));
             }
             content.source = text;
             content
@@ -118,6 +125,42 @@ fn origin(text: &str, library: &Library) -> Option<String> {
         }
         None => format!("*Written in a session whose log is not here:* `{id}`"),
     })
+}
+
+/// Returns lines with links to the messages in which a memory was corrected again, and was read.
+fn uses(account: &Account, cx: &PaneContext<'_>) -> String {
+    /// How many messages of each kind are linked, and how many characters of each are shown.
+    const MOST: usize = 5;
+    const SHOWN: usize = 60;
+    let lists = [
+        ("Corrected again", &account.corrected),
+        ("Read", &account.read),
+        ("Cited", &account.cited),
+    ];
+    let mut lines = String::from("\n");
+    for (name, cited) in lists.into_iter().filter(|(_, cited)| !cited.is_empty()) {
+        let newest = cited.iter().rev().take(MOST);
+        let links = newest.map(|citation| {
+            let words: String = words_of(citation, cx).chars().take(SHOWN).collect();
+            format!("[{}]({citation})", words.replace(['[', ']', '\n'], " "))
+        });
+        let links: Vec<String> = links.collect();
+        lines.push_str(&format!("\n*{name}:* {}\n", links.join(" · ")));
+    }
+    lines
+}
+
+/// Returns the words of a correction that is cited, or else the title of its session.
+fn words_of<'a>(citation: &'a str, cx: &PaneContext<'a>) -> &'a str {
+    let mut corrections = cx.ledger.corrections.iter();
+    if let Some(one) = corrections.find(|one| one.citation == citation) {
+        return &one.text;
+    }
+    let id = citation.split_once(':').map_or(citation, |(_, id)| id);
+    let id = id.split_once('#').map_or(id, |(id, _)| id);
+    let mut logs = cx.library.logs.iter().flat_map(|group| &group.logs);
+    let log = logs.find(|log| log.file.id == id);
+    log.map_or(citation, |log| &log.title)
 }
 
 fn memory_content(memory: &Memory, text: &str) -> PreviewContent {

@@ -5,7 +5,11 @@ use super::{Fixture, memory, moment};
 use crate::core::change::{Author, ChangeContext, ChangeRequest, plan, plan_and_commit};
 use crate::core::insight::curate::RULES;
 use crate::core::insight::curate::logs::{SessionLog, SessionLogs};
-use crate::core::log::Agent;
+use crate::core::insight::ledger::{Account, Correction, Ledger, Untaught};
+use crate::core::insight::promote::{Quote, propose};
+use crate::core::insight::timeline::event::Event;
+use crate::core::insight::timeline::grip::Grip;
+use crate::core::log::{Agent, Role};
 use crate::core::memory::layout::Layout;
 
 /// What is shown about one rule.
@@ -289,6 +293,52 @@ fn of_content(rule: &str) -> Option<Case> {
     })
 }
 
+/// What a person said, with this confidence.
+fn said(text: &str, confidence: u8) -> Correction {
+    Correction {
+        citation: format!("codex:s#L{}", text.len()),
+        time: None,
+        text: text.to_owned(),
+        confidence,
+        memory: None,
+    }
+}
+
+/// A memory that was said again.
+fn corrected(confidence: u8) -> Fixture {
+    let fixture = one("Use tabs.");
+    let again = said("no, I told you: use tabs", confidence);
+    let mut account = Account::new(&fixture.stores()[0], "a.md", None);
+    account.corrected.push(again.citation.clone());
+    let ledger = Ledger {
+        accounts: vec![account],
+        corrections: vec![again],
+        untaught: Vec::new(),
+    };
+    fixture.with_logs(SessionLogs::default().with_ledger(ledger))
+}
+
+/// Something that was said twice in a folder and that no memory says.
+fn untaught(folder: &str) -> Fixture {
+    let fixture = one("Use tabs.");
+    let event = Event::test(1, Role::User, "use pnpm");
+    let quote = Quote {
+        grip: Grip::new(Agent::Codex, "s", &event, 1),
+        role: Role::User,
+        text: "use pnpm".to_owned(),
+    };
+    let untaught = Untaught {
+        said: vec![said("use pnpm", 0), said("I said pnpm", 90)],
+        cwd: fixture.dir.path().join(folder),
+        proposal: propose(&[quote]).expect("a proposal"),
+    };
+    let ledger = Ledger {
+        untaught: vec![untaught],
+        ..Ledger::default()
+    };
+    fixture.with_logs(SessionLogs::default().with_ledger(ledger))
+}
+
 fn of_logs(rule: &str) -> Option<Case> {
     let cited = |days: i64| {
         one("Said in claude-code:4b2f6c1e-93aa#L12.")
@@ -296,6 +346,16 @@ fn of_logs(rule: &str) -> Option<Case> {
     };
     let origin = |id: &str| Fixture::new(&[("a.md", ORIGIN)]).with_logs(logs(vec![session(id, 1)]));
     Some(match rule {
+        "ignored" => case(
+            corrected(90),
+            &["a.md: a.md <no, I told you: use tabs>"],
+            corrected(50),
+        ),
+        "untaught" => case(
+            untaught("project"),
+            &["MEMORY.md: use pnpm <use pnpm|I said pnpm>"],
+            untaught("elsewhere"),
+        ),
         "unused" => case(
             rarely_read(12),
             &[

@@ -1,0 +1,59 @@
+//! The words in which an account is told, and since when a memory exists.
+
+use super::*;
+use crate::core::memory::Memory;
+use crate::core::search::fixture::{TestHome, conversation};
+
+#[test]
+fn the_numbers_are_told_in_a_few_words() {
+    let home = tempfile::tempdir().expect("a directory");
+    let store = Store::open("one", home.path(), Some(Layout::Index)).expect("a store");
+    let mut account = Account::new(&store, "a.md", Some("style".to_owned()));
+    assert_eq!(account.name(), "one:a.md#style");
+    assert_eq!(account.summary(), "in context 0 · read 0");
+    account.context = vec!["codex:a#L1".to_owned(), "codex:b#L1".to_owned()];
+    account.corrected = vec!["codex:b#L7".to_owned()];
+    assert_eq!(account.summary(), "in context 2 · read 0 · corrected 1");
+}
+
+#[test]
+fn a_memory_exists_since_its_header_or_its_file_say_so() {
+    const DAY: i64 = 1_767_225_600_000;
+    for (created, modified, expected) in [
+        (None, DAY, DAY),
+        (None, 0, i64::MAX),
+        (Some("2026-01-01"), DAY + 5, DAY),
+        (Some("2026-01-01T12:00:00Z"), 0, DAY),
+        (Some("2026-01-02"), DAY, DAY),
+        (Some("soon"), DAY, DAY),
+    ] {
+        let memory = Memory {
+            created: created.map(str::to_owned),
+            modified,
+            ..Memory::bare("a.md", 1)
+        };
+        assert_eq!(since::written(&memory), expected, "{created:?} {modified}");
+    }
+}
+
+#[test]
+fn texts_say_the_same_if_they_share_rare_words() {
+    let chatter: Vec<String> = (0..60)
+        .map(|number| format!("please use the parser for file {number}, and say when it is done"))
+        .collect();
+    let chatter: Vec<&str> = chatter.iter().map(String::as_str).collect();
+    let home = TestHome::new(&[], &[conversation(&chatter)]);
+    let corpus = home.corpus();
+    let weights = WordWeights::of(&corpus);
+    let memory = Saying::of("Use tabs for indentation, never spaces.");
+    for (said, expected) in [
+        ("no, I told you: use tabs, not spaces", true),
+        ("the indentation has to be tabs", true),
+        ("please use the parser and say when it is done", false),
+        ("why are there tabs in the browser?", false),
+        ("", false),
+    ] {
+        let shared = weights.shared(&Saying::of(said), &memory);
+        assert_eq!(is_same(shared, SHARED_PART), expected, "{said}: {shared:?}");
+    }
+}

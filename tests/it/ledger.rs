@@ -1,0 +1,272 @@
+//! What memories are worth: how often they were in context, read, cited and corrected again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::support::Home;
+
+/// A project with instructions and memories that exist since 2026-02-01.
+fn project() -> Home {
+    let home = Home::new();
+    let memory = memory_folder(&home);
+    for (path, text) in [
+        (
+            "project/CLAUDE.md".to_owned(),
+            "# Rules\n\n## Style\n\nUse tabs for indentation, never spaces.\n\n## Deploy\n\nDeploy with ship.sh from the release branch.\n",
+        ),
+        (
+            format!("{memory}/MEMORY.md"),
+            "- [Commits](commits.md) — how commit messages begin\n- [Staging](staging.md) — where staging runs\n",
+        ),
+        (
+            format!("{memory}/commits.md"),
+            "---\nname: Commits\ndescription: how commit messages begin\ntype: feedback\n---\n\nBegin with the ticket.\n",
+        ),
+        (
+            format!("{memory}/staging.md"),
+            "---\nname: Staging\ndescription: where staging runs\ntype: project\n---\n\nOn the small machine.\n",
+        ),
+    ] {
+        let file = home.file(&path, text);
+        let file = fs::File::options().write(true).open(file).expect("a file");
+        let since = SystemTime::UNIX_EPOCH + Duration::from_secs(1_769_904_000);
+        file.set_modified(since).expect("a time");
+    }
+    home
+}
+
+fn memory_folder(home: &Home) -> String {
+    let slug: String = home
+        .project()
+        .to_string_lossy()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    format!(".claude/projects/{slug}/memory")
+}
+
+/// Adds a session of Claude Code on a day: what the person and the agent say, and calls (`!FILE`).
+fn session(home: &Home, number: u8, day: &str, turns: &[&str]) {
+    let id = format!("{number:08}-2222-4333-8444-555555555555");
+    let mut log = String::new();
+    for (minute, turn) in turns.iter().enumerate() {
+        let (kind, content) = match turn.split_at(1) {
+            ("!", file) => {
+                let input = json!({ "file_path": file });
+                let call = json!([{ "type": "tool_use", "id": format!("t{minute}"), "name": "Read", "input": input }]);
+                ("assistant", call)
+            }
+            (">", said) => ("user", json!(said)),
+            (_, said) => ("assistant", json!([{ "type": "text", "text": said }])),
+        };
+        let record = json!({
+            "type": kind,
+            "uuid": format!("{number}-{minute}"),
+            "sessionId": id,
+            "timestamp": format!("{day}T10:{minute:02}:00.000Z"),
+            "cwd": home.project(),
+            "message": { "role": kind, "content": content },
+        });
+        log.push_str(&format!("{record}\n"));
+    }
+    let folder = memory_folder(home).replace("/memory", "");
+    home.file(&format!("{folder}/{id}.jsonl"), log);
+}
+
+/// The sessions: one before the memories, one that reads and is corrected, one that is not.
+fn sessions(home: &Home) {
+    let read = format!(
+        "!{}",
+        home.path()
+            .join(memory_folder(home))
+            .join("commits.md")
+            .display()
+    );
+    let said = [">add a parser for the price list", ".The parser is there."];
+    session(home, 1, "2026-01-05", &said);
+    let corrected = [
+        ">write the importer of the warehouse",
+        &read,
+        ".The importer is written, with four spaces.",
+        ">no, I told you: use tabs for indentation, never spaces",
+        ".You're right, sorry.",
+    ];
+    session(home, 2, "2026-02-11", &corrected);
+    session(
+        home,
+        3,
+        "2026-02-12",
+        &[">is the release out?", ".Yes, since noon."],
+    );
+}
+
+fn ledger(home: &Home) -> BTreeMap<String, Value> {
+    let told: Value = serde_json::from_str(&home.ok(&["ledger", "--json"])).expect("JSON");
+    let memories = told["memories"].as_array().expect("memories").clone();
+    let name = |one: &Value| {
+        let entry = one["entry"].as_str().map(|entry| format!("#{entry}"));
+        format!(
+            "{}{}",
+            one["path"].as_str().expect("a path"),
+            entry.unwrap_or_default()
+        )
+    };
+    memories.into_iter().map(|one| (name(&one), one)).collect()
+}
+
+/// The lengths of the lists of an account.
+fn counts(account: &Value) -> [usize; 4] {
+    ["context", "read", "cited", "corrected"]
+        .map(|list| account[list].as_array().map_or(0, Vec::len))
+}
+
+#[test]
+fn contexts_reads_and_corrections_are_counted_and_grow_with_a_log() {
+    let home = project();
+    sessions(&home);
+    let told = ledger(&home);
+    for (name, expected) in [
+        ("CLAUDE.md", [2, 0, 0, 1]),
+        ("CLAUDE.md#style", [2, 0, 0, 1]),
+        ("CLAUDE.md#deploy", [2, 0, 0, 0]),
+        ("commits.md", [2, 1, 0, 0]),
+        ("staging.md", [2, 0, 0, 0]),
+    ] {
+        let account = told
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} in {told:?}"));
+        assert_eq!(counts(account), expected, "{name}: {account}");
+    }
+    let id = "claude-code:00000002-2222-4333-8444-555555555555";
+    assert_eq!(told["CLAUDE.md"]["corrected"][0], format!("{id}#L4"));
+    assert_eq!(told["commits.md"]["read"][0], format!("{id}#L2"));
+    let shown = home.ok(&["ledger", "CLAUDE.md"]);
+    assert!(shown.contains("no, I told you: use tabs"), "{shown}");
+    let listed = home.ok(&["ledger", "--corrections"]);
+    assert!(listed.contains(&format!("{id}#L4")), "{listed}");
+    assert!(listed.contains("never spaces"), "{listed}");
+    assert!(
+        listed.contains("project-instructions:CLAUDE.md"),
+        "{listed}"
+    );
+
+    // What was kept of each log stays as it is when nothing has changed, or another one is new.
+    let kept = || -> BTreeMap<String, SystemTime> {
+        let folder = home.path().join(".cache/tome/ledger");
+        let files = fs::read_dir(folder).expect("kept").flatten();
+        let files = files.map(|file| {
+            let time = file.metadata().and_then(|known| known.modified());
+            (
+                file.file_name().to_string_lossy().into_owned(),
+                time.expect("a time"),
+            )
+        });
+        files.collect()
+    };
+    let before = kept();
+    assert_eq!(before.len(), 3);
+    assert_eq!(ledger(&home), told);
+    assert_eq!(kept(), before);
+    session(
+        &home,
+        4,
+        "2026-02-13",
+        &[">what is next?", ".The importer."],
+    );
+    let grown = ledger(&home);
+    assert_eq!(counts(&grown["commits.md"]), [3, 1, 0, 0]);
+    let after = kept();
+    assert_eq!(after.len(), 4);
+    assert!(
+        before
+            .iter()
+            .all(|(name, time)| after.get(name) == Some(time))
+    );
+}
+
+#[test]
+fn what_the_hook_showed_is_counted() {
+    let home = project();
+    sessions(&home);
+    let moment = json!({
+        "time": "2026-02-12T10:00:00Z", "session": "s", "agent": "claude-code",
+        "store": "claude", "path": "staging.md", "line": 7, "text": "On the small machine.",
+    });
+    home.file(
+        ".local/share/tome/moments.jsonl",
+        format!("{moment}\n{moment}\nnot json\n"),
+    );
+    let told = ledger(&home);
+    assert_eq!(
+        told["staging.md"]["shown"],
+        json!(["claude-code:s"]),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_memory_that_was_said_again_is_a_finding() {
+    let home = project();
+    sessions(&home);
+    let found = home.run(&["curate", "--rule", "ignored", "--format", "json"]);
+    let found: Value = serde_json::from_str(&found.out).expect("JSON");
+    let findings = found["findings"].as_array().expect("findings");
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(findings[0]["path"], "CLAUDE.md");
+    let evidence = findings[0]["evidence"][0]["text"].as_str();
+    assert_eq!(
+        evidence,
+        Some("no, I told you: use tabs for indentation, never spaces")
+    );
+}
+
+#[test]
+fn what_was_said_twice_and_no_memory_says_is_drafted_and_never_written_by_itself() {
+    let home = project();
+    for (number, wish) in [
+        (5, ">no, please install packages with pnpm instead of npm"),
+        (6, ">don't install packages with npm, I want pnpm"),
+    ] {
+        let turns = [
+            ">install the packages of the shop",
+            ".Installed with npm.",
+            wish,
+            ".Right, done.",
+        ];
+        session(&home, number, &format!("2026-02-1{number}"), &turns);
+    }
+    let weather: String = (0..200)
+        .map(|hour| format!("At {hour} it rained again. "))
+        .collect();
+    session(
+        &home,
+        7,
+        "2026-02-19",
+        &[">is the weather good?", &format!(".{weather}")],
+    );
+    let before = crate::support::tree(&home.path().join(memory_folder(&home)));
+    let found = home.run(&["curate", "--rule", "untaught"]).out;
+    assert!(found.contains("you said it in 2 sessions"), "{found}");
+    assert!(found.contains("pnpm"), "{found}");
+    assert_eq!(
+        crate::support::tree(&home.path().join(memory_folder(&home))),
+        before
+    );
+    let waits: Value = serde_json::from_str(&home.run(&["review", "--json"]).out).expect("JSON");
+    let text = waits.to_string();
+    assert!(text.contains("pnpm") && text.contains("grip:"), "{text}");
+    // Rejected, it does not come again; undone, it waits again; accepted, it is a memory.
+    home.ok(&["review", "--revert", "all"]);
+    home.run(&["curate", "--rule", "untaught"]);
+    assert!(!home.run(&["review", "--json"]).out.contains("pnpm"));
+    home.ok(&["undo"]);
+    assert!(home.run(&["review", "--json"]).out.contains("pnpm"));
+    home.ok(&["review", "--accept", "all"]);
+    let after = crate::support::tree(&home.path().join(memory_folder(&home)));
+    assert_eq!(after.len(), before.len() + 1, "{:?}", after.keys());
+    let index = String::from_utf8_lossy(&after["MEMORY.md"]).into_owned();
+    assert!(index.contains("pnpm"), "{index}");
+}
