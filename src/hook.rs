@@ -118,7 +118,11 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
     if payload.session.is_empty() {
         payload.session = derived_session(&payload, hook);
     }
-    if let Some((tool, input)) = &payload.call {
+    // What a call does is kept once it was made; where nothing is done before it, the event is kept,
+    // too, as somebody registered it.
+    if let Some((tool, input)) = &payload.call
+        && hook.actions != ActionOptions::default()
+    {
         return action::answer(&payload, tool, input, hook);
     }
     let transcript = payload.metadata.get("transcript_path").map(PathBuf::from);

@@ -27,11 +27,7 @@ pub struct ActionOptions {
 /// The reply to a call that is about to be made.
 pub(super) fn answer(payload: &Payload, tool: &str, input: &str, hook: &HookContext<'_>) -> String {
     let nothing = || reply::empty_reply(Some(hook.agent));
-    let Some(cwd) = payload
-        .cwd
-        .as_deref()
-        .filter(|_| hook.actions != ActionOptions::default())
-    else {
+    let Some(cwd) = payload.cwd.as_deref() else {
         return nothing();
     };
     let act = Act::of(tool, input);

@@ -101,7 +101,7 @@ pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Pa
         "session_start" => Stage::Start,
         // Agents also send notices and reminders, tome's own among them, as prompts.
         "user_message" if is_typed(&text) => Stage::Prompt,
-        "tool_call" => Stage::Call,
+        "PreToolUse" | "BeforeTool" | "preToolUse" => Stage::Call,
         "tool_result" | "assistant_stop" if by_subagent => Stage::Other,
         "tool_result" => tool_stage(&fields),
         "assistant_stop" => match fields.get("stop_hook_active") {
@@ -180,7 +180,6 @@ fn kind(name: &str) -> (&str, &'static str) {
     let event_type = match name {
         "SessionStart" | "sessionStart" => "session_start",
         "UserPromptSubmit" | "BeforeAgent" | "userPromptSubmitted" => "user_message",
-        "PreToolUse" | "BeforeTool" | "preToolUse" => "tool_call",
         "PostToolUse" | "AfterTool" | "postToolUse" => "tool_result",
         "AssistantResponse" => "assistant_message",
         "Stop" | "AfterAgent" | "agentStop" => "assistant_stop",

@@ -8,6 +8,7 @@
 mod relevance;
 pub(in crate::core::insight) mod unit;
 
+use std::collections::{HashSet, VecDeque};
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
@@ -20,6 +21,7 @@ use crate::core::disk::foreign::read_text;
 use crate::core::disk::private;
 use crate::core::memory::FileKind;
 use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::instructions::NAMES as INSTRUCTIONS;
 use crate::core::memory::store::Store;
 use crate::core::text::secret::mask;
 use crate::core::text::{clip, one_line};
@@ -53,6 +55,9 @@ pub struct MemoryLine {
 const MOST_FILES: usize = 400;
 const MOST_BYTES: usize = 2 << 20;
 
+/// How many files of one that has instructions are read with it.
+const MOST_LINKED: usize = 20;
+
 /// The longest text that is said.
 const LONGEST: usize = 600;
 
@@ -73,24 +78,34 @@ pub fn line_for(
             continue;
         }
         let rules = store.rules();
-        let found = rules.files(store.root()).unwrap_or_default();
-        for file in found {
-            let is_said = matches!(
-                rules.kind(&file.path),
+        let said = |path: &String| {
+            let kind = rules.kind(path);
+            matches!(
+                kind,
                 FileKind::Memory | FileKind::Overview | FileKind::Instructions
-            );
-            if !is_said || files == MOST_FILES || bytes > MOST_BYTES {
-                continue;
+            )
+        };
+        let found = rules.files(store.root()).unwrap_or_default();
+        let paths = found.into_iter().map(|file| file.path).filter(said);
+        let mut paths: VecDeque<String> = paths.collect();
+        let mut seen: HashSet<String> = paths.iter().cloned().collect();
+        while let Some(path) = paths.pop_front() {
+            if files == MOST_FILES || bytes > MOST_BYTES {
+                break;
             }
-            let Ok(Some(text)) = store.text(&file.path) else {
+            let Ok(Some(text)) = store.text(&path) else {
                 continue;
             };
             (files, bytes) = (files + 1, bytes + text.len());
-            let path = rules.reference_of(&file.path);
+            // Instructions may be an index of guides.
+            if INSTRUCTIONS.contains(&path.as_str()) {
+                paths.extend(linked(&text).filter(|path| seen.insert(path.clone())));
+            }
+            let reference = rules.reference_of(&path);
             for unit in units(&text) {
                 relevance.weigh(&unit, || MemoryLine {
                     store: store.name().to_owned(),
-                    path: path.clone(),
+                    path: reference.clone(),
                     line: unit.line,
                     text: clip(&one_line(unit.text), LONGEST).to_owned(),
                 });
@@ -98,6 +113,21 @@ pub fn line_for(
         }
     }
     relevance.best(|line| !said.has(line))
+}
+
+/// The Markdown files of the project that instructions link to.
+fn linked(text: &str) -> impl Iterator<Item = String> {
+    let targets = text
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next());
+    let files = targets.filter_map(|target| target.split('#').next());
+    let is_here =
+        |path: &&str| path.ends_with(".md") && !path.contains(':') && !path.contains("..");
+    let files = files
+        .map(|path| path.trim_start_matches("./"))
+        .filter(is_here);
+    files.take(MOST_LINKED).map(str::to_owned)
 }
 
 /// The file of what was said in the data directory. The ledger reads it, too.

@@ -11,7 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::core::insight::act::{Act, WrittenText, file_name, pattern};
 use crate::core::insight::context::expression;
 use crate::core::log::touch::{FileUse, script_commands};
+use crate::core::text::{clip, one_line};
 use crate::core::{Error, Result};
+
+/// The most of a command that is shown.
+const LONGEST: usize = 200;
 
 /// What a guard looks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,7 +145,7 @@ impl Checker {
         let command = |is: &dyn Fn(&[String]) -> bool| {
             let mut commands = act.commands.iter();
             let found = commands.find(|words| is(words))?;
-            Some(found.join(" "))
+            Some(clip(&one_line(&found.join(" ")), LONGEST).to_owned())
         };
         let file = |is: &dyn Fn(&WrittenText) -> bool| {
             let mut written = act.written.iter();

@@ -18,7 +18,7 @@ fn pattern(written: &str) -> Regex {
 /// Words that forbid what follows.
 static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:never|(?:do|must|should|may|can|shall|need) ?not|(?:don|mustn|shouldn|can|won)['’]?t|cannot|avoid|no|instead of|rather than|stop|forbid(?:s|den)?|refrain|nie|niemals|nicht|keine?|statt|jamais|ne|nunca|não|evita|evite)\b|, not\b|никогда|(?:^|\s)не\s|нельзя|不要|禁止|切勿|请勿|しない|금지",
+        r"(?i)\b(?:never|(?:do|must|should|may|can|shall|need) ?not|(?:don|mustn|shouldn|can|won)['’]?t|cannot|avoid|no|instead of|rather than|stop|forbid(?:s|den)?|refrain|nie|niemals|nicht|keine?|statt|jamais|ne|nunca|não|evita|evite)\b|[,(] ?not\b|никогда|(?:^|\s)не\s|нельзя|不要|禁止|切勿|请勿|しない|금지",
     )
 });
 
@@ -55,7 +55,7 @@ static PHRASES: LazyLock<[(Regex, Check); 5]> = LazyLock::new(|| {
     [
         (
             pattern(r"(?i)\bforce[- ]?push"),
-            command("git push --force"),
+            command("git push --force*"),
         ),
         (
             pattern(r"(?i)\bpush\w*(?: directly| straight)? to `?main\b"),
@@ -268,7 +268,7 @@ mod tests {
         for (line, wanted) in [
             (
                 "Never force-push to shared branches.",
-                &["command git push --force"][..],
+                &["command git push --force*"][..],
             ),
             (
                 "- **Never** run `git push --force`; use `git push --force-with-lease`.",
@@ -314,6 +314,10 @@ mod tests {
             ("Run `npm test`. It is not slow", &[]),
             ("Tests live in `tests/`", &[]),
             ("Never be rude", &[]),
+            (
+                "Always use the root (not `os.Getwd()`) for paths.",
+                &[r"edit \bos\.Getwd\(\)"],
+            ),
             (
                 "Niemals `git push --force` benutzen",
                 &["command git push --force"],

@@ -27,6 +27,7 @@ const IS_TOPIC: f32 = 4.0;
 const NAMES_COMMAND: f32 = 2.5;
 const NAMES_FILE: f32 = 4.0;
 const NAMES_ENDING: f32 = 3.5;
+const NAMES_DEEP_FOLDER: f32 = 3.5;
 const NAMES_FOLDER: f32 = 3.0;
 const NAMES_TOP_FOLDER: f32 = 2.0;
 const TELLS: f32 = 0.5;
@@ -334,7 +335,7 @@ impl Keys {
             let old: HashSet<&str> = words(&text.old).collect();
             let new = words(&text.new).filter(|word| !old.contains(word));
             for (name, weight) in new.take(MOST_WORDS).filter_map(weight_of) {
-                keys.names.entry(name).or_insert(weight / 2.0);
+                keys.names.entry(name).or_insert(weight * 0.75);
             }
         }
         keys
@@ -453,12 +454,19 @@ fn weight_of(word: &str) -> Option<(String, f32)> {
         VARIABLE
     } else if word.starts_with("--") && inner.len() > 3 {
         OPTION
-    } else if inner.len() > 4 && inner.contains(['_', '.', '/', '-']) {
+    } else if inner.len() > 4 && (inner.contains(['_', '.', '/', '-']) || is_camel(inner)) {
         OTHER
     } else {
         return None;
     };
     Some((word.to_lowercase(), weight))
+}
+
+/// Whether a word has humps.
+fn is_camel(word: &str) -> bool {
+    let letters = word.as_bytes();
+    let is_hump = |pair: &[u8]| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase();
+    word.len() > 7 && letters.windows(2).any(is_hump)
 }
 
 /// The code of a statement: its spans, or its lines in a code block.
@@ -508,10 +516,12 @@ fn path_match(span: &str, path: &str) -> f32 {
         return NAMES_FILE;
     }
     let is_inside = format!("/{path}").contains(&format!("/{bare}/"));
-    match bare.contains('/') {
-        true if is_inside => NAMES_FOLDER,
-        false if is_inside && span.ends_with('/') => NAMES_TOP_FOLDER,
-        _ => 0.0,
+    match bare.split('/').count() {
+        _ if !is_inside => 0.0,
+        1 if span.ends_with('/') => NAMES_TOP_FOLDER,
+        1 => 0.0,
+        2 => NAMES_FOLDER,
+        _ => NAMES_DEEP_FOLDER,
     }
 }
 
@@ -583,9 +593,12 @@ static PLACE: LazyLock<Regex> = LazyLock::new(|| {
 static ALL_THERE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)`([^`]+)`[^`]{0,60}\brun (?:all )`?(\w+)`? commands"));
 
-/// An item that says what is where.
-static LISTING: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^\s*[-*] (?:\*\*)?`[^`]+`(?:\*\*)?\s*(?:[-–—:]|\()"));
+/// An item that says what is where, or where it is said.
+static LISTING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\s*[-*] (?:\*\*)?(?:`[^`]+`(?:\*\*)?\s*(?:[-–—:]|\()|\[[^\]]+\]\()|^\W*(?:see|refer to|read the)\b",
+    )
+});
 
 /// What is to be done about a file that is edited.
 static EDITING: LazyLock<Regex> = LazyLock::new(|| {
