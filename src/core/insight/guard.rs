@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::act::Act;
-use super::moment::unit::units;
+use super::moment::unit::{Unit, units};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::disk::private;
 use crate::core::disk::revision::Revision;
@@ -106,7 +106,7 @@ impl Guard {
 
 /// The statements of a part of a memory, each on one line.
 pub fn statements(part: &str) -> Vec<String> {
-    units(part).iter().map(|unit| one_line(unit.text)).collect()
+    units(part).iter().map(Unit::said).collect()
 }
 
 /// All guards.

@@ -107,7 +107,7 @@ pub fn line_for(
                     store: store.name().to_owned(),
                     path: reference.clone(),
                     line: unit.line,
-                    text: clip(&one_line(unit.text), LONGEST).to_owned(),
+                    text: clip(&unit.said(), LONGEST).to_owned(),
                 });
             }
         }

@@ -99,7 +99,9 @@ impl<'a> Relevance<'a> {
         let path = self.path_score(unit);
         let command = self.command_score(unit);
         let is_topic = self.topics.iter().any(|topic| topic.is_match(unit.text));
-        let is_named = !names.is_empty() || path > 0.0 || is_topic;
+        let forbids =
+            (is_topic || path > 0.0 || self.has_code_of_act(unit)) && self.is_forbidden(unit);
+        let is_named = !names.is_empty() || path > 0.0 || is_topic || forbids;
         if !is_named && command == CommandScore::default() {
             return;
         }
@@ -115,7 +117,7 @@ impl<'a> Relevance<'a> {
         if tells || path >= NAMES_FILE {
             score += path;
         }
-        if (is_topic || path > 0.0 || self.has_code_of_act(unit)) && self.is_forbidden(unit) {
+        if forbids {
             score += FORBIDS;
         }
         if LISTING.is_match(unit.text) {
@@ -239,7 +241,9 @@ impl<'a> Relevance<'a> {
                     None if is_prose => {
                         best.named = best.named.max(NAMES_COMMAND + 1.5 * more as f32);
                     }
-                    None if lacks && is_same && said.len() > 1 => best.lack = IS_TOPIC,
+                    None if lacks && is_same && said.len() > 1 && !NEGATIVE.is_match(unit.text) => {
+                        best.lack = IS_TOPIC;
+                    }
                     None => {}
                 }
             }
@@ -335,7 +339,7 @@ impl Keys {
             let old: HashSet<&str> = words(&text.old).collect();
             let new = words(&text.new).filter(|word| !old.contains(word));
             for (name, weight) in new.take(MOST_WORDS).filter_map(weight_of) {
-                keys.names.entry(name).or_insert(weight * 0.75);
+                keys.names.entry(name).or_insert(weight * 0.5);
             }
         }
         keys
@@ -573,7 +577,7 @@ fn topics(keys: &Keys) -> Vec<Regex> {
 
 const COMMIT: &str = r"(?i)\bcommit messages?\b|\bgit commits?\b|\b(?:create|make|making)\b[^.]{0,16} commits?\b|\bbefore (?:each |every |any |you |a )*commit|\bwhen(?:ever)? (?:you )?commit|\bconventional commit|\bauto-commit|\bco-authored-by\b|\bcommit (?:convention|format|style|title|subject|body)";
 const REWRITE: &str = r"(?i)\bamend|\bfixup|\bsquash|\brewrit\w* (?:the )?(?:history|commits)";
-const PUSH: &str = r"(?i)\bpush(?:ing|ed)? (?:to|directly)\b|\b(?:before|never|not|always)\b[^.]{0,20} push(?:ing)?\b";
+const PUSH: &str = r"(?i)\bpush(?:ing|ed)? (?:to|directly)\b|\b(?:before|never|not|always)\b[^.`]{0,20} push(?:ing)?\b";
 const FORCE: &str = r"(?i)\bforce[- ]?push";
 const REQUEST: &str = r"(?i)\b(?:PR|pull request) (?:title|description|body)|\b(?:open|create|opening|creating)\b[^.]{0,16}(?:\bPRs?\b|pull request)";
 const RELEASE: &str = r"(?i)\bpublish|\breleas(?:e|ing)\b";
@@ -616,3 +620,99 @@ static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
 
 static NEGATIVE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)\b(?:never|not|don['’]t|avoid|no|instead|cannot)\b"));
+
+#[cfg(test)]
+mod tests {
+    use super::super::unit::units;
+    use super::*;
+
+    /// The line of a memory that is said before a call, if any.
+    fn said(memory: &str, tool: &str, input: &str) -> Option<usize> {
+        let act = Act::of(tool, input);
+        let cue = Cue::Act(&act);
+        let mut relevance = Relevance::new(&cue, Some(Path::new("/p")))?;
+        for unit in units(memory) {
+            relevance.weigh(&unit, || MemoryLine {
+                store: String::new(),
+                path: String::new(),
+                line: unit.line,
+                text: unit.said(),
+            });
+        }
+        relevance.best(|_| true).map(|line| line.line)
+    }
+
+    const MEMORY: &str = "# Rules
+- Never run `git push --force` here.
+- Commit messages must be in the imperative.
+- `src/cli/` - the command line
+- Follow the house style for `.mdx` files.
+- When editing `src/shell/`, change the script in `src/shell/scripts/`, too.
+- Register each type in `src/config/types.go`.
+- The cache is written only with `--save-cache`; `OMP_CACHE_DIR` says where.
+- Do not run Vale on the website.
+- **Lint**: `ruff check --fix`
+- Always use the root (not `os.Getwd()`) for paths.
+- Run all tests with `npm test`.
+- [Guide](guide.md) says how `src/cli/main.go` works.
+
+```sh
+# Go: run from src/
+go test ./...
+```
+";
+
+    #[test]
+    fn a_line_is_said_where_it_is_about_the_call_and_adds_something() {
+        for (tool, input, wanted) in [
+            ("Bash", "command: cd x && git push -f", Some(2)),
+            ("Bash", "command: git push", None),
+            ("Bash", "command: git commit -m 'Do it'", Some(3)),
+            ("Bash", "command: git status && git log | grep commit", None),
+            ("Bash", "command: cat src/config/types.go", None),
+            ("Bash", "command: app print --save-cache", None),
+            ("Bash", "command: export OMP_CACHE_DIR=/x", Some(8)),
+            ("Bash", "command: vale website/a.mdx", Some(9)),
+            ("Bash", "command: ruff check src", Some(10)),
+            ("Bash", "command: ruff check --fix src", None),
+            ("Bash", "command: npm test", None),
+            ("Bash", "command: go test ./...", Some(16)),
+            ("Bash", "command: cd src && go test ./...", None),
+            ("Bash", "command: go test ./shell/", None),
+            (
+                "Edit",
+                "file_path: /p/docs/a.mdx\nold_string: a\nnew_string: b",
+                Some(5),
+            ),
+            (
+                "Edit",
+                "file_path: /p/src/cli/a.go\nold_string: a\nnew_string: b",
+                None,
+            ),
+            (
+                "Edit",
+                "file_path: /p/src/shell/a.go\nold_string: a\nnew_string: b",
+                Some(6),
+            ),
+            (
+                "Edit",
+                "file_path: D:\\p\\src\\config\\types.go\nold_string: a\nnew_string: b",
+                Some(7),
+            ),
+            (
+                "Edit",
+                "file_path: /p/b.go\nold_string: a\nnew_string: os.Getwd()",
+                Some(11),
+            ),
+            (
+                "Edit",
+                "file_path: /p/b.go\nold_string: a\nnew_string: b",
+                None,
+            ),
+            ("Write", "file_path: /tmp/x.mdx\ncontent: b", None),
+            ("Read", "file_path: /p/src/config/types.go", None),
+        ] {
+            assert_eq!(said(MEMORY, tool, input), wanted, "{tool} {input}");
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! The statements of a memory: items of lists, paragraphs, and groups of lines in code blocks.
 
+use crate::core::text::one_line;
+
 /// A statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::core::insight) struct Unit<'a> {
@@ -49,6 +51,15 @@ pub(in crate::core::insight) fn units(text: &str) -> Vec<Unit<'_>> {
         is_open = true;
     }
     found
+}
+
+impl Unit<'_> {
+    /// What it says, on one line and without the sign of its item.
+    pub(in crate::core::insight) fn said(&self) -> String {
+        let bare = self.text.strip_prefix(['-', '*', '+']);
+        let bare = bare.and_then(|rest| rest.strip_prefix(' '));
+        one_line(bare.unwrap_or(self.text))
+    }
 }
 
 /// Where the header of a file ends.
