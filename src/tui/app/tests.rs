@@ -528,7 +528,7 @@ fn what_is_stale_is_dropped() {
     ui.press("d");
     let (generation, request) = plan_of(&first);
     ui.tell(Event::Planned {
-        generation: generation,
+        generation,
         request: request.clone(),
         result: Err(crate::core::Error::not_found("x")),
         notes: Vec::new(),

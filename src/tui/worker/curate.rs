@@ -226,7 +226,7 @@ impl CurateWorker {
 
     fn report(&self, errors: &[Error]) {
         for error in errors {
-            self.events.fail(&error);
+            self.events.fail(error);
         }
     }
 }

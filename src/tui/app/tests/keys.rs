@@ -251,7 +251,7 @@ fn meet_conflict(ui: &mut TestApp, decided: &str) {
         mine: Some(text.text.clone().into_bytes()),
     };
     ui.tell(Event::Planned {
-        generation: generation,
+        generation,
         request: request.clone(),
         result: Err(crate::core::Error::Conflict(Box::new(conflict))),
         notes: Vec::new(),

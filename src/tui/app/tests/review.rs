@@ -155,7 +155,7 @@ impl Reviewing {
         let change = plan_reverts(&self.history, &[&self.store()], &ids, &moment(4));
         let change = change.expect("plans");
         self.ui.tell(Event::Planned {
-            generation: generation,
+            generation,
             request: request.clone(),
             result: Ok(change.clone()),
             notes: Vec::new(),
@@ -402,7 +402,7 @@ fn what_cannot_be_reverted_any_more_is_read_again() {
     let effects = reviewing.press("r");
     let (generation, request) = plan_of(&effects);
     let effects = reviewing.tell(Event::Planned {
-        generation: generation,
+        generation,
         request: request.clone(),
         result: Err(crate::core::Error::not_found("what to revert")),
         notes: Vec::new(),

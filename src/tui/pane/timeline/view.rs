@@ -156,9 +156,11 @@ impl TimelinePane {
 
     fn draw_tree(&self, frame: &mut Frame<'_>, areas: &Areas, cx: &PaneContext<'_>) {
         let theme = cx.theme;
+        let zone = cx.user.zone.iana_name().unwrap_or("local time");
+        let zone = theme.line(format!(" {zone} "), Role::Muted);
         let mut block = bordered(theme, KeyFocus::of(self.part == Part::Tree))
             .title(title_span(theme, "what happened"))
-            .title(theme.line(" UTC ", Role::Muted).right_aligned());
+            .title(zone.right_aligned());
         let rows = areas.rows();
         let count = self.rows.lines.len();
         if let Some(place) = shown_lines(self.cursor.top, rows.height, count, theme) {
