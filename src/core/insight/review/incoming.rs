@@ -470,7 +470,7 @@ fn decision(
     };
     let marked = serde_json::to_vec(&marked).map_err(|e| Error::io(dir, e.into()))?;
     let mark = Edit {
-        before: fs::read(dir.join(&path)).ok(),
+        before: read_capped(&dir.join(&path), LARGEST).ok(),
         after: Some(marked),
         path,
         ..taken.clone()

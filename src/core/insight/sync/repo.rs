@@ -118,7 +118,7 @@ impl<'a> Repo<'a> {
             most: LONGEST_LIST,
         };
         self.git
-            .exchange(&self.dir, &call)
+            .call(&self.dir, &call)
             .map(drop)
             .map_err(|failure| failure.why)
     }
@@ -128,7 +128,7 @@ impl<'a> Repo<'a> {
         let args = &[&["-c", "core.sharedRepository=0600"], args].concat();
         let most = MOST_CONTENT;
         self.step(args[2], "")?;
-        let answer = self.git.exchange(
+        let answer = self.git.call(
             &self.dir,
             &GitCall {
                 args,
@@ -237,7 +237,7 @@ impl<'a> Repo<'a> {
             limit: LOCAL,
             most: LONGEST_LIST,
         };
-        let told = self.git.exchange(&self.dir, &call);
+        let told = self.git.call(&self.dir, &call);
         let told = told.map_err(|failure| format!("the list of its files: {}", failure.why))?;
         let entry = |line: &[u8]| {
             // Not UTF-8: it is refused by its name.

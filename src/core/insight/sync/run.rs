@@ -141,6 +141,8 @@ impl Sync<'_> {
                         continue;
                     }
                 },
+                // A memory that would come into being here is nobody's yet.
+                Err(_) if !root.exists() => continue,
                 Err(why) => Some(why),
             };
             report.stores.push(StoreReport {

@@ -1,6 +1,6 @@
 //! Calls of the `git` program that run no other program, ask nobody, and end.
 //!
-//! Those about a project write nothing; [`Git::exchange`] is for a repository of tome's own.
+//! Those about a project write nothing; [`Git::call`] is for a repository of tome's own.
 //!
 //! A project's own files can make git wait for a pipe or read a device without end. A git that is
 //! silent for too long is ended, the project is not asked again, and the caller can say so. On
@@ -200,7 +200,7 @@ impl Git {
 
     /// Calls git in a bare repository of tome's own: gives it `input`, and returns what it prints.
     /// The user's own settings of git count here, because they have the credentials of remotes.
-    pub(crate) fn exchange(&self, repository: &Path, call: &GitCall<'_>) -> Answer {
+    pub(crate) fn call(&self, repository: &Path, call: &GitCall<'_>) -> Answer {
         let mut command = self.command(repository, &[]);
         // A password that ssh would ask for is none, at once.
         command
