@@ -118,7 +118,11 @@ fn carry_out(
         let record = None;
         return Ok(CommittedChange { change, record });
     }
-    if let Some(other) = change.roots().iter().find(|root| !roots.contains(root)) {
+    let is_known = |root: &Path| {
+        let mut known = roots.iter();
+        known.any(|known| *known == root || history.drafts_of(known) == root)
+    };
+    if let Some(other) = change.roots().iter().find(|root| !is_known(root)) {
         return Err(Error::refused(
             other.display().to_string(),
             "the change would reach a store that it was not about; nothing was changed",

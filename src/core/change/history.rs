@@ -85,6 +85,13 @@ impl History {
         &self.dir
     }
 
+    /// The directory of tome's drafts for the store at this root, which is beside the history. A
+    /// change of the store may reach it.
+    pub(in crate::core) fn drafts_of(&self, root: &Path) -> PathBuf {
+        let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
+        self.dir.with_file_name("drafts").join(&name[..16])
+    }
+
     /// Returns a folder of the history, and creates it if it is missing.
     pub(in crate::core) fn folder(&self, name: &str) -> Result<PathBuf> {
         let dir = self.dir.join(name);

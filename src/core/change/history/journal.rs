@@ -278,7 +278,10 @@ impl History {
             Some(list.remove(at))
         };
         let all = self.records()?;
-        for record in all.iter().filter(|record| record.touches(roots)) {
+        let drafts: Vec<PathBuf> = roots.iter().map(|root| self.drafts_of(root)).collect();
+        let drafts = drafts.iter().map(PathBuf::as_path);
+        let roots: Vec<&Path> = roots.iter().copied().chain(drafts).collect();
+        for record in all.iter().filter(|record| record.touches(&roots)) {
             let of = record.of.as_deref();
             match record.verb {
                 ChangeVerb::Undo => undone.extend(take(&mut done, of)),

@@ -83,15 +83,9 @@ struct Target {
     path: String,
 }
 
-/// The directory of tome's drafts for a store.
-fn draft_folder(history: &History, root: &Path) -> PathBuf {
-    let name = short_hash(root.as_os_str().as_encoded_bytes(), 16);
-    history.dir().with_file_name("drafts").join(name)
-}
-
 /// Proposes a new file of a store, unless that was done before.
 pub fn add_draft(history: &History, store: &Store, file: &str, text: &str) -> Result<()> {
-    let folder = draft_folder(history, store.root().path());
+    let folder = history.drafts_of(store.root().path());
     let path = folder.join(file);
     let is_new = !store.root().has(file) && !path.exists();
     if is_new && !file.contains(['/', '\\']) {
@@ -104,7 +98,7 @@ pub fn add_draft(history: &History, store: &Store, file: &str, text: &str) -> Re
 
 /// tome's own drafts for a store, each as a new file.
 fn drafts(history: &History, store: &Store) -> Vec<Proposal> {
-    let folder = draft_folder(history, store.root().path());
+    let folder = history.drafts_of(store.root().path());
     let Ok(root) = Root::open(&folder) else {
         return Vec::new();
     };
@@ -327,7 +321,7 @@ pub(super) fn proposed_items(history: &History, store: &Store) -> Vec<Item> {
 
 /// How many changes are proposed for the files of a store.
 pub(super) fn proposal_count(history: &History, root: &Root, layout: Layout) -> usize {
-    if !has_proposals(root, layout) && !draft_folder(history, root.path()).is_dir() {
+    if !has_proposals(root, layout) && !history.drafts_of(root.path()).is_dir() {
         return 0;
     }
     let store = Store::open("", root.path(), Some(layout));
