@@ -12,6 +12,7 @@ mod corpus;
 mod curate;
 mod doctor;
 mod find;
+mod guard;
 mod history;
 mod hook;
 mod index;
@@ -202,6 +203,7 @@ fn dispatch(args: &Args, world: &World, printer: &mut Printer) -> CommandResult 
         Verb::Review(args) => review::run(args, world),
         Verb::Why(args) => why::run(args, world),
         Verb::Curate(args) => curate::run(args, world),
+        Verb::Guard(args) => guard::run(args, world),
         Verb::History(args) => history::run(args, world),
         Verb::Undo(args) => undo::undo(args, world),
         Verb::Redo(args) => undo::redo(args, world),

@@ -5,8 +5,10 @@
 //! `document` detects the end of the input, `payload` parses what each agent sends, `event_text`
 //! decides what of it is stored, `reply` formats the reply, `turn` counts what has happened in the
 //! turn so far, and `transcript` reads what events do not contain. The reminders begin with words of
-//! [`crate::core::log::origin`], which recognizes them in logs.
+//! [`crate::core::log::origin`], which recognizes them in logs. `action` is asked before a tool is
+//! called, and says a line of a memory or asks the user, where this was set up.
 
+mod action;
 mod document;
 mod event_text;
 mod payload;
@@ -37,6 +39,7 @@ use crate::core::text::clean;
 use crate::core::text::secret::mask;
 use crate::core::text::time::Moment;
 
+pub use action::ActionOptions;
 pub use document::DocumentScanner;
 use payload::{Payload, Stage};
 use transcript::{After, last_answer};
@@ -60,6 +63,8 @@ pub struct HookContext<'a> {
     pub moment: &'a Moment,
     /// Which parts of the hook are enabled.
     pub settings: HookSettings,
+    /// What the hook does before an action.
+    pub actions: ActionOptions,
     /// When to stop waiting for a lock.
     pub until: Instant,
     /// Access to the stores.
@@ -70,6 +75,9 @@ pub struct HookContext<'a> {
 pub trait HookMemory {
     /// The context from the stores for this session of an agent in a directory.
     fn context(&self, cwd: &Path, agent: Agent, session: &str) -> String;
+
+    /// The stores of a directory's project.
+    fn stores(&self, cwd: &Path) -> Vec<Store>;
 
     /// The directory of the coder's lessons, which may not exist.
     fn lessons(&self) -> PathBuf;
@@ -110,6 +118,13 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
     if payload.session.is_empty() {
         payload.session = derived_session(&payload, hook);
     }
+    // What a call does is kept once it was made; where nothing is done before it, the event is kept,
+    // too, as somebody registered it.
+    if let Some((tool, input)) = &payload.call
+        && hook.actions != ActionOptions::default()
+    {
+        return action::answer(&payload, tool, input, hook);
+    }
     let transcript = payload.metadata.get("transcript_path").map(PathBuf::from);
     if hook.caller == Agent::Copilot && payload.role == "assistant" && payload.text.is_empty() {
         let until = hook.until + ANSWER_LIMIT;
@@ -139,6 +154,7 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
         (Reminder::Store(touched), _) if reminds() => {
             store_pointer(&hook.memory.lessons(), &touched)
         }
+        _ if payload.stage == Stage::Prompt => action::line_for_prompt(&payload, hook),
         _ => String::new(),
     };
     reply::reply_with(hook.agent, &payload, &text)

@@ -44,7 +44,9 @@
 //!   one rule a file; [`core::insight::review`] records writes of agents and keeps what a person
 //!   accepted; [`core::insight::timeline`] divides logs into segments and summarizes these, their
 //!   days, weeks, months and years; [`core::insight::promote`] turns their lines into memories;
-//!   [`core::insight::context`] lists what an agent loads at its start; [`core::insight::rehome`]
+//!   [`core::insight::context`] lists what an agent loads at its start; before an action,
+//!   [`core::insight::moment`] finds the line of a memory that is about it, and
+//!   [`core::insight::guard`] what a person is asked about; [`core::insight::rehome`]
 //!   gathers the memories of a project that moved.
 //!
 //! # The way of a query

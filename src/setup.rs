@@ -76,6 +76,66 @@ pub struct SetupRequest<'a> {
     pub mode: SetupMode,
     /// The command that starts tome.
     pub program: &'a str,
+    /// What the hooks do before an action.
+    pub actions: Actions,
+}
+
+/// What hooks do before an action, which is nothing unless it is asked for. The flags are those of the
+/// registered command, so that the settings of the agent show them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Actions {
+    /// Say the line of a memory that is about the action.
+    pub recall: bool,
+    /// Ask where a guard says so.
+    pub guards: bool,
+    /// Ask before a memory is written.
+    pub confirm: bool,
+}
+
+impl Actions {
+    /// Every combination.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..8).map(|number| Self {
+            recall: number & 1 != 0,
+            guards: number & 2 != 0,
+            confirm: number & 4 != 0,
+        })
+    }
+
+    /// The flags of the command.
+    fn flags(self) -> Vec<&'static str> {
+        let flags = [
+            (self.recall, "--recall-at-action"),
+            (self.guards, "--guards"),
+            (self.confirm, "--confirm-writes"),
+        ];
+        let set = flags.into_iter().filter(|(is_set, _)| *is_set);
+        set.map(|(_, flag)| flag).collect()
+    }
+
+    /// The verb of a hook with the flags.
+    fn verb(self, verb: &str) -> String {
+        let flags = self.flags();
+        [&[verb], flags.as_slice()].concat().join(" ")
+    }
+
+    fn is_any(self) -> bool {
+        self != Self::default()
+    }
+
+    /// What the agent's hooks cannot do of this.
+    fn note(self, agent: Agent) -> Option<&'static str> {
+        let asks = self.guards || self.confirm;
+        match agent {
+            Agent::Codex | Agent::Opencode if asks => Some(
+                "hooks of this agent cannot ask: it reads the memory's words itself, and decides",
+            ),
+            Agent::Gemini if self.recall => Some(
+                "Gemini CLI reads nothing from a hook before a call: lines are said with prompts",
+            ),
+            _ => None,
+        }
+    }
 }
 
 /// A planned change of one file.

@@ -3,6 +3,8 @@
 import { spawn } from "node:child_process"
 
 const PROGRAM = "tome"
+// What it does before an action, as it was set up.
+const FLAGS = []
 // How long to wait for an answer, in milliseconds; there is one in a few.
 const LIMIT = 2000
 
@@ -10,7 +12,7 @@ function tell(cwd, said) {
   return new Promise((resolve) => {
     const nothing = () => resolve({})
     try {
-      const child = spawn(PROGRAM, ["hook", "opencode"], { cwd, stdio: ["pipe", "pipe", "ignore"] })
+      const child = spawn(PROGRAM, ["hook", "opencode", ...FLAGS], { cwd, stdio: ["pipe", "pipe", "ignore"] })
       const timer = setTimeout(() => {
         child.kill("SIGKILL")
         nothing()
@@ -39,6 +41,8 @@ export const Tome = async ({ directory }) => {
   // What a session starts with, asked for once; and what is left to say to it, said once.
   const context = new Map()
   const left = new Map()
+  // What was said before a call that has not ended.
+  const before = new Map()
   // Who speaks in each message, and the last answer of each session.
   const roles = new Map()
   const answers = new Map()
@@ -78,7 +82,8 @@ export const Tome = async ({ directory }) => {
     },
     "chat.message": async (input, output) => {
       const text = (output.parts ?? []).filter((part) => part.type === "text").map((part) => part.text).join("\n")
-      await tell(directory, { hook_event_name: "UserPromptSubmit", ...who(input.sessionID), prompt: text })
+      const told = await tell(directory, { hook_event_name: "UserPromptSubmit", ...who(input.sessionID), prompt: text })
+      if (told.additionalContext) left.set(input.sessionID, told.additionalContext)
     },
     "experimental.chat.system.transform": async (input, output) => {
       if (!input?.sessionID) return
@@ -92,6 +97,13 @@ export const Tome = async ({ directory }) => {
     "experimental.session.compacting": async (input) => {
       await tell(directory, { hook_event_name: "PreCompact", ...who(input.sessionID) })
     },
+    "tool.execute.before": async (input, output) => {
+      if (FLAGS.length === 0) return
+      const said = { hook_event_name: "PreToolUse", ...who(input.sessionID), tool_name: input.tool, tool_input: output.args ?? {} }
+      const told = await tell(directory, said)
+      // The call runs; what is said comes with its result.
+      if (told.additionalContext) before.set(input.callID, told.additionalContext)
+    },
     "tool.execute.after": async (input, output) => {
       const told = await tell(directory, {
         hook_event_name: "PostToolUse",
@@ -100,7 +112,10 @@ export const Tome = async ({ directory }) => {
         tool_input: input.args ?? output.metadata ?? {},
         tool_response: output.output ?? output.content ?? "",
       })
-      if (told.additionalContext) output.output = `${output.output ?? ""}\n\n${told.additionalContext}`
+      for (const text of [before.get(input.callID), told.additionalContext]) {
+        if (text) output.output = `${output.output ?? ""}\n\n${text}`
+      }
+      before.delete(input.callID)
     },
   }
 }

@@ -128,6 +128,9 @@ pub enum Verb {
     Why(WhyArgs),
     /// Find memories that are stale, doubled, dead or dangerous, with evidence; exit 1 with findings
     Curate(CurateArgs),
+    /// Make a rule from a memory that forbids something, so that agents ask before it; list, try or
+    /// remove such guards
+    Guard(GuardArgs),
     /// List the changes, newest first
     History(HistoryArgs),
     /// Undo the last change, or the one with this id
@@ -450,6 +453,44 @@ pub struct HookArgs {
     /// The event, where the agent's document does not name it
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
+    /// Before an action, say the line of a memory that is about it
+    #[arg(long)]
+    pub recall_at_action: bool,
+    /// Before an action, ask where a guard says so
+    #[arg(long)]
+    pub guards: bool,
+    /// Before a memory is written, ask
+    #[arg(long)]
+    pub confirm_writes: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct GuardArgs {
+    /// A memory that forbids something: [STORE:]PATH, with #L10, #L10-20 or #entry-title for a part;
+    /// without one, list the guards
+    #[arg(value_name = "MEMORY")]
+    pub reference: Option<String>,
+    /// Ask about this command: words, with * for any; such as "git push --force*"
+    #[arg(long, value_name = "WORDS", requires = "reference")]
+    pub command: Vec<String>,
+    /// Ask about files that are written or deleted
+    #[arg(long, value_name = "GLOB", requires = "reference")]
+    pub path: Vec<String>,
+    /// Ask about files that are used, also when they are only read
+    #[arg(long, value_name = "GLOB", requires = "reference")]
+    pub read: Vec<String>,
+    /// Ask about a package that is added
+    #[arg(long, value_name = "NAME", requires = "reference")]
+    pub package: Vec<String>,
+    /// Ask about edits that add this
+    #[arg(long, value_name = "REGEX", requires = "reference")]
+    pub edit: Vec<String>,
+    /// Try the guards on all logs: what each would have asked about; a guard asks only after this
+    #[arg(long, conflicts_with_all = ["command", "path", "read", "package", "edit", "remove"])]
+    pub backtest: bool,
+    /// Remove the guards of the memory, or the one with this id
+    #[arg(long, requires = "reference")]
+    pub remove: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -474,6 +515,16 @@ pub struct SetupArgs {
     /// Remove tome from the agent's settings
     #[arg(long)]
     pub remove: bool,
+    /// Also say, before an action, the one line of a memory that is about it; a later set-up without
+    /// this takes it out, as with the next two
+    #[arg(long)]
+    pub recall_at_action: bool,
+    /// Also ask before a call that a guard is about (see `tome guard`)
+    #[arg(long)]
+    pub guards: bool,
+    /// Also ask before the agent writes a memory's file
+    #[arg(long)]
+    pub confirm_writes: bool,
     /// Write a Claude Code plugin to this directory instead, or remove it
     #[arg(long, value_name = "DIR", conflicts_with = "project")]
     pub plugin: Option<PathBuf>,

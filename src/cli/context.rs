@@ -23,7 +23,7 @@ use crate::core::text::display::format_size;
 use crate::core::text::hidden::without_hidden;
 use crate::core::{self, Error};
 use crate::hook::HookMemory as _;
-use crate::setup::{SetupMode, SetupRequest, SetupScope, plan};
+use crate::setup::{Actions, SetupMode, SetupRequest, SetupScope, plan};
 use crate::tui::ContextSource;
 
 pub(super) fn run(args: &ContextArgs, world: &World) -> Reported<'static> {
@@ -205,6 +205,7 @@ fn of_hook(agent: Agent, world: &World) -> Option<Piece> {
             scope,
             mode: SetupMode::Remove,
             program: &program,
+            actions: Actions::default(),
         };
         plan(&dirs, request).is_ok_and(|plan| !plan.steps.is_empty())
     };

@@ -26,7 +26,7 @@ use crate::core::memory::store::Store;
 use crate::core::memory::unsaved::UnsavedStore;
 use crate::core::search::catalog::{LogCatalog, LogScope};
 use crate::core::text::one_line;
-use crate::setup::{AGENTS, SetupMode, SetupRequest, SetupScope, plan};
+use crate::setup::{AGENTS, Actions, SetupMode, SetupRequest, SetupScope, plan};
 use crate::tui;
 use crate::tui::theme::{Background, ColorDepth, Terminal, Theme, ThemeFile};
 
@@ -358,16 +358,24 @@ impl<'a> Checkup<'a> {
     fn registered(&mut self, world: &World, agent: Agent) -> Registered {
         let dirs = homes(world);
         let program = program();
-        let planned = |mode: SetupMode| {
+        let planned = |mode: SetupMode, actions: Actions| {
             let request = SetupRequest {
                 agent,
                 scope: SetupScope::User,
                 mode,
                 program: &program,
+                actions,
             };
             plan(&dirs, request).map(|plan| plan.steps.is_empty() && plan.command.is_none())
         };
-        match (planned(SetupMode::Install), planned(SetupMode::Remove)) {
+        // It may be registered with any of the flags.
+        let is_whole = |actions| planned(SetupMode::Install, actions).is_ok_and(|is| is);
+        let installed = if Actions::all().any(is_whole) {
+            Ok(true)
+        } else {
+            planned(SetupMode::Install, Actions::default())
+        };
+        match (installed, planned(SetupMode::Remove, Actions::default())) {
             (Ok(true), Ok(_)) => Registered::Yes,
             (Ok(false), Ok(true)) => Registered::No,
             (Ok(false), Ok(false)) => {

@@ -19,7 +19,9 @@ use crate::core::memory::discover::{DiscoveryScope, Environment, discover, lesso
 use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::session::{NEW_OVERVIEW, OVERVIEW_FILE};
 use crate::core::memory::store::Store;
-use crate::hook::{DocumentScanner, HookContext, HookMemory, Written, answer, empty_reply};
+use crate::hook::{
+    ActionOptions, DocumentScanner, HookContext, HookMemory, Written, answer, empty_reply,
+};
 
 /// How long to wait for a lock, from the start of the program.
 const LOCK_LIMIT: Duration = Duration::from_millis(60);
@@ -55,6 +57,11 @@ pub(super) fn run(args: &HookArgs, world: &World) {
                 history: &world.history,
                 moment: &world.moment,
                 settings: world.settings.hook,
+                actions: ActionOptions {
+                    recall: args.recall_at_action,
+                    guards: args.guards,
+                    confirm: args.confirm_writes,
+                },
                 until: started + LOCK_LIMIT,
                 memory: world,
             };
@@ -158,6 +165,14 @@ impl HookMemory for World {
         });
         // Stores that take too long to read are left out, so that the agent does not wait.
         receive.recv_timeout(READ_LIMIT).unwrap_or_default()
+    }
+
+    fn stores(&self, cwd: &Path) -> Vec<Store> {
+        if self.common.store.is_empty() {
+            self.all_stores_around(cwd)
+        } else {
+            World::stores(self).unwrap_or_default()
+        }
     }
 
     fn lessons(&self) -> PathBuf {

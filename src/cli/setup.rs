@@ -18,8 +18,8 @@ use crate::core::disk::trust::real_path;
 use crate::core::log::Agent;
 use crate::core::memory::discover::project_folders;
 use crate::setup::{
-    AGENTS, Plan, SettingsDirs, SetupMode, SetupRequest, SetupScope, carry_out, plan, plugin,
-    quoted,
+    AGENTS, Actions, Plan, SettingsDirs, SetupMode, SetupRequest, SetupScope, carry_out, plan,
+    plugin, quoted,
 };
 
 pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> CommandResult {
@@ -50,6 +50,11 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
     } else {
         SetupMode::Install
     };
+    let actions = Actions {
+        recall: args.recall_at_action,
+        guards: args.guards,
+        confirm: args.confirm_writes,
+    };
     let planned = match &args.plugin {
         Some(_) if agent != Agent::ClaudeCode => {
             return Err(Failure::Usage("--plugin is for claude-code".to_owned()));
@@ -59,6 +64,7 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
             &program,
             mode,
             &dirs.memory,
+            actions,
         )?,
         None => {
             let scope = if args.project {
@@ -73,6 +79,7 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
                     scope,
                     mode,
                     program: &program,
+                    actions,
                 },
             )?
         }

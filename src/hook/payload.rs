@@ -6,8 +6,11 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::event_text::{FileUse, TOOL, changed_files, event_text, file_use, input};
+use super::event_text::{
+    FileUse, TOOL, changed_files, event_text, file_use, input, input as given_input,
+};
 use crate::core::log::Agent;
+use crate::core::log::json;
 use crate::core::log::origin::{Speaker, parts};
 use crate::core::memory::layout::events::usual_role;
 use crate::core::text::secret::{MASKED, is_secret_key};
@@ -32,6 +35,9 @@ pub(super) struct Payload {
     pub(super) time: Option<Timestamp>,
     pub(super) text: String,
     pub(super) metadata: BTreeMap<String, String>,
+    /// The call that is about to be made, at [`Stage::Call`]: the tool, and its input in lines
+    /// `key: value`, as logs are decoded.
+    pub(super) call: Option<(String, String)>,
     /// Whether the session continues a transcript that already contains the context.
     pub(super) is_replayed: bool,
 }
@@ -43,6 +49,8 @@ pub(super) enum Stage {
     Start,
     /// The user sent a prompt.
     Prompt,
+    /// A tool is about to be called.
+    Call,
     /// A plan with this number of steps was made.
     Plan(usize),
     /// This number of tasks was added to a plan.
@@ -93,6 +101,7 @@ pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Pa
         "session_start" => Stage::Start,
         // Agents also send notices and reminders, tome's own among them, as prompts.
         "user_message" if is_typed(&text) => Stage::Prompt,
+        "PreToolUse" | "BeforeTool" | "preToolUse" => Stage::Call,
         "tool_result" | "assistant_stop" if by_subagent => Stage::Other,
         "tool_result" => tool_stage(&fields),
         "assistant_stop" => match fields.get("stop_hook_active") {
@@ -106,6 +115,10 @@ pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Pa
         ("user_message", Stage::Other) => "system",
         _ => role,
     };
+    let call = (stage == Stage::Call).then(|| {
+        let tool = string_field(&fields, TOOL).unwrap_or_default();
+        (tool.to_owned(), outline(&given_input(&fields)))
+    });
     let source = string_field(&fields, &["source"]).unwrap_or_default();
     // Where OpenCode keeps no context of a session, the others find it in the transcript.
     let keeps_context = matches!(agent, Agent::ClaudeCode | Agent::Codex | Agent::Gemini);
@@ -120,6 +133,7 @@ pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Pa
         time: fields.get("timestamp").and_then(time),
         text,
         metadata: metadata(&fields),
+        call,
         is_replayed: keeps_context && matches!(source, "resume" | "fork"),
     })
 }
@@ -175,6 +189,13 @@ fn kind(name: &str) -> (&str, &'static str) {
         other => return (other, "system"),
     };
     (event_type, usual_role(event_type).unwrap_or("system"))
+}
+
+/// A tool's input in lines `key: value`.
+fn outline(input: &Value) -> String {
+    let written = input.to_string();
+    let read = json::value(written.as_bytes());
+    read.map_or_else(|_| String::new(), |(value, _)| value.outline())
 }
 
 fn tool_stage(fields: &Map<String, Value>) -> Stage {

@@ -34,6 +34,28 @@ pub(super) fn reply_with(agent: Agent, payload: &Payload, text: &str) -> String 
     answer.to_string()
 }
 
+/// The reply that makes the agent ask its user before the call, with the reason; where its hooks
+/// cannot ask, the agent reads the reason itself. It never refuses by itself.
+pub(super) fn reply_asking(agent: Agent, payload: &Payload, reason: &str) -> String {
+    let reason = &without_hidden(reason);
+    let answer = match agent {
+        Agent::ClaudeCode => {
+            let asks = json!({
+                "hookEventName": payload.name,
+                "permissionDecision": "ask",
+                "permissionDecisionReason": reason,
+            });
+            json!({ "hookSpecificOutput": asks })
+        }
+        Agent::Gemini => json!({ "decision": "ask", "systemMessage": reason, "reason": reason }),
+        Agent::Copilot => {
+            json!({ "permissionDecision": "ask", "permissionDecisionReason": reason })
+        }
+        _ => return reply_with(agent, payload, reason),
+    };
+    answer.to_string()
+}
+
 fn context(payload: &Payload, text: &str) -> Value {
     json!({ "hookEventName": payload.name, "additionalContext": text })
 }

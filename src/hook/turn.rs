@@ -264,7 +264,9 @@ impl TurnState {
                 }
                 Reminder::Nothing
             }
-            Stage::Start | Stage::StopAgain | Stage::End | Stage::Other => Reminder::Nothing,
+            Stage::Start | Stage::Call | Stage::StopAgain | Stage::End | Stage::Other => {
+                Reminder::Nothing
+            }
         }
     }
 

@@ -49,8 +49,14 @@ pub(super) fn plan(dirs: &SettingsDirs, request: SetupRequest<'_>) -> Result<Pla
             ));
         }
     }
+    let note = request.actions.note(request.agent);
+    let note = note.filter(|_| request.mode == SetupMode::Install);
+    planning.plan.notes.extend(note.map(str::to_owned));
     Ok(planning.plan)
 }
+
+/// The event before a call of a tool, for Claude Code and Codex.
+pub(super) const BEFORE: (&str, Option<&str>) = ("PreToolUse", Some("*"));
 
 /// The events for which Claude Code and Codex call the hook, each with its matcher.
 pub(super) const EVENTS: [(&str, Option<&str>); 8] = [
@@ -86,6 +92,7 @@ struct SetupPlanner<'a> {
 impl SetupPlanner<'_> {
     fn command(&self) -> String {
         let verb = format!("hook {}", self.request.agent.name());
+        let verb = self.request.actions.verb(&verb);
         match self.request.agent {
             // The shells that these run a hook with on Windows.
             Agent::Gemini if cfg!(windows) => {
@@ -101,13 +108,13 @@ impl SetupPlanner<'_> {
         match self.request.scope {
             SetupScope::User => {
                 let path = hooks(&self.dirs.claude);
-                self.hooks(&path, &EVENTS, handler)?;
+                self.hooks(&path, &EVENTS, BEFORE, handler)?;
                 self.claude_server()?;
             }
             SetupScope::Project => {
                 let (settings, servers) =
                     (hooks(&project.join(".claude")), project.join(".mcp.json"));
-                self.hooks(&settings, &EVENTS, handler)?;
+                self.hooks(&settings, &EVENTS, BEFORE, handler)?;
                 let server = json!({ "command": self.request.program, "args": ["mcp"] });
                 self.server(&servers, "mcpServers", &server)?;
             }
@@ -166,7 +173,7 @@ impl SetupPlanner<'_> {
             };
             edited.map_err(|message| invalid(&path, 1, message))
         })?;
-        self.hooks(&home.join("hooks.json"), &EVENTS, handler)?;
+        self.hooks(&home.join("hooks.json"), &EVENTS, BEFORE, handler)?;
         if self.request.mode == SetupMode::Install {
             let note = "Codex runs new hooks once you have trusted them: /hooks in Codex";
             self.plan.notes.push(note.to_owned());
@@ -191,7 +198,7 @@ impl SetupPlanner<'_> {
         let server =
             json!({ "command": self.request.program, "args": ["mcp"], "timeout": GEMINI_LIMIT });
         self.server(&path, "mcpServers", &server)?;
-        self.hooks(&path, &events, |command| {
+        self.hooks(&path, &events, ("BeforeTool", Some("*")), |command| {
             json!({ "name": NAME, "type": "command", "command": command, "timeout": HOOK_SECONDS * 1000 })
         })
     }
@@ -218,7 +225,7 @@ impl SetupPlanner<'_> {
             "timeout": START_SECONDS * 1000,
         });
         self.server(&path, "mcp", &server)?;
-        let text = plugin::opencode(self.request.program);
+        let text = plugin::opencode(self.request.program, self.request.actions);
         self.owned_file(&plugins.join("tome.js"), text, |known| {
             known.starts_with(plugin::OPENCODE_HEAD)
         })
@@ -236,9 +243,8 @@ impl SetupPlanner<'_> {
         let server = json!({ "type": "local", "command": self.request.program, "args": ["mcp"], "tools": ["*"] });
         self.server(&servers, "mcpServers", &server)?;
         let program = self.request.program;
-        self.owned_file(&hooks, plugin::copilot(program), |known| {
-            plugin::is_of_copilot(known, program)
-        })
+        let text = plugin::copilot(program, self.request.actions);
+        self.owned_file(&hooks, text, |known| plugin::is_of_copilot(known, program))
     }
 
     /// The text of a settings file. In project scope, a link that leads out of the project is an
@@ -294,9 +300,16 @@ impl SetupPlanner<'_> {
         &mut self,
         path: &Path,
         events: &[(&str, Option<&str>)],
+        before: (&str, Option<&str>),
         handler: impl Fn(&str) -> Value,
     ) -> Result<()> {
         let command = self.command();
+        // What was set up before an action and is no longer asked for goes.
+        let (wanted, unwanted) = if self.request.actions.is_any() {
+            (Some(before), None)
+        } else {
+            (None, Some(before.0))
+        };
         let program = self.request.program;
         let verb = format!("hook {}", self.request.agent.name());
         let is_own = |command: &str| calls_tome(command, &verb, program);
@@ -305,12 +318,15 @@ impl SetupPlanner<'_> {
             let start = text.clone();
             match mode {
                 SetupMode::Install => {
-                    for (event, matcher) in events {
+                    if let Some(event) = unwanted {
+                        text = without_hooks(path, text, Some(event), &is_own)?;
+                    }
+                    for (event, matcher) in events.iter().chain(&wanted) {
                         let group = group(*matcher, handler(&command));
                         text = with_hook(path, text, (event, &group), &is_own)?;
                     }
                 }
-                SetupMode::Remove => text = without_hooks(path, text, &is_own)?,
+                SetupMode::Remove => text = without_hooks(path, text, None, &is_own)?,
             }
             Ok((text != start).then_some(text))
         })
@@ -548,7 +564,13 @@ fn with_hook(
     Ok(text)
 }
 
-fn without_hooks(path: &Path, mut text: String, is_own: &dyn Fn(&str) -> bool) -> Result<String> {
+/// `text` without tome's hooks, of one event or of all.
+fn without_hooks(
+    path: &Path,
+    mut text: String,
+    only: Option<&str>,
+    is_own: &dyn Fn(&str) -> bool,
+) -> Result<String> {
     loop {
         let Some(node) = read(path, &text)? else {
             return Ok(text);
@@ -558,6 +580,7 @@ fn without_hooks(path: &Path, mut text: String, is_own: &dyn Fn(&str) -> bool) -
         };
         let found = events
             .iter()
+            .filter(|event| only.is_none_or(|only| event.name == only))
             .find_map(|event| Some((event, find_handler(&event.value, is_own)?)));
         let Some((event, (at, own))) = found else {
             return Ok(text);

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::plan::{EVENTS, group, handler, not_written};
+use super::plan::{BEFORE, EVENTS, group, handler, not_written};
 use super::{
-    FileStep, HOOK_SECONDS, Plan, SetupBorder, SetupMode, calls_tome, file, hook_command,
+    Actions, FileStep, HOOK_SECONDS, Plan, SetupBorder, SetupMode, calls_tome, file, hook_command,
     hook_command_for_powershell,
 };
 use crate::core::Result;
@@ -35,12 +35,18 @@ const OWN: [(&str, &str); 4] = [
 
 /// Plans a Claude Code plugin in `folder`, or its removal; files that are up to date are left out, and
 /// one that tome did not write is not replaced. `memory` is where originals are kept.
-pub fn plugin(folder: &Path, program: &str, mode: SetupMode, memory: &Path) -> Result<Plan> {
+pub fn plugin(
+    folder: &Path,
+    program: &str,
+    mode: SetupMode,
+    memory: &Path,
+    actions: Actions,
+) -> Result<Plan> {
     let mut plan = Plan {
         border: SetupBorder::Plugin(folder.to_owned()),
         ..Plan::default()
     };
-    for (name, text) in files(program) {
+    for (name, text) in files(program, actions) {
         let path = folder.join(name);
         plan.border.check_links(&path)?;
         let before = file::read(&path)?;
@@ -68,10 +74,13 @@ pub fn plugin(folder: &Path, program: &str, mode: SetupMode, memory: &Path) -> R
     Ok(plan)
 }
 
-fn files(program: &str) -> Vec<(PathBuf, String)> {
-    let command = hook_command(program, &format!("hook {}", Agent::ClaudeCode.name()));
+fn files(program: &str, actions: Actions) -> Vec<(PathBuf, String)> {
+    let verb = actions.verb(&format!("hook {}", Agent::ClaudeCode.name()));
+    let command = hook_command(program, &verb);
+    let before = actions.is_any().then_some(BEFORE);
     let hooks: Map<String, Value> = EVENTS
         .iter()
+        .chain(&before)
         .map(|(event, matcher)| {
             (
                 (*event).to_owned(),
@@ -128,7 +137,7 @@ fn pretty(value: &Value) -> String {
 }
 
 /// Copilot CLI's hooks. Its payloads do not name the event, so the command does.
-pub(super) fn copilot(program: &str) -> String {
+pub(super) fn copilot(program: &str, actions: Actions) -> String {
     let events = [
         "sessionStart",
         "userPromptSubmitted",
@@ -139,10 +148,12 @@ pub(super) fn copilot(program: &str) -> String {
         "preCompact",
         "sessionEnd",
     ];
+    let before = actions.is_any().then_some("preToolUse");
     let hooks: Map<String, Value> = events
         .iter()
+        .chain(&before)
         .map(|event| {
-            let verb = format!("{COPILOT_VERB} --event {event}");
+            let verb = actions.verb(&format!("{COPILOT_VERB} --event {event}"));
             let handler = json!([{
                 "type": "command",
                 "bash": hook_command(program, &verb),
@@ -173,7 +184,9 @@ pub(super) fn is_of_copilot(text: &str, program: &str) -> bool {
 pub(super) const OPENCODE_HEAD: &str = "// Written by `tome setup opencode`";
 
 /// OpenCode's plugin, which sends events in the format of Claude Code.
-pub(super) fn opencode(program: &str) -> String {
+pub(super) fn opencode(program: &str, actions: Actions) -> String {
+    let flags = json!(actions.flags());
     include_str!("../../assets/setup/opencode.js")
         .replace("\"tome\"", &Value::from(program).to_string())
+        .replace("const FLAGS = []", &format!("const FLAGS = {flags}"))
 }

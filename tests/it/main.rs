@@ -10,6 +10,7 @@ mod crash;
 mod curate;
 mod doctor;
 mod faults;
+mod guard;
 mod history;
 mod hook;
 mod hostile;

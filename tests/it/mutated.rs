@@ -21,6 +21,7 @@ use tome::core::memory::citation::Citation;
 use tome::core::memory::config::{HookSettings, Settings, TimelineSettings};
 use tome::core::memory::discover::Environment;
 use tome::core::memory::layout::{Layout, listing};
+use tome::core::memory::store::Store;
 use tome::core::search::catalog::{LogCatalog, LogScope};
 use tome::core::search::query::Query;
 use tome::core::search::recall::{RecallRequest, RecallResult, Scope, recall};
@@ -29,8 +30,8 @@ use tome::core::text::header::frontmatter::Frontmatter;
 use tome::core::text::header::{label, meta, summary};
 use tome::core::text::time::Moment;
 use tome::core::text::{clean, diff, display, grip_comment, hidden, link, secret};
-use tome::hook::{HookContext, HookMemory, Written, answer};
-use tome::setup::{SettingsDirs, SetupMode, SetupRequest, SetupScope};
+use tome::hook::{ActionOptions, HookContext, HookMemory, Written, answer};
+use tome::setup::{Actions, SettingsDirs, SetupMode, SetupRequest, SetupScope};
 use tome::tui::highlight::Syntaxes;
 use tome::tui::theme::{Terminal, Theme, ThemeFile};
 use tome::tui::widget::markdown::{RenderOptions, render};
@@ -241,6 +242,8 @@ const PAYLOADS: &[&str] = &[
     r#"{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":{"todos":[{"content":"a","status":"pending"}]}}"#,
     r#"{"sessionId":"s","timestamp":1700000000000,"cwd":"/p","toolName":"bash","toolArgs":"{\"command\":\"ls\"}","toolResult":{"textResultForLlm":"a"}}"#,
     r#"{"session_id":"s","hook_event_name":"AfterModel","llm_response":{"candidates":[{"content":{"parts":["a"]}}]}}"#,
+    r#"{"session_id":"s","cwd":"/p","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"cd x && git push -f 'a' <<E\nx\nE"}}"#,
+    r#"{"session_id":"s","cwd":"/p","hook_event_name":"BeforeTool","tool_name":"apply_patch","tool_input":{"command":"*** Begin Patch\n*** Update File: a.rs\n-x\n+y"}}"#,
     r#"{"session_id":"s","hook_event_name":"SessionStart","source":"startup","transcript_path":"/nowhere"}"#,
 ];
 
@@ -250,6 +253,10 @@ struct NoMemory;
 impl HookMemory for NoMemory {
     fn context(&self, _: &Path, _: Agent, _: &str) -> String {
         String::new()
+    }
+
+    fn stores(&self, _: &Path) -> Vec<Store> {
+        Vec::new()
     }
 
     fn lessons(&self) -> PathBuf {
@@ -293,6 +300,11 @@ fn handle_hook(bytes: &[u8], dir: &Path) {
                 history: &history,
                 moment: &moment(),
                 settings,
+                actions: ActionOptions {
+                    recall: true,
+                    guards: true,
+                    confirm: true,
+                },
                 until: Instant::now(),
                 memory: &NoMemory,
             },
@@ -352,6 +364,7 @@ fn register(bytes: &[u8], dir: &Path) {
                     scope,
                     mode,
                     program,
+                    actions: Actions::default(),
                 };
                 let plan = tome::setup::plan(&dirs, request)?;
                 tome::setup::carry_out(&dirs, &plan, mode)

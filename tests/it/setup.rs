@@ -48,6 +48,17 @@ fn in_again_and_out_gives_back_the_very_bytes() {
             home.ok(&["setup", agent]);
             let put = tree(&home.path());
             assert_ne!(put, before);
+            // What is done before actions is registered with its flags, and goes without them.
+            home.ok(&["setup", agent, "--recall-at-action", "--guards"]);
+            let more = tree(&home.path());
+            assert_ne!(more, put, "{agent}");
+            home.ok(&["setup", agent]);
+            let mut less = tree(&home.path());
+            less.retain(|name, _| put.contains_key(name) && !name.starts_with(".local"));
+            let mut put = put;
+            put.retain(|name, _| !name.starts_with(".local"));
+            assert_eq!(less, put, "{agent} {settings:?}");
+            let put = tree(&home.path());
             let again = home.run(&["setup", agent]);
             // Claude Code's own command is not there to be run.
             let diff = again.out.lines().find(|line| !line.starts_with("$ claude"));
@@ -324,7 +335,9 @@ fn a_link_to_settings_that_do_not_exist_yet_stays_a_link() {
 #[test]
 fn a_program_of_another_name_is_registered_once_and_quoted() {
     use tome::core::log::Agent;
-    use tome::setup::{SettingsDirs, SetupMode, SetupRequest, SetupScope, carry_out, plan};
+    use tome::setup::{
+        Actions, SettingsDirs, SetupMode, SetupRequest, SetupScope, carry_out, plan,
+    };
     for program in ["/opt/tome-dev", "/it's a $HOME/`x`/\"tome\""] {
         let home = Home::new();
         let folder = |name: &str| home.path().join(name);
@@ -343,6 +356,7 @@ fn a_program_of_another_name_is_registered_once_and_quoted() {
             scope: SetupScope::User,
             mode,
             program,
+            actions: Actions::default(),
         };
         let planned = plan(&dirs, request(SetupMode::Install)).expect("planned");
         carry_out(&dirs, &planned, SetupMode::Install).expect("written");
@@ -391,7 +405,9 @@ fn a_file_that_is_no_json_is_left_as_it_is() {
 #[test]
 fn a_link_that_appears_after_the_plan_is_not_written_through() {
     use tome::core::log::Agent;
-    use tome::setup::{SettingsDirs, SetupMode, SetupRequest, SetupScope, carry_out, plan};
+    use tome::setup::{
+        Actions, SettingsDirs, SetupMode, SetupRequest, SetupScope, carry_out, plan,
+    };
     for planted in [".claude", ".mcp.json"] {
         let home = Home::new();
         let outside = home.path().join("outside");
@@ -414,6 +430,7 @@ fn a_link_that_appears_after_the_plan_is_not_written_through() {
             scope: SetupScope::Project,
             mode: SetupMode::Install,
             program: "tome",
+            actions: Actions::default(),
         };
         let planned = plan(&dirs, request).expect("planned");
         assert_eq!(planned.steps.len(), 2);

@@ -23,6 +23,7 @@ use crate::core::memory::config::Settings;
 use crate::core::memory::discover::{Environment, project_border};
 use crate::core::{Error, Result};
 
+pub(in crate::core::insight) use glob::expression;
 pub use stores::context_of_stores;
 
 /// The agents whose rules are known.

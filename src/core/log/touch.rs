@@ -169,6 +169,7 @@ fn is_shell(name: &str) -> bool {
             | "shell"
             | "exec_command"
             | "run_shell_command"
+            | "powershell"
             | "local_shell"
             | "execute"
             | "run_terminal_cmd"
@@ -180,16 +181,46 @@ fn is_shell(name: &str) -> bool {
     )
 }
 
+/// The single commands that a call runs, each as its words from the program on; none for a tool that
+/// runs no commands. What a text or a here document only mentions is not run.
+pub fn shell_commands(tool: &str, input: &str) -> Vec<Vec<String>> {
+    if is_shell(&plain_name(tool)) && patch(input).is_none() {
+        shell::programs(&shell_input(input))
+    } else {
+        Vec::new()
+    }
+}
+
+/// The single commands of a script, each as its words from the program on.
+pub fn script_commands(script: &str) -> Vec<Vec<String>> {
+    shell::programs(script)
+}
+
 /// The command in the input of a shell tool, with all its lines.
 fn shell_input(input: &str) -> String {
+    // Some tools take the program and its arguments as a list, mostly a shell and a script.
+    let listed = input.strip_prefix("command:\n- ").and_then(|list| {
+        let (shell, script) = list.split_once("\n- -lc\n- ")?;
+        (!shell.contains('\n')).then_some(script)
+    });
+    if let Some(script) = listed {
+        return own_lines(script);
+    }
     let first = argument(input, &["command", "cmd", "CommandLine", "script"]);
     let Some(at) = first.and_then(|first| input.find(first)) else {
         return input.to_owned();
     };
-    // The value goes on for as many lines as the command has, up to the next argument.
-    let lines = input[at..].lines();
+    own_lines(&input[at..])
+}
+
+/// The value of an argument: as many lines as it has, up to the next argument.
+fn own_lines(value: &str) -> String {
     let is_own = |line: &&str| !OTHERS.iter().any(|name| is_argument(line, name));
-    lines.take_while(is_own).collect::<Vec<_>>().join("\n")
+    value
+        .lines()
+        .take_while(is_own)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Other arguments of shell tools.

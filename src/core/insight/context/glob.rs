@@ -9,7 +9,7 @@ use walkdir::WalkDir;
 pub(super) const MOST_ENTRIES: usize = 100_000;
 
 /// Returns the expression of a pattern; `None` if the pattern is invalid.
-pub(super) fn expression(pattern: &str) -> Option<Regex> {
+pub(in crate::core::insight) fn expression(pattern: &str) -> Option<Regex> {
     let mut written = String::from("^");
     let mut depth = 0_usize;
     let mut rest = pattern;

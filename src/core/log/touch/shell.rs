@@ -271,6 +271,54 @@ pub(super) fn touches(script: &str) -> Vec<FileTouch> {
     found
 }
 
+/// How deep scripts in the words of a command are looked into.
+const DEEPEST: usize = 3;
+
+/// The single commands of a script, each as its words from the program on. Those of a script that a
+/// shell is given, and of a program that starts another, are among them.
+pub(super) fn programs(script: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    add_programs(script, DEEPEST, &mut found);
+    found
+}
+
+fn add_programs(script: &str, depth: usize, found: &mut Vec<Vec<String>>) {
+    for command in commands(script) {
+        let mut words = program(&command.words);
+        // What these start stands after their options and, of one, after the time.
+        while let [first, rest @ ..] = words
+            && matches!(
+                first.as_str(),
+                "env" | "nohup" | "timeout" | "xargs" | "nice"
+            )
+        {
+            let is_own = |word: &String| {
+                word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit())
+            };
+            let start = rest.iter().position(|word| !is_own(word));
+            words = program(&rest[start.unwrap_or(rest.len())..]);
+        }
+        let Some((name, rest)) = words.split_first() else {
+            continue;
+        };
+        let is_shell = matches!(file_name(name), "sh" | "bash" | "zsh" | "eval");
+        let option = |word: &String| word.starts_with('-') && word.ends_with('c');
+        let script = match rest.iter().position(option) {
+            Some(at) => rest.get(at + 1),
+            None => rest.first().filter(|_| name == "eval"),
+        };
+        match script.filter(|_| is_shell && depth > 0) {
+            Some(script) => add_programs(script, depth - 1, found),
+            None => found.push(words.to_vec()),
+        }
+    }
+}
+
+/// The last part of a path.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// The words of a command from its program on.
 fn program(words: &[String]) -> &[String] {
     let is_before = |word: &String| {
@@ -280,7 +328,7 @@ fn program(words: &[String]) -> &[String] {
         is_variable
             || matches!(
                 word.as_str(),
-                "sudo" | "command" | "exec" | "time" | "then" | "do" | "{"
+                "sudo" | "command" | "exec" | "time" | "then" | "do" | "else" | "if" | "!" | "{"
             )
     };
     let start = words.iter().position(|word| !is_before(word));
@@ -496,6 +544,30 @@ mod tests {
             [["cat"], ["b"], ["c"]]
         );
         assert_eq!(words("a <<< 'word' # and no more\nb"), [["a"], ["b"]]);
+    }
+
+    #[test]
+    fn a_command_in_another_is_one_and_one_in_a_text_is_none() {
+        for (script, wanted) in [
+            ("cd x && git push -f", &["cd x", "git push -f"][..]),
+            ("bash -lc 'cd y; sudo rm -rf z'", &["cd y", "rm -rf z"]),
+            ("A=1 env B=2 timeout 60 npm i", &["npm i"]),
+            (
+                "if ! git push; then npm ci; fi",
+                &["git push", "npm ci", "fi"],
+            ),
+            ("find . | xargs -n 1 rm", &["find .", "rm"]),
+            (
+                "git commit -m 'never git push -f'",
+                &["git commit -m never git push -f"],
+            ),
+            ("cat <<EOF > a\ngit push -f\nEOF", &["cat"]),
+            ("(git push -f)", &["git push -f"]),
+        ] {
+            let found = programs(script).into_iter();
+            let found: Vec<String> = found.map(|words| words.join(" ")).collect();
+            assert_eq!(found, wanted, "{script}");
+        }
     }
 
     #[test]

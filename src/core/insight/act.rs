@@ -1,0 +1,89 @@
+//! What a tool call is about to do, or did: the commands that it runs as words, the files that it
+//! touches, and the text that it writes.
+
+use regex::Regex;
+
+use crate::core::log::touch::{
+    FileTouch, FileUse, TextEdit, file_touches, shell_commands, text_edit,
+};
+use crate::core::text::one_line;
+
+/// A tool call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Act {
+    /// The commands that it runs, each as its words from the program on.
+    pub commands: Vec<Vec<String>>,
+    /// The files that it touches.
+    pub touches: Vec<FileTouch>,
+    /// The texts that it writes.
+    pub written: Vec<WrittenText>,
+}
+
+/// A text that a call writes into a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenText {
+    /// The file, as the call names it.
+    pub path: String,
+    /// What it replaces; empty if that is not known.
+    pub old: String,
+    /// The new text.
+    pub new: String,
+}
+
+impl Act {
+    /// Reads a call of `tool`; its input is in lines `key: value`, as the decoders of logs give it.
+    pub fn of(tool: &str, input: &str) -> Self {
+        let commands = shell_commands(tool, input);
+        let touches = file_touches(tool, input);
+        let mut written = Vec::new();
+        let writes = |touch: &&FileTouch| touch.usage == FileUse::Write;
+        for touch in touches.iter().filter(writes) {
+            let mut add = |old: String, new: String| {
+                let path = touch.path.clone();
+                written.push(WrittenText { path, old, new });
+            };
+            match text_edit(tool, input, &touch.path) {
+                TextEdit::Whole(text) | TextEdit::Added(_, text) => add(String::new(), text),
+                TextEdit::Replaced(all) => all.into_iter().for_each(|one| add(one.old, one.new)),
+                TextEdit::Unknown => {}
+            }
+        }
+        Self {
+            commands,
+            touches,
+            written,
+        }
+    }
+
+    /// Whether it runs nothing and touches nothing.
+    pub fn is_empty(&self) -> bool {
+        self.commands.is_empty() && self.touches.is_empty()
+    }
+
+    /// The call on one line: its commands, or else its files.
+    pub fn summary(&self) -> String {
+        let commands: Vec<String> = self.commands.iter().map(|words| words.join(" ")).collect();
+        let text = if commands.is_empty() {
+            let files = self.touches.iter();
+            let files = files.map(|touch| format!("{} {}", touch.usage.name(), touch.path));
+            files.collect::<Vec<_>>().join(", ")
+        } else {
+            commands.join("; ")
+        };
+        one_line(&text)
+    }
+}
+
+/// The last part of a path.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// Compiles a pattern. Word borders are those of ASCII: the fast matchers know no others.
+pub(super) fn pattern(written: &str) -> Result<Regex, regex::Error> {
+    Regex::new(
+        &written
+            .replace(r"\b", r"(?-u:\b)")
+            .replace(r"\w", "[0-9A-Za-z_]"),
+    )
+}

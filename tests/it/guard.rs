@@ -1,0 +1,280 @@
+//! Before an action: guards, the gate before memories, and the line of a memory that is about it.
+
+use serde_json::{Value, json};
+
+use crate::support::Home;
+
+const RULES: &str = "# Rules\n\nBe kind.\n\n- Never run `git push --force` on shared branches.\n- Do not edit `dist/` by hand.\n- Commit messages must be in the imperative.\n";
+
+/// A project with rules, a memory and a log of a session that forced a push.
+fn place() -> Home {
+    let home = Home::new();
+    home.file("project/.git/HEAD", "ref: refs/heads/main\n");
+    home.file("project/AGENTS.md", RULES);
+    let call = |command: &str, line: usize| {
+        json!({
+            "type": "assistant", "sessionId": "s0", "uuid": format!("u{line}"),
+            "cwd": home.project(), "timestamp": "2026-01-02T03:04:05Z",
+            "message": { "role": "assistant", "content": [
+                { "type": "tool_use", "id": format!("t{line}"), "name": "Bash", "input": { "command": command } }
+            ] },
+        })
+    };
+    let commands = [
+        "git commit -m 'never git push --force'",
+        "cd sub && git push -f origin main",
+        "cargo test",
+    ];
+    let lines: Vec<String> = commands
+        .iter()
+        .enumerate()
+        .map(|(line, command)| call(command, line).to_string())
+        .collect();
+    home.file(".claude/projects/-p/s0.jsonl", lines.join("\n") + "\n");
+    home
+}
+
+/// Sends a call to the hook of an agent and returns the reply.
+fn before(home: &Home, agent: &str, flags: &[&str], tool: &str, input: Value) -> Value {
+    let event = match agent {
+        "gemini" => "BeforeTool",
+        _ => "PreToolUse",
+    };
+    let payload = match agent {
+        "copilot" => {
+            json!({ "sessionId": "s1", "cwd": home.project(), "toolName": tool, "toolArgs": input.to_string() })
+        }
+        _ => {
+            json!({ "hook_event_name": event, "session_id": "s1", "cwd": home.project(), "tool_name": tool, "tool_input": input })
+        }
+    };
+    let named = ["--event", "preToolUse"];
+    let named = if agent == "copilot" { &named[..] } else { &[] };
+    let args = [&["hook", agent], flags, named].concat();
+    let output = home.run_with_input(&args, payload.to_string().as_bytes());
+    assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
+    serde_json::from_str(&output.out).expect("JSON")
+}
+
+#[test]
+fn a_guard_is_made_tried_and_then_asks_in_every_agent_that_can() {
+    let home = place();
+    let shell = |agent: &str, command: &str| {
+        let tool = match agent {
+            "gemini" => "run_shell_command",
+            "claude-code" | "codex" => "Bash",
+            _ => "bash",
+        };
+        before(
+            &home,
+            agent,
+            &["--guards"],
+            tool,
+            json!({ "command": command }),
+        )
+    };
+    let nothing = json!({ "continue": true });
+    let made = home.ok(&["guard", "AGENTS.md"]);
+    assert!(made.contains("command git push --force"), "{made}");
+    assert!(made.contains("path dist/"), "{made}");
+    assert_eq!(
+        shell("claude-code", "git push -f"),
+        nothing,
+        "not tried yet"
+    );
+    let tried = home.ok(&["guard", "--backtest"]);
+    assert!(tried.contains("1 of 3 calls (33.33 %)"), "{tried}");
+    assert!(
+        tried.contains("claude-code:s0#L2  git push -f origin main"),
+        "{tried}"
+    );
+    assert!(tried.contains("0 of 0 calls (0.00 %)"), "{tried}");
+    assert!(
+        home.ok(&["guard"])
+            .contains("on, would have asked about 1 of 3 calls")
+    );
+
+    let asked = shell("claude-code", "cd x && git push -f");
+    let asks = &asked["hookSpecificOutput"];
+    assert_eq!(asks["permissionDecision"], "ask", "{asked}");
+    let reason = asks["permissionDecisionReason"].as_str().expect("a reason");
+    assert!(
+        reason.contains("Never run `git push --force` on shared branches."),
+        "{reason}"
+    );
+    assert_eq!(shell("gemini", "git push --force")["decision"], "ask");
+    assert_eq!(
+        shell("copilot", "git push --force")["permissionDecision"],
+        "ask"
+    );
+    let told = shell("codex", "git push --force");
+    let words = told["hookSpecificOutput"]["additionalContext"].as_str();
+    assert!(
+        words.is_some_and(|words| words.contains("Never run")),
+        "{told}"
+    );
+    let told = shell("opencode", "git push --force");
+    assert!(told["additionalContext"].as_str().is_some(), "{told}");
+    for silent in [
+        "git push",
+        "git commit -m \"never git push --force\"",
+        "echo 'git push --force'",
+        "cargo test",
+    ] {
+        assert_eq!(shell("claude-code", silent), nothing, "{silent}");
+    }
+    let edit = json!({ "file_path": home.project().join("dist/a.js"), "old_string": "a", "new_string": "b" });
+    let asked = before(&home, "claude-code", &["--guards"], "Edit", edit.clone());
+    assert_eq!(asked["hookSpecificOutput"]["permissionDecision"], "ask");
+    assert_eq!(
+        before(&home, "claude-code", &[], "Edit", edit),
+        nothing,
+        "not set up"
+    );
+
+    // Another text is another rule.
+    home.file(
+        "project/AGENTS.md",
+        RULES.replace("on shared branches", "ever"),
+    );
+    assert_eq!(shell("claude-code", "git push -f"), nothing);
+    assert!(
+        home.ok(&["guard"])
+            .contains("off: the memory says something else now")
+    );
+    home.file("project/AGENTS.md", RULES);
+    // What cannot be read stops nobody.
+    let file = ".local/share/tome/guards.json";
+    let text = home.read(file);
+    home.file(file, "{");
+    assert_eq!(shell("claude-code", "git push -f"), nothing);
+    home.file(file, text);
+    home.ok(&["guard", "AGENTS.md", "--remove"]);
+    assert_eq!(home.run(&["guard"]).code, 1);
+    assert_eq!(shell("claude-code", "git push -f"), nothing);
+}
+
+#[test]
+fn what_a_memory_does_not_say_plainly_the_person_says() {
+    let home = place();
+    let output = home.run(&["guard", "AGENTS.md#L3"]);
+    assert_eq!(output.code, 1);
+    assert!(output.err.contains("--command WORDS"), "{output:?}");
+    home.ok(&[
+        "guard",
+        "AGENTS.md#L3",
+        "--command",
+        "cargo test*",
+        "--edit",
+        "(?i)todo",
+    ]);
+    let list = home.ok(&["guard", "--json"]);
+    let list: Value = serde_json::from_str(&list).expect("JSON");
+    assert_eq!(
+        list["guards"][0]["rule"],
+        json!({ "command": "cargo test*" })
+    );
+    assert_eq!(list["guards"][0]["words"], "Be kind.");
+    assert_eq!(list["guards"][0]["state"], "untried");
+    let id = list["guards"][1]["id"].as_str().expect("an id");
+    home.ok(&["guard", id, "--remove"]);
+    assert!(
+        home.ok(&["guard", "--backtest", "AGENTS.md"])
+            .contains("1 of 3 calls")
+    );
+    for wrong in [&["--edit", "("][..], &["--command", "a; b"]] {
+        let output = home.run(&[&["guard", "AGENTS.md#L3"], wrong].concat());
+        assert_eq!(output.code, 2, "{output:?}");
+    }
+}
+
+#[test]
+fn an_agent_that_writes_a_memory_is_confirmed() {
+    let home = place();
+    home.file(
+        "project/.memory/MEMORY.md",
+        "# Memory\n\n- [Zoo](zoo.md) — zoo\n",
+    );
+    home.file(
+        "project/.memory/zoo.md",
+        "---\nname: Zoo\ndescription: zoo\ntype: project\n---\n\nx\n",
+    );
+    let asks = |tool: &str, input: Value| {
+        let reply = before(&home, "claude-code", &["--confirm-writes"], tool, input);
+        reply["hookSpecificOutput"]["permissionDecision"] == "ask"
+    };
+    let write = |path: &str| json!({ "file_path": home.project().join(path), "content": "x" });
+    assert!(asks("Write", write("AGENTS.md")));
+    assert!(asks("Write", write(".memory/new.md")));
+    assert!(asks(
+        "Bash",
+        json!({ "command": "echo x >> .memory/zoo.md" })
+    ));
+    let patch = "*** Begin Patch\n*** Update File: .memory/zoo.md\n@@\n-x\n+y\n*** End Patch";
+    assert!(asks("apply_patch", json!({ "command": patch })));
+    assert!(!asks("Write", write("README.md")));
+    assert!(!asks(
+        "Read",
+        json!({ "file_path": home.project().join("AGENTS.md") })
+    ));
+    assert!(!asks("Bash", json!({ "command": "cat AGENTS.md" })));
+    assert!(!asks(
+        "mcp__tome__memory_write",
+        json!({ "path": "zoo.md", "content": "x" })
+    ));
+}
+
+#[test]
+fn the_line_that_is_about_an_action_is_said_once() {
+    let home = place();
+    let said = |agent: &str, command: &str| {
+        let flags = ["--recall-at-action"];
+        let reply = before(&home, agent, &flags, "Bash", json!({ "command": command }));
+        let text = reply["hookSpecificOutput"]["additionalContext"].as_str();
+        text.map(str::to_owned)
+    };
+    assert_eq!(said("claude-code", "git status"), None);
+    let text = said("claude-code", "git commit -m x").expect("a line");
+    assert!(
+        text.contains("Commit messages must be in the imperative."),
+        "{text}"
+    );
+    assert!(text.contains("AGENTS.md#L7"), "{text}");
+    assert_eq!(said("claude-code", "git commit -m y"), None, "once");
+    assert!(
+        said("codex", "git push --force")
+            .expect("a line")
+            .contains("Never run")
+    );
+    let kept = home.read(".local/share/tome/moments.jsonl");
+    let kept: Vec<Value> = kept
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(kept.len(), 2);
+    for key in [
+        "time", "session", "agent", "store", "path", "text", "command",
+    ] {
+        assert!(kept[0][key].is_string(), "{key}");
+    }
+    assert_eq!(
+        (&kept[0]["line"], &kept[0]["command"]),
+        (&json!(7), &json!("git commit -m x"))
+    );
+    // Gemini CLI would not read it, so it is not said.
+    let flags = ["--recall-at-action"];
+    let call = json!({ "command": "git commit -m x" });
+    assert_eq!(
+        before(&home, "gemini", &flags, "run_shell_command", call),
+        json!({})
+    );
+    // A prompt that names the command.
+    let prompt = json!({ "hook_event_name": "UserPromptSubmit", "session_id": "s2", "cwd": home.project(), "prompt": "please `git push --force` it" });
+    for (flags, expected) in [(&flags[..], true), (&[], false)] {
+        let args = [&["hook", "claude-code"], flags].concat();
+        let reply = home
+            .run_with_input(&args, prompt.to_string().as_bytes())
+            .out;
+        assert_eq!(reply.contains("Never run"), expected, "{reply}");
+    }
+}
