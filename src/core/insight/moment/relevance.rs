@@ -392,6 +392,7 @@ fn program_name(word: &str) -> String {
 }
 
 /// Programs whose name alone says nothing about what is done.
+#[rustfmt::skip] // Words beside each other.
 const COMMON: [&str; 46] = [
     "cd", "ls", "cat", "grep", "rg", "find", "head", "tail", "echo", "sed", "awk", "mkdir", "cp",
     "mv", "rm", "wc", "sort", "sleep", "printf", "test", "which", "true", "export", "set", "pwd",
@@ -400,15 +401,9 @@ const COMMON: [&str; 46] = [
 ];
 
 /// Files that most projects have.
+#[rustfmt::skip] // Words beside each other.
 const USUAL: [&str; 8] = [
-    "readme.md",
-    "index.ts",
-    "index.js",
-    "main.go",
-    "main.rs",
-    "mod.rs",
-    "lib.rs",
-    "package.json",
+    "readme.md", "index.ts", "index.js", "main.go", "main.rs", "mod.rs", "lib.rs", "package.json",
 ];
 
 /// Whether a command only reads.
