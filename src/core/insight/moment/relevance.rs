@@ -4,6 +4,7 @@
 //! where the command is run in that way. Expressions are compiled when they are needed: the process
 //! lives for one answer.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::LazyLock;
@@ -42,7 +43,7 @@ const OTHER: f32 = 2.0;
 
 /// Weighs statements against a cue.
 pub(super) struct Relevance<'a> {
-    act: Option<&'a Act>,
+    act: Cow<'a, Act>,
     keys: Keys,
     topics: Vec<Regex>,
     /// In how many statements each name of the cue is.
@@ -77,8 +78,16 @@ impl<'a> Relevance<'a> {
     /// Reads what the cue names; `None` if nothing can be about it.
     pub(super) fn new(cue: &Cue<'a>, cwd: Option<&Path>) -> Option<Self> {
         let (act, keys) = match cue {
-            Cue::Act(act) => (Some(*act), Keys::of_act(act, cwd)),
-            Cue::Prompt(text) => (None, Keys::of_prompt(text)),
+            Cue::Act(act) => (Cow::Borrowed(*act), Keys::of_act(act, cwd)),
+            Cue::Prompt(text) => {
+                let keys = Keys::of_prompt(text);
+                let commands = keys.commands.clone();
+                let act = Act {
+                    commands,
+                    ..Act::default()
+                };
+                (Cow::Owned(act), keys)
+            }
         };
         if keys.commands.is_empty() && keys.paths.is_empty() && keys.names.is_empty() {
             return None;
@@ -179,7 +188,7 @@ impl<'a> Relevance<'a> {
 
     /// Whether code of the statement is in the call, which may be what it forbids.
     fn has_code_of_act(&self, unit: &Unit<'_>) -> bool {
-        let written = self.act.map_or(&[][..], |act| act.written.as_slice());
+        let written = &self.act.written;
         spans(unit).any(|span| {
             let first = span.split_whitespace().next().unwrap_or_default();
             let mut words = self.keys.commands.iter().flatten();
@@ -190,14 +199,11 @@ impl<'a> Relevance<'a> {
 
     /// Whether the call does what the statement forbids.
     fn is_forbidden(&self, unit: &Unit<'_>) -> bool {
-        let Some(act) = self.act else {
-            return false;
-        };
         NEGATIVE.is_match(unit.text)
             && forbidden(unit.text)
                 .iter()
                 .filter_map(|check| Checker::new(check).ok())
-                .any(|check| check.stopped(act).is_some())
+                .any(|check| check.stopped(&self.act).is_some())
     }
 
     /// What a statement that names a command says about the one that is about to run.
@@ -386,6 +392,7 @@ fn program_name(word: &str) -> String {
 }
 
 /// Programs whose name alone says nothing about what is done.
+#[rustfmt::skip] // Words beside each other.
 const COMMON: [&str; 46] = [
     "cd", "ls", "cat", "grep", "rg", "find", "head", "tail", "echo", "sed", "awk", "mkdir", "cp",
     "mv", "rm", "wc", "sort", "sleep", "printf", "test", "which", "true", "export", "set", "pwd",
@@ -394,15 +401,9 @@ const COMMON: [&str; 46] = [
 ];
 
 /// Files that most projects have.
+#[rustfmt::skip] // Words beside each other.
 const USUAL: [&str; 8] = [
-    "readme.md",
-    "index.ts",
-    "index.js",
-    "main.go",
-    "main.rs",
-    "mod.rs",
-    "lib.rs",
-    "package.json",
+    "readme.md", "index.ts", "index.js", "main.go", "main.rs", "mod.rs", "lib.rs", "package.json",
 ];
 
 /// Whether a command only reads.
@@ -629,7 +630,10 @@ mod tests {
     /// The line of a memory that is said before a call, if any.
     fn said(memory: &str, tool: &str, input: &str) -> Option<usize> {
         let act = Act::of(tool, input);
-        let cue = Cue::Act(&act);
+        let cue = match tool {
+            "" => Cue::Prompt(input),
+            _ => Cue::Act(&act),
+        };
         let mut relevance = Relevance::new(&cue, Some(Path::new("/p")))?;
         for unit in units(memory) {
             relevance.weigh(&unit, || MemoryLine {
@@ -711,6 +715,9 @@ go test ./...
             ),
             ("Write", "file_path: /tmp/x.mdx\ncontent: b", None),
             ("Read", "file_path: /p/src/config/types.go", None),
+            ("", "please `git push --force` it", Some(2)),
+            ("", "set OMP_CACHE_DIR to /x", Some(8)),
+            ("", "why does git push fail?", None),
         ] {
             assert_eq!(said(MEMORY, tool, input), wanted, "{tool} {input}");
         }
