@@ -85,21 +85,20 @@ fn make(
 
 /// What the arguments say to look for.
 fn given(args: &GuardArgs) -> Vec<Check> {
-    let kinds: [(&[String], fn(String) -> Check); 5] = [
-        (&args.command, Check::Command),
-        (&args.path, Check::Path),
-        (&args.read, Check::Read),
-        (&args.package, Check::Package),
-        (&args.edit, Check::Edit),
-    ];
-    let all = kinds.into_iter();
-    all.flat_map(|(given, kind)| given.iter().cloned().map(kind))
-        .collect()
+    let commands = args.command.iter().cloned().map(Check::Command);
+    let paths = args.path.iter().cloned().map(Check::Path);
+    let reads = args.read.iter().cloned().map(Check::Read);
+    let packages = args.package.iter().cloned().map(Check::Package);
+    let edits = args.edit.iter().cloned().map(Check::Edit);
+    let files = paths.chain(reads);
+    commands.chain(files).chain(packages).chain(edits).collect()
 }
 
 fn remove(reference: &str, guards: Vec<Guard>, world: &World) -> Reported<'static> {
-    let is_it = chosen(reference, &guards, world)?;
-    let (removed, kept): (Vec<Guard>, Vec<Guard>) = guards.into_iter().partition(is_it);
+    let ids = chosen(reference, &guards, world)?;
+    let (removed, kept): (Vec<Guard>, Vec<Guard>) = guards
+        .into_iter()
+        .partition(|guard| ids.contains(&guard.id));
     guard::save(&world.data_dir, &kept)?;
     let json = json!({ "removed": removed.iter().map(|guard| &guard.id).collect::<Vec<_>>() });
     let lines = removed
@@ -112,22 +111,16 @@ fn remove(reference: &str, guards: Vec<Guard>, world: &World) -> Reported<'stati
     )
 }
 
-/// Returns which guards a reference means: the one with this id, or those of a memory.
-fn chosen(
-    reference: &str,
-    guards: &[Guard],
-    world: &World,
-) -> Result<Box<dyn Fn(&Guard) -> bool>, Failure> {
+/// Returns the ids of the guards that a reference means: the one with this id, or those of a memory.
+fn chosen(reference: &str, guards: &[Guard], world: &World) -> Result<Vec<String>, Failure> {
     if guards.iter().any(|guard| guard.id == reference) {
-        let id = reference.to_owned();
-        return Ok(Box::new(move |guard| guard.id == id));
+        return Ok(vec![reference.to_owned()]);
     }
     let (store, citation) = world.store_holding(reference)?;
     let file = store.rules().file_of(&citation.path);
-    let root = store.root().path().to_owned();
-    Ok(Box::new(move |guard| {
-        guard.root == root && guard.path == file
-    }))
+    let of_memory = |guard: &&Guard| guard.root == store.root().path() && guard.path == file;
+    let found = guards.iter().filter(of_memory);
+    Ok(found.map(|guard| guard.id.clone()).collect())
 }
 
 fn list(guards: &[Guard], world: &World) -> Reported<'static> {
@@ -194,12 +187,12 @@ fn try_on_logs(
     mut guards: Vec<Guard>,
     world: &World,
 ) -> Reported<'static> {
-    let is_chosen = match reference {
+    let ids = match reference {
         Some(reference) => chosen(reference, &guards, world)?,
-        None => Box::new(|_: &Guard| true),
+        None => guards.iter().map(|guard| guard.id.clone()).collect(),
     };
     let tried: Vec<usize> = (0..guards.len())
-        .filter(|at| is_chosen(&guards[*at]))
+        .filter(|at| ids.contains(&guards[*at].id))
         .collect();
     let checks = tried.iter().map(|at| Checker::new(&guards[*at].check));
     let checks: Vec<Checker> = checks.collect::<Result<_, _>>()?;
