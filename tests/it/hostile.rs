@@ -108,6 +108,8 @@ const VERBS: &[&[&str]] = &[
     &["stats"],
     &["history"],
     &["curate"],
+    &["ledger"],
+    &["ledger", "--corrections"],
     &["review"],
     &["review", "--count"],
     &["why", "s.md"],
