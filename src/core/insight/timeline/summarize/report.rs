@@ -12,7 +12,7 @@ static NO_FACT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?xi)(?-u:\b)(?:would|could|should|might|may|maybe|perhaps|probably|likely|possibly|presumably|if|unless|will|won['’]t
         |want|recommend(?:ed|ation)?|suggest(?:ion|ed)?|consider|i['’](?:d|ll)|we['’](?:d|ll)|i['’]m|i\ am|going\ to|plan(?:s|ned|ning)?
-        |let\ me|let['’]s|option|guess|i\ think|imho|either|worth|seems?|appears?|running|waiting|in\ progress|feel\ free|assum(?:e|ing)|hypothes[ie]s|suspect|expect)(?-u:\b)
+        |let\ me|let['’]s|option|guess|i\ think|imho|either|worth|seems?|appears?|(?:is|are|still)\ (?:running|waiting)|in\ progress|feel\ free|assum(?:e|ing)|hypothes[ie]s|suspect|expect)(?-u:\b)
         |^\w+ing(?-u:\b)|^\S+(?:\ \S+){0,3}\ (?:dispatched|complete|approved)(?-u:\b)|^(?:answers|title|next|first|then|try|run|check|use|see|note|yes|no|ok(?:ay)?|good|great|perfect|nice|you|your
         |now\ (?:i|to|let)|checking|looking|running|reading|searching|waiting|still|here|got\ it|understood|verdict|keep|add|remove|make|update|avoid|ensure|do|don['’]t|please|change|move|replace|rename|delete
         |install|open|create|start|stop|think)(?-u:\b)
