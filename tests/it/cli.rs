@@ -499,5 +499,5 @@ fn the_examples_of_the_readme_print_what_they_show() {
             }
         }
     }
-    assert!(examples >= 2, "{examples}");
+    assert!(examples > 0);
 }
