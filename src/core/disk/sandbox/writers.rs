@@ -43,14 +43,15 @@ fn has_writers(file: &impl AsFd) -> bool {
     std::io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
-    use std::fs::File;
-
-    use super::*;
-
     #[test]
+    #[cfg(target_os = "linux")]
     fn who_has_a_file_open_for_writing_is_seen() {
+        use std::fs::File;
+
+        use super::has_writers;
+
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.md");
         let writer = File::create(&path).expect("created");
