@@ -291,9 +291,21 @@ mod tests {
             prop_assert_eq!(merge(b, m, m), Some(m.to_vec()));
             prop_assert_eq!(merge(b, m, t), merge(b, t, m));
             if let Some(merged) = merge(b, m, t) {
-                let grown = |side: &[u8]| side.len().cast_signed() - b.len().cast_signed();
-                if m != t {
-                    prop_assert_eq!(grown(&merged), grown(m) + grown(t));
+                // Each side's edits are in it, and those that both made are in it once.
+                let edits = |side| {
+                    let new = lines(side);
+                    let one = |edit: Replacement| (edit.old, new[edit.new].concat());
+                    line_replacements(b, side).into_iter().map(one).collect::<Vec<_>>()
+                };
+                let mut all = edits(m);
+                all.extend(edits(t).into_iter().filter(|edit| !edits(m).contains(edit)));
+                let grown = |(old, new): &(Range<usize>, Vec<u8>)| {
+                    new.len().cast_signed() - lines(b)[old.clone()].concat().len().cast_signed()
+                };
+                let length = b.len().cast_signed() + all.iter().map(grown).sum::<isize>();
+                prop_assert_eq!(merged.len().cast_signed(), length);
+                for (_, new) in all {
+                    prop_assert!(merged.windows(new.len().max(1)).any(|part| part == new) || new.is_empty());
                 }
             }
         }
