@@ -87,18 +87,21 @@ impl Memory {
         }
     }
 
-    /// When it was last changed, in milliseconds since 1970: as its header says, which survives
-    /// copies and clones, or else as the file system says; 0 when unknown.
+    /// When it was last changed, in milliseconds since 1970: as its header says, or else as the file
+    /// system says; 0 when unknown.
     pub fn time(&self) -> i64 {
-        let written = self.updated.as_deref().map(str::trim).and_then(|text| {
-            let time = text.parse::<jiff::Timestamp>().ok();
-            let day = || {
-                let day: jiff::civil::Date = text.get(..10)?.parse().ok()?;
-                Some(day.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
-            };
-            time.or_else(day).map(|time| time.as_millisecond())
-        });
-        written.unwrap_or(self.modified)
+        self.stated_time().unwrap_or(self.modified)
+    }
+
+    /// When it was last changed as its header says, which survives copies and clones.
+    pub fn stated_time(&self) -> Option<i64> {
+        let text = self.updated.as_deref()?.trim();
+        let time = text.parse::<jiff::Timestamp>().ok();
+        let day = || {
+            let day: jiff::civil::Date = text.get(..10)?.parse().ok()?;
+            Some(day.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
+        };
+        time.or_else(day).map(|time| time.as_millisecond())
     }
 }
 

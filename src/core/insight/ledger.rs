@@ -34,6 +34,7 @@ use crate::core::insight::timeline::{log_named_by, record_name, stamp};
 use crate::core::log::Agent;
 use crate::core::log::touch::FileUse;
 use crate::core::memory::FileKind;
+use crate::core::memory::Memory;
 use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::index::INDEX;
@@ -94,6 +95,8 @@ pub struct Ledger {
     pub corrections: Vec<Correction>,
     /// What they said about the way of working in several sessions, and no memory says.
     pub untaught: Vec<Untaught>,
+    /// The first account of each memory, by store and path.
+    places: HashMap<StoreId, HashMap<String, usize>>,
 }
 
 /// What a person said in several sessions of a project and no memory says.
@@ -133,6 +136,10 @@ pub struct Account {
     pub shown: Vec<String>,
     /// The messages that say again what it says.
     pub corrected: Vec<String>,
+    /// When the file was last changed as git has it, in milliseconds since 1970; `None` if git does
+    /// not have it as it is.
+    #[serde(skip)]
+    pub committed: Option<i64>,
 }
 
 /// The person's words that correct the agent, or say how it is to work.
@@ -162,12 +169,41 @@ impl Ledger {
         Ok(Builder::new(sources, &texts).build())
     }
 
+    /// A ledger of accounts in the order of [`Self::accounts`].
+    pub fn new(
+        accounts: Vec<Account>,
+        corrections: Vec<Correction>,
+        untaught: Vec<Untaught>,
+    ) -> Self {
+        let mut places: HashMap<StoreId, HashMap<String, usize>> = HashMap::new();
+        for (at, account) in accounts.iter().enumerate() {
+            let of_store = places.entry(account.id.clone()).or_default();
+            of_store.entry(account.path.clone()).or_insert(at);
+        }
+        Self {
+            accounts,
+            corrections,
+            untaught,
+            places,
+        }
+    }
+
     /// Returns the account of a memory, or of one of its entries.
     pub fn account(&self, store: &StoreId, path: &str, entry: Option<&str>) -> Option<&Account> {
-        let is_it = |account: &&Account| {
-            account.path == path && account.entry.as_deref() == entry && account.id == *store
-        };
-        self.accounts.iter().find(is_it)
+        let first = *self.places.get(store)?.get(path)?;
+        let of_memory = self.accounts[first..]
+            .iter()
+            .take_while(|account| account.path == path);
+        let mut of_memory = of_memory.filter(|account| account.entry.as_deref() == entry);
+        of_memory.next()
+    }
+
+    /// When a memory was last changed, in milliseconds since 1970: as its header says, or as git
+    /// says, which both survive copies and clones, or else as the file system says; 0 when unknown.
+    pub fn last_change(&self, store: &StoreId, memory: &Memory) -> i64 {
+        let committed = || self.account(store, &memory.path, None)?.committed;
+        let known = memory.stated_time().or_else(committed);
+        known.unwrap_or(memory.modified)
     }
 
     /// Returns the account of the memory in a file.
@@ -191,6 +227,7 @@ impl Account {
             cited: Vec::new(),
             shown: Vec::new(),
             corrected: Vec::new(),
+            committed: None,
         }
     }
 
@@ -309,11 +346,8 @@ impl<'a> Builder<'a> {
         let lines = Lines::of(&self.units, self.sources.corpus);
         let corrections = self.count_corrections(&had, &lines);
         let untaught = self.untaught(&lines);
-        Ledger {
-            accounts: self.units.into_iter().map(|unit| unit.account).collect(),
-            corrections,
-            untaught,
-        }
+        let accounts = self.units.into_iter().map(|unit| unit.account).collect();
+        Ledger::new(accounts, corrections, untaught)
     }
 
     /// Sets since when each memory exists.
@@ -326,11 +360,12 @@ impl<'a> Builder<'a> {
             *known = time.min(*known);
         };
         for (number, file) in self.files.iter().enumerate() {
-            let times = [recorded.get(file), committed.get(file)];
+            let added = committed.get(file).map(|times| times.added);
+            let times = [recorded.get(file).copied(), added];
             times
                 .into_iter()
                 .flatten()
-                .for_each(|time| note(number, *time));
+                .for_each(|time| note(number, time));
         }
         let mut known = KnownFiles::of(&self.files);
         for session in &self.sessions {
@@ -344,6 +379,8 @@ impl<'a> Builder<'a> {
         for unit in &mut self.units {
             let time = first.get(&unit.file).copied();
             unit.since = time.map_or(unit.since, |time| time.min(unit.since));
+            let committed = committed.get(&self.files[unit.file]);
+            unit.account.committed = committed.and_then(|times| times.changed);
         }
     }
 

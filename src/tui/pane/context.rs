@@ -24,6 +24,7 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Focus};
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::reader::TextDialog;
+use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::list::{List, Move, Row};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +84,7 @@ pub(crate) struct ContextPane {
     /// What it loads; `None` while that is read.
     context: Option<Arc<AgentContext>>,
     list: List<ContextRow>,
+    filter: RowFilter,
     focus: Focus,
     /// The selected piece, wrapped at the width of its area.
     text: PieceText,
@@ -139,7 +141,20 @@ impl ContextPane {
         if self.context.replace(Arc::clone(context)).is_none() {
             self.scroll = 0;
         }
-        self.list.replace(rows(context), Parts::of(cx).height());
+        self.lay_out(cx);
+    }
+
+    /// Lists the pieces that the filter shows, with the cursor on the same one.
+    fn lay_out(&mut self, cx: &PaneContext<'_>) {
+        let Some(context) = &self.context else { return };
+        let mut rows = rows(context);
+        rows.retain(|row| {
+            let piece = &context.pieces[row.piece];
+            let (kind, name) = (piece.kind.name(), context.name_of(&piece.path));
+            let text = format!("{kind} {name} {}{}", piece.text, piece.rest);
+            self.filter.shows(&text)
+        });
+        self.list.replace(rows, Parts::of(cx).height());
         self.show(cx);
     }
 
@@ -249,11 +264,12 @@ impl ListWithText for ContextPane {
 
 impl Pane for ContextPane {
     fn key_context(&self) -> KeyContext {
-        KeyContext::Context
+        self.filter.key_context(KeyContext::Context)
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
-        if let Some(steps) = self.movement(action, cx) {
+        let moved = self.movement(action, cx);
+        if let Some(steps) = moved.or_else(|| self.act_on_filter(action, cx)) {
             return Some(steps);
         }
         Some(match action {
@@ -273,6 +289,16 @@ impl Pane for ContextPane {
             Action::Back => self.back(),
             _ => return None,
         })
+    }
+
+    fn filter(&mut self) -> Option<&mut RowFilter> {
+        Some(&mut self.filter)
+    }
+
+    fn filtered(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.focus = Focus::Tree;
+        self.lay_out(cx);
+        Vec::new()
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {

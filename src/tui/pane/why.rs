@@ -15,13 +15,14 @@ use crate::core::memory::store::StoreId;
 use crate::core::text::display::{format_age, format_ago};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, draw_lines, title_span};
+use crate::tui::chrome::{KeyFocus, bordered, draw_lines, draw_note, title_span};
 use crate::tui::effect::{Effect, WhyJob};
 use crate::tui::event::{Event, ExplainedText};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
+use crate::tui::widget::filter::{FILTERED, RowFilter};
 use crate::tui::widget::list::{Cursor, Move, RowLook};
 
 /// The width of the column that names who wrote a line, and when.
@@ -32,6 +33,9 @@ const WHO: usize = 17;
 pub(crate) struct WhyPane {
     job: WhyJob,
     text: Option<Result<ExplainedText, String>>,
+    filter: RowFilter,
+    /// The numbers of the lines that the filter shows.
+    shown: Vec<usize>,
     cursor: Cursor,
 }
 
@@ -42,6 +46,8 @@ impl WhyPane {
         let pane = Self {
             job: job.clone(),
             text: None,
+            filter: RowFilter::default(),
+            shown: Vec::new(),
             cursor: Cursor {
                 selected: line,
                 ..Cursor::default()
@@ -77,9 +83,23 @@ impl WhyPane {
         }
     }
 
+    /// Lists the lines that the filter shows, with the cursor on the same one.
+    fn lay_out(&mut self, line: usize, cx: &PaneContext<'_>) {
+        let shows = |at: &usize| {
+            let (text, source) = &self.lines()[*at];
+            let who = source.as_ref().map(|source| who_and_when(source, cx.now));
+            self.filter
+                .shows(&format!("{} {text}", who.unwrap_or_default()))
+        };
+        self.shown = (0..self.lines().len()).filter(shows).collect();
+        self.cursor.selected = self.shown.partition_point(|at| *at < line);
+        self.cursor.fit(Self::height(cx), self.shown.len());
+    }
+
     /// What brought the line under the cursor in.
     fn source(&self) -> Option<&LineSource> {
-        self.lines().get(self.cursor.selected)?.1.as_deref()
+        let at = *self.shown.get(self.cursor.selected)?;
+        self.lines()[at].1.as_deref()
     }
 
     /// The message that wrote the line under the cursor.
@@ -91,8 +111,7 @@ impl WhyPane {
     }
 
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        let (height, count) = (Self::height(cx), self.lines().len());
-        self.cursor.step(to, height, count);
+        self.cursor.step(to, Self::height(cx), self.shown.len());
         Vec::new()
     }
 
@@ -113,16 +132,22 @@ impl WhyPane {
     fn draw_lines(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let (area, _) = Self::areas(cx);
-        let block =
-            bordered(theme, KeyFocus::Here).title(title_span(theme, &escape_line(&self.job.path)));
+        let title = title_span(theme, &escape_line(&self.job.path));
+        let mut block = bordered(theme, KeyFocus::Here).title(title);
+        if let Some(filter) = self.filter.title(" filter ❯ ", theme, area.width / 2) {
+            block = block.title(filter.right_aligned());
+        }
         frame.render_widget(block, area);
+        if self.shown.is_empty() && !self.filter.shows("") {
+            draw_note(frame, inside(area), FILTERED, theme);
+        }
         let lines = self.lines();
         // Without any source there is no column for them.
         let has_sources = lines.iter().any(|(_, source)| source.is_some());
         let column = if has_sources { WHO + 1 } else { 0 };
         let mut above: Option<&LineSource> = None;
         let line = |at: usize, look: RowLook| {
-            let (text, source) = &lines[at];
+            let (text, source) = &lines[self.shown[at]];
             let source = source.as_deref();
             // Lines of one source are named once.
             let who = match source {
@@ -141,7 +166,8 @@ impl WhyPane {
             ];
             look.line(1, left, Vec::new(), theme)
         };
-        self.cursor.draw(frame, inside(area), lines.len(), line);
+        self.cursor
+            .draw(frame, inside(area), self.shown.len(), line);
     }
 
     /// Draws what is known about the line under the cursor.
@@ -229,10 +255,13 @@ fn facts_of_change(record: &Record, now: i64) -> Vec<(String, Role)> {
 
 impl Pane for WhyPane {
     fn key_context(&self) -> KeyContext {
-        KeyContext::Why
+        self.filter.key_context(KeyContext::Why)
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        if let Some(steps) = self.act_on_filter(action, cx) {
+            return Some(steps);
+        }
         Some(match action {
             Action::Open => self.open_log(cx),
             Action::Copy => self.copy(),
@@ -241,13 +270,23 @@ impl Pane for WhyPane {
         })
     }
 
+    fn filter(&mut self) -> Option<&mut RowFilter> {
+        Some(&mut self.filter)
+    }
+
+    fn filtered(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let line = self.shown.get(self.cursor.selected).copied();
+        self.lay_out(line.unwrap_or_default(), cx);
+        Vec::new()
+    }
+
     fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
         self.moved(Move::by_wheel(lines), cx)
     }
 
     fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
         let rows = inside(Self::areas(cx).0);
-        if let Some(row) = self.cursor.row_at(at, rows, self.lines().len()) {
+        if let Some(row) = self.cursor.row_at(at, rows, self.shown.len()) {
             self.cursor.selected = row;
         }
         Vec::new()
@@ -257,18 +296,20 @@ impl Pane for WhyPane {
         if let Event::Explained { job, result } = event
             && *job == self.job
         {
+            let line = self.shown.get(self.cursor.selected).copied();
             self.text = Some(match result {
                 Ok(text) => Ok(text.clone()),
                 Err(error) => Err(error.to_string()),
             });
-            self.cursor.fit(Self::height(cx), self.lines().len());
+            // At first, the cursor has the number of the line that was asked for.
+            self.lay_out(line.unwrap_or(self.cursor.selected), cx);
         }
         Vec::new()
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {
         if self.text.is_some() {
-            self.cursor.fit(Self::height(cx), self.lines().len());
+            self.cursor.fit(Self::height(cx), self.shown.len());
         }
     }
 

@@ -23,11 +23,17 @@ enum Sign {
     Removed,
 }
 
+/// The most that is laid out of a file or a hunk, in bytes; a row counts as [`LEAST`] or more.
+const MOST_SHOWN: usize = 256 * 1024;
+const LEAST: usize = 64;
+
 /// A row of a file's diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum DiffRow {
     /// Unchanged lines that are left out.
     Gap,
+    /// The number of lines at the end for which there is no room.
+    More(usize),
     Line {
         sign: Sign,
         /// The line's number, in the new text unless it was removed.
@@ -160,14 +166,13 @@ fn file(edit: &Edit) -> File {
 
 fn rows(before: &[u8], after: &[u8]) -> Vec<DiffRow> {
     let (old, new) = (diff::lines(before), diff::lines(after));
-    let mut rows = Vec::new();
+    let mut rows = Rows::default();
     for hunk in diff::hunks(diff::line_replacements(before, after), old.len()) {
-        if !rows.is_empty() {
-            rows.push(DiffRow::Gap);
-        }
+        rows.gap();
         let mut push = |sign: Sign, first: usize, lines: &[&[u8]]| {
-            let numbered = lines.iter().enumerate();
-            rows.extend(numbered.map(|(n, line)| row(sign, first + n + 1, line)));
+            for (n, line) in lines.iter().enumerate() {
+                rows.push(sign, first + n + 1, line);
+            }
         };
         let mut at = hunk.new.start;
         for replacement in &hunk.replacements {
@@ -186,18 +191,53 @@ fn rows(before: &[u8], after: &[u8]) -> Vec<DiffRow> {
         }
         push(Sign::Same, at, &new[at..hunk.new.end]);
     }
-    emphasise(&mut rows);
-    rows
+    rows.end()
 }
 
-fn row(sign: Sign, number: usize, line: &[u8]) -> DiffRow {
-    let text = String::from_utf8_lossy(line);
-    let text = text.strip_suffix('\n').unwrap_or(&text);
-    DiffRow::Line {
-        sign,
-        number,
-        text: text.strip_suffix('\r').unwrap_or(text).to_owned(),
-        changed: Vec::new(),
+/// Rows as long as there is room for them.
+#[derive(Debug, Default)]
+struct Rows {
+    rows: Vec<DiffRow>,
+    used: usize,
+    left_out: usize,
+}
+
+impl Rows {
+    /// Adds a gap between two hunks.
+    fn gap(&mut self) {
+        if !self.rows.is_empty() && self.left_out == 0 {
+            self.rows.push(DiffRow::Gap);
+        }
+    }
+
+    fn push(&mut self, sign: Sign, number: usize, line: &[u8]) {
+        if self.used >= MOST_SHOWN {
+            self.left_out += 1;
+            return;
+        }
+        let shown = &line[..line.len().min(MOST_SHOWN - self.used)];
+        self.used += shown.len().max(LEAST);
+        let text = String::from_utf8_lossy(shown);
+        let text = text.strip_suffix('\n').unwrap_or(&text);
+        let mut text = text.strip_suffix('\r').unwrap_or(text).to_owned();
+        if shown.len() < line.len() {
+            text.push('…');
+        }
+        self.rows.push(DiffRow::Line {
+            sign,
+            number,
+            text,
+            changed: Vec::new(),
+        });
+    }
+
+    /// The rows, with the words marked that differ.
+    fn end(mut self) -> Vec<DiffRow> {
+        emphasise(&mut self.rows);
+        if self.left_out > 0 {
+            self.rows.push(DiffRow::More(self.left_out));
+        }
+        self.rows
     }
 }
 
@@ -205,7 +245,7 @@ fn row(sign: Sign, number: usize, line: &[u8]) -> DiffRow {
 fn emphasise(rows: &mut [DiffRow]) {
     let sign = |row: &DiffRow| match row {
         DiffRow::Line { sign, .. } => *sign,
-        DiffRow::Gap => Sign::Same,
+        DiffRow::Gap | DiffRow::More(_) => Sign::Same,
     };
     let mut at = 0;
     while at < rows.len() {
@@ -243,7 +283,7 @@ fn emphasise(rows: &mut [DiffRow]) {
 fn digits<'a>(rows: impl Iterator<Item = &'a DiffRow>) -> usize {
     let widths = rows.filter_map(|row| match row {
         DiffRow::Line { number, .. } => Some(number.to_string().len()),
-        DiffRow::Gap => None,
+        DiffRow::Gap | DiffRow::More(_) => None,
     });
     widths.max().unwrap_or(1).max(3)
 }
@@ -298,15 +338,18 @@ impl File {
 
 impl DiffRow {
     fn lines(&self, theme: &Theme, width: usize, digits: usize) -> Vec<Line<'static>> {
-        let Self::Line {
-            sign,
-            number,
-            text,
-            changed,
-        } = self
-        else {
-            let gap = format!("{:>digits$}", "⋯");
-            return vec![theme.line(gap, Role::Hunk)];
+        let (sign, number, text, changed) = match self {
+            Self::Line {
+                sign,
+                number,
+                text,
+                changed,
+            } => (sign, number, text, changed),
+            Self::Gap => return vec![theme.line(format!("{:>digits$}", "⋯"), Role::Hunk)],
+            Self::More(count) => {
+                let more = format!("{:>digits$} {count} more lines", "⋯");
+                return vec![theme.line(more, Role::Hunk)];
+            }
         };
         let (mark, role, word) = match sign {
             Sign::Same => (" ", Role::Muted, Role::Muted),
@@ -410,6 +453,34 @@ mod tests {
 
         ⟨muted⟩▸ ⟨/⟩⟨title⟩MEMORY.md⟨/⟩                        ⟨added⟩+1⟨/⟩ ⟨removed⟩−1⟨/⟩
         "##);
+    }
+
+    #[test]
+    fn what_is_too_much_to_lay_out_is_counted() {
+        let theme = Theme::default();
+        let shown = |text: &str| {
+            let diff = Diff::new(&Change {
+                verb: ChangeVerb::Delete,
+                message: String::new(),
+                edits: vec![edit("a.md", Some(text), None)],
+                of: None,
+            });
+            diff.lines(&theme, 100)
+        };
+        let lines = shown(&"word\n".repeat(1_000_000));
+        let rows = MOST_SHOWN / LEAST;
+        assert_eq!(lines.len(), 1 + rows + 1 + 1);
+        let more = lines[1 + rows].to_string();
+        assert!(
+            more.ends_with(&format!("{} more lines", 1_000_000 - rows)),
+            "{more}"
+        );
+        let lines = shown(&"wörd ".repeat(1_000_000));
+        let last = lines[lines.len() - 2].to_string();
+        assert!(
+            lines.len() < MOST_SHOWN / 50 && last.contains('…'),
+            "{last}"
+        );
     }
 
     #[test]

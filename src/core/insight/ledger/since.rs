@@ -4,13 +4,24 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::core::change::history::History;
 use crate::core::insight::curate::git::Git;
 use crate::core::insight::timeline::record::{load, save};
 use crate::core::memory::Memory;
 
-/// When git first had files, as it was kept for a commit.
-type KeptTimes = (String, Vec<PathBuf>, HashMap<PathBuf, i64>);
+/// When files were committed, as it was kept for a commit.
+type KeptTimes = (String, Vec<PathBuf>, HashMap<PathBuf, CommitTimes>);
+
+/// When a file was committed, in milliseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CommitTimes {
+    /// By the first commit that has it.
+    pub(super) added: i64,
+    /// By the last commit that changed it; `None` if the file is not as committed.
+    pub(super) changed: Option<i64>,
+}
 
 /// Returns when a memory was made, as its header says, or else when its file was last changed; in
 /// milliseconds since 1970.
@@ -41,9 +52,13 @@ pub(super) fn recorded(history: &History) -> HashMap<PathBuf, i64> {
     first
 }
 
-/// Returns when git first has those of these files that it tracks. Git is asked again when its work
-/// tree is at another commit, or for other files.
-pub(super) fn committed(git: &Git, files: &[PathBuf], cache: &Path) -> HashMap<PathBuf, i64> {
+/// Returns when those of these files that git tracks were committed. Git's log is read again when its
+/// work tree is at another commit, or for other files.
+pub(super) fn committed(
+    git: &Git,
+    files: &[PathBuf],
+    cache: &Path,
+) -> HashMap<PathBuf, CommitTimes> {
     let mut trees: HashMap<&Path, Vec<PathBuf>> = HashMap::new();
     for file in files {
         let tree = file
@@ -54,52 +69,81 @@ pub(super) fn committed(git: &Git, files: &[PathBuf], cache: &Path) -> HashMap<P
             trees.entry(tree).or_default().push(file.clone());
         }
     }
-    let mut first = HashMap::new();
+    let mut all = HashMap::new();
     for (tree, files) in trees {
-        first.extend(of_tree(git, tree, files, cache).unwrap_or_default());
-    }
-    first
-}
-
-fn of_tree(
-    git: &Git,
-    tree: &Path,
-    files: Vec<PathBuf>,
-    cache: &Path,
-) -> Option<HashMap<PathBuf, i64>> {
-    let head = git.run(tree, &["rev-parse", "HEAD"])?;
-    let name = blake3::hash(tree.as_os_str().as_encoded_bytes()).to_hex();
-    let path = cache.join(format!("git-{}.json", &name[..24]));
-    if let Some((known, of, times)) = load::<KeptTimes>(&path)
-        && known == head
-        && of == files
-    {
-        return Some(times);
-    }
-    let below = files
-        .iter()
-        .filter_map(|file| file.strip_prefix(tree).ok()?.to_str());
-    let below: Vec<String> = below.map(|path| format!(":(literal){path}")).collect();
-    let mut args = vec![
-        "log",
-        "--format=%x01%ct",
-        "--diff-filter=A",
-        "--name-only",
-        "-z",
-        "--",
-    ];
-    args.extend(below.iter().map(String::as_str));
-    let told = git.run(tree, &args).unwrap_or_default();
-    let mut times: HashMap<PathBuf, i64> = HashMap::new();
-    for commit in told.split('\u{1}') {
-        let mut parts = commit.split(['\0', '\n']).filter(|part| !part.is_empty());
-        let Some(time) = parts.next().and_then(|time| time.parse::<i64>().ok()) else {
+        let below = files
+            .iter()
+            .filter_map(|file| file.strip_prefix(tree).ok()?.to_str());
+        let below: Vec<String> = below.map(|path| format!(":(literal){path}")).collect();
+        let asked = Asked { git, tree, below };
+        let Some(mut times) = asked.kept_times(files, cache) else {
             continue;
         };
-        // The oldest commit comes last.
-        times.extend(parts.map(|path| (tree.join(path), time * 1000)));
+        let edited = asked.output(&["ls-files", "--modified", "-z", "--"]);
+        for path in edited.unwrap_or_default().split('\0') {
+            if let Some(times) = times.get_mut(&tree.join(path)) {
+                times.changed = None;
+            }
+        }
+        all.extend(times);
     }
-    let kept: KeptTimes = (head, files, times);
-    save(&path, &kept);
-    Some(kept.2)
+    all
+}
+
+/// A question to git about files of a work tree.
+struct Asked<'a> {
+    git: &'a Git,
+    tree: &'a Path,
+    /// The files, as git's arguments.
+    below: Vec<String>,
+}
+
+impl Asked<'_> {
+    fn output(&self, args: &[&str]) -> Option<String> {
+        let files = self.below.iter().map(String::as_str);
+        let args: Vec<&str> = args.iter().copied().chain(files).collect();
+        self.git.run(self.tree, &args)
+    }
+
+    /// The times as committed, from the cache if it has them.
+    fn kept_times(
+        &self,
+        files: Vec<PathBuf>,
+        cache: &Path,
+    ) -> Option<HashMap<PathBuf, CommitTimes>> {
+        let head = self.git.run(self.tree, &["rev-parse", "HEAD"])?;
+        let name = blake3::hash(self.tree.as_os_str().as_encoded_bytes()).to_hex();
+        let path = cache.join(format!("git-{}.json", &name[..24]));
+        if let Some((known, of, times)) = load::<KeptTimes>(&path)
+            && known == head
+            && of == files
+        {
+            return Some(times);
+        }
+        let kept: KeptTimes = (head, files, self.times());
+        save(&path, &kept);
+        Some(kept.2)
+    }
+
+    fn times(&self) -> HashMap<PathBuf, CommitTimes> {
+        let told = self.output(&["log", "--format=%x01%ct", "--name-only", "-z", "--"]);
+        let mut times: HashMap<PathBuf, CommitTimes> = HashMap::new();
+        for commit in told.unwrap_or_default().split('\u{1}') {
+            let mut parts = commit.split(['\0', '\n']).filter(|part| !part.is_empty());
+            let Some(time) = parts.next().and_then(|time| time.parse::<i64>().ok()) else {
+                continue;
+            };
+            let time = time * 1000;
+            for path in parts {
+                // The newest commit comes first.
+                let known = times.entry(self.tree.join(path));
+                let known = known.or_insert(CommitTimes {
+                    added: time,
+                    changed: Some(time),
+                });
+                known.added = time;
+            }
+        }
+        times
+    }
 }

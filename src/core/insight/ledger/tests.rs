@@ -1,7 +1,10 @@
 //! The words in which an account is told, and since when a memory exists.
 
+use std::fs;
+use std::process::Command;
+
 use super::*;
-use crate::core::memory::Memory;
+use crate::core::insight::curate::git::Git;
 use crate::core::search::fixture::{TestHome, conversation};
 
 #[test]
@@ -33,6 +36,45 @@ fn a_memory_exists_since_its_header_or_its_file_say_so() {
             ..Memory::bare("a.md", 1)
         };
         assert_eq!(since::written(&memory), expected, "{created:?} {modified}");
+    }
+}
+
+#[test]
+fn git_tells_when_a_file_was_added_and_last_changed_as_it_is() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let tree = dir.path().canonicalize().expect("canonical");
+    let git = Git::at("git");
+    let run = |args: &[&str], time: &str| {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(&tree).args(args);
+        for person in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{person}_NAME"), "k");
+            command.env(format!("GIT_{person}_EMAIL"), "k@example.org");
+        }
+        command.env("GIT_COMMITTER_DATE", time);
+        assert!(command.status().expect("git runs").success());
+    };
+    run(&["init", "-q"], "@1000 +0000");
+    let files = ["a.md", "b.md", "new.md"].map(|name| tree.join(name));
+    for (time, text) in [("@1000 +0000", "one"), ("@2000 +0000", "two")] {
+        files[..2]
+            .iter()
+            .for_each(|file| fs::write(file, text).expect("writes"));
+        run(&["add", "."], time);
+        run(&["commit", "-q", "-m", text], time);
+    }
+    fs::write(&files[1], "three").expect("writes");
+    fs::write(&files[2], "three").expect("writes");
+    // The second time from what was kept.
+    for _ in 0..2 {
+        let times = since::committed(&git, &files, &tree.join("cache"));
+        let times = files.each_ref().map(|file| times.get(file));
+        let told = times.map(|times| times.map(|times| (times.added, times.changed)));
+        let added = 1_000_000;
+        assert_eq!(
+            told,
+            [Some((added, Some(2_000_000))), Some((added, None)), None]
+        );
     }
 }
 

@@ -114,6 +114,19 @@ fn every_piece_is_listed_in_order_with_its_size_and_what_is_cut() {
 }
 
 #[test]
+fn a_filter_shows_the_pieces_with_its_words() {
+    let mut ui = usual();
+    ui.press("/ panics");
+    ui.shows([".claude/rules/rust.md", "No panics."]);
+    ui.lacks(["docs/tests.md"]);
+    ui.press("x");
+    ui.shows(["Nothing here has these words"]);
+    ui.press("<esc>");
+    ui.shows(["docs/tests.md"]);
+    assert_eq!(ui.place(), KeyContext::Context);
+}
+
+#[test]
 fn the_cut_is_marked_where_the_text_is_cut() {
     let mut ui = usual();
     ui.press("G l G");

@@ -109,27 +109,26 @@ fn how_a_memory_was_used_is_told_and_orders_the_list() {
         }
     };
     let cited = || vec!["claude-code:s1#L4".to_owned()];
-    let ledger = Ledger {
-        accounts: vec![
-            Account {
-                context: cited(),
-                corrected: cited(),
-                ..account(&ui, "auth.md")
-            },
-            Account {
-                read: cited(),
-                ..account(&ui, "release.md")
-            },
-        ],
-        corrections: vec![Correction {
-            citation: cited().remove(0),
-            time: None,
-            text: "no, rotate the tokens".to_owned(),
-            confidence: 90,
-            memory: None,
-        }],
-        untaught: Vec::new(),
-    };
+    let accounts = vec![
+        Account {
+            context: cited(),
+            corrected: cited(),
+            ..account(&ui, "auth.md")
+        },
+        Account {
+            read: cited(),
+            committed: Some(1),
+            ..account(&ui, "release.md")
+        },
+    ];
+    let corrections = vec![Correction {
+        citation: cited().remove(0),
+        time: None,
+        text: "no, rotate the tokens".to_owned(),
+        confidence: 90,
+        memory: None,
+    }];
+    let ledger = Ledger::new(accounts, corrections, Vec::new());
     ui.tell(Event::Counted(Arc::new(ledger)));
     let text = ui.text();
     assert!(
@@ -146,6 +145,29 @@ fn how_a_memory_was_used_is_told_and_orders_the_list() {
     assert!(ui.row("▌").contains("Release"), "{text}");
     ui.press("S g");
     assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+}
+
+#[test]
+fn a_memory_is_as_old_as_its_header_or_git_says() {
+    let mut ui = TestApp::new();
+    let id = ui.id("claude");
+    let store = Store::open("claude", id.root(), Some(Layout::Index)).expect("a store");
+    let account = |path: &str| Account {
+        id: ui.id("claude"),
+        committed: Some(1 - 3 * 86_400_000),
+        ..Account::new(&store, path, None)
+    };
+    let ledger = Ledger::new(
+        vec![account("auth.md"), account("release.md")],
+        Vec::new(),
+        Vec::new(),
+    );
+    let before = [ui.row("Auth Refactor"), ui.row("Release")];
+    ui.tell(Event::Counted(Arc::new(ledger)));
+    let after = [ui.row("Auth Refactor"), ui.row("Release")];
+    assert_eq!(before[0], after[0]);
+    assert!(before[1].contains(" 1h "), "{before:?}");
+    assert!(after[1].contains(" 3d "), "{after:?}");
 }
 
 #[test]

@@ -111,6 +111,12 @@ fn a_hunk_leads_to_its_line_and_on_to_the_words_before_it() {
     }
     reviewing.press("<cr>");
     reviewing.shows(["not among the logs shown here"]);
+    reviewing.press("/ minutes <cr>");
+    reviewing.shows(["You had said: please make it longer"]);
+    reviewing.lacks(["## Decision"]);
+    reviewing.press("<esc>");
+    let here = reviewing.here();
+    assert!(here.contains("30 minutes"), "{here}");
     reviewing.press("k");
     reviewing.shows(["tells who wrote this line"]);
     reviewing.press("<esc>");

@@ -306,11 +306,13 @@ impl TreeBuilder<'_> {
         let mut members: Vec<usize> = (0..memories.len())
             .filter(|at| matches_filter(snapshot, &memories[*at], &self.options.filter))
             .collect();
+        let time = |at: &usize| {
+            let ledger = &self.options.ledger;
+            ledger.last_change(snapshot.store.id(), &memories[*at])
+        };
         match self.options.sort {
             Sort::Name => members.sort_by_cached_key(|at| memories[*at].title.to_lowercase()),
-            Sort::Age => {
-                members.sort_by_cached_key(|at| std::cmp::Reverse(memories[*at].time()));
-            }
+            Sort::Age => members.sort_by_cached_key(|at| std::cmp::Reverse(time(at))),
             Sort::Size => members.sort_by_key(|at| std::cmp::Reverse(memories[*at].size)),
         }
         members
@@ -329,23 +331,21 @@ impl TreeBuilder<'_> {
             .flat_map(|(at, snapshot)| self.members(snapshot).into_iter().map(move |of| (at, of)))
             .collect();
         let memory = |(at, of): &(usize, usize)| &self.library.stores[*at].memories[*of];
-        let account = |one: &(usize, usize)| {
-            let store = self.library.stores[one.0].store.id();
-            self.options.ledger.account(store, &memory(one).path, None)
-        };
+        let store = |one: &(usize, usize)| self.library.stores[one.0].store.id();
+        let ledger = &self.options.ledger;
+        let account = |one: &(usize, usize)| ledger.account(store(one), &memory(one).path, None);
+        let time = |one: &(usize, usize)| ledger.last_change(store(one), memory(one));
         match order {
-            Order::Oldest => all.sort_by_cached_key(|one| memory(one).time()),
+            Order::Oldest => all.sort_by_cached_key(time),
             Order::Largest => all.sort_by_key(|one| std::cmp::Reverse(memory(one).size)),
-            Order::Newest => {
-                all.sort_by_cached_key(|one| std::cmp::Reverse(memory(one).time()));
-            }
+            Order::Newest => all.sort_by_cached_key(|one| std::cmp::Reverse(time(one))),
             Order::Unread => all.sort_by_cached_key(|one| {
                 let uses = account(one).map(|account| account.uses());
-                (uses.unwrap_or_default(), memory(one).time())
+                (uses.unwrap_or_default(), time(one))
             }),
             Order::Corrected => all.sort_by_cached_key(|one| {
                 let corrected = account(one).map(|account| account.corrected.len());
-                std::cmp::Reverse((corrected.unwrap_or_default(), memory(one).time()))
+                std::cmp::Reverse((corrected.unwrap_or_default(), time(one)))
             }),
         }
         for one in all {

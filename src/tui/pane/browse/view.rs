@@ -244,7 +244,7 @@ impl BrowsePane {
             Some(Order::Unread) => counted(Account::uses).to_string(),
             Some(Order::Corrected) => counted(|account| account.corrected.len()).to_string(),
             _ if is_by_size => format_size(memory.size),
-            _ => format_age(memory.time(), cx.now),
+            _ => format_age(cx.ledger.last_change(snapshot.store.id(), memory), cx.now),
         };
         if self.options.order.is_some() {
             // A column of its own, so that names are either whole or cut at the same place.

@@ -10,11 +10,12 @@ use crate::core::insight::context::{AgentContext, CHARACTERS_PER_TOKEN, Piece, P
 use crate::core::insight::ledger::Account;
 use crate::core::text::display::format_size;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, count, draw_empty, fit_end, title_span};
+use crate::tui::chrome::{KeyFocus, bordered, count, draw_empty, draw_note, fit_end, title_span};
 use crate::tui::layout::{Focus, inside};
 use crate::tui::model::PaneContext;
 use crate::tui::pane::list_text::{Parts, RowText};
 use crate::tui::theme::Role;
+use crate::tui::widget::filter::FILTERED;
 use crate::tui::widget::list::RowLook;
 use crate::tui::widget::meter::Meter;
 
@@ -172,10 +173,16 @@ impl ContextPane {
         );
         let total = cells::cut(&total, usize::from(area.width).saturating_sub(4));
         let total = theme.line(total, Role::Muted).right_aligned();
+        let filter = self.filter.title(" filter ❯ ", theme, area.width / 2);
+        // There is no room for the names of the agents beside it.
+        let title = filter.unwrap_or_else(|| self.agents_title(area.width, cx));
         let block = bordered(theme, KeyFocus::of(self.focus == Focus::Tree))
-            .title(self.agents_title(area.width, cx))
+            .title(title)
             .title_bottom(total);
         frame.render_widget(block, area);
+        if self.list.rows().is_empty() {
+            draw_note(frame, inside(area), FILTERED, theme);
+        }
         self.list.draw(frame, inside(area), |row, look| {
             match (context.pieces.get(row.piece), row.kind) {
                 (Some(piece), RowKind::Piece) => piece_line(piece, context, look, cx),

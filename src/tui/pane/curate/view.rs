@@ -228,9 +228,12 @@ impl CuratePane {
         if let Some(entry) = &finding.entry {
             place.push_str(&format!(" #{entry}"));
         }
-        if let Some(memory) = memory.filter(|memory| memory.modified > 0) {
+        let changed = snapshot.zip(memory).map_or(0, |(snapshot, memory)| {
+            cx.ledger.last_change(snapshot.store.id(), memory)
+        });
+        if changed > 0 {
             place.push_str(" · changed ");
-            place.push_str(&format_ago(memory.modified, cx.now));
+            place.push_str(&format_ago(changed, cx.now));
         }
         page.muted(&place);
         let mut is_own = false;

@@ -73,8 +73,8 @@ pub(super) fn file_content(
             let memory = rules.read(&rules.file_of(path), &text);
             let listed = snapshot.and_then(|snapshot| snapshot.memory(path));
             let mut content = memory_content(&memory, &text);
-            let modified = listed.map_or(0, |listed| listed.modified);
-            content.facts = facts(&memory, modified, document.bytes.len(), cx.now);
+            let changed = listed.map_or(0, |listed| cx.ledger.last_change(store, listed));
+            content.facts = facts(&memory, changed, document.bytes.len(), cx.now);
             let most = snapshot.and_then(|snapshot| {
                 rules.most_characters(snapshot.store.root(), &rules.file_of(path))
             });
@@ -202,16 +202,16 @@ fn narrow_to_entry(content: &mut PreviewContent, memory: &Memory, text: &str, sl
     content.text = text.get(entry.span.clone()).unwrap_or_default().to_owned();
 }
 
-fn facts(memory: &Memory, modified: i64, bytes: usize, now: i64) -> String {
+fn facts(memory: &Memory, changed: i64, bytes: usize, now: i64) -> String {
     let mut facts = Vec::new();
-    match (&memory.updated, modified) {
+    match (&memory.updated, changed) {
         (Some(time), _) => {
             // A time of day tells nobody anything here.
             let day = time.split_once('T').map_or(time.as_str(), |(day, _)| day);
             facts.push(format!("updated {day}"));
         }
         (None, 0) => {}
-        (None, modified) => match format_age(modified, now).as_str() {
+        (None, changed) => match format_age(changed, now).as_str() {
             "now" => facts.push("changed just now".to_owned()),
             ago => facts.push(format!("changed {ago} ago")),
         },

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ratatui::text::Line;
 
-use super::{DiffRow, Sign, digits, emphasise, row};
+use super::{DiffRow, Rows, Sign, digits};
 use crate::core::insight::review::ReviewHunk;
 use crate::tui::theme::Theme;
 
@@ -42,7 +42,7 @@ impl Hunks {
 /// The rows of a hunk, from its text.
 fn rows(hunk: &ReviewHunk) -> Vec<DiffRow> {
     let (mut old, mut new) = (hunk.old.start, hunk.new.start);
-    let mut rows = Vec::new();
+    let mut rows = Rows::default();
     for line in hunk.text.split_inclusive('\n') {
         let mut letters = line.chars();
         let sign = match letters.next() {
@@ -67,8 +67,7 @@ fn rows(hunk: &ReviewHunk) -> Vec<DiffRow> {
                 new
             }
         };
-        rows.push(row(sign, number, letters.as_str().as_bytes()));
+        rows.push(sign, number, letters.as_str().as_bytes());
     }
-    emphasise(&mut rows);
-    rows
+    rows.end()
 }

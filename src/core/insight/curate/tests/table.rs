@@ -310,11 +310,7 @@ fn corrected(confidence: u8) -> Fixture {
     let again = said("no, I told you: use tabs", confidence);
     let mut account = Account::new(&fixture.stores()[0], "a.md", None);
     account.corrected.push(again.citation.clone());
-    let ledger = Ledger {
-        accounts: vec![account],
-        corrections: vec![again],
-        untaught: Vec::new(),
-    };
+    let ledger = Ledger::new(vec![account], vec![again], Vec::new());
     fixture.with_logs(SessionLogs::default().with_ledger(ledger))
 }
 
@@ -332,10 +328,7 @@ fn untaught(folder: &str) -> Fixture {
         cwd: fixture.dir.path().join(folder),
         proposal: propose(&[quote]).expect("a proposal"),
     };
-    let ledger = Ledger {
-        untaught: vec![untaught],
-        ..Ledger::default()
-    };
+    let ledger = Ledger::new(Vec::new(), Vec::new(), vec![untaught]);
     fixture.with_logs(SessionLogs::default().with_ledger(ledger))
 }
 
