@@ -52,7 +52,8 @@ impl World {
 
     /// Finds a grip: in a memory that was promoted, or else in the timeline of the sessions in scope.
     pub(super) fn find_grip(&self, logs: &LogCorpus<'_>, id: &str) -> Option<Grip> {
-        let in_memories = || grip_in_memories(&self.memory_stores().ok()?, id);
+        // A grip is found without a store, too.
+        let in_memories = || grip_in_memories(&self.stores_or(|_| {}).ok()?, id);
         let in_timeline = || self.timeline(logs, Records::Use).grip(&logs.corpus, id);
         in_memories().or_else(in_timeline)
     }
