@@ -154,7 +154,6 @@ pub fn answer(input: &[u8], hook: &HookContext<'_>) -> String {
         (Reminder::Store(touched), _) if reminds() => {
             store_pointer(&hook.memory.lessons(), &touched)
         }
-        _ if payload.stage == Stage::Prompt => action::line_for_prompt(&payload, hook),
         _ => String::new(),
     };
     reply::reply_with(hook.agent, &payload, &text)

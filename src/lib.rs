@@ -46,11 +46,10 @@
 //!   days, weeks, months and years; [`core::insight::promote`] turns their lines into memories;
 //!   [`core::insight::context`] lists what an agent loads at its start;
 //!   [`core::insight::correction`] finds where a person corrects an agent, and
-//!   [`core::insight::ledger`] counts how each memory was used and said again; before an action,
-//!   [`core::insight::moment`] finds the line of a memory that is about it, and
-//!   [`core::insight::guard`] what a person is asked about; [`core::insight::rehome`] gathers the
-//!   memories of a project that moved; [`core::insight::sync`] shares stores with other machines by a
-//!   git remote.
+//!   [`core::insight::ledger`] counts how each memory was used and said again;
+//!   [`core::insight::guard`] finds what a person is asked about before an action;
+//!   [`core::insight::rehome`] gathers the memories of a project that moved;
+//!   [`core::insight::sync`] shares stores with other machines by a git remote.
 //!
 //! # The way of a query
 //!

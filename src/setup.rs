@@ -84,8 +84,6 @@ pub struct SetupRequest<'a> {
 /// registered command, so that the settings of the agent show them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Actions {
-    /// Say the line of a memory that is about the action.
-    pub recall: bool,
     /// Ask where a guard says so.
     pub guards: bool,
     /// Ask before a memory is written.
@@ -95,17 +93,15 @@ pub struct Actions {
 impl Actions {
     /// Every combination.
     pub fn all() -> impl Iterator<Item = Self> {
-        (0..8).map(|number| Self {
-            recall: number & 1 != 0,
-            guards: number & 2 != 0,
-            confirm: number & 4 != 0,
+        (0..4).map(|number| Self {
+            guards: number & 1 != 0,
+            confirm: number & 2 != 0,
         })
     }
 
     /// The flags of the command.
     fn flags(self) -> Vec<&'static str> {
         let flags = [
-            (self.recall, "--recall-at-action"),
             (self.guards, "--guards"),
             (self.confirm, "--confirm-writes"),
         ];
@@ -125,13 +121,9 @@ impl Actions {
 
     /// What the agent's hooks cannot do of this.
     fn note(self, agent: Agent) -> Option<&'static str> {
-        let asks = self.guards || self.confirm;
         match agent {
-            Agent::Codex | Agent::Opencode if asks => Some(
+            Agent::Codex | Agent::Opencode if self.is_any() => Some(
                 "hooks of this agent cannot ask: it reads the memory's words itself, and decides",
-            ),
-            Agent::Gemini if self.recall => Some(
-                "Gemini CLI reads nothing from a hook before a call: lines are said with prompts",
             ),
             _ => None,
         }

@@ -458,9 +458,6 @@ pub struct HookArgs {
     /// The event, where the agent's document does not name it
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
-    /// Before an action, say the line of a memory that is about it
-    #[arg(long)]
-    pub recall_at_action: bool,
     /// Before an action, ask where a guard says so
     #[arg(long)]
     pub guards: bool,
@@ -520,11 +517,8 @@ pub struct SetupArgs {
     /// Remove tome from the agent's settings
     #[arg(long)]
     pub remove: bool,
-    /// Also say, before an action, the one line of a memory that is about it; a later set-up without
-    /// this takes it out, as with the next two
-    #[arg(long)]
-    pub recall_at_action: bool,
-    /// Also ask before a call that a guard is about (see `tome guard`)
+    /// Also ask before a call that a guard is about (see `tome guard`); a later set-up without this
+    /// takes it out, as with the next
     #[arg(long)]
     pub guards: bool,
     /// Also ask before the agent writes a memory's file

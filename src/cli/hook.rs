@@ -58,7 +58,6 @@ pub(super) fn run(args: &HookArgs, world: &World) {
                 moment: &world.moment,
                 settings: world.settings.hook,
                 actions: ActionOptions {
-                    recall: args.recall_at_action,
                     guards: args.guards,
                     confirm: args.confirm_writes,
                 },

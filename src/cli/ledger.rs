@@ -71,7 +71,6 @@ impl World {
             contexts: &WorldContexts(self.clone()),
             history: &self.history,
             git: self.git(),
-            data: &self.data_dir,
         })
     }
 }
@@ -86,12 +85,11 @@ impl Contexts for WorldContexts {
 }
 
 /// The lists of an account with their names.
-fn lists(account: &Account) -> [(&'static str, &[String]); 5] {
+fn lists(account: &Account) -> [(&'static str, &[String]); 4] {
     [
         ("in context", &account.context),
         ("read", &account.read),
         ("cited", &account.cited),
-        ("shown", &account.shown),
         ("corrected", &account.corrected),
     ]
 }
@@ -133,7 +131,7 @@ fn row(account: &Account) -> Vec<Cell> {
         };
         Cell::number(style, list.len().to_string())
     };
-    let cited = account.cited.len() + account.shown.len();
+    let cited = account.cited.len();
     let corrected = match account.corrected.len() {
         0 => Cell::number(TextStyle::Quiet, "0"),
         count => Cell::number(TextStyle::Attention, count.to_string()),

@@ -51,7 +51,6 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
         SetupMode::Install
     };
     let actions = Actions {
-        recall: args.recall_at_action,
         guards: args.guards,
         confirm: args.confirm_writes,
     };

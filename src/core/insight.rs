@@ -8,7 +8,6 @@ pub mod correction;
 pub mod curate;
 pub mod guard;
 pub mod ledger;
-pub mod moment;
 pub mod promote;
 pub mod rehome;
 pub mod review;

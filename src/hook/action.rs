@@ -1,13 +1,11 @@
-//! Before an action: asks the user about a call that a guard is about or that writes a memory, or
-//! says the line of a memory that is about it. Each is off unless it was set up.
+//! Before an action: asks the user about a call that a guard is about or that writes a memory. Each is
+//! off unless it was set up.
 
-use super::payload::{Payload, Stage};
+use super::payload::Payload;
 use super::{HookContext, reply};
 use crate::core::disk::trust::real_path;
 use crate::core::insight::act::Act;
 use crate::core::insight::guard;
-use crate::core::insight::moment::{self, Cue, Said};
-use crate::core::log::Agent;
 use crate::core::log::touch::{FileTouch, FileUse};
 use crate::core::memory::layout::{Layout, Operation};
 use crate::core::memory::store::Store;
@@ -16,8 +14,6 @@ use crate::core::text::secret::mask;
 /// What the hook does before an action, as it was set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ActionOptions {
-    /// Says the line of a memory that is about the action.
-    pub recall: bool,
     /// Asks about calls that guards are about.
     pub guards: bool,
     /// Asks about calls that write memories.
@@ -57,49 +53,7 @@ pub(super) fn answer(payload: &Payload, tool: &str, input: &str, hook: &HookCont
         let reason = format!("{memory} is a memory: tome asks before an agent writes it");
         return reply::reply_asking(hook.agent, payload, &reason);
     }
-    if !hook.actions.recall || !can_tell(hook.agent, &payload.stage) {
-        return nothing();
-    }
-    let text = line_for(payload, hook, &stores, &Cue::Act(&act));
-    reply::reply_with(hook.agent, payload, &text)
-}
-
-/// What is said with a prompt.
-pub(super) fn line_for_prompt(payload: &Payload, hook: &HookContext<'_>) -> String {
-    let Some(cwd) = payload.cwd.as_deref().filter(|_| hook.actions.recall) else {
-        return String::new();
-    };
-    let stores = hook.memory.stores(cwd);
-    line_for(payload, hook, &stores, &Cue::Prompt(&payload.text))
-}
-
-/// The line of a memory that is about the cue, recorded as said; empty if there is none.
-fn line_for(payload: &Payload, hook: &HookContext<'_>, stores: &[Store], cue: &Cue<'_>) -> String {
-    let said = Said::load(hook.data, &payload.session);
-    let line = moment::line_for(stores, payload.cwd.as_deref(), cue, &said);
-    // A line that cannot be recorded would be said again and again.
-    let recorded = line.filter(|line| {
-        let agent = hook.caller.name();
-        said.record(hook.data, hook.moment.time, agent, line, cue)
-            .is_ok()
-    });
-    recorded.map_or_else(String::new, |line| {
-        format!(
-            "{} ({}#L{}) says: {}",
-            MEMORY,
-            line.path,
-            line.line,
-            mask(&line.text)
-        )
-    })
-}
-
-/// The beginning of what is said.
-const MEMORY: &str = "A memory of this project";
-
-/// Whether the agent reads what its hook says at this stage: Gemini CLI does not before a call.
-fn can_tell(agent: Agent, stage: &Stage) -> bool {
-    !(agent == Agent::Gemini && *stage == Stage::Call)
+    nothing()
 }
 
 /// The memory that a file is, named by its path in its store.

@@ -69,7 +69,7 @@ def main():
 
         run("guard", "AGENTS.md#L3", "--command", "mkdir forbidden")
         run("guard", "--backtest")
-        run("setup", "claude-code", "--project", "--guards", "--recall-at-action", "--yes")
+        run("setup", "claude-code", "--project", "--guards", "--yes")
 
         def session(command, decision):
             log = home / "asked.jsonl"
@@ -95,8 +95,6 @@ def main():
         check(not made.exists(), "it does not go on when it is refused")
         asked, sent = session("cd . && mkdir forbidden", "allow")
         check(len(asked) == 1 and made.is_dir(), "it asks, and goes on when it is allowed")
-        _, sent = session("git commit -m x", "allow")
-        check("A memory of this project (AGENTS.md#L4) says: Commit messages must be in the imperative." in sent, "it reads the line that is about what it does")
         made.rmdir()
         program.unlink()
         asked, _ = session("mkdir forbidden", "refuse")

@@ -188,26 +188,6 @@ fn contexts_reads_and_corrections_are_counted_and_grow_with_a_log() {
 }
 
 #[test]
-fn what_the_hook_showed_is_counted() {
-    let home = project();
-    sessions(&home);
-    let moment = json!({
-        "time": "2026-02-12T10:00:00Z", "session": "s", "agent": "claude-code",
-        "store": "claude", "path": "staging.md", "line": 7, "text": "On the small machine.",
-    });
-    home.file(
-        ".local/share/tome/moments.jsonl",
-        format!("{moment}\n{moment}\nnot json\n"),
-    );
-    let told = ledger(&home);
-    assert_eq!(
-        told["staging.md"]["shown"],
-        json!(["claude-code:s"]),
-        "{told:?}"
-    );
-}
-
-#[test]
 fn a_memory_that_was_said_again_is_a_finding() {
     let home = project();
     sessions(&home);

@@ -301,7 +301,6 @@ fn handle_hook(bytes: &[u8], dir: &Path) {
                 moment: &moment(),
                 settings,
                 actions: ActionOptions {
-                    recall: true,
                     guards: true,
                     confirm: true,
                 },

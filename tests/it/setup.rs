@@ -49,7 +49,7 @@ fn in_again_and_out_gives_back_the_very_bytes() {
             let put = tree(&home.path());
             assert_ne!(put, before);
             // What is done before actions is registered with its flags, and goes without them.
-            home.ok(&["setup", agent, "--recall-at-action", "--guards"]);
+            home.ok(&["setup", agent, "--confirm-writes", "--guards"]);
             let more = tree(&home.path());
             assert_ne!(more, put, "{agent}");
             home.ok(&["setup", agent]);

@@ -6,7 +6,6 @@ use regex::Regex;
 use crate::core::log::touch::{
     FileTouch, FileUse, TextEdit, file_touches, shell_commands, text_edit,
 };
-use crate::core::text::one_line;
 
 /// A tool call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,19 +57,6 @@ impl Act {
     /// Whether it runs nothing and touches nothing.
     pub fn is_empty(&self) -> bool {
         self.commands.is_empty() && self.touches.is_empty()
-    }
-
-    /// The call on one line: its commands, or else its files.
-    pub fn summary(&self) -> String {
-        let commands: Vec<String> = self.commands.iter().map(|words| words.join(" ")).collect();
-        let text = if commands.is_empty() {
-            let files = self.touches.iter();
-            let files = files.map(|touch| format!("{} {}", touch.usage.name(), touch.path));
-            files.collect::<Vec<_>>().join(", ")
-        } else {
-            commands.join("; ")
-        };
-        one_line(&text)
     }
 }
 

@@ -43,16 +43,16 @@ pub mod untaught;
 mod unused;
 pub mod waiver;
 
-use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::Result;
 use crate::core::change::history::DeletedMemory;
+use crate::core::disk::parallel::on_all_cores;
 use crate::core::disk::revision::Revision;
 use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::config::CurateSettings;
@@ -284,7 +284,7 @@ pub struct Collection<'a> {
     /// The files of the projects that the rules looked at.
     probes: Probes,
     /// What the memories share, computed for the first rule that asks.
-    pieces: OnceCell<Pieces>,
+    pieces: OnceLock<Pieces>,
 }
 
 impl<'a> Collection<'a> {
@@ -302,7 +302,7 @@ impl<'a> Collection<'a> {
             settings,
             logs: None,
             probes: Probes::default(),
-            pieces: OnceCell::new(),
+            pieces: OnceLock::new(),
         }
     }
 
@@ -314,7 +314,7 @@ impl<'a> Collection<'a> {
 
     /// Adds what the memories share.
     fn with_pieces(self, pieces: Option<Pieces>) -> Self {
-        let pieces = pieces.map_or_else(OnceCell::new, OnceCell::from);
+        let pieces = pieces.map_or_else(OnceLock::new, OnceLock::from);
         Self { pieces, ..self }
     }
 
@@ -379,7 +379,7 @@ struct Report<'r> {
     rule: &'r Rule,
     stores: &'r [CuratedStore<'r>],
     /// The secrets in the memories, once a finding was made.
-    secrets: &'r OnceCell<KnownSecrets>,
+    secrets: &'r OnceLock<KnownSecrets>,
     findings: Vec<Finding>,
     ids: HashSet<String>,
 }
@@ -476,29 +476,61 @@ pub fn held_text(text: &str) -> Option<&'static str> {
     orders::first_order(text)
 }
 
-/// Runs the same rules one after the other and passes what each finds to `each`, until that breaks.
+/// Runs the same rules on all cores and passes what each finds to `each`, in the order of the rules,
+/// until that breaks.
 pub fn check_each(
     collection: &Collection<'_>,
     only: &[String],
-    mut each: impl FnMut(Vec<Finding>) -> ControlFlow<()>,
+    each: impl FnMut(Vec<Finding>) -> ControlFlow<()> + Send,
 ) {
-    let mut texts = TextRevisions::default();
-    let secrets = OnceCell::new();
-    for rule in chosen(collection, only) {
+    let rules: Vec<&Rule> = chosen(collection, only).collect();
+    let secrets = OnceLock::new();
+    let passed = Mutex::new(Passed {
+        each,
+        texts: TextRevisions::default(),
+        waiting: BTreeMap::new(),
+        next: 0,
+        has_ended: false,
+    });
+    let lock = || passed.lock().unwrap_or_else(PoisonError::into_inner);
+    on_all_cores(rules.len(), |number| {
+        if lock().has_ended {
+            return;
+        }
         let mut report = Report {
-            rule,
+            rule: rules[number],
             stores: &collection.stores,
             secrets: &secrets,
             findings: Vec::new(),
             ids: HashSet::new(),
         };
-        (rule.check)(collection, &mut report);
-        let mut findings = report.findings;
-        for finding in &mut findings {
-            texts.note(collection, finding);
-        }
-        if each(findings).is_break() {
-            return;
+        (rules[number].check)(collection, &mut report);
+        lock().take(number, report.findings, collection);
+    });
+}
+
+/// The findings of rules on their way to a caller.
+struct Passed<'a, F> {
+    each: F,
+    texts: TextRevisions<'a>,
+    /// What rules found that ended before one in front of them.
+    waiting: BTreeMap<usize, Vec<Finding>>,
+    /// The number of the rule whose findings come next.
+    next: usize,
+    has_ended: bool,
+}
+
+impl<'a, F: FnMut(Vec<Finding>) -> ControlFlow<()>> Passed<'a, F> {
+    fn take(&mut self, rule: usize, findings: Vec<Finding>, collection: &'a Collection<'_>) {
+        self.waiting.insert(rule, findings);
+        while let Some(mut findings) = self.waiting.remove(&self.next)
+            && !self.has_ended
+        {
+            for finding in &mut findings {
+                self.texts.note(collection, finding);
+            }
+            self.has_ended = (self.each)(findings).is_break();
+            self.next += 1;
         }
     }
 }

@@ -7,13 +7,13 @@
 
 pub mod check;
 mod derive;
+mod statement;
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::act::Act;
-use super::moment::unit::{Unit, units};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::disk::private;
 use crate::core::disk::revision::Revision;
@@ -23,6 +23,7 @@ use crate::core::text::one_line;
 use crate::core::{Error, Result};
 use check::{Check, Checker};
 pub use derive::forbidden;
+pub use statement::statements;
 
 /// The file of all guards in the data directory.
 const FILE: &str = "guards.json";
@@ -102,11 +103,6 @@ impl Guard {
             Some(_) => GuardState::On,
         }
     }
-}
-
-/// The statements of a part of a memory, each on one line.
-pub fn statements(part: &str) -> Vec<String> {
-    units(part).iter().map(Unit::said).collect()
 }
 
 /// All guards.

@@ -17,11 +17,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::core::Result;
 use crate::core::change::history::History;
-use crate::core::disk::foreign::{LARGEST_LOG, read_text};
 use crate::core::disk::parallel::on_all_cores;
 use crate::core::disk::private;
 use crate::core::disk::trust::real_path;
@@ -45,9 +44,6 @@ use crate::core::search::index::{Corpus, Log, Part};
 use crate::core::search::saying::{Saying, SayingIndex, Shared, WordWeights};
 use crate::core::search::{MemoryText, MemoryTexts};
 use facts::{LogFacts, Said};
-
-/// The file of tome's data directory to which the hook appends what it said.
-pub const MOMENTS: &str = "moments.jsonl";
 
 /// The fewest words that a correction shares with a memory that says the same, what they weigh at
 /// least, and their least part of the shorter text.
@@ -82,8 +78,6 @@ pub struct Sources<'a> {
     pub history: &'a History,
     /// The program that reads git histories.
     pub git: &'a Git,
-    /// tome's data directory.
-    pub data: &'a Path,
 }
 
 /// What is known about the use of memories.
@@ -132,8 +126,6 @@ pub struct Account {
     pub read: Vec<String>,
     /// The first messages of sessions that cited it, or were told of it by tome.
     pub cited: Vec<String>,
-    /// The sessions to which tome's hook showed a line of it.
-    pub shown: Vec<String>,
     /// The messages that say again what it says.
     pub corrected: Vec<String>,
     /// When the file was last changed as git has it, in milliseconds since 1970; `None` if git does
@@ -225,7 +217,6 @@ impl Account {
             context: Vec::new(),
             read: Vec::new(),
             cited: Vec::new(),
-            shown: Vec::new(),
             corrected: Vec::new(),
             committed: None,
         }
@@ -238,7 +229,6 @@ impl Account {
             ("in context", self.context.len()),
             ("read", self.read.len()),
             ("cited", self.cited.len()),
-            ("shown", self.shown.len()),
             ("corrected", self.corrected.len()),
         ];
         let told = counts.iter().enumerate();
@@ -342,7 +332,6 @@ impl<'a> Builder<'a> {
         self.find_since();
         let in_context = self.count_contexts();
         let had = self.count_reads(in_context);
-        self.count_moments();
         let lines = Lines::of(&self.units, self.sources.corpus);
         let corrections = self.count_corrections(&had, &lines);
         let untaught = self.untaught(&lines);
@@ -496,33 +485,6 @@ impl<'a> Builder<'a> {
             }
         }
         found
-    }
-
-    /// Counts the sessions to which the hook showed a line.
-    fn count_moments(&mut self) {
-        #[derive(Deserialize)]
-        struct Moment {
-            session: String,
-            agent: String,
-            store: String,
-            path: String,
-        }
-        let text = read_text(&self.sources.data.join(MOMENTS), LARGEST_LOG);
-        let text = text.ok().flatten().unwrap_or_default();
-        let moments = text
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Moment>(line).ok());
-        for moment in moments {
-            let citation = format!("{}:{}", moment.agent, moment.session);
-            for Unit { account, .. } in &mut self.units {
-                let is_it = account.path == moment.path
-                    && account.store == moment.store
-                    && account.entry.is_none();
-                if is_it && !account.shown.contains(&citation) {
-                    account.shown.push(citation.clone());
-                }
-            }
-        }
     }
 
     /// Counts the messages that say again what a memory says that their session had by then. Returns

@@ -129,7 +129,6 @@ impl CurateWorker {
             contexts: &*self.contexts,
             history: &self.history,
             git: &self.setup.git,
-            data: &self.setup.environment.data,
         })
     }
 

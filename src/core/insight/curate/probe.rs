@@ -1,10 +1,10 @@
 //! The files of a project that the rules looked at, with their state: findings hold as long as
 //! it is the same.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
@@ -42,22 +42,25 @@ impl Stamp {
 
 /// What was looked at.
 #[derive(Debug, Default)]
-pub(super) struct Probes(RefCell<BTreeMap<PathBuf, Option<Stamp>>>);
+pub(super) struct Probes(Mutex<BTreeMap<PathBuf, Option<Stamp>>>);
 
 impl Probes {
     /// Whether a file or folder exists.
     pub(super) fn exists(&self, path: &Path) -> bool {
-        let mut known = self.0.borrow_mut();
-        if let Some(stamp) = known.get(path) {
+        if let Some(stamp) = self.known().get(path) {
             return stamp.is_some();
         }
         let stamp = Stamp::of(path);
-        known.insert(path.to_owned(), stamp);
+        self.known().insert(path.to_owned(), stamp);
         stamp.is_some()
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Option<Stamp>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Everything that was looked at.
     pub(super) fn all(&self) -> BTreeMap<PathBuf, Option<Stamp>> {
-        self.0.borrow().clone()
+        self.known().clone()
     }
 }
