@@ -132,6 +132,7 @@ impl Dialog {
             block = block.title(right.clone().right_aligned());
         }
         frame.render_widget(Clear, self.area);
+        clear_halves(frame, self.area);
         frame.render_widget(block, self.area);
     }
 
@@ -141,6 +142,20 @@ impl Dialog {
         // Behind the corner and a blank.
         let column = at.x.checked_sub(self.area.x + 2).filter(|_| is_bottom)?;
         Hint::action_at(&self.hints, usize::from(column))
+    }
+}
+
+/// Takes away wide characters that end inside an area: terminals would draw them over its border.
+fn clear_halves(frame: &mut Frame<'_>, area: Rect) {
+    let Some(left) = area.x.checked_sub(1) else {
+        return;
+    };
+    for y in area.top()..area.bottom() {
+        if let Some(cell) = frame.buffer_mut().cell_mut((left, y))
+            && cells::width(cell.symbol()) > 1
+        {
+            cell.set_symbol(" ");
+        }
     }
 }
 

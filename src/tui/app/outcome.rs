@@ -320,7 +320,16 @@ impl App {
 
 /// Merges a text with the file that changed while it was edited; overlapping edits open a dialog.
 fn on_conflict(text: Unsaved, conflict: Conflict) -> Vec<Step> {
-    let theirs = conflict.theirs.unwrap_or_default();
+    let Some(theirs) = conflict.theirs else {
+        let text = Unsaved { base: None, ..text };
+        return vec![
+            Step::Broadcast(Box::new(Event::Resolved(text))),
+            Step::Toast(Toast::trouble(format!(
+                "{} was deleted outside; saving again writes it anew",
+                conflict.path
+            ))),
+        ];
+    };
     let base = conflict.base.unwrap_or_default();
     let Ok(their_text) = String::from_utf8(theirs.clone()) else {
         let message = format!("{} is not UTF-8 text any more", conflict.path);

@@ -67,6 +67,10 @@ impl Pane for TextDialog {
         self.scroll_by(lines, cx)
     }
 
+    fn resize(&mut self, cx: &PaneContext<'_>) {
+        self.scroll_by(0, cx);
+    }
+
     fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
         let area = reading_area(cx.areas.whole);
         let height = Dialog::inner(area).height;

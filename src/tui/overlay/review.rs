@@ -204,6 +204,10 @@ impl Pane for ReviewDialog {
         self.scroll_by(lines, cx)
     }
 
+    fn resize(&mut self, cx: &PaneContext<'_>) {
+        self.scroll_by(0, cx);
+    }
+
     fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
         let area = self.area(cx);
         let inner = Dialog::inner(area);

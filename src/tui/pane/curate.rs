@@ -69,6 +69,10 @@ impl CuratePane {
         self.generation = now.max(self.generation + 1);
         self.progress = Some((0, 0));
         self.found.clear();
+        // What a check that did not end had found is found again.
+        if !self.is_loaded {
+            self.findings = Findings::default();
+        }
         self.stores.clone_from(&cx.library.stores);
         Step::Effect(Effect::Curate(CurateJob {
             generation: self.generation,
@@ -409,6 +413,7 @@ impl Pane for CuratePane {
 
     fn resize(&mut self, cx: &PaneContext<'_>) {
         self.list.fit(Parts::of(cx).height());
+        self.scroll_by(0, cx);
     }
 
     fn arrangement(&self) -> Option<Arrangement> {

@@ -428,7 +428,9 @@ impl Pane for EditorPane {
             Event::Resolved(text) if self.is_about(text) => {
                 let base = |base: &Option<String>| base.clone().unwrap_or_default().into_bytes();
                 let merged = counts(&base(&self.file.base), &base(&text.base));
-                self.merged = Some(merged).filter(|merged| *merged != (0, 0));
+                // A file that is gone has nothing to be merged with.
+                let is_merged = merged != (0, 0) && text.base.is_some();
+                self.merged = is_merged.then_some(merged);
                 self.outside = None;
                 self.file.base.clone_from(&text.base);
                 let mut steps = self.take(&text.text, cx);

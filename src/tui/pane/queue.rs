@@ -344,6 +344,7 @@ impl Pane for QueuePane {
 
     fn resize(&mut self, cx: &PaneContext<'_>) {
         self.list.fit(Parts::of(cx).height());
+        self.scroll_by(0, cx);
     }
 
     fn arrangement(&self) -> Option<Arrangement> {
