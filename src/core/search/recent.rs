@@ -26,8 +26,8 @@ pub fn recent(sources: Sources<'_>, filters: &Filters, limit: usize) -> Recent {
             found.push((memory_text.memory.time(), RecentItem::Memory(memory_text)));
         }
     }
-    // Only messages have roles, conversations do not.
-    if filters.wants(SearchArea::Logs) && filters.roles.is_empty() {
+    // Only messages have roles; every conversation has some of each.
+    if filters.wants(SearchArea::Logs) {
         let allowed = allowed_logs(filters, sources);
         let logs = sources.corpus.into_iter().flat_map(|corpus| corpus.logs());
         for (log, is_allowed) in logs.zip(allowed) {
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(citations(""), ["detail/auth.md#L1", "messages.jsonl"]);
         assert_eq!(citations("in:logs"), ["messages.jsonl"]);
         assert_eq!(citations("in:memories"), ["detail/auth.md#L1"]);
-        assert_eq!(citations("role:user"), [""; 0]);
+        assert_eq!(citations("role:user"), ["messages.jsonl"]);
         let cut = search("", 1);
         assert_eq!((cut.hits.len(), cut.total), (1, 2));
     }

@@ -97,7 +97,12 @@ impl App {
                 Err(error) => Toast::trouble(error.to_string()),
             })],
             Event::EditorLeft(left) => {
-                let key = self.key_here(Action::Edit);
+                let action = if left.text.base.is_none() {
+                    Action::New
+                } else {
+                    Action::Edit
+                };
+                let key = self.key_here(action);
                 let how = key.map_or_else(String::new, |key| format!("; {key} goes on with it"));
                 say_trouble(format!("{} is not saved{how}", left.text.path))
             }

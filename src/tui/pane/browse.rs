@@ -250,6 +250,8 @@ impl BrowsePane {
             return self.filtered(cx);
         } else if !self.marks.is_empty() {
             self.marks.clear();
+        } else if self.options.order.take().is_some() {
+            return self.reshape(cx);
         }
         Vec::new()
     }

@@ -303,6 +303,29 @@ fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
 }
 
 #[test]
+fn a_check_that_was_left_is_begun_again_and_nothing_is_doubled() {
+    let mut curating = Curating::closed(100, 28, Background::Dark);
+    let effects = curating.press("c");
+    let mut all = curating.findings();
+    let of = all.len();
+    all.retain(|findings| !findings.is_empty());
+    let step = CurateStep::Found {
+        findings: all.swap_remove(0),
+        done: 1,
+        of,
+    };
+    let generation = generation(&effects);
+    curating.tell(Event::Curated { generation, step });
+    curating.press("<esc>");
+    let effects = curating.press("c");
+    curating.check(&effects);
+    let doubled = curating.title();
+    let mut whole = Curating::new();
+    assert_eq!(doubled, whole.title());
+    whole.press("<esc>");
+}
+
+#[test]
 fn findings_are_grouped_by_file_and_filtered_with_the_cursor_where_it_was() {
     let mut curating = Curating::new();
     curating.select("hollow");

@@ -235,6 +235,12 @@ fn a_change_of_the_history_is_taken_back_or_brought_back() {
 
 /// Edits a memory and saves it after another program wrote `decided` in the same place.
 fn meet_conflict(ui: &mut TestApp, decided: &str) {
+    save_after(ui, |base| Some(base.replace("## Decision", decided)));
+    assert_eq!(ui.place(), KeyContext::Merge);
+}
+
+/// Edits a memory and saves it after another program made this of it. Returns what that asks for.
+fn save_after(ui: &mut TestApp, made: impl FnOnce(&str) -> Option<String>) -> Vec<Effect> {
     ui.press(AUTH);
     ui.press("e");
     let kept = ui.press("X");
@@ -246,7 +252,7 @@ fn meet_conflict(ui: &mut TestApp, decided: &str) {
     let base = text.base.clone().unwrap_or_default();
     let conflict = Conflict {
         path: text.path.clone(),
-        theirs: Some(base.replace("## Decision", decided).into_bytes()),
+        theirs: made(&base).map(String::into_bytes),
         base: Some(base.into_bytes()),
         mine: Some(text.text.clone().into_bytes()),
     };
@@ -255,8 +261,23 @@ fn meet_conflict(ui: &mut TestApp, decided: &str) {
         request: request.clone(),
         result: Err(crate::core::Error::Conflict(Box::new(conflict))),
         notes: Vec::new(),
+    })
+}
+
+#[test]
+fn a_text_whose_file_was_deleted_is_written_anew() {
+    let mut ui = TestApp::new();
+    let effects = save_after(&mut ui, |_| None);
+    ui.shows(["was deleted outside; saving again writes it anew"]);
+    assert_eq!(ui.place(), KeyContext::Editor);
+    let saved = effects.iter().find_map(|effect| match effect {
+        Effect::Library(LibraryJob::Plan { request, .. }) => Some(request),
+        _ => None,
     });
-    assert_eq!(ui.place(), KeyContext::Merge);
+    let Some(Request::Save(text)) = saved.map(|request| &**request) else {
+        panic!("{effects:?}");
+    };
+    assert!(text.base.is_none() && text.text.contains('X'), "{text:?}");
 }
 
 #[test]

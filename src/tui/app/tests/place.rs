@@ -8,6 +8,7 @@ use crate::core::change::history::History;
 use crate::core::change::{Author, Direction, commit, replay};
 use crate::tui::effect::{Effect, Request, UndoDirection, WriteJob};
 use crate::tui::event::{Event, NewMemoryText};
+use crate::tui::keymap::KeyContext;
 
 impl TestApp {
     /// Writes what the last effect asks for, reads the stores again and reports the change, as
@@ -88,6 +89,22 @@ fn a_new_memory_is_under_the_cursor() {
     ui.add("Auth2");
     ui.is_at("Auth2");
     ui.shows(["filter ❯"]);
+}
+
+#[test]
+fn a_new_memory_that_was_left_is_gone_on_with() {
+    let mut ui = TestApp::new();
+    ui.tell(Event::Composed(Ok(NewMemoryText {
+        store: ui.id("claude"),
+        path: "draft.md".to_owned(),
+        text: "---\nname: Draft\n---\n\n".to_owned(),
+        lessons: Vec::new(),
+    })));
+    ui.press("zebra <esc>");
+    ui.shows(["draft.md is not saved; n goes on with it"]);
+    ui.press("n");
+    assert_eq!(ui.place(), KeyContext::Editor);
+    ui.shows(["zebra"]);
 }
 
 #[test]

@@ -94,6 +94,8 @@ fn all_stores_are_one_list_in_the_order_of_age_or_size() {
     ui.press("S S");
     ui.is_at("Auth Refactor");
     assert!(ui.text().contains("Project"), "the tree again");
+    ui.press("S <esc>");
+    assert!(ui.text().contains("Project"), "the tree again");
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl BrowsePane {
                 Some(log) => resume(log.resume()),
                 None => say("Go to a session to continue it"),
             },
-            Action::New => self.new_memory(),
+            Action::New => self.new_memory(cx),
             Action::Rename => self.prompt(Purpose::Rename),
             Action::Duplicate => self.prompt(Purpose::Duplicate),
             Action::Merge => self.merge(),
@@ -224,7 +224,13 @@ impl BrowsePane {
         }))]
     }
 
-    fn new_memory(&self) -> Vec<Step> {
+    /// Opens a new memory: the one that was begun and not saved, or a form for another.
+    fn new_memory(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let mut texts = self.unsaved_texts.iter();
+        if let Some(at) = texts.position(|left| left.text.base.is_none()) {
+            let editor = EditorPane::reopen(self.unsaved_texts.remove(at), 0, cx);
+            return vec![Step::Push(Box::new(editor))];
+        }
         let here = self.selected_store().map(|snapshot| snapshot.store.id());
         let kind = match self.selected() {
             Some(Key::Group(_, path)) => Some(path.to_lowercase()),
