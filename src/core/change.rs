@@ -40,7 +40,7 @@ pub use orphan::memories_linking_to;
 pub use plan::{ChangeContext, ChangeRequest, plan};
 pub use planned::PlannedFiles;
 pub use recover::{interrupted, recover_interrupted};
-pub use transfer::{BrokenLinks, Transfer, plan_move, plan_moves};
+pub use transfer::{BrokenLinks, Transfer, plan_moves};
 pub(in crate::core) use undo::put_lines_back;
 use undo::version;
 pub use undo::{RestoredFile, replay, restore};
@@ -143,7 +143,8 @@ impl Edit {
             None => "/dev/null".to_owned(),
         };
         diff::unified(
-            (&side("a", &self.before), &side("b", &self.after)),
+            &side("a", &self.before),
+            &side("b", &self.after),
             self.before.as_deref().unwrap_or_default(),
             self.after.as_deref().unwrap_or_default(),
         )
