@@ -2,9 +2,10 @@
 //!
 //! The agents' own files are the only source of truth. One core reads and changes them. The doors
 //! are the interfaces to it: the command line ([`cli`]), the terminal UI ([`tui`]), the MCP server
-//! ([`mcp`]), the agents' hooks ([`hook`]), [`setup`], which registers tome with an agent, and, with the
-//! feature of that name, the gRPC server (`grpc`). A door turns a user's or an agent's request into a call of the core and formats the result.
-//! Only [`core::change`] writes memory files, and nothing writes logs.
+//! ([`mcp`]), the agents' hooks ([`hook`]), [`setup`], which registers tome with an agent, and, with
+//! the feature of that name, the gRPC server (`grpc`). A door turns a user's or an agent's request
+//! into a call of the core and formats the result. Only [`core::change`] writes memory files, and
+//! nothing writes logs.
 //!
 //! # Direction
 //!
@@ -35,7 +36,8 @@
 //!   their parts, [`core::memory::config`] holds the settings.
 //! - [`core::change`]: from a request to bytes and back. It plans and writes,
 //!   [`core::change::history`] records changes and keeps every version, [`core::change::combine`]
-//!   makes one text of two, [`core::change::events`] appends what hooks captured.
+//!   makes one text of two, `change/undo.rs` takes changes back, [`core::change::events`] appends
+//!   what hooks captured.
 //! - [`core::search`]: from a query to hits. [`core::search::catalog`] selects the logs,
 //!   [`core::search::index`] indexes their messages with tantivy, [`core::search::query`] parses,
 //!   [`core::search::recall`] and [`core::search::find`] find, [`core::search::format`] formats hits
@@ -50,6 +52,22 @@
 //!   [`core::insight::guard`] finds what a person is asked about before an action;
 //!   [`core::insight::rehome`] gathers the memories of a project that moved;
 //!   [`core::insight::sync`] shares stores with other machines by a git remote.
+//!
+//! # Where a change begins
+//!
+//! - A store of another agent: `core/memory/discover/agents.rs`.
+//! - A log format: a file in `core/log/` and a row of `FORMATS` in `core/log.rs`.
+//! - A curate rule: a file in `core/insight/curate/` named like its id, and a row of `RULES` in
+//!   `core/insight/curate.rs`.
+//! - A kind of secret: `core/text/secret/tokens.rs`.
+//! - What a guard looks for: `core/insight/guard/check.rs`.
+//! - What the ledger counts: `Account` in `core/insight/ledger.rs`.
+//! - A setting: `core/memory/config.rs`, then `assets/config.toml`.
+//! - A key: the action in `tui/action.rs`, then `assets/keymap.toml`.
+//! - A colour: the role in `tui/theme.rs`, then `assets/theme.toml`.
+//! - A verb of the command line: `cli/args.rs`, and a file in `cli/` named like it.
+//! - An MCP tool: a row of `TOOLS` in `mcp/table.rs`; a gRPC method: `assets/timeline.proto`.
+//! - An event of a hook: `hook/payload.rs`; an agent to register with: `AGENTS` in `setup.rs`.
 //!
 //! # The way of a query
 //!
@@ -150,9 +168,10 @@
 //! a planned edit; the **history** records the changes that were made. A **citation** points at any
 //! of these. An **item** of the review is a file that others changed since the person accepted it.
 //! A **correction** is a message of a person that corrects an agent; an **account** of the ledger is
-//! what is known about the use of a memory. A **finding** is something to curate, with evidence. A **segment** is a part of a log between two
-//! pauses; a **node** of the timeline summarizes a segment, a session or a span of time in bullets;
-//! a **grip** links a bullet to the lines that support it.
+//! what is known about the use of a memory. A **finding** is something to curate, with evidence. A
+//! **segment** is a part of a log between two pauses; a **node** of the timeline summarizes a
+//! segment, a session or a span of time in bullets; a **grip** links a bullet to the lines that
+//! support it.
 
 pub mod cli;
 pub mod core;

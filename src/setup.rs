@@ -149,7 +149,8 @@ impl FileStep {
             None => "/dev/null".to_owned(),
         };
         diff::unified(
-            (&name(&self.before), &name(&self.after)),
+            &name(&self.before),
+            &name(&self.after),
             self.before.as_deref().unwrap_or_default().as_bytes(),
             self.after.as_deref().unwrap_or_default().as_bytes(),
         )

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::Failure;
-use super::index::{newly_unseen, warn_of_unseen};
+use super::index::warn_of_unseen;
 use super::print::{Json, Printer, Report, Reported, print_error, print_note};
 use super::world::World;
 use crate::core::Error;
@@ -75,7 +75,7 @@ impl ChangeReport {
             (committed.change, committed.record, created)
         };
         Ok(Self {
-            unseen: newly_unseen(&change),
+            unseen: change.newly_unseen(),
             change,
             record,
             how,
@@ -109,7 +109,7 @@ impl Report for ChangeReport {
             answer["diff"] = json!(self.change.diff());
         } else {
             answer["success"] = json!(true);
-            answer["change"] = json!(self.record.as_ref().map(as_json));
+            answer["change"] = json!(self.record.as_ref().map(record_json));
             if let (Some(answer), Value::Object(extra)) = (answer.as_object_mut(), &self.how.extra)
             {
                 answer.extend(extra.clone());
@@ -139,7 +139,7 @@ pub(super) fn short_id(id: &str) -> &str {
 }
 
 /// A recorded change as JSON.
-pub(super) fn as_json(record: &Record) -> Value {
+pub(super) fn record_json(record: &Record) -> Value {
     let time = jiff::Timestamp::from_millisecond(record.time);
     let files: Vec<Value> = record
         .files

@@ -173,20 +173,23 @@ impl World {
             Some(name) => Some(Agent::named(name).ok_or_else(|| unknown_agent(name))?),
             None => None,
         };
-        let since = match &filter.since {
-            Some(text) => {
-                let time = time::parse(text, &self.now, Edge::Start);
-                let unclear =
-                    || Failure::Usage(format!("'{text}' is not a time; use {}", time::FORMS));
-                Some(time.ok_or_else(unclear)?)
-            }
-            None => None,
-        };
         Ok(ParsedLogFilter {
             agent,
-            since,
+            since: self.parse_time(filter.since.as_deref(), Edge::Start)?,
             project: filter.project.as_deref(),
         })
+    }
+
+    /// Parses a time of the command line.
+    pub(super) fn parse_time(
+        &self,
+        text: Option<&str>,
+        edge: Edge,
+    ) -> Result<Option<i64>, Failure> {
+        let Some(text) = text else { return Ok(None) };
+        let unclear = || Failure::Usage(format!("'{text}' is not a time; use {}", time::FORMS));
+        let time = time::parse(text, &self.now, edge).ok_or_else(unclear)?;
+        Ok(Some(time))
     }
 }
 
@@ -235,7 +238,7 @@ impl ParsedLogFilter<'_> {
     pub(super) fn allows_session(&self, session: &CapturedSession) -> bool {
         let named = [session.agent.as_str(), Agent::Events.name()];
         self.agent.is_none_or(|agent| named.contains(&agent.name()))
-            && self.since.is_none_or(|since| session.span.1 >= since)
+            && self.since.is_none_or(|since| session.last >= since)
     }
 }
 

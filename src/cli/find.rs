@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::args::FindArgs;
 use super::corpus::IncludeLogs;
 use super::print::{Answer, Cell, Reported, Text, TextStyle};
-use super::recall::as_json;
+use super::recall::hit_json;
 use super::select::say_no_store;
 use super::world::World;
 use super::{Failure, Outcome};
@@ -51,7 +51,7 @@ pub(super) fn run(args: &FindArgs, world: &World) -> Reported<'static> {
 
 /// Returns a hit with how it matches: by words, by words with a slip, or by letters only.
 fn found_json((closeness, hit): &(Closeness, Hit)) -> Value {
-    let mut value = as_json(hit);
+    let mut value = hit_json(hit);
     value["match"] = json!(closeness.name());
     value
 }

@@ -5,7 +5,7 @@ use std::io;
 use serde_json::json;
 
 use super::args::HistoryArgs;
-use super::change::{as_json, short_id};
+use super::change::{record_json, short_id};
 use super::print::{
     Answer, Cell, Json, Printer, Report, Reported, Text, TextStyle, format_age, print_error,
 };
@@ -76,7 +76,7 @@ struct HistoryReport<'a> {
 impl Report for HistoryReport<'_> {
     fn json(&self) -> Result<Json<'_>, Failure> {
         let changes = self.changes.iter().map(|(record, diff)| {
-            let mut change = as_json(record);
+            let mut change = record_json(record);
             if let Some(diff) = diff {
                 change["diff"] = json!(diff);
             }

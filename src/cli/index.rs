@@ -1,4 +1,5 @@
-//! `tome index`: updates the index, or checks it.
+//! `tome index`: updates the index, or checks it; and the warning of every verb about memories that
+//! an agent does not see in it.
 
 use std::io;
 
@@ -169,23 +170,6 @@ impl IndexResult {
 
 fn is_shown_only(args: &IndexArgs) -> bool {
     args.check || args.dry_run
-}
-
-/// Returns the memories whose lines the change moves past the part of the index that an agent
-/// reads.
-pub(super) fn newly_unseen(change: &Change) -> Vec<String> {
-    let indexes = change
-        .edits
-        .iter()
-        .filter(|edit| edit.layout == Layout::Index && edit.path == index::INDEX);
-    indexes
-        .flat_map(|edit| {
-            let text = |bytes: &Option<Vec<u8>>| {
-                String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned()
-            };
-            index::newly_unseen(&text(&edit.before), &text(&edit.after))
-        })
-        .collect()
 }
 
 /// Warns about memories that an agent does not see in the index.

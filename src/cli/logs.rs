@@ -11,7 +11,7 @@ use super::args::LogsArgs;
 use super::corpus::{LogCorpus, ParsedLogFilter};
 use super::log::exact_time;
 use super::print::{Answer, Cell, Reported, Text, TextStyle, format_age};
-use super::recall::as_json as hit_as_json;
+use super::recall::hit_json;
 use super::world::World;
 use crate::core::log::{Agent, Role};
 use crate::core::memory::layout::format_size;
@@ -129,7 +129,7 @@ fn listing(
         };
         if let Some(hit) = hit {
             value["score"] = json!(hit.score);
-            value["best"] = hit_as_json(&hit.best);
+            value["best"] = hit_json(&hit.best);
         }
         value
     });
@@ -159,7 +159,7 @@ impl Listed<'_> {
     fn last(&self) -> i64 {
         match self {
             Self::Log(_, log) => last_activity(log),
-            Self::Captured(_, _, session) => session.span.1,
+            Self::Captured(_, _, session) => session.last,
         }
     }
 
@@ -202,7 +202,7 @@ fn row(listed: &Listed<'_>, letters: usize, world: &World) -> Vec<Cell> {
             log.agent().map_or("", |agent| agent.name()),
             log.cwd(),
             log.turns(),
-            log.stamp().0,
+            log.size(),
         ),
         Listed::Captured(_, log, session) => (
             session.prompts.clone().unwrap_or_default().0,
@@ -249,8 +249,8 @@ fn session_as_json(log: &Log<'_>, session: &CapturedSession) -> Value {
         "last_prompt": prompts.map(|(_, last)| last),
         "turns": session.turns,
         "size": session.size,
-        "first": exact_time(session.span.0),
-        "last": exact_time(session.span.1),
+        "first": exact_time(session.first),
+        "last": exact_time(session.last),
     })
 }
 
@@ -272,7 +272,7 @@ fn as_json(log: &Log<'_>, listing: &Listing) -> Value {
         "first_prompt": shown(head.first_prompt),
         "last_prompt": shown(head.last_prompt),
         "turns": log.turns(),
-        "size": log.stamp().0,
+        "size": log.size(),
         "words": log.text_bytes(Part::Words),
         "tools": log.text_bytes(Part::Calls) + log.text_bytes(Part::Results),
         "first": span.and_then(|span| exact_time(span.0)),

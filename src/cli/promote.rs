@@ -40,8 +40,7 @@ pub(super) fn run(args: &PromoteArgs, world: &World) -> Reported<'static> {
         text: Some(&proposal.text),
     };
     let made = template(&store, &kind, input, world.moment.today);
-    let taken = store.locate(&made.path);
-    if taken.is_ok_and(|file| store.root().has(&file)) {
+    if store.holds(&made.path) {
         return Err(Failure::Core(
             Error::refused(&made.path, "exists already; give another --name"),
             Some(store.layout()),
@@ -67,16 +66,12 @@ pub(super) fn run(args: &PromoteArgs, world: &World) -> Reported<'static> {
 
 /// Returns the kind of the memory: as given, if the layout has it, or as proposed.
 fn kind(args: &PromoteArgs, proposal: &Proposal, store: &Store) -> Result<String, Failure> {
-    let Some(given) = &args.category else {
-        let own = proposal.kind(store.layout());
-        let first = template::kinds(store).first().copied();
-        return Ok(Some(own)
-            .filter(|own| !own.is_empty())
-            .or(first)
-            .unwrap_or_default()
-            .to_owned());
-    };
     let kinds = template::kinds(store);
+    let Some(given) = &args.category else {
+        let own = Some(proposal.kind(store.layout())).filter(|own| !own.is_empty());
+        let kind = own.or(kinds.first().copied());
+        return Ok(kind.unwrap_or_default().to_owned());
+    };
     if kinds.contains(&given.as_str()) {
         Ok(given.clone())
     } else {

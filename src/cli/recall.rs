@@ -79,7 +79,7 @@ pub(super) fn run(args: &RecallArgs, world: &World) -> Reported<'static> {
     if answer.hits.is_empty() && stores.is_empty() && !has_logs {
         say_no_store();
     }
-    let results: Vec<Value> = answer.hits.iter().map(as_json).collect();
+    let results: Vec<Value> = answer.hits.iter().map(hit_json).collect();
     Answer::ending(
         Outcome::found(!answer.hits.is_empty()),
         json!({ "query": text, "total": answer.total, "results": results }),
@@ -88,7 +88,7 @@ pub(super) fn run(args: &RecallArgs, world: &World) -> Reported<'static> {
 }
 
 /// Returns a hit as JSON, in the form that `find` prints too.
-pub(super) fn as_json(hit: &Hit) -> Value {
+pub(super) fn hit_json(hit: &Hit) -> Value {
     let mut value = json!({
         "source": hit.source.name(),
         "store": hit.store,

@@ -114,7 +114,7 @@ impl World {
         })
     }
 
-    /// Opens the store of a project's former path, or the one in this directory.
+    /// Opens the store of a project that was at this path, or else the store at the path itself.
     fn former_store(&self, from: &str) -> Result<Store, Failure> {
         let path = expand(from, &self.environment.home, &self.environment.cwd);
         let projects = self.environment.claude.join("projects");

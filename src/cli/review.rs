@@ -6,7 +6,7 @@ use std::io;
 use serde_json::{Value, json};
 
 use super::args::ReviewArgs;
-use super::change::{ChangeOptions, as_json, carry_out};
+use super::change::{ChangeOptions, carry_out, record_json};
 use super::print::{Answer, Json, Printer, Report, Reported, Text, TextStyle, print_note};
 use super::world::World;
 use super::{Failure, Outcome};
@@ -102,7 +102,7 @@ fn accept_chosen(world: &World, waiting: &[Waiting], chosen: &Selection) -> Repo
     let stores: Vec<&Store> = waiting.iter().map(|waiting| &waiting.store).collect();
     let (author, moment) = (&world.author(), &world.moment);
     let records = accept(&world.history, &stores, chosen, author, moment)?;
-    let changes: Vec<Value> = records.iter().map(as_json).collect();
+    let changes: Vec<Value> = records.iter().map(record_json).collect();
     print_note(if records.is_empty() {
         "nothing waits for review"
     } else {

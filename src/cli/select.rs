@@ -204,13 +204,10 @@ impl World {
 
     /// Returns the store that a reference to an existing or new file refers to.
     pub(super) fn store_for_new(&self, reference: &str) -> Result<(Store, Citation), Failure> {
-        if let Ok(existing) = self.store_holding(reference)
-            && existing
-                .0
-                .locate(&existing.1.path)
-                .is_ok_and(|file| existing.0.root().has(&file))
+        if let Ok((store, citation)) = self.store_holding(reference)
+            && store.holds(&citation.path)
         {
-            return Ok(existing);
+            return Ok((store, citation));
         }
         if let Some(first) = self.first_store(reference)? {
             return Ok(first);

@@ -25,6 +25,13 @@ struct Count {
     tools: u64,
 }
 
+impl Count {
+    /// The bytes that are neither words nor text of tools.
+    fn other(&self) -> u64 {
+        self.bytes.saturating_sub(self.words + self.tools)
+    }
+}
+
 pub(super) fn run(args: &StatsArgs, world: &World) -> Reported<'static> {
     let filter = world.parse_filter(&args.filter)?;
     let counts = world.read_corpus(|logs| counts(logs, &filter, world))?;
@@ -70,7 +77,7 @@ fn counts(
         count.sessions += u64::from(listings[number].unlisted.is_none());
         count.messages += messages[number];
         count.turns += log.turns();
-        count.bytes += log.stamp().0;
+        count.bytes += log.size();
         count.words += log.text_bytes(Part::Words);
         count.tools += log.text_bytes(Part::Calls) + log.text_bytes(Part::Results);
     }
@@ -106,7 +113,6 @@ fn table(counts: &BTreeMap<(&str, String), Count>) -> Vec<Vec<Cell>> {
     let mut rows = vec![Cell::titles(titles)];
     for ((agent, project), count) in counts {
         let share = |part: u64| format!("{} %", (part * 100).checked_div(count.bytes).unwrap_or(0));
-        let other = count.bytes.saturating_sub(count.words + count.tools);
         rows.push(vec![
             Cell::new(TextStyle::Strong, *agent),
             Cell::plain(project),
@@ -116,7 +122,7 @@ fn table(counts: &BTreeMap<(&str, String), Count>) -> Vec<Vec<Cell>> {
             Cell::number(TextStyle::Plain, megabytes(count.bytes)),
             Cell::number(TextStyle::Quiet, share(count.words)),
             Cell::number(TextStyle::Quiet, share(count.tools)),
-            Cell::number(TextStyle::Quiet, share(other)),
+            Cell::number(TextStyle::Quiet, share(count.other())),
         ]);
     }
     rows
@@ -137,6 +143,6 @@ fn as_json((agent, project): &(&str, String), count: &Count) -> Value {
         "bytes": count.bytes,
         "words": count.words,
         "tools": count.tools,
-        "other": count.bytes.saturating_sub(count.words + count.tools),
+        "other": count.other(),
     })
 }

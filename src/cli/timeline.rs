@@ -19,14 +19,14 @@ use crate::core::insight::timeline::json::{
 };
 use crate::core::insight::timeline::node::NodeId;
 use crate::core::insight::timeline::{
-    Node, Records, Teleport, Timeline, directory, events_between, expand, log_named, sessions_of,
-    summarizer,
+    Node, Records, Teleport, Timeline, VersionedNode, directory, events_between, expand, log_named,
+    sessions_of, summarizer,
 };
 use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::layout::events::TimeSpan;
 use crate::core::memory::layout::format_size;
 use crate::core::text::display::{safe, safe_line};
-use crate::core::text::time::{self, Edge};
+use crate::core::text::time::Edge;
 
 impl World {
     /// Returns a timeline without logs, with the cache and the summarizer of the settings.
@@ -58,21 +58,13 @@ impl World {
         in_memories().or_else(in_timeline)
     }
 
-    /// What is said where no session is in scope.
+    /// The message if no session is in scope.
     pub(super) fn no_sessions(&self) -> String {
         match self.scope() {
             DiscoveryScope::Project => "no session of an agent is known in this project; --all shows those of every project, tome setup AGENT captures new ones",
             DiscoveryScope::Everything => "no session of an agent is known; tome doctor says where they are looked for, tome setup AGENT captures new ones",
         }
         .to_owned()
-    }
-
-    /// Parses a time of the command line.
-    fn parse_time(&self, text: Option<&str>, edge: Edge) -> Result<Option<i64>, Failure> {
-        let Some(text) = text else { return Ok(None) };
-        let unclear = || Failure::Usage(format!("'{text}' is not a time; use {}", time::FORMS));
-        let time = time::parse(text, &self.now, edge).ok_or_else(unclear)?;
-        Ok(Some(time))
     }
 }
 
@@ -122,12 +114,9 @@ pub(super) fn toc(args: &TocArgs, world: &World) -> Reported<'static> {
             (timeline, nodes)
         };
         let nodes: Vec<Node> = nodes;
-        let versions = timeline.versions(&nodes).into_iter();
-        let versioned = nodes
-            .into_iter()
-            .zip(versions)
-            .map(|(node, (newest, kept))| versioned((node, newest, kept), args, &timeline));
-        versioned.collect::<Result<Vec<Versioned>, Failure>>()
+        let newest = timeline.versions(nodes).into_iter();
+        let wanted = newest.map(|newest| wanted_version(newest, args, &timeline));
+        wanted.collect::<Result<Vec<VersionedNode>, Failure>>()
     })??;
     let asked = args.log.clone().or_else(|| args.node.clone());
     let nothing = match &asked {
@@ -143,31 +132,29 @@ pub(super) fn toc(args: &TocArgs, world: &World) -> Reported<'static> {
     }))
 }
 
-/// A node, the number of its version, and those of the former ones that are kept.
-type Versioned = (Node, usize, Vec<usize>);
-
 /// Returns the version of a node that was asked for.
-fn versioned(
-    (node, newest, kept): Versioned,
+fn wanted_version(
+    newest: VersionedNode,
     args: &TocArgs,
     timeline: &Timeline,
-) -> Result<Versioned, Failure> {
-    match args.version {
-        Some(number) if number != newest => {
-            let former = timeline.former_version(&node.id, number);
-            let unknown = || {
-                let all: Vec<String> = kept.iter().chain([&newest]).map(usize::to_string).collect();
-                let kept = all.join(", ");
-                Failure::Usage(format!(
-                    "{}: no version {number} is kept; {kept} can be shown",
-                    node.id
-                ))
-            };
-            let former = former.ok_or_else(unknown)?;
-            Ok((former, number, kept))
-        }
-        _ => Ok((node, newest, kept)),
-    }
+) -> Result<VersionedNode, Failure> {
+    let Some(version) = args.version.filter(|number| *number != newest.version) else {
+        return Ok(newest);
+    };
+    let id = &newest.node.id;
+    let Some(node) = timeline.former_version(id, version) else {
+        let known = newest.kept.iter().chain([&newest.version]);
+        let known: Vec<String> = known.map(usize::to_string).collect();
+        return Err(Failure::Usage(format!(
+            "{id}: no version {version} is kept; {} can be shown",
+            known.join(", ")
+        )));
+    };
+    Ok(VersionedNode {
+        node,
+        version,
+        kept: newest.kept,
+    })
 }
 
 /// How the timeline stands.
@@ -195,11 +182,11 @@ fn status(world: &World) -> Reported<'static> {
         "outdated": status.outdated,
         "nodes": nodes,
         "events": status.events,
-        "grips": status.grips.0,
-        "former_grips": status.grips.1,
+        "grips": status.grips,
+        "former_grips": status.former_grips,
         "former_versions": status.former_versions,
-        "summarized_offline": status.notes.0,
-        "note": status.notes.1,
+        "summarized_offline": status.summarized_offline,
+        "note": status.note,
         "bytes": status.bytes,
         "written": status.written.and_then(exact_time),
     });
@@ -213,16 +200,22 @@ fn status(world: &World) -> Reported<'static> {
         count => format!("{count} out of date; tome toc brings them up to date"),
     };
     let written = status.written.map_or("never".to_owned(), short_stamp);
-    let (now, once) = status.grips;
     let mut rows = vec![
         ("sessions", format!("{}, {outdated}", status.sessions)),
         ("nodes", levels.join(", ")),
         ("events", status.events.to_string()),
-        ("grips", format!("{now}, and {once} that nodes had once")),
+        (
+            "grips",
+            format!(
+                "{}, and {} that nodes had once",
+                status.grips, status.former_grips
+            ),
+        ),
         ("former versions", status.former_versions.to_string()),
         ("summarizer", summarizer),
     ];
-    if let (count @ 1.., Some(note)) = status.notes {
+    if let Some(note) = status.note {
+        let count = status.summarized_offline;
         rows.push(("", format!("{count} segments: {note}")));
     }
     rows.extend([
@@ -238,16 +231,15 @@ fn status(world: &World) -> Reported<'static> {
 
 /// Nodes of the timeline, or the one that was asked for.
 struct TocReport {
-    nodes: Vec<Versioned>,
+    nodes: Vec<VersionedNode>,
     asked: Option<String>,
-    /// What is said where there is none.
+    /// The message if nothing was found.
     nothing: String,
 }
 
 impl Report for TocReport {
     fn json(&self) -> Result<Json<'_>, Failure> {
-        let nodes = self.nodes.iter();
-        let mut nodes = nodes.map(|(node, version, kept)| node_json(node, *version, kept));
+        let mut nodes = self.nodes.iter().map(node_json);
         Ok(match self.asked {
             Some(_) => json!({ "node": nodes.next() }).into(),
             None => Json::list("nodes", nodes),
@@ -255,14 +247,18 @@ impl Report for TocReport {
     }
 
     fn print(&self, printer: &mut Printer) -> io::Result<()> {
-        for (at, (node, version, kept)) in self.nodes.iter().enumerate() {
+        for (at, shown) in self.nodes.iter().enumerate() {
             if at > 0 {
                 printer.line("")?;
             }
-            show(node, printer)?;
-            if self.asked.is_some() && !kept.is_empty() {
-                let kept: Vec<String> = kept.iter().map(usize::to_string).collect();
-                let told = format!("  version {version}; --version shows {}", kept.join(", "));
+            show_node(&shown.node, printer)?;
+            if self.asked.is_some() && !shown.kept.is_empty() {
+                let kept: Vec<String> = shown.kept.iter().map(usize::to_string).collect();
+                let told = format!(
+                    "  version {}; --version shows {}",
+                    shown.version,
+                    kept.join(", ")
+                );
                 printer.painted_line(TextStyle::Quiet, &told)?;
             }
         }
@@ -270,7 +266,7 @@ impl Report for TocReport {
         let notes = self
             .nodes
             .iter()
-            .filter_map(|(node, ..)| node.note.as_deref());
+            .filter_map(|shown| shown.node.note.as_deref());
         for note in notes.collect::<BTreeSet<&str>>() {
             print_error(note);
         }
@@ -290,7 +286,7 @@ fn short_stamp(time: i64) -> String {
     time.strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-fn show(node: &Node, printer: &mut Printer) -> io::Result<()> {
+fn show_node(node: &Node, printer: &mut Printer) -> io::Result<()> {
     const MOST_FILES: usize = 8;
     printer.painted_line(TextStyle::Strong, &node.title)?;
     let mut place = format!("{} – {}  ", short_stamp(node.from), short_stamp(node.to));
@@ -372,7 +368,7 @@ pub(super) fn events(args: &EventsArgs, world: &World) -> Reported<'static> {
 struct EventsReport {
     events: Vec<Value>,
     has_more: bool,
-    /// What is said where there is none.
+    /// The message if nothing was found.
     nothing: String,
 }
 
@@ -513,7 +509,7 @@ pub(super) fn teleport(args: &TeleportArgs, world: &World) -> Reported<'static> 
 struct TeleportReport {
     query: String,
     found: Vec<Teleport>,
-    /// What is said where there is none.
+    /// The message if nothing was found.
     nothing: String,
 }
 

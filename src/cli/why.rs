@@ -81,7 +81,7 @@ impl Report for WhyReport<'_> {
         let calls = calls.map(|(line, reason)| as_json(reason, *line));
         let changes = self.changes.iter();
         let changes = changes
-            .map(|(line, record)| json!({ "line": line, "change": change::as_json(record) }));
+            .map(|(line, record)| json!({ "line": line, "change": change::record_json(record) }));
         let json = json!({
             "store": self.store,
             "path": self.path,

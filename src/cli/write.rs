@@ -14,7 +14,9 @@ use super::print::{Answer, Reported, Text};
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
-use crate::core::change::{ChangeContext, ChangeRequest, events, plan, plan_move};
+use crate::core::change::{
+    BrokenLinks, ChangeContext, ChangeRequest, Transfer, events, plan, plan_moves,
+};
 use crate::core::disk::revision::Revision;
 use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::layout::events::{CapturedEvent, event_types, usual_role};
@@ -270,8 +272,13 @@ pub(super) fn rename(args: &RenameArgs, world: &World) -> Reported<'static> {
             ..ChangeOptions::default()
         };
         let roots = [store.root().path(), target.root().path()];
+        let transfers = [Transfer {
+            source: &store,
+            path: &from,
+            place: to.path,
+        }];
         return carry_out(world, how, &roots, || {
-            plan_move((&store, &from), (&target, &to.path), &context)
+            plan_moves(&transfers, &target, BrokenLinks::Follow, &context)
         });
     }
     let request = ChangeRequest::Rename { from, to: to.path };

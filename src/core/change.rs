@@ -17,14 +17,14 @@ mod orphan;
 mod plan;
 mod planned;
 mod recover;
-mod replay;
 mod transfer;
+mod undo;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::core::Result;
 use crate::core::change::history::{FileChange, History, Record};
-use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::Attributes;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::index;
@@ -40,9 +40,10 @@ pub use orphan::memories_linking_to;
 pub use plan::{ChangeContext, ChangeRequest, plan};
 pub use planned::PlannedFiles;
 pub use recover::{interrupted, recover_interrupted};
-pub(in crate::core) use replay::put_lines_back;
-pub use replay::{RestoredFile, replay, restore};
-pub use transfer::{BrokenLinks, Transfer, plan_move, plan_moves};
+pub use transfer::{BrokenLinks, Transfer, plan_moves};
+pub(in crate::core) use undo::put_lines_back;
+use undo::version;
+pub use undo::{RestoredFile, replay, restore};
 
 /// A planned change: every file with its bytes before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,29 +59,31 @@ pub struct Change {
 }
 
 impl Change {
-    /// What it moves beyond what an agent reads of an index, in a sentence.
-    pub fn index_warning(&self) -> Option<String> {
-        let text = |bytes: &Option<Vec<u8>>| {
-            String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned()
-        };
-        self.edits
-            .iter()
-            .filter(|edit| edit.layout == Layout::Index && edit.path == index::INDEX)
-            .find_map(|edit| index::growth_warning(&text(&edit.before), &text(&edit.after)))
+    /// The edits of indexes.
+    fn indexes(&self) -> impl Iterator<Item = &Edit> {
+        let edits = self.edits.iter();
+        edits.filter(|edit| edit.layout == Layout::Index && edit.path == index::INDEX)
     }
 
-    /// How much of what an agent reads each index takes before and after it, in a sentence.
+    /// A warning, if an index grows beyond what an agent reads of it.
+    pub fn index_warning(&self) -> Option<String> {
+        self.indexes()
+            .find_map(|edit| index::growth_warning(&edit.text_before(), &edit.text_after()))
+    }
+
+    /// The memories whose lines move beyond what an agent reads of an index.
+    pub fn newly_unseen(&self) -> Vec<String> {
+        self.indexes()
+            .flat_map(|edit| index::newly_unseen(&edit.text_before(), &edit.text_after()))
+            .collect()
+    }
+
+    /// A sentence for each index: its size before and after, and its share of what an agent reads.
     pub fn index_sizes(&self) -> Vec<String> {
-        let size = |bytes: &Option<Vec<u8>>| {
-            Budget::of(&String::from_utf8_lossy(
-                bytes.as_deref().unwrap_or_default(),
-            ))
-        };
-        let indexes = self.edits.iter().filter(|edit| {
-            edit.layout == Layout::Index && edit.path == index::INDEX && edit.after.is_some()
-        });
+        let indexes = self.indexes().filter(|edit| edit.after.is_some());
         let sizes = indexes.map(|edit| {
-            let (before, after) = (size(&edit.before), size(&edit.after));
+            let before = Budget::of(&edit.text_before());
+            let after = Budget::of(&edit.text_after());
             format!(
                 "{}: {} → {} of {} lines, {} → {} % of what agents read",
                 index::INDEX,
@@ -140,10 +143,19 @@ impl Edit {
             None => "/dev/null".to_owned(),
         };
         diff::unified(
-            (&side("a", &self.before), &side("b", &self.after)),
+            &side("a", &self.before),
+            &side("b", &self.after),
             self.before.as_deref().unwrap_or_default(),
             self.after.as_deref().unwrap_or_default(),
         )
+    }
+
+    fn text_before(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.before.as_deref().unwrap_or_default())
+    }
+
+    fn text_after(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.after.as_deref().unwrap_or_default())
     }
 
     /// The reference of the file inside its store.
@@ -154,18 +166,13 @@ impl Edit {
 
 /// The edits of a recorded change, one for each file.
 pub fn recorded_edits(history: &History, record: &Record) -> Result<Vec<Edit>> {
-    let version = |revision: Option<Revision>| {
-        revision
-            .map(|revision| history.version(&revision))
-            .transpose()
-    };
     let edit = |file_change: &FileChange| {
         Ok(Edit {
             root: file_change.root.clone(),
             layout: file_change.layout,
             path: file_change.path.clone(),
-            before: version(file_change.before)?,
-            after: version(file_change.after)?,
+            before: version(history, file_change.before)?,
+            after: version(history, file_change.after)?,
             derived: file_change.derived,
             emptied: Vec::new(),
             attributes: Attributes::default(),

@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+use crate::core::text::file_name;
 use crate::core::text::header::Entry;
 
 /// The role of a file in its layout.
@@ -107,7 +108,7 @@ impl Memory {
 
 /// The name of a file without folders and without its last extension.
 pub fn stem(path: &str) -> &str {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = file_name(path);
     match name.rsplit_once('.') {
         Some((stem, _)) if !stem.is_empty() => stem,
         _ => name,

@@ -1,7 +1,7 @@
 //! Search over memories and logs: [`query`] parses what is asked, [`recall`] ranks hits for a
 //! question, [`find`] matches while the user types, [`lesson`] recalls the coder's lessons,
-//! [`semantic`] finds by meaning,
-//! [`catalog`] selects the logs and [`mod@format`] writes hits for agents.
+//! [`semantic`] finds by meaning, [`similarity`] tells whether two texts say the same, [`catalog`]
+//! selects the logs and [`mod@format`] writes hits for agents.
 //!
 //! Memories are read at the time of the search, so the result is never stale; logs are
 //! searched in the [`Corpus`] of [`index`], which keeps itself up to date.
@@ -20,9 +20,9 @@ mod needle;
 pub mod query;
 pub mod recall;
 mod recent;
-pub mod saying;
 mod score;
 pub mod semantic;
+pub mod similarity;
 mod snippet;
 mod texts;
 

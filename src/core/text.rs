@@ -123,6 +123,11 @@ fn has_folded_letters(word: &str) -> bool {
     })
 }
 
+/// Returns the last part of a path with `/`.
+pub fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// Returns whether the text ends with a question mark.
 pub fn is_question(text: &str) -> bool {
     text.trim_end().ends_with('?')

@@ -199,7 +199,7 @@ impl timeline_server::Timeline for TimelineService {
         let id = node_id("node_id", &request.into_inner().node_id)?;
         let asked = id.clone();
         let (node, logs_left) = self.ask(move |_, timeline| timeline.node(&asked)).await?;
-        let (node, ..) = node.ok_or_else(|| nothing_in(&id))?;
+        let node = node.ok_or_else(|| nothing_in(&id))?.node;
         Ok(Response::new(m::GetNodeResponse {
             node: Some(node.into()),
             logs_left,

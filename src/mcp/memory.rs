@@ -476,10 +476,7 @@ fn rename(call: &Call<'_>) -> ToolResult {
             missing(from.given)
         });
     }
-    if store
-        .locate(to.inside)
-        .is_ok_and(|file| store.root().has(&file))
-    {
+    if store.holds(to.inside) {
         return Err(Failure::Message(format!(
             "Error: The destination {} already exists",
             to.given

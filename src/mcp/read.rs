@@ -136,10 +136,7 @@ fn read(call: &Call<'_>) -> ToolResult {
     let (store, citation) = call.find(reference)?;
     let worded = |error| Failure::Core(error, Some(store.layout()));
     // A name that looks like a citation of a part is that of a file, if there is one.
-    let whole = store
-        .locate(reference)
-        .is_ok_and(|file| store.root().has(&file));
-    let citation = if whole {
+    let citation = if store.holds(reference) {
         Citation {
             store: None,
             path: reference.to_owned(),

@@ -123,16 +123,14 @@ impl Served {
 
     /// Returns a tool's fields as JSON Schema.
     pub(super) fn schema(&self, tool: &Tool) -> Arc<Map<String, Value>> {
-        let fields = tool.fields.iter().filter(|field| match field.only {
-            Some(layout) => self.uses(layout),
-            None => true,
-        });
+        let fields = tool.fields.iter();
+        let fields = fields.filter(|field| field.only.is_none_or(|layout| self.uses(layout)));
         let mut properties = Map::new();
         let mut required = Vec::new();
         for field in fields {
             let name = self.shown_name(field);
             properties.insert(name.to_owned(), field.schema());
-            // What one layout needs is asked for wherever it is used: others pass over it.
+            // A field of one layout is required as soon as that layout is served; the others ignore it.
             if field.need == Requirement::Must {
                 required.push(name);
             }
@@ -256,7 +254,7 @@ impl Field {
 /// The field that makes a change conditional on the revision that the client read.
 pub(super) const EXPECTED: Field = Field::may("expected_revision", FieldType::Text, "");
 
-/// The same where it is explained; once is enough, since its name is the same everywhere.
+/// [`EXPECTED`] with an explanation. One tool of the list has it: its name is the same everywhere.
 pub(super) const EXPECTED_EXPLAINED: Field = Field {
     about: "Refuse if the file has another revision by now",
     ..EXPECTED
@@ -269,7 +267,7 @@ pub(super) const REVISION: Field = Field::may(
     "For expected_revision",
 );
 
-/// The field that continues a truncated answer, which tells its value.
+/// The field that continues a truncated answer; the answer says which value to give.
 pub(super) const OFFSET: Field = Field::may("offset", FieldType::Number, "");
 
 #[cfg(test)]

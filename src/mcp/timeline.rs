@@ -140,7 +140,7 @@ fn node(call: &Call<'_>) -> ToolResult {
     let id = node_id(call, "node_id")?;
     let found = ask(call, |timeline| timeline.node(&id))?;
     let node = match &found.value {
-        Some((node, version, kept)) => json!({ "node": node_json(node, *version, kept) }),
+        Some(node) => json!({ "node": node_json(node) }),
         None => json!({ "node": null, "message": format!("Nothing happened in {id}.") }),
     };
     Ok(answer(&node, found.left))

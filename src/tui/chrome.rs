@@ -48,12 +48,12 @@ pub(crate) fn title_span(theme: &Theme, title: &str) -> Span<'static> {
 
 /// Returns a style that inherits nothing from the border below it.
 fn readable(style: Style) -> Style {
-    let quiet = style.add_modifier.contains(Modifier::DIM);
     let fg = style.fg.or(Some(Color::Reset));
-    if quiet {
-        Style { fg, ..style }
+    let style = Style { fg, ..style };
+    if style.add_modifier.contains(Modifier::DIM) {
+        style
     } else {
-        Style { fg, ..style }.remove_modifier(Modifier::DIM)
+        style.remove_modifier(Modifier::DIM)
     }
 }
 
@@ -98,7 +98,7 @@ impl Dialog {
         Self { right, ..self }
     }
 
-    /// Names the key of an action in another way.
+    /// Replaces the word of an action's hint.
     pub(crate) fn with_word(mut self, action: Action, word: &str) -> Self {
         for hint in &mut self.hints {
             if hint.action == Some(action) {
@@ -219,7 +219,7 @@ pub(crate) fn two_ends<'a>(
     let wide = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>();
     let right_width = wide(&right).min(width);
     let room = width - right_width;
-    // What is cut does not touch the other text.
+    // A text that is cut keeps a blank between itself and the other.
     let is_apart = right_width == 0 || right.iter().any(|span| span.content.starts_with(' '));
     let gap = usize::from(!is_apart);
     let most = if wide(&left) > room {
@@ -337,7 +337,7 @@ impl Hint {
 }
 
 /// Returns how many lines were added and removed: ` +3 −1`; none that are 0.
-pub(crate) fn line_counts((added, removed): (usize, usize), theme: &Theme) -> Vec<Span<'static>> {
+pub(crate) fn line_counts(added: usize, removed: usize, theme: &Theme) -> Vec<Span<'static>> {
     let counts = [(added, '+', Role::Added), (removed, '−', Role::Removed)];
     let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
     counts

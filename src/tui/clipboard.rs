@@ -1,11 +1,16 @@
-//! The system's clipboard, through the programs that serve it.
+//! The system's clipboard, through the programs that serve it or through the terminal.
 
 use std::io::{self, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
 use super::event::{Event, EventSender};
+use super::terminal::device;
+use crate::core::text::file_name;
 
 /// How long a program may take. One that cannot reach its display may wait for ever.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -24,8 +29,7 @@ pub(crate) fn copy(
         let by = commands.iter().find_map(|command| {
             let (program, args) = command.split_first()?;
             run(program, args, &text).ok()?;
-            let name = program.rsplit('/').next().unwrap_or(program);
-            Some(name.to_owned())
+            Some(file_name(program).to_owned())
         });
         let event = match by {
             Some(by) => Event::Copied { text, by },
@@ -35,6 +39,13 @@ pub(crate) fn copy(
     };
     let named = thread::Builder::new().name("clipboard".to_owned());
     named.spawn(copy).map(drop)
+}
+
+/// Copies a text through the terminal (OSC 52). Whether the terminal does it is not known.
+pub(crate) fn copy_by_terminal(text: &str) -> io::Result<()> {
+    let mut out = device()?;
+    write!(out, "\u{1b}]52;c;{}\u{7}", BASE64_STANDARD.encode(text))?;
+    out.flush()
 }
 
 /// Runs a program with `text` as its input and waits for it.

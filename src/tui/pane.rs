@@ -33,6 +33,7 @@ use crate::core::memory::unsaved::Unsaved;
 use crate::tui::model::PaneContext;
 use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::input::{Input, InputOutcome};
+use crate::tui::widget::list::WHEEL;
 
 /// What the app is to do after an action, a key or an event.
 #[derive(Debug)]
@@ -109,9 +110,6 @@ pub(crate) fn latest(which: UndoDirection) -> Vec<Step> {
     let request = Box::new(Request::Latest(which));
     vec![Step::Effect(Effect::Write(WriteJob::Do(request)))]
 }
-
-/// The lines that a step of the wheel scrolls.
-const WHEEL: isize = 3;
 
 /// A pane or dialog: handles keys and draws itself.
 pub(crate) trait Pane: std::fmt::Debug {

@@ -208,7 +208,7 @@ impl Loop {
                 clipboard::copy(self.clipboard.clone(), text, self.events.clone())?;
             }
             TerminalJob::Copy(text) | TerminalJob::CopyByTerminal(text) => {
-                terminal::copy(&text)?;
+                clipboard::copy_by_terminal(&text)?;
                 let by = "the terminal (OSC 52)".to_owned();
                 return self.take(Event::Copied { text, by });
             }

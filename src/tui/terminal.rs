@@ -10,8 +10,6 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use ratatui::Terminal;
 use ratatui::backend::{Backend as _, ClearType, CrosstermBackend};
 use ratatui::crossterm::cursor::Show;
@@ -134,7 +132,7 @@ impl Drop for Screen {
 }
 
 /// Returns the output to draw on: standard output, or `/dev/tty` if that is redirected.
-fn device() -> io::Result<Box<dyn Write>> {
+pub(super) fn device() -> io::Result<Box<dyn Write>> {
     if stdout().is_terminal() {
         return Ok(Box::new(stdout()));
     }
@@ -210,14 +208,6 @@ pub(crate) fn listen(events: EventSender) -> io::Result<()> {
 /// Suspends the process until SIGCONT.
 pub(crate) fn stop() -> io::Result<()> {
     signal_hook::low_level::emulate_default_handler(SIGTSTP)
-}
-
-/// Copies a text to the clipboard through the terminal (OSC 52). Whether the terminal does it is
-/// not known.
-pub(crate) fn copy(text: &str) -> io::Result<()> {
-    let mut out = device()?;
-    write!(out, "\u{1b}]52;c;{}\u{7}", BASE64_STANDARD.encode(text))?;
-    out.flush()
 }
 
 /// Runs an editor command, which may have arguments, on a file.

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tome::core::change::history::History;
 use tome::core::change::{
-    Author, Change, ChangeContext, ChangeRequest, Direction, plan, plan_and_commit, plan_move,
-    replay, restore,
+    Author, BrokenLinks, Change, ChangeContext, ChangeRequest, Direction, Transfer, plan,
+    plan_and_commit, plan_moves, replay, restore,
 };
 use tome::core::memory::citation::Citation;
 use tome::core::memory::layout::{Fields, IndexUpdate, Layout, Matching, Patch};
@@ -345,7 +345,12 @@ const KINDS: [Kind; 18] = [
         plan: |bench, _| {
             let from = bench.store("index", Layout::Index);
             let to = bench.store("other", Layout::Index);
-            plan_move((&from, "a.md"), (&to, "a.md"), &change_context())
+            let transfer = Transfer {
+                source: &from,
+                path: "a.md",
+                place: "a.md".to_owned(),
+            };
+            plan_moves(&[transfer], &to, BrokenLinks::Follow, &change_context())
         },
     },
     Kind {

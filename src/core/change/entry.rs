@@ -174,7 +174,9 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::core::change::{Change, ChangeContext, ChangeRequest, plan, plan_move};
+    use crate::core::change::{
+        BrokenLinks, Change, ChangeContext, ChangeRequest, Transfer, plan, plan_moves,
+    };
     use crate::core::memory::layout::{Matching, Patch};
     use crate::core::memory::store::Store;
     use crate::core::text::time::Moment;
@@ -285,11 +287,12 @@ mod tests {
             Layout::Index,
             &[("MEMORY.md", "# Memory\n\n(empty)\n")],
         );
-        let change = plan_move(
-            (&from, "notes.md#task-2-ship"),
-            (&to, "ship.md"),
-            &context(),
-        );
+        let transfer = Transfer {
+            source: &from,
+            path: "notes.md#task-2-ship",
+            place: "ship.md".to_owned(),
+        };
+        let change = plan_moves(&[transfer], &to, BrokenLinks::Follow, &context());
         let change = change.expect("planned");
         assert_eq!(
             after(&change, "notes.md"),

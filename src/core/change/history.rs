@@ -32,6 +32,8 @@ pub use record::{
     Author, ChangeVerb, DeletedMemory, Direction, FileChange, Origin, Record, Tombstone,
 };
 
+#[cfg(test)]
+pub(in crate::core::change) use journal::tests::record as test_record;
 pub(in crate::core) use position::FilePosition;
 
 /// The history in tome's data directory. Clones share the table of its versions.
@@ -74,6 +76,7 @@ impl History {
         }
     }
 
+    /// Tells the observer of a step.
     pub(in crate::core) fn step(&self, what: &str) -> io::Result<()> {
         self.observer
             .as_ref()

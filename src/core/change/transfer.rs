@@ -29,20 +29,6 @@ pub struct Transfer<'a> {
     pub place: String,
 }
 
-/// Plans moving one memory; its links follow.
-pub fn plan_move(
-    (source, path): (&Store, &str),
-    (target, place): (&Store, &str),
-    context: &ChangeContext,
-) -> Result<Change> {
-    let transfer = Transfer {
-        source,
-        path,
-        place: place.to_owned(),
-    };
-    plan_moves(&[transfer], target, BrokenLinks::Follow, context)
-}
-
 /// Plans moving memories to another store as one change. Between stores of one layout the bytes
 /// stay the same; otherwise the body and the header's values are written in the new layout.
 pub fn plan_moves(

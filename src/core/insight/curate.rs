@@ -4,6 +4,8 @@
 //! Each rule is a file with one function from a [`Collection`] to findings. [`RULES`] lists them.
 //! Rules read only; [`fix::plan_fixes`] turns the fixes of findings into a change.
 
+mod broken_link;
+pub mod came_back;
 mod claim;
 pub mod collect;
 mod conflict_copy;
@@ -11,11 +13,11 @@ mod count;
 mod dead_name;
 mod dead_path;
 mod document;
+mod doubled_name;
 mod duplicate;
 mod empty;
 pub mod fix;
 pub mod git;
-mod header;
 mod hidden_text;
 mod ignored;
 mod index_bullet;
@@ -23,22 +25,20 @@ mod index_cut;
 mod index_dangling;
 mod index_orphan;
 mod index_outdated;
-mod link;
 pub mod logs;
-mod name;
 mod orders;
-mod origin;
+mod origin_gone;
 mod passage;
 mod probe;
-pub mod returned;
 pub mod run;
-mod secret_text;
+mod secret;
 mod soft_limit;
 mod superseded;
 mod supersession;
-mod swept;
+mod swept_soon;
 #[cfg(test)]
 pub(crate) mod tests;
+mod unreadable;
 pub mod untaught;
 mod unused;
 pub mod waiver;
@@ -336,27 +336,27 @@ pub struct Rule {
 
 /// Every rule, in the order in which findings of the same severity are listed.
 pub static RULES: &[Rule] = &[
-    secret_text::RULE,
+    secret::RULE,
     orders::RULE,
     hidden_text::RULE,
     index_cut::RULE,
-    header::RULE,
+    unreadable::RULE,
     dead_path::RULE,
     superseded::RULE,
     duplicate::RULE,
-    returned::RULE,
+    came_back::RULE,
     ignored::RULE,
     untaught::RULE,
     unused::RULE,
-    origin::RULE,
-    swept::RULE,
+    origin_gone::RULE,
+    swept_soon::RULE,
     conflict_copy::RULE,
     index_dangling::RULE,
     index_orphan::RULE,
     index_bullet::RULE,
     index_outdated::RULE,
-    link::RULE,
-    name::RULE,
+    broken_link::RULE,
+    doubled_name::RULE,
     empty::RULE,
     soft_limit::RULE,
 ];
@@ -470,7 +470,7 @@ pub fn check_store(store: &Store, only: &[&str], today: jiff::civil::Date) -> Re
 /// Why the rules `secret` and `orders` would keep a text from leaving or entering a machine; `None`
 /// if they find nothing in it.
 pub fn held_text(text: &str) -> Option<&'static str> {
-    if secret_text::has_secret(text) {
+    if secret::has_secret(text) {
         return Some("it holds a secret");
     }
     orders::first_order(text)

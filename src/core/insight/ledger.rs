@@ -41,7 +41,7 @@ use crate::core::memory::library::Unlisted;
 use crate::core::memory::store::{Store, StoreId};
 use crate::core::search::catalog::listings;
 use crate::core::search::index::{Corpus, Log, Part};
-use crate::core::search::saying::{Saying, SayingIndex, Shared, WordWeights};
+use crate::core::search::similarity::{SharedWords, WordSet, WordSetIndex, WordWeights};
 use crate::core::search::{MemoryText, MemoryTexts};
 use facts::{LogFacts, Said};
 
@@ -502,9 +502,9 @@ impl<'a> Builder<'a> {
                     continue;
                 }
                 let citation = session.cite(said.line);
-                let saying = Saying::of(&said.text);
+                let words = WordSet::of(&said.text);
                 let mut memory = None;
-                for at in lines.units_saying(&saying) {
+                for at in lines.units_like(&words) {
                     let is_held = |held: &Held| held.unit == at && held.from < said.line;
                     let unit = &mut self.units[at];
                     let is_old = unit.since <= said.time.unwrap_or(i64::MAX);
@@ -525,30 +525,30 @@ impl<'a> Builder<'a> {
     /// about more than the way of working.
     fn untaught(&self, lines: &Lines<'_>) -> Vec<Untaught> {
         let mut said: Vec<Repeatable<'_>> = Vec::new();
-        let mut index = SayingIndex::default();
+        let mut index = WordSetIndex::default();
         for session in self.sessions.iter().filter(|one| one.unlisted.is_none()) {
             let short = session.facts.said.iter();
             for one in short.filter(|said| said.text.len() <= LONGEST_TAUGHT) {
                 said.push(Repeatable { session, said: one });
-                index.push(Saying::of(&one.text));
+                index.push(WordSet::of(&one.text));
             }
         }
         let mut found = Vec::new();
         let mut used: HashSet<usize> = HashSet::new();
         for at in 0..said.len() {
-            let saying = index.get(at);
+            let words = index.get(at);
             let mut group = vec![at];
-            for other in index.sharing(saying, REPEATED_WORDS) {
+            for other in index.sharing(words, REPEATED_WORDS) {
                 let is_apart = |one: &usize| said[*one].is_apart(&said[other]);
                 if used.contains(&other) || !group.iter().all(is_apart) {
                     continue;
                 }
-                let shared = lines.weights.shared(saying, index.get(other));
+                let shared = lines.weights.shared(words, index.get(other));
                 if is_same(shared, REPEATED_PART) {
                     group.push(other);
                 }
             }
-            let is_known = |one: &usize| !lines.units_saying(index.get(*one)).is_empty();
+            let is_known = |one: &usize| !lines.units_like(index.get(*one)).is_empty();
             if group.len() < 2 || used.contains(&at) || group.iter().any(is_known) {
                 continue;
             }
@@ -579,7 +579,7 @@ struct Held {
 
 /// The lines of all units.
 struct Lines<'a> {
-    index: SayingIndex,
+    index: WordSetIndex,
     /// The unit of each line.
     units: Vec<usize>,
     weights: WordWeights<'a>,
@@ -588,13 +588,13 @@ struct Lines<'a> {
 impl<'a> Lines<'a> {
     fn of(units: &[Unit<'_>], corpus: &'a Corpus) -> Self {
         let mut lines = Self {
-            index: SayingIndex::default(),
+            index: WordSetIndex::default(),
             units: Vec::new(),
             weights: WordWeights::of(corpus),
         };
         for (number, unit) in units.iter().enumerate() {
             for line in unit.own_text().lines().filter(|line| !line.is_empty()) {
-                lines.index.push(Saying::of(line));
+                lines.index.push(WordSet::of(line));
                 lines.units.push(number);
             }
         }
@@ -602,10 +602,10 @@ impl<'a> Lines<'a> {
     }
 
     /// Returns the units of which a line says the same.
-    fn units_saying(&self, saying: &Saying) -> BTreeSet<usize> {
-        let candidates = self.index.sharing(saying, SHARED_WORDS).into_iter();
+    fn units_like(&self, words: &WordSet) -> BTreeSet<usize> {
+        let candidates = self.index.sharing(words, SHARED_WORDS).into_iter();
         let same = candidates.filter(|line| {
-            let shared = self.weights.shared(saying, self.index.get(*line));
+            let shared = self.weights.shared(words, self.index.get(*line));
             is_same(shared, SHARED_PART)
         });
         same.map(|line| self.units[line]).collect()
@@ -631,7 +631,7 @@ impl Repeatable<'_> {
 }
 
 /// Whether two texts that share so much say the same.
-fn is_same(shared: Shared, part: f32) -> bool {
+fn is_same(shared: SharedWords, part: f32) -> bool {
     shared.words >= SHARED_WORDS && shared.weight >= SHARED_WEIGHT && shared.part >= part
 }
 

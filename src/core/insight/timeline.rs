@@ -62,6 +62,7 @@ pub use status::Status;
 pub use teleport::Teleport;
 pub use topics::Topic;
 pub use tree::{Bullet, Node};
+pub use version::VersionedNode;
 
 /// The timeline of some logs.
 #[derive(Debug, Clone)]
@@ -457,12 +458,11 @@ fn record(
 
 /// Returns the state of a log, by which a record of it is known to be current.
 pub(in crate::core::insight) fn stamp(log: &Log<'_>) -> Stamp {
-    let (size, modified) = log.stamp();
     // A session in a database has no size of its own.
     let text = |part| log.text_bytes(part);
     (
-        size,
-        modified,
+        log.size(),
+        log.modified(),
         text(Part::Words),
         text(Part::Calls) + text(Part::Results),
     )

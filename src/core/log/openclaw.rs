@@ -53,7 +53,7 @@ const AROUND: &[&str] = &[
 ];
 /// The beginning of a line about something that happened.
 const EVENT: &str = "System: [";
-/// The line after which the message stands that follows others of the chat.
+/// The line before the user's message, if earlier messages of the chat stand above it.
 const CURRENT: &str = "[Current message - respond to this]";
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
@@ -147,7 +147,7 @@ fn program_part(text: &str) -> Option<usize> {
     if begins(AROUND) {
         return Some(
             line + if first.starts_with("[message_id: ") {
-                sender(&text[line..])
+                sender_prefix(&text[line..])
             } else {
                 0
             },
@@ -184,8 +184,9 @@ fn envelope(text: &str) -> Option<usize> {
     (is_word && has_time).then_some(end + 1)
 }
 
-/// Returns the length of the sender's id that stands before a text, after the text's own.
-fn sender(text: &str) -> usize {
+/// Returns the length of the sender's id with its `: `, which may follow the line with the id of the
+/// message; 0 if there is none.
+fn sender_prefix(text: &str) -> usize {
     const SHORTEST: usize = 8;
     let id = text.split_once(": ").map_or("", |(id, _)| id);
     let is_id = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -196,7 +197,7 @@ fn sender(text: &str) -> usize {
     }
 }
 
-/// Returns how far the user's text extends that a text begins with.
+/// Returns the length of the user's part that a text begins with.
 fn person_part(text: &str) -> usize {
     let is_end = |line: &str| {
         let begins = AROUND.iter().any(|begin| line.starts_with(begin));

@@ -306,7 +306,7 @@ impl AsRef<Corpus> for ScopedCorpus {
 /// Returns the time of the last message of a log, or else of the last change of its file.
 pub fn last_activity(log: &Log<'_>) -> i64 {
     let last_message = log.span().map(|(_, last)| last);
-    last_message.or(log.stamp().1).unwrap_or(0)
+    last_message.or(log.modified()).unwrap_or(0)
 }
 
 /// Returns the id of an agent's session that is running: the one that was continued last, if that

@@ -214,7 +214,7 @@ pub fn find(
 
 fn wanted(query: &Query) -> impl Iterator<Item = &Atom> {
     let atoms = query.atoms.iter();
-    atoms.filter(|atom| atom.sense == Polarity::Wanted)
+    atoms.filter(|atom| atom.polarity == Polarity::Wanted)
 }
 
 /// How lines are tested and scored.
@@ -582,7 +582,7 @@ fn wanted_words(atom: &Atom) -> Vec<WantedWord> {
     // The last word may be the beginning of a longer one.
     let ends = !atom.text.ends_with(char::is_alphanumeric)
         || matches!(
-            atom.form,
+            atom.mode,
             MatchMode::Word | MatchMode::End | MatchMode::Line
         );
     let last = if ends { None } else { words.pop() };

@@ -89,7 +89,7 @@ impl Needles {
         let exact = query
             .atoms
             .iter()
-            .filter(|atom| atom.form == MatchMode::Exact);
+            .filter(|atom| atom.mode == MatchMode::Exact);
         let phrases =
             exact.filter_map(|atom| Some((literal(&atom.text)?, index_words(&atom.text))));
         Self {

@@ -36,9 +36,9 @@ pub struct Atom {
     /// The text, without its operators.
     pub text: String,
     /// How the text matches.
-    pub form: MatchMode,
+    pub mode: MatchMode,
     /// Whether a match is required or excluded.
-    pub sense: Polarity,
+    pub polarity: Polarity,
     /// Whether case matters.
     pub case: Case,
     /// The position in the query, in bytes.
@@ -97,7 +97,7 @@ impl Query {
         for token in tokens(text) {
             let token = token?;
             if let Some((filter, value)) = token.filter() {
-                if token.sense == Polarity::Unwanted {
+                if token.polarity == Polarity::Unwanted {
                     return Err(QueryError {
                         span: token.span,
                         reason: format!(
@@ -196,13 +196,13 @@ mod tests {
     fn shown(text: &str) -> Vec<String> {
         let atoms = parse(text).atoms;
         let atoms = atoms.iter().map(|atom| {
-            let not = if atom.sense == Polarity::Unwanted {
+            let not = if atom.polarity == Polarity::Unwanted {
                 "not "
             } else {
                 ""
             };
             let kept = if atom.case == Case::Kept { " kept" } else { "" };
-            format!("{not}{:?} {}{kept}", atom.form, atom.text)
+            format!("{not}{:?} {}{kept}", atom.mode, atom.text)
         });
         atoms.collect()
     }
@@ -324,7 +324,7 @@ mod tests {
                 "\""
             ]
         );
-        assert_eq!(query.atoms[1].form, MatchMode::Exact);
+        assert_eq!(query.atoms[1].mode, MatchMode::Exact);
         assert_eq!(query.filters.roles, [Role::User]);
     }
 
@@ -364,7 +364,7 @@ mod tests {
             let query = parse(&format!("\"{phrase}\""));
             prop_assert_eq!(query.atoms.len(), 1);
             prop_assert_eq!(&query.atoms[0].text, &phrase);
-            prop_assert_eq!(query.atoms[0].form, MatchMode::Exact);
+            prop_assert_eq!(query.atoms[0].mode, MatchMode::Exact);
         }
     }
 }

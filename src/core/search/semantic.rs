@@ -210,7 +210,7 @@ pub fn question(query: &Query) -> Option<String> {
     let are_words = query
         .atoms
         .iter()
-        .all(|atom| atom.form == MatchMode::Fuzzy && atom.sense == Polarity::Wanted);
+        .all(|atom| atom.mode == MatchMode::Fuzzy && atom.polarity == Polarity::Wanted);
     let words = query.atoms.iter().map(|atom| atom.text.as_str());
     let words: Vec<&str> = words.filter(is_word).collect();
     (are_words && !words.is_empty()).then(|| words.join(" "))

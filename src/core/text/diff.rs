@@ -106,7 +106,7 @@ pub fn hunks(replacements: Vec<Replacement>, old_lines: usize) -> Vec<Hunk> {
 }
 
 /// The difference as a unified diff between files of these names.
-pub fn unified((old_name, new_name): (&str, &str), before: &[u8], after: &[u8]) -> String {
+pub fn unified(old_name: &str, new_name: &str, before: &[u8], after: &[u8]) -> String {
     let (old, new) = (lines(before), lines(after));
     let mut out = format!("--- {old_name}\n+++ {new_name}\n").into_bytes();
     for hunk in hunks(line_replacements(before, after), old.len()) {
@@ -265,7 +265,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_unified_diff_makes_the_new_text_of_the_old(old in text(), new in text()) {
-            let diff = unified(("a", "b"), old.as_bytes(), new.as_bytes());
+            let diff = unified("a", "b", old.as_bytes(), new.as_bytes());
             let patch = diffy::Patch::from_bytes(diff.as_bytes()).expect("is a patch");
             let made = diffy::apply_bytes(old.as_bytes(), &patch).expect("applies");
             prop_assert_eq!(made, new.into_bytes());
@@ -346,7 +346,7 @@ mod tests {
         let found = line_replacements(old.as_bytes(), new.as_bytes());
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].old.start, 1);
-        let diff = unified(("a", "b"), old.as_bytes(), new.as_bytes());
+        let diff = unified("a", "b", old.as_bytes(), new.as_bytes());
         let patch = diffy::Patch::from_bytes(diff.as_bytes()).expect("is a patch");
         let made = diffy::apply_bytes(old.as_bytes(), &patch).expect("applies");
         assert_eq!(made, new.into_bytes());
@@ -360,7 +360,7 @@ mod tests {
         new[9] = "y\n".to_owned();
         new[25] = "z\n".to_owned();
         let (old, new) = (old.concat(), new.concat());
-        let diff = unified(("a", "b"), old.as_bytes(), new.as_bytes());
+        let diff = unified("a", "b", old.as_bytes(), new.as_bytes());
         let heads: Vec<&str> = diff.lines().filter(|line| line.starts_with("@@")).collect();
         assert_eq!(heads, ["@@ -1,13 +1,13 @@", "@@ -23,7 +23,7 @@"]);
     }

@@ -169,7 +169,7 @@ impl HistoryPane {
         let muted = theme.style(Role::Muted);
         let record = &self.records()[row.record];
         let who = format!("{} · {}", record.author.who, record.author.door);
-        let counts = asked_for(record).fold((0, 0), |(a, r), file_change| {
+        let (added, removed) = asked_for(record).fold((0, 0), |(a, r), file_change| {
             (a + file_change.added, r + file_change.removed)
         });
         let state = match row.state {
@@ -188,7 +188,7 @@ impl HistoryPane {
             theme.span(state, Role::Warn),
             Span::raw(escape_line(&what(record))),
         ];
-        let mut right = line_counts(counts, theme);
+        let mut right = line_counts(added, removed, theme);
         right.push(Span::raw(" "));
         look.line(1, left, right, theme)
     }

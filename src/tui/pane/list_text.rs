@@ -12,10 +12,7 @@ use crate::tui::chrome::{KeyFocus, bordered, draw_lines, shown_lines, title_span
 use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
-use crate::tui::widget::list::Move;
-
-/// The lines that a step of the wheel scrolls.
-const WHEEL: isize = 3;
+use crate::tui::widget::list::{Move, WHEEL};
 
 /// The two parts of such a pane, with their borders.
 #[derive(Debug, Clone, Copy)]

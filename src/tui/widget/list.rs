@@ -16,6 +16,9 @@ use crate::tui::theme::{Role, Theme};
 /// How many rows stay between the selection and the edge of the screen, if the list has them.
 const MARGIN: usize = 2;
 
+/// How many lines a step of the mouse wheel scrolls.
+pub(crate) const WHEEL: isize = 3;
+
 /// How far a move goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Move {

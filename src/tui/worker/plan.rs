@@ -151,10 +151,7 @@ impl<'a> Planner<'a> {
             text: new.text.as_deref(),
         };
         let made = template(store, &new.kind, input, self.moment.today);
-        if store
-            .locate(&made.path)
-            .is_ok_and(|file| store.root().has(&file))
-        {
+        if store.holds(&made.path) {
             return Err(name_taken_error(&made.path));
         }
         let change_request = ChangeRequest::Write {

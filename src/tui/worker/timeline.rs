@@ -17,13 +17,13 @@ use crate::core::text::display::safe;
 use crate::tui::effect::TimelineJob;
 use crate::tui::event::{Changes, Event, EventSender, GripMessage, GripText};
 
-/// The logs that are summarized before other jobs get their turn.
+/// How many logs are summarized before other jobs get their turn.
 const AT_ONCE: usize = 8;
 
 /// The least time between two reports while logs are summarized.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// The messages before and behind a grip.
+/// How many messages before and after a grip are shown.
 const AROUND: usize = 2;
 
 /// The longest text of a message beside a grip, in characters.
@@ -57,8 +57,10 @@ pub(crate) struct TimelineWorker {
     outdated: Vec<usize>,
     /// Whether the timeline is on the screen.
     is_shown: bool,
-    /// When the last report was made, and how long it took.
-    reported: (Instant, Duration),
+    /// When the last report was made.
+    reported: Instant,
+    /// How long it took.
+    report_time: Duration,
 }
 
 impl TimelineWorker {
@@ -79,7 +81,8 @@ impl TimelineWorker {
             conversations: None,
             outdated: Vec::new(),
             is_shown: false,
-            reported: (Instant::now(), Duration::ZERO),
+            reported: Instant::now(),
+            report_time: Duration::ZERO,
         }
     }
 
@@ -90,10 +93,11 @@ impl TimelineWorker {
         self.logs = Some(corpus);
         self.conversations = None;
         self.report();
-        self.fill_on();
+        self.queue_fill();
     }
 
-    fn fill_on(&self) {
+    /// Queues the next part of the work, if there is any.
+    fn queue_fill(&self) {
         if !self.outdated.is_empty() {
             self.own_queue.send(Job::Fill);
         }
@@ -118,11 +122,12 @@ impl TimelineWorker {
             self.timeline
                 .roll_up(Records::Use, || leaving.load(Ordering::Relaxed));
         }
-        let (last, cost) = self.reported;
-        if self.outdated.is_empty() || last.elapsed() > EVERY.max(8 * cost) {
+        // At most an eighth of the time goes into reports.
+        let pause = EVERY.max(8 * self.report_time);
+        if self.outdated.is_empty() || self.reported.elapsed() > pause {
             self.report();
         }
-        self.fill_on();
+        self.queue_fill();
     }
 
     /// Reports the nodes if they are shown.
@@ -134,7 +139,8 @@ impl TimelineWorker {
                 left: self.outdated.len(),
             });
         }
-        self.reported = (Instant::now(), start.elapsed());
+        self.reported = Instant::now();
+        self.report_time = start.elapsed();
     }
 
     /// Sends the node of a session, made from its log as it is now.
@@ -155,10 +161,10 @@ impl TimelineWorker {
     }
 
     fn expand(&self, ids: &[String]) {
+        let Some(corpus) = &self.logs else {
+            return;
+        };
         for id in ids {
-            let Some(corpus) = &self.logs else {
-                return;
-            };
             let Some(grip) = self.timeline.grip(corpus, id) else {
                 continue;
             };

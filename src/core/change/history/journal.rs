@@ -1,16 +1,15 @@
-//! The journal: a line for each committed change, and what follows from it for undo and redo.
+//! The journal: a line for each committed change.
 //!
 //! The first line gives the schema of the journal and of the versions. After pruning, one line
 //! replaces the removed changes: their number and the memories that they deleted.
 
-use std::collections::HashSet;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::position::FilePosition;
-use super::{ChangeVerb, DeletedMemory, Direction, History, Record};
+use super::{DeletedMemory, History, Record};
 use crate::core::disk::foreign::{
     self, LARGEST_LOG, LARGEST_WHOLE, next_line, open_capped, open_regular,
 };
@@ -128,7 +127,7 @@ impl History {
         }
     }
 
-    pub(super) fn journal_path(&self) -> PathBuf {
+    pub(in crate::core::change) fn journal_path(&self) -> PathBuf {
         self.dir.join("journal.jsonl")
     }
 
@@ -228,82 +227,6 @@ impl History {
             )),
         }
     }
-
-    /// How to undo `record`: the original change and a direction. Undoing an undo is a redo.
-    pub fn reversal(&self, record: Record) -> Result<(Record, Direction)> {
-        let (mut record, mut direction) = (record, Direction::Back);
-        if record.of.is_none() {
-            return Ok((record, direction));
-        }
-        let all = self.records()?;
-        let mut seen = HashSet::from([record.id.clone()]);
-        while let (ChangeVerb::Undo | ChangeVerb::Redo, Some(of)) =
-            (record.verb, record.of.as_deref())
-        {
-            if record.verb == ChangeVerb::Undo {
-                direction = direction.opposite();
-            }
-            if !seen.insert(of.to_owned()) {
-                return Err(Error::refused(
-                    self.journal_path().display().to_string(),
-                    format!(
-                        "change {of} takes itself back, so nobody knows what it did; restore a version with `tome restore`"
-                    ),
-                ));
-            }
-            let original = all.iter().find(|record| record.id == of);
-            let original = original.cloned();
-            record = original.ok_or_else(|| Error::not_found(format!("change {of}")))?;
-        }
-        Ok((record, direction))
-    }
-
-    /// The last change of `roots` that was not undone.
-    pub fn undoable(&self, roots: &[&Path]) -> Result<Option<Record>> {
-        Ok(self.stacks(roots)?.0.pop())
-    }
-
-    /// The last change of `roots` that was undone, unless other changes were made since.
-    pub fn redoable(&self, roots: &[&Path]) -> Result<Option<Record>> {
-        Ok(self.stacks(roots)?.1.pop())
-    }
-
-    /// The changes of `roots` that are in effect, and those that were undone.
-    fn stacks(&self, roots: &[&Path]) -> Result<(Vec<Record>, Vec<Record>)> {
-        let (mut done, mut undone): (Vec<Record>, Vec<Record>) = (Vec::new(), Vec::new());
-        let take = |list: &mut Vec<Record>, id: Option<&str>| {
-            let at = list
-                .iter()
-                .position(|record| Some(record.id.as_str()) == id)?;
-            Some(list.remove(at))
-        };
-        let all = self.records()?;
-        let drafts: Vec<PathBuf> = roots.iter().map(|root| self.drafts_of(root)).collect();
-        let drafts = drafts.iter().map(PathBuf::as_path);
-        let roots: Vec<&Path> = roots.iter().copied().chain(drafts).collect();
-        for record in all.iter().filter(|record| record.touches(&roots)) {
-            let of = record.of.as_deref();
-            match record.verb {
-                ChangeVerb::Undo => undone.extend(take(&mut done, of)),
-                ChangeVerb::Redo => {
-                    // After other changes it is no longer in `undone`, but can be redone by its id.
-                    drop(take(&mut undone, of));
-                    let original = all.iter().find(|record| Some(record.id.as_str()) == of);
-                    if done.iter().all(|record| Some(record.id.as_str()) != of) {
-                        done.extend(original.cloned());
-                    }
-                }
-                // What another program wrote directly is undone only by its id: without one, undo
-                // is about the last thing that was done with tome.
-                _ if record.author.is_outside() => {}
-                _ => {
-                    undone.clear();
-                    done.push(record.clone());
-                }
-            }
-        }
-        Ok((done, undone))
-    }
 }
 
 /// The first line of a new journal.
@@ -316,14 +239,14 @@ pub(super) fn encode(record: &Record, path: &Path) -> Result<Vec<u8>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::core::change) mod tests {
     use std::fs;
 
     use super::*;
-    use crate::core::change::history::{Author, FileChange};
+    use crate::core::change::history::{Author, ChangeVerb, FileChange};
     use crate::core::memory::layout::Layout;
 
-    fn record(id: &str, verb: ChangeVerb, of: Option<&str>) -> Record {
+    pub(in crate::core::change) fn record(id: &str, verb: ChangeVerb, of: Option<&str>) -> Record {
         Record {
             id: id.to_owned(),
             time: 0,
@@ -366,40 +289,6 @@ mod tests {
     }
 
     #[test]
-    fn undo_and_redo_walk_the_stack() {
-        let temp = tempfile::tempdir().expect("a temporary directory");
-        let history = History::open(temp.path());
-        let roots = [Path::new("/r")];
-        let top = |history: &History| {
-            let id = |r: Option<Record>| r.map(|r| r.id).unwrap_or_default();
-            (
-                id(history.undoable(&roots).expect("reads")),
-                id(history.redoable(&roots).expect("reads")),
-            )
-        };
-        let steps: &[(&str, ChangeVerb, Option<&str>, &str, &str)] = &[
-            ("AAA1", ChangeVerb::Write, None, "AAA1", ""),
-            ("BBB1", ChangeVerb::Patch, None, "BBB1", ""),
-            ("CCC1", ChangeVerb::Undo, Some("BBB1"), "AAA1", "BBB1"),
-            ("DDD1", ChangeVerb::Undo, Some("AAA1"), "", "AAA1"),
-            ("EEE1", ChangeVerb::Redo, Some("AAA1"), "AAA1", "BBB1"),
-            ("FFF1", ChangeVerb::Write, None, "FFF1", ""),
-        ];
-        for (id, verb, of, undo, redo) in steps {
-            history.record(&record(id, *verb, *of)).expect("records");
-            assert_eq!(
-                top(&history),
-                ((*undo).to_owned(), (*redo).to_owned()),
-                "{id}"
-            );
-        }
-        assert_eq!(
-            history.undoable(&[Path::new("/other")]).expect("reads"),
-            None
-        );
-    }
-
-    #[test]
     fn a_broken_line_hides_itself_alone() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let history = History::open(temp.path());
@@ -420,25 +309,6 @@ mod tests {
             .map(|r| r.id)
             .collect();
         assert_eq!(ids, ["AAA1", "BBB1"]);
-    }
-
-    #[test]
-    fn changes_that_take_each_other_back_are_told_and_not_followed_for_ever() {
-        let temp = tempfile::tempdir().expect("a temporary directory");
-        let history = History::open(temp.path());
-        for (id, of) in [("AAA1", "BBB1"), ("BBB1", "AAA1"), ("CCC1", "CCC1")] {
-            history
-                .record(&record(id, ChangeVerb::Undo, Some(of)))
-                .expect("records");
-        }
-        for id in ["AAA1", "BBB1", "CCC1"] {
-            let start = history.find(id).expect("found");
-            let error = history.reversal(start).expect_err("a loop");
-            assert!(error.to_string().contains("takes itself back"), "{error}");
-        }
-        let roots = [Path::new("/r")];
-        assert_eq!(history.undoable(&roots).expect("reads"), None);
-        assert_eq!(history.redoable(&roots).expect("reads"), None);
     }
 
     #[test]

@@ -113,7 +113,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    pub(super) fn opposite(self) -> Self {
+    pub(in crate::core::change) fn opposite(self) -> Self {
         match self {
             Self::Back => Self::Forward,
             Self::Forward => Self::Back,

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use cap_std::fs::{Dir, OpenOptions};
 
 use super::{Error, Result, Root, is_absent, without_waiting};
+use crate::core::text::file_name;
 
 /// The attributes of a file that changes preserve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,12 +72,12 @@ impl Root {
 
     /// Returns an error if the folder of a file is not writable.
     pub fn folder_writable(&self, path: &str) -> Result<()> {
-        let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
+        let folder = folder_name(path);
         if !self.is_dir(folder) {
             return Ok(());
         }
         let dir = self.handle()?;
-        takes_changes(&dir, folder).map_err(|e| self.path_error(path, e))
+        check_writable(&dir, folder).map_err(|e| self.path_error(path, e))
     }
 
     /// Writes `bytes` to a new file `temp` and flushes it. The file is never more accessible than
@@ -86,7 +87,7 @@ impl Root {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         if let Some(mode) = attributes.mode {
-            create_with(&mut options, mode);
+            set_creation_mode(&mut options, mode);
         }
         let written = dir.open_with(temp, &options).and_then(|file| {
             let mut file = file.into_std();
@@ -109,31 +110,33 @@ impl Root {
     /// Renames the staged file to `path`, which must not exist.
     pub fn place(&self, temp: &str, path: &str) -> Result<()> {
         let (dir, temp_name) = self.folder_of(temp)?;
-        rename_without_replacing(&dir, temp_name, name_of(path))
+        rename_without_replacing(&dir, temp_name, file_name(path))
             .map_err(|e| self.path_error(path, e))
     }
 
     /// Renames the file to `temp`, which must not exist.
     pub fn set_aside(&self, path: &str, temp: &str) -> Result<()> {
         let (dir, name) = self.folder_of(path)?;
-        rename_without_replacing(&dir, name, name_of(temp)).map_err(|e| self.path_error(path, e))
+        rename_without_replacing(&dir, name, file_name(temp)).map_err(|e| self.path_error(path, e))
     }
 
     /// Exchanges the staged file and the one at `path`, in one step.
     pub fn exchange(&self, temp: &str, path: &str) -> Result<Displaced> {
         let (dir, temp_name) = self.folder_of(temp)?;
-        let name = name_of(path);
+        let name = file_name(path);
         if dir.is_dir(name) {
             return Err(Error::io(
                 self.absolute(path),
                 io::ErrorKind::IsADirectory.into(),
             ));
         }
-        let displaced = match exchange_names(&dir, temp_name, name) {
-            Ok(true) => Ok(Displaced::Kept),
-            Ok(false) => replace_in_two_steps(&dir, temp_name, name),
-            Err(e) => Err(e),
-        };
+        let displaced = exchange_names(&dir, temp_name, name).and_then(|is_done| {
+            if is_done {
+                Ok(Displaced::Kept)
+            } else {
+                replace_in_two_steps(&dir, temp_name, name)
+            }
+        });
         displaced.map_err(|e| self.path_error(path, e))
     }
 
@@ -141,9 +144,8 @@ impl Root {
     pub fn remove(&self, path: &str) -> Result<()> {
         let dir = self.handle()?;
         match dir.remove_file(path) {
-            Err(e) if is_absent(&e) => Ok(()),
-            Ok(()) => Ok(()),
-            Err(e) => Err(self.path_error(path, e)),
+            Err(e) if !is_absent(&e) => Err(self.path_error(path, e)),
+            _ => Ok(()),
         }
     }
 
@@ -159,7 +161,7 @@ impl Root {
 
     /// Flushes the folder of `path` to disk.
     pub fn flush_folder(&self, path: &str) -> Result<()> {
-        let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
+        let folder = folder_name(path);
         if !self.is_dir(folder) {
             return Ok(());
         }
@@ -176,17 +178,18 @@ impl Root {
     /// Opens the folder of a file; returns it and the file's name. A link that later replaces the
     /// folder has no effect.
     fn folder_of<'p>(&self, path: &'p str) -> Result<(Dir, &'p str)> {
-        let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
+        let folder = folder_name(path);
         let dir = self
             .handle()?
             .open_dir(folder)
             .map_err(|e| self.path_error(folder, e))?;
-        Ok((dir, name_of(path)))
+        Ok((dir, file_name(path)))
     }
 }
 
-fn name_of(path: &str) -> &str {
-    path.rsplit_once('/').map_or(path, |(_, name)| name)
+/// The folder of a file, `.` for the root.
+fn folder_name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(".", |(folder, _)| folder)
 }
 
 fn nanoseconds(time: SystemTime) -> Option<i64> {
@@ -239,11 +242,11 @@ fn rename_without_replacing(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
             done => return done.map_err(io::Error::from),
         }
     }
-    rename_after_a_look(dir, from, to)
+    check_and_rename(dir, from, to)
 }
 
 /// As [`rename_without_replacing`], for systems that cannot check and rename in one step.
-fn rename_after_a_look(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
+fn check_and_rename(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     if dir.symlink_metadata(to).is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
@@ -251,7 +254,7 @@ fn rename_after_a_look(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn takes_changes(dir: &Dir, folder: &str) -> io::Result<()> {
+fn check_writable(dir: &Dir, folder: &str) -> io::Result<()> {
     use rustix::fs::{Access, AtFlags, accessat};
     accessat(
         dir,
@@ -263,18 +266,18 @@ fn takes_changes(dir: &Dir, folder: &str) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn takes_changes(_: &Dir, _: &str) -> io::Result<()> {
+fn check_writable(_: &Dir, _: &str) -> io::Result<()> {
     Ok(())
 }
 
 #[cfg(unix)]
-fn create_with(options: &mut OpenOptions, mode: u32) {
+fn set_creation_mode(options: &mut OpenOptions, mode: u32) {
     use cap_std::fs::OpenOptionsExt as _;
     options.mode(mode);
 }
 
 #[cfg(not(unix))]
-fn create_with(_: &mut OpenOptions, _: u32) {}
+fn set_creation_mode(_: &mut OpenOptions, _: u32) {}
 
 #[cfg(unix)]
 fn set_mode(file: &std::fs::File, mode: u32) -> io::Result<()> {
@@ -349,7 +352,7 @@ mod tests {
 
     #[test]
     fn neither_way_of_renaming_replaces_a_file() {
-        for rename in [rename_without_replacing, rename_after_a_look] {
+        for rename in [rename_without_replacing, check_and_rename] {
             let both = [("a.md", "a"), ("b.md", "b")];
             let (temp, dir) = folder(&both);
             let error = rename(&dir, "a.md", "b.md").expect_err("not free");

@@ -15,6 +15,9 @@ use crate::core::memory::config::expand;
 /// The names of instruction files; those of the first name that is found are loaded.
 const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "CONTEXT.md"];
 
+/// The names of the settings files of a project.
+const SETTINGS: [&str; 2] = ["opencode.json", "opencode.jsonc"];
+
 /// Names a further directory of settings and instructions.
 const CONFIG_DIR: &str = "OPENCODE_CONFIG_DIR";
 
@@ -125,26 +128,22 @@ struct Pattern {
 /// Returns the patterns of files in OpenCode's settings: the user's first, then those of the
 /// project from its root down.
 fn patterns(start: &Start<'_>, folders: &[&Path]) -> Vec<Pattern> {
-    const NAMES: [&str; 3] = ["config.json", "opencode.json", "opencode.jsonc"];
-    let own = NAMES
-        .iter()
-        .map(|name| (start.opencode.join(name), start.opencode, Source::Own));
+    let own = ["config.json"].into_iter().chain(SETTINGS);
+    let own = own.map(|name| (start.opencode.join(name), start.opencode, Source::Own));
     let project = folders.iter().rev().flat_map(|folder| {
-        let files = ["opencode.json", "opencode.jsonc"].map(|name| folder.join(name));
-        files.map(|file| (file, *folder, start.source_in(folder)))
+        SETTINGS.map(|name| (folder.join(name), *folder, start.source_in(folder)))
     });
     let hidden = folders.iter().rev().flat_map(|folder| {
-        let names = [".opencode/opencode.json", ".opencode/opencode.jsonc"];
-        names.map(|name| (folder.join(name), *folder, start.source_in(folder)))
+        let file = |name| folder.join(".opencode").join(name);
+        SETTINGS.map(|name| (file(name), *folder, start.source_in(folder)))
     });
     // The user's variables name a file, and a directory that counts last.
     let cwd = start.cwd();
     let named = start.variable("OPENCODE_CONFIG");
     let named = named.map(|file| (cwd.join(file), cwd, Source::Own));
     let last = start.variable(CONFIG_DIR).into_iter().flat_map(|folder| {
-        let names = ["opencode.json", "opencode.jsonc"];
         let folder = Path::new(folder);
-        names.map(|name| (folder.join(name), folder, Source::Own))
+        SETTINGS.map(|name| (folder.join(name), folder, Source::Own))
     });
     let mut patterns: Vec<Pattern> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();

@@ -8,7 +8,7 @@ use super::dead_name::names;
 use super::git::removed::lost_definitions;
 use super::git::{Git, ProjectHistory, project_of};
 use super::passage::Pieces;
-use super::{Collection, CuratedStore, returned};
+use super::{Collection, CuratedStore, came_back};
 use crate::core::change::history::History;
 use crate::core::memory::config::CurateSettings;
 use crate::core::memory::discover::Environment;
@@ -100,7 +100,7 @@ pub fn collect<'a>(
         read.project_root = root;
         curated.push(read);
     }
-    let deleted = returned::still_deleted(sources.history)?;
+    let deleted = came_back::still_deleted(sources.history)?;
     let collection = Collection::new(curated, deleted, sources.today, sources.settings.clone());
     Ok((collection.with_pieces(pieces), errors))
 }

@@ -17,11 +17,11 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         }
         for document in store.memories() {
             let memory = &document.memory;
-            let is_text = |line: &&str| {
+            let is_text = |line: &str| {
                 let line = line.trim();
                 !line.is_empty() && !line.starts_with('#') && !line.starts_with("<!--")
             };
-            let is_empty = !document.body().lines().any(|line| is_text(&line));
+            let is_empty = !document.body().lines().any(is_text);
             if memory.problem.is_some() || !is_empty || !memory.entries.is_empty() {
                 continue;
             }

@@ -21,6 +21,7 @@ use crate::core::disk::trust::real_path;
 use crate::core::memory::discover::{Environment, claude_slug};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
+use crate::core::text::file_name;
 use crate::core::text::header::slug;
 pub use bounds::Cut;
 pub(crate) use bounds::Limits;
@@ -208,7 +209,7 @@ impl ProjectHistory {
     pub fn examples(&self) -> impl Iterator<Item = &str> {
         let ends = ["example", "sample", "template", "dist"];
         self.live.iter().filter(move |path| {
-            let name = name_of(path);
+            let name = file_name(path);
             name.split('.').any(|part| ends.contains(&part)) && name.contains("env")
         })
     }
@@ -222,7 +223,7 @@ impl ProjectHistory {
             .iter()
             .filter(|path| !Path::new(path).starts_with(outside));
         others.into_iter().any(|path| {
-            let name = slug(name_of(path).split('.').next().unwrap_or_default());
+            let name = slug(file_name(path).split('.').next().unwrap_or_default());
             let rest = name.strip_prefix(words.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_']))
         })
@@ -233,7 +234,7 @@ impl ProjectHistory {
         let mut all = self.live.iter();
         let mut named = all
             .by_ref()
-            .filter(|path| name_of(path).eq_ignore_ascii_case(name));
+            .filter(|path| file_name(path).eq_ignore_ascii_case(name));
         let one = named.next()?;
         named.next().is_none().then_some(one)
     }
@@ -305,8 +306,8 @@ impl ProjectHistory {
 
     /// The newest path that the project had, has no longer, and that is or ends with `path`.
     pub fn gone(&self, path: &str) -> Option<&GonePath> {
-        let files = self.gone.get(name_of(path)).into_iter().flatten();
-        let folders = self.gone_folders.get(name_of(path)).into_iter().flatten();
+        let files = self.gone.get(file_name(path)).into_iter().flatten();
+        let folders = self.gone_folders.get(file_name(path)).into_iter().flatten();
         let folders = folders.filter(|_| path.contains('/'));
         files
             .chain(folders)
@@ -363,10 +364,6 @@ pub fn project_of(
 fn ends_with_path(path: &str, end: &str) -> bool {
     path.strip_suffix(end)
         .is_some_and(|before| before.is_empty() || before.ends_with('/'))
-}
-
-fn name_of(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The folders above a path, innermost first.

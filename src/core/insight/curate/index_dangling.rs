@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
+use super::broken_link::{Names, candidate, leads_nowhere};
 use super::fix::Fix;
-use super::link::{Names, candidate, leads_nowhere};
 use super::{Collection, CuratedStore, Document, Evidence, Found, Report, Rule, Severity};
 use crate::core::memory::layout::index::{INDEX, is_generated};
 use crate::core::memory::layout::listing::{Bullet, bullets, without_bullets};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use aho_corasick::AhoCorasick;
 
-use super::{ignored, is_chosen, origin, swept, untaught, unused};
+use super::{ignored, is_chosen, origin_gone, swept_soon, untaught, unused};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::insight::ledger::Ledger;
 use crate::core::log::Agent;
@@ -68,14 +68,13 @@ impl SessionLogs {
     pub fn read(corpus: &Corpus, stores: &[Store], claude: &Path, copies: &Path) -> Self {
         let listings = listings(corpus);
         let all = corpus.logs().zip(listings).filter_map(|(log, listing)| {
-            let (_, modified) = log.stamp();
             Some(SessionLog {
                 agent: log.agent()?,
                 id: log.id().to_owned(),
                 path: log.path(),
                 cwd: log.cwd().map(PathBuf::from),
                 last: last_activity(&log),
-                modified,
+                modified: log.modified(),
                 unlisted: listing.unlisted,
             })
         });
@@ -168,8 +167,8 @@ const OF_LOGS: [&str; 5] = [
     ignored::RULE.id,
     untaught::RULE.id,
     unused::RULE.id,
-    origin::RULE.id,
-    swept::RULE.id,
+    origin_gone::RULE.id,
+    swept_soon::RULE.id,
 ];
 
 /// Whether a rule runs that reads the logs of sessions.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::fix::plan_fixes;
 use super::git::{Limits, ProjectHistory};
 use super::logs::SessionLogs;
-use super::{Collection, CuratedStore, Finding, RULES, check, returned};
+use super::{Collection, CuratedStore, Finding, RULES, came_back, check};
 use crate::core::change::history::History;
 use crate::core::change::{Author, Direction, plan_and_commit, replay};
 use crate::core::memory::config::CurateSettings;
@@ -111,7 +111,7 @@ impl Fixture {
         });
         let collection = Collection::new(
             curated.collect(),
-            returned::still_deleted(&self.history()).expect("readable"),
+            came_back::still_deleted(&self.history()).expect("readable"),
             moment().today,
             CurateSettings::default(),
         );

@@ -22,7 +22,7 @@ use crate::core::text::display::safe;
 /// The form of the facts and the rules by which they are found; others are not read.
 const FORMAT: u32 = 1;
 
-/// The most touches, names and sayings that are kept of a log.
+/// The most touches, names and messages that are kept of a log.
 const MOST: usize = 2_000;
 
 /// How many bytes of what the person said are kept.

@@ -87,7 +87,7 @@ fn texts_say_the_same_if_they_share_rare_words() {
     let home = TestHome::new(&[], &[conversation(&chatter)]);
     let corpus = home.corpus();
     let weights = WordWeights::of(&corpus);
-    let memory = Saying::of("Use tabs for indentation, never spaces.");
+    let memory = WordSet::of("Use tabs for indentation, never spaces.");
     for (said, expected) in [
         ("no, I told you: use tabs, not spaces", true),
         ("the indentation has to be tabs", true),
@@ -95,7 +95,7 @@ fn texts_say_the_same_if_they_share_rare_words() {
         ("why are there tabs in the browser?", false),
         ("", false),
     ] {
-        let shared = weights.shared(&Saying::of(said), &memory);
+        let shared = weights.shared(&WordSet::of(said), &memory);
         assert_eq!(is_same(shared, SHARED_PART), expected, "{said}: {shared:?}");
     }
 }

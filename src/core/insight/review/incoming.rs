@@ -23,7 +23,7 @@ use crate::core::disk::private;
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::Attributes;
 use crate::core::memory::layout::Layout;
-use crate::core::memory::layout::index::{INDEX, by_hand};
+use crate::core::memory::layout::index::{INDEX, hand_written};
 use crate::core::memory::store::Store;
 use crate::core::text::diff;
 use crate::core::text::time::Moment;
@@ -197,7 +197,7 @@ pub fn outcome(store: &Store, path: &str, texts: ThreeTexts<'_>) -> (Option<Vec<
         let text = |bytes| std::str::from_utf8(bytes).ok();
         let base = base.and_then(text);
         let texts = text(our).zip(text(their));
-        let made = texts.and_then(|(our, their)| by_hand::merged(base, our, their));
+        let made = texts.and_then(|(our, their)| hand_written::merged(base, our, their));
         made.map(String::into_bytes)
     } else {
         base.and_then(|base| diff::merge(base, our, their))

@@ -18,7 +18,7 @@ use crate::core::disk::revision::Revision;
 use crate::core::insight::review::{Arrival, Incoming, Sent, ThreeTexts, outcome};
 use crate::core::memory::FileKind;
 use crate::core::memory::config::IncomingMode;
-use crate::core::memory::layout::index::by_hand::{self, IndexPieces};
+use crate::core::memory::layout::index::hand_written::{self as by_hand, IndexPieces};
 use crate::core::memory::layout::index::{INDEX, generate_index, is_generated, is_line_made};
 use crate::core::memory::layout::{Layout, Operation};
 use crate::core::text::time::Moment;

@@ -125,7 +125,7 @@ impl<'a> LogEvents<'a> {
     /// its own. An event without a time has that of the one before it.
     pub fn of(corpus: &'a Corpus, log: usize) -> Self {
         let own = corpus.log(log);
-        let first = own.and_then(|log| log.span().map(|(first, _)| first).or(log.stamp().1));
+        let first = own.and_then(|log| log.span().map(|(first, _)| first).or(log.modified()));
         let mut last = first.unwrap_or(0);
         let mut places = Vec::new();
         for at in corpus.messages(log, &Part::ALL) {

@@ -8,15 +8,16 @@ use serde_json::{Value, json};
 
 use super::event::Event;
 use super::grip::{Expanded, Grip, GripState, event_id};
-use super::{Node, Teleport, Topic, log_named_by};
+use super::{Teleport, Topic, VersionedNode, log_named_by};
 use crate::core::log::{Agent, MessageKind, Role};
 use crate::core::memory::layout::events::CapturedEvent;
 use crate::core::search::catalog::captured_events;
 use crate::core::search::index::Corpus;
 use crate::core::text::display::safe;
 
-/// Formats a version of a node: its number, and those of the former ones that are kept.
-pub fn node_json(node: &Node, version: usize, kept: &[usize]) -> Value {
+/// Formats a version of a node.
+pub fn node_json(shown: &VersionedNode) -> Value {
+    let node = &shown.node;
     let bullets: Vec<Value> = node
         .bullets
         .iter()
@@ -33,11 +34,11 @@ pub fn node_json(node: &Node, version: usize, kept: &[usize]) -> Value {
         .iter()
         .map(|(id, title)| json!({ "id": id, "title": title }))
         .collect();
-    let mut shown = json!({
+    let mut json = json!({
         "id": node.id,
         "level": node.level,
-        "version": version,
-        "former_versions": kept,
+        "version": shown.version,
+        "former_versions": shown.kept,
         "title": node.title,
         "from": stamp(node.from),
         "to": stamp(node.to),
@@ -50,15 +51,15 @@ pub fn node_json(node: &Node, version: usize, kept: &[usize]) -> Value {
         "children": children,
     });
     if !node.projects.is_empty() {
-        shown["projects"] = json!(node.projects);
+        json["projects"] = json!(node.projects);
     }
     if let Some(zone) = &node.zone {
-        shown["zone"] = json!(zone);
+        json["zone"] = json!(zone);
     }
     if let Some(note) = &node.note {
-        shown["note"] = json!(note);
+        json["note"] = json!(note);
     }
-    shown
+    json
 }
 
 /// Formats where a query leads.

@@ -4,8 +4,8 @@
 use super::json::{EventRow, EventRows, GripRows};
 use super::node::NodeId;
 use super::{
-    Grip, Node, Records, Teleport, Timeline, directory, events_between, expand, sessions_of,
-    summarizer,
+    Grip, Node, Records, Teleport, Timeline, VersionedNode, directory, events_between, expand,
+    sessions_of, summarizer,
 };
 use crate::core::Result;
 use crate::core::memory::layout::events::TimeSpan;
@@ -58,9 +58,6 @@ pub struct Found<T> {
     pub left: usize,
 }
 
-/// A node, the number of its version, and those of its former versions that are kept.
-pub type VersionedNode = (Node, usize, Vec<usize>);
-
 /// A page of the parts of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodePage {
@@ -88,13 +85,11 @@ impl TimelineQueries<'_> {
         self.read(|_, timeline| timeline.root())
     }
 
-    /// Returns a node, the number of its version and those of its former versions that are kept;
-    /// `None` if nothing happened in it.
+    /// Returns the newest version of a node; `None` if nothing happened in it.
     pub fn node(&self, id: &NodeId) -> Result<Found<Option<VersionedNode>>> {
         self.read(|_, timeline| {
             let node = timeline.node(id)?;
-            let (version, kept) = timeline.versions(std::slice::from_ref(&node)).pop()?;
-            Some((node, version, kept))
+            timeline.versions(vec![node]).pop()
         })
     }
 

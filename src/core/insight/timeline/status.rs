@@ -1,4 +1,4 @@
-//! How the timeline stands: what it has, what of it is out of date, where it is kept.
+//! The status of the timeline: what it has, what of it is out of date, where it is kept.
 
 use std::path::PathBuf;
 
@@ -22,13 +22,16 @@ pub struct Status {
     pub nodes: Vec<(Level, usize)>,
     /// The number of events in the sessions.
     pub events: usize,
-    /// The number of grips, and of those that nodes had once.
-    pub grips: (usize, usize),
+    /// The number of grips.
+    pub grips: usize,
+    /// The number of grips that nodes had once.
+    pub former_grips: usize,
     /// The number of former versions of nodes in scope.
     pub former_versions: usize,
-    /// How many of the nodes are not summarized by the program that was asked, and why the first
-    /// one is not.
-    pub notes: (usize, Option<String>),
+    /// How many segments are not summarized by the program that was asked.
+    pub summarized_offline: usize,
+    /// Why the first of these is not.
+    pub note: Option<String>,
     /// The bytes of the directory.
     pub bytes: u64,
     /// When something was last written there, in milliseconds since 1970 UTC.
@@ -36,7 +39,7 @@ pub struct Status {
 }
 
 impl Timeline {
-    /// Returns how it stands, where so many of its logs are outdated.
+    /// Returns its status; `outdated` is the number of its logs that are out of date.
     pub fn status(&self, corpus: &Corpus, outdated: usize) -> Status {
         const LEVELS: [Level; 5] = [
             Level::Year,
@@ -63,20 +66,18 @@ impl Timeline {
             _ => 1,
         };
         let records = self.records().flat_map(|log| &log.segments);
-        let mut notes = records.filter_map(|segment| segment.note.as_ref());
-        let first = notes.next().cloned();
+        let notes: Vec<&String> = records.filter_map(|one| one.note.as_ref()).collect();
         Status {
             directory: self.cache.clone(),
             sessions: self.logs.iter().map(sessions).sum(),
             outdated,
             nodes: LEVELS.map(|level| (level, tree.ids(level).len())).to_vec(),
             events: self.logs.iter().map(count).sum(),
-            grips: (
-                self.records().map(|log| grips_of(log).count()).sum(),
-                self.former().lines().count(),
-            ),
+            grips: self.records().map(|log| grips_of(log).count()).sum(),
+            former_grips: self.former().lines().count(),
             former_versions: self.former_versions().len(),
-            notes: (notes.count() + usize::from(first.is_some()), first),
+            summarized_offline: notes.len(),
+            note: notes.first().map(|note| (*note).clone()),
             bytes,
             written,
         }

@@ -30,17 +30,31 @@ pub(super) struct Former {
     node: Node,
 }
 
+/// A version of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionedNode {
+    /// The node, as it is in this version.
+    pub node: Node,
+    /// The number of the version, from 1.
+    pub version: usize,
+    /// The numbers of the former versions that are kept.
+    pub kept: Vec<usize>,
+}
+
 impl Timeline {
-    /// Returns, for each of some nodes, the number of the version that is shown, and those of the former
-    /// ones that are kept.
-    pub fn versions(&self, nodes: &[Node]) -> Vec<(usize, Vec<usize>)> {
+    /// Returns some nodes with the numbers of their versions.
+    pub fn versions(&self, nodes: Vec<Node>) -> Vec<VersionedNode> {
         let mut kept: HashMap<String, Vec<usize>> = HashMap::new();
         for former in self.former_versions() {
             kept.entry(former.node.id).or_default().push(former.number);
         }
-        let versions = nodes.iter().map(|node| {
+        let versions = nodes.into_iter().map(|node| {
             let kept = kept.remove(&node.id).unwrap_or_default();
-            (kept.last().map_or(1, |last| last + 1), kept)
+            VersionedNode {
+                version: kept.last().map_or(1, |last| last + 1),
+                node,
+                kept,
+            }
         });
         versions.collect()
     }

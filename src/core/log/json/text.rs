@@ -24,10 +24,7 @@ fn unescape(inside: &[u8], first: usize) -> Vec<u8> {
         out.extend_from_slice(&rest[..backslash]);
         rest = &rest[backslash + 1..];
         rest = unescape_one(rest, &mut out);
-        next = match rest.first() {
-            Some(b'\\') => Some(0),
-            _ => memchr(b'\\', rest),
-        };
+        next = memchr(b'\\', rest);
     }
     out.extend_from_slice(rest);
     out

@@ -1,6 +1,7 @@
 //! What a call that writes a file does to its text.
 
 use super::{argument, is_shell, patch_in, plain_name, shell, shell_input};
+use crate::core::text::file_name;
 
 /// What a call does to the text of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -263,7 +264,7 @@ fn joined<'a>(lines: impl Iterator<Item = &'a str>) -> String {
 
 /// What a script does to the text of a file: a here document or the words of `echo` that go into it.
 fn of_script(script: &str, path: &str) -> TextEdit {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = file_name(path);
     let mut edits = Vec::new();
     for command in shell::commands(script) {
         let is_tee = matches!(command.words.first(), Some(first) if first == "tee");

@@ -2,6 +2,7 @@
 //! and what `git` stages. Words with variables or patterns name no file that is known here.
 
 use super::{CommitAct, FileTouch, FileUse};
+use crate::core::text::file_name;
 
 /// One command of a script, without its redirections.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -237,7 +238,7 @@ pub(super) fn touches(script: &str) -> Vec<FileTouch> {
         }
         let words = program(&command.words);
         let name = words.first().map_or("", |name| name.as_str());
-        let name = name.rsplit('/').next().unwrap_or(name);
+        let name = file_name(name);
         match (name, words.get(1..).unwrap_or_default()) {
             ("cd", [to, ..]) if folder.len() + to.len() < LONGEST_PATH => {
                 folder = joined(&folder, to);
@@ -315,11 +316,6 @@ fn add_programs(script: &str, depth: usize, found: &mut Vec<Vec<String>>) {
     }
 }
 
-/// The last part of a path.
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
 /// The words of a command from its program on.
 fn program(words: &[String]) -> &[String] {
     let is_before = |word: &String| {
@@ -363,7 +359,7 @@ fn moved(name: &str, files: &[&str], mut touch: impl FnMut(&str, FileUse)) {
             _ => touch(path, FileUse::Read),
         }
         if is_folder {
-            let file = path.rsplit('/').next().unwrap_or(path);
+            let file = file_name(path);
             touch(&joined(to, file), FileUse::Write);
         }
     }

@@ -1,4 +1,4 @@
-//! facts: facts by topic and episodes by month, one folder deep.
+//! The facts layout: facts by topic and episodes by month, one folder deep.
 
 use super::{
     IndexUpdate, Layout, Matching, Operation, Patch, Rules, View, WriteInput, append_entry,
@@ -74,7 +74,7 @@ impl Rules for Facts {
     }
 
     fn compose(&self, _planned: &dyn FileView, input: &WriteInput<'_>) -> Result<String> {
-        no_type(input)?;
+        refuse_type(input)?;
         let text = match &input.fields.name {
             Some(name) if summary::title(input.content).is_none() => {
                 format!("# {name}\n\n{}", input.content)
@@ -91,7 +91,7 @@ impl Rules for Facts {
     }
 
     fn append(&self, planned: &dyn FileView, input: &WriteInput<'_>) -> Result<String> {
-        no_type(input)?;
+        refuse_type(input)?;
         let fields = input.fields;
         let old = input.old.unwrap_or_default();
         let (text, given) = match given(&fields.name) {
@@ -211,16 +211,17 @@ fn with_entry(input: &WriteInput<'_>, entry: &str) -> String {
         return format!("# {title}\n\n{entry}");
     };
     let nl = newline(old);
-    let is_apart = old.ends_with("\n\n") || old.ends_with("\r\n\r\n");
-    let gap = match (is_apart, old.ends_with('\n')) {
-        (true, _) => String::new(),
-        (false, true) => nl.to_owned(),
-        (false, false) => format!("{nl}{nl}"),
+    let gap = if old.ends_with("\n\n") || old.ends_with("\r\n\r\n") {
+        String::new()
+    } else if old.ends_with('\n') {
+        nl.to_owned()
+    } else {
+        format!("{nl}{nl}")
     };
     append_entry(&format!("{old}{gap}"), entry)
 }
 
-fn no_type(input: &WriteInput<'_>) -> Result<()> {
+fn refuse_type(input: &WriteInput<'_>) -> Result<()> {
     if input.fields.category.is_some() {
         return Err(Error::refused(
             input.file,

@@ -24,8 +24,10 @@ pub struct CapturedSession {
     pub turns: u64,
     /// The bytes of its texts.
     pub size: u64,
-    /// The times of the first and of the last event.
-    pub span: (i64, i64),
+    /// The time of the first event.
+    pub first: i64,
+    /// The time of the last event.
+    pub last: i64,
 }
 
 /// Returns the events of a store's file with their lines; none if it cannot be read.
@@ -61,7 +63,8 @@ pub fn captured_sessions(corpus: &Corpus, log: &Log<'_>) -> Vec<CapturedSession>
                 prompts: None,
                 turns: 0,
                 size: 0,
-                span: (event.timestamp, event.timestamp),
+                first: event.timestamp,
+                last: event.timestamp,
             });
         }
         found[at].add(event);
@@ -72,8 +75,8 @@ pub fn captured_sessions(corpus: &Corpus, log: &Log<'_>) -> Vec<CapturedSession>
 impl CapturedSession {
     fn add(&mut self, mut event: CapturedEvent) {
         const LONGEST: usize = 400;
-        let (first, last) = self.span;
-        self.span = (first.min(event.timestamp), last.max(event.timestamp));
+        self.first = self.first.min(event.timestamp);
+        self.last = self.last.max(event.timestamp);
         self.size += event.text.len() as u64;
         self.cwd = self.cwd.take().or_else(|| event.metadata.remove("cwd"));
         if event.event_type == "user_message" && event.role == "user" {

@@ -10,7 +10,7 @@ use crate::core::search::query::{Atom, Case, MatchMode, Polarity, Query};
 use crate::core::text::clip;
 
 thread_local! {
-    /// Its table is large, and slow to allocate for every line.
+    /// One for all lines: its table is large and slow to allocate.
     static NUCLEO: RefCell<Matcher> = RefCell::new(Matcher::new(Config::DEFAULT));
 }
 
@@ -21,7 +21,10 @@ pub(super) struct LetterMatcher {
 
 impl LetterMatcher {
     pub(super) fn new(query: &Query) -> Self {
-        let atoms = query.atoms.iter().map(|atom| (atom.sense, pattern(atom)));
+        let atoms = query
+            .atoms
+            .iter()
+            .map(|atom| (atom.polarity, pattern(atom)));
         Self {
             atoms: atoms.collect(),
         }
@@ -44,8 +47,8 @@ impl LetterMatcher {
             return None;
         }
         let mut score = 0;
-        for (sense, pattern) in &self.atoms {
-            match (sense, letter_score(pattern, line)) {
+        for (polarity, pattern) in &self.atoms {
+            match (polarity, letter_score(pattern, line)) {
                 (Polarity::Wanted, Some(one)) => score += one,
                 (Polarity::Unwanted, None) => {}
                 _ => return None,
@@ -82,7 +85,7 @@ fn pattern(atom: &Atom) -> Pattern {
         Case::Ignored => CaseMatching::Ignore,
         Case::Kept => CaseMatching::Respect,
     };
-    let kind = match atom.form {
+    let kind = match atom.mode {
         MatchMode::Fuzzy => AtomKind::Fuzzy,
         MatchMode::Exact | MatchMode::Word => AtomKind::Substring,
         MatchMode::Start => AtomKind::Prefix,

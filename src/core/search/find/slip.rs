@@ -64,7 +64,7 @@ impl<'a> Spellings<'a> {
     ) -> Option<(String, Vec<WantedWord>)> {
         // What stands between two words of an atom, such as the hyphen of `load-bearing`.
         const BETWEEN: &str = "[^A-Za-z0-9\\n]{0,3}";
-        if atom.form != MatchMode::Fuzzy || atom.sense != Polarity::Wanted {
+        if atom.mode != MatchMode::Fuzzy || atom.polarity != Polarity::Wanted {
             return None;
         }
         let mut patterns: Vec<String> = Vec::new();

@@ -46,7 +46,7 @@ impl Term {
         } else {
             words.join(BLANK)
         };
-        let pattern = match atom.form {
+        let pattern = match atom.mode {
             MatchMode::Fuzzy | MatchMode::Exact => text,
             MatchMode::Word => format!(r"\b{{start-half}}{text}\b{{end-half}}"),
             MatchMode::Start => format!(r"(?m)^[ \t]*{text}"),
@@ -156,13 +156,13 @@ impl TermMatcher {
         wanted.sort_by_key(|term| std::cmp::Reverse(term.letters));
         let mut unwanted = Vec::new();
         for atom in &query.atoms {
-            if atom.sense == Polarity::Unwanted {
+            if atom.polarity == Polarity::Unwanted {
                 unwanted.push(Term::as_typed(atom).bytes_regex()?);
             }
         }
         let is_free = |atom: &Atom| {
             let ends = [MatchMode::Start, MatchMode::End, MatchMode::Line];
-            atom.sense == Polarity::Wanted && !ends.contains(&atom.form)
+            atom.polarity == Polarity::Wanted && !ends.contains(&atom.mode)
         };
         Some(Self {
             crosses_lines: wanted.len() > 1 && query.atoms.iter().all(is_free),

@@ -76,9 +76,14 @@ impl<'a> Log<'a> {
         self.row.turns
     }
 
-    /// Returns the size and the modification time that it was listed with.
-    pub fn stamp(&self) -> (u64, Option<i64>) {
-        self.row.stamp()
+    /// Returns the size that it was listed with, in bytes.
+    pub fn size(&self) -> u64 {
+        self.row.size
+    }
+
+    /// Returns the modification time that it was listed with.
+    pub fn modified(&self) -> Option<i64> {
+        self.row.modified
     }
 
     /// Returns the size of its text in a part, in bytes.

@@ -148,7 +148,7 @@ fn build_cache(
             // On a full disk, what was written in vain would otherwise stay for good.
             build.sweep();
             if let Some(last) = Corpus::open_without_logs(cache) {
-                last.table.sweep(cache);
+                last.table.delete_others(cache);
             }
             return Err(error);
         }
@@ -467,7 +467,7 @@ impl Build<'_> {
         };
         commit().map_err(|error| self.failed(error))?;
         if !self.is_in_memory {
-            table.sweep(self.cache);
+            table.delete_others(self.cache);
         }
         Ok(())
     }

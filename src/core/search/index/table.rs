@@ -37,7 +37,7 @@ pub(super) struct Table {
 pub(super) struct LogRow {
     pub(super) agent: u32,
     /// Its path, id, working directory, title and facts one behind the other. The rows of a table that
-    /// was read share the bytes of its file: copying the texts would take as long as all else.
+    /// was read share the bytes of its file: copying the texts would take as long as everything else.
     #[serde(skip)]
     pub(super) texts: Arc<Vec<u8>>,
     /// Where its texts begin in these bytes.
@@ -219,12 +219,7 @@ impl LogRow {
 
     /// Whether the log is listed as it was when it was read.
     pub(super) fn is_listed_as(&self, log: &LogFile) -> bool {
-        self.stamp() == (log.size, log.modified) && self.changed == log.changed
-    }
-
-    /// Returns the size and the modification time that it was listed with.
-    pub(super) fn stamp(&self) -> (u64, Option<i64>) {
-        (self.size, self.modified)
+        (self.size, self.modified, self.changed) == (log.size, log.modified, log.changed)
     }
 }
 
@@ -281,8 +276,8 @@ impl Table {
         format!("{VERSION} {}", self.number)
     }
 
-    /// Deletes the tables that are not this one.
-    pub(super) fn sweep(&self, cache: &Path) {
+    /// Deletes all other tables.
+    pub(super) fn delete_others(&self, cache: &Path) {
         let own = [self.file(cache), self.states_file(cache)];
         let files = fs::read_dir(cache).into_iter().flatten().flatten();
         for file in files {

@@ -10,7 +10,7 @@ pub(super) struct Token<'a> {
     /// The text without quotation marks and without `!`.
     text: &'a str,
     quoting: Quoting,
-    pub(super) sense: Polarity,
+    pub(super) polarity: Polarity,
     /// The position of the whole token in the query, in bytes.
     pub(super) span: Range<usize>,
 }
@@ -27,7 +27,7 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Result<Token<'_>, Query
     std::iter::from_fn(move || {
         let start = at + text[at..].find(|c: char| !c.is_whitespace())?;
         let rest = &text[start..];
-        let (sense, skipped) = match rest.strip_prefix('!') {
+        let (polarity, skipped) = match rest.strip_prefix('!') {
             Some(more) if more.starts_with(|c: char| !c.is_whitespace()) => (Polarity::Unwanted, 1),
             _ => (Polarity::Wanted, 0),
         };
@@ -37,7 +37,7 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Result<Token<'_>, Query
             return Some(Ok(Token {
                 text: &rest[skipped..length],
                 quoting: Quoting::Bare,
-                sense,
+                polarity,
                 span: start..at,
             }));
         };
@@ -52,7 +52,7 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Result<Token<'_>, Query
         Some(Ok(Token {
             text: &quoted[..length],
             quoting: Quoting::Quoted,
-            sense,
+            polarity,
             span: start..at,
         }))
     })
@@ -72,7 +72,7 @@ pub(super) fn prose(text: &str) -> impl Iterator<Item = Token<'_>> {
             return Some(Token {
                 text: &quoted[..length],
                 quoting: Quoting::Quoted,
-                sense: Polarity::Wanted,
+                polarity: Polarity::Wanted,
                 span: start..at,
             });
         }
@@ -83,7 +83,7 @@ pub(super) fn prose(text: &str) -> impl Iterator<Item = Token<'_>> {
         Some(Token {
             text: &rest[..length],
             quoting: Quoting::Bare,
-            sense: Polarity::Wanted,
+            polarity: Polarity::Wanted,
             span: start..at,
         })
     })
@@ -99,17 +99,17 @@ impl<'a> Token<'a> {
 
     /// Returns the atom; `None` for an empty quotation.
     pub(super) fn atom(&self) -> Option<Atom> {
-        let (form, text) = match self.quoting {
+        let (mode, text) = match self.quoting {
             Quoting::Quoted => (MatchMode::Exact, self.text),
             Quoting::Bare => marked(self.text),
         };
         // Excluded words match literally: nearly every line has the letters of a short word
         // somewhere.
-        let form = match (form, self.sense) {
+        let mode = match (mode, self.polarity) {
             (MatchMode::Fuzzy, Polarity::Unwanted) => MatchMode::Exact,
-            (form, _) => form,
+            (mode, _) => mode,
         };
-        self.with(form, text)
+        self.with(mode, text)
     }
 
     /// Returns the atom for a token of a sentence.
@@ -120,11 +120,11 @@ impl<'a> Token<'a> {
         }
     }
 
-    fn with(&self, form: MatchMode, text: &str) -> Option<Atom> {
+    fn with(&self, mode: MatchMode, text: &str) -> Option<Atom> {
         (!text.is_empty()).then(|| Atom {
             text: text.to_owned(),
-            form,
-            sense: self.sense,
+            mode,
+            polarity: self.polarity,
             case: Case::of(text),
             span: self.span.clone(),
         })

@@ -45,8 +45,7 @@ const FILES: &[(&str, &str)] = &[
     ("instructions/CLAUDE.md", "# Shop\n\nBe kind.\n"),
 ];
 
-/// A temporary directory whose path is as long as it mostly is: pictures of the screen show what
-/// depends on that.
+/// A temporary directory whose path has the usual length, on which snapshots of the screen depend.
 fn of_usual_length() -> tempfile::TempDir {
     const USUAL: usize = "/tmp/.tmp".len();
     let place = std::env::temp_dir();

@@ -37,7 +37,7 @@ impl LogPane {
         };
         match outcome {
             InputOutcome::Cancelled => {
-                conversation.mark(MarkedWords::default(), false, viewport);
+                conversation.mark(MarkedWords::default(), viewport);
                 conversation.seek(search.origin, viewport);
                 self.search = None;
             }
@@ -53,8 +53,12 @@ impl LogPane {
             }
             InputOutcome::Changed => {
                 let text = search.input.text().to_owned();
-                let narrows = !search.marked.is_empty() && text.starts_with(&search.marked);
-                conversation.mark(MarkedWords::new([text.as_str()]), narrows, viewport);
+                let words = MarkedWords::new([text.as_str()]);
+                if !search.marked.is_empty() && text.starts_with(&search.marked) {
+                    conversation.mark_narrower(words, viewport);
+                } else {
+                    conversation.mark(words, viewport);
+                }
                 search.marked = text;
                 if !conversation.first_match(search.origin, viewport) {
                     conversation.seek(search.origin, viewport);
@@ -82,7 +86,7 @@ impl LogPane {
     /// Takes the marks of a search away.
     pub(super) fn unmark(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         if let Some(conversation) = &mut self.conversation {
-            conversation.mark(MarkedWords::default(), false, Self::viewport(cx));
+            conversation.mark(MarkedWords::default(), Self::viewport(cx));
         }
         Vec::new()
     }

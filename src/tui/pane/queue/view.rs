@@ -145,7 +145,8 @@ impl QueuePane {
         if !entry.item.notes.is_empty() {
             right.push(theme.span(" note", Role::Warn));
         }
-        right.extend(line_counts(entry.line_counts(), theme));
+        let (added, removed) = entry.line_counts();
+        right.extend(line_counts(added, removed, theme));
         right.push(Span::raw(" "));
         look.line(2, left, right, theme)
     }

@@ -1,5 +1,5 @@
-//! Searching in a conversation: a line of the log, the lines that have the marked words, their
-//! number, and the way between them.
+//! Searching in a conversation: finds and counts the lines with the marked words, moves between them,
+//! and goes to a line of the log.
 
 use ratatui::text::Line;
 
@@ -9,23 +9,28 @@ use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::list::Move;
 
 impl Conversation {
-    /// Sets the words to mark. If they can only be where the last ones were, only those messages
-    /// are looked at.
-    pub(crate) fn mark(&mut self, words: MarkedWords, narrows: bool, viewport: Viewport<'_>) {
+    /// Sets the words to mark.
+    pub(crate) fn mark(&mut self, words: MarkedWords, viewport: Viewport<'_>) {
         self.words = words;
+        self.find_matches();
+        self.show_marks(viewport);
+    }
+
+    /// Sets the words to mark, which can only be in messages that have the present ones: no others
+    /// are searched.
+    pub(crate) fn mark_narrower(&mut self, words: MarkedWords, viewport: Viewport<'_>) {
+        self.words = words;
+        let places = self.matches.iter();
+        let mut messages: Vec<(usize, usize)> = places
+            .map(|place| (place.piece, place.at.message))
+            .collect();
+        messages.dedup();
+        self.matches = self.places_in(messages);
+        self.show_marks(viewport);
+    }
+
+    fn show_marks(&mut self, viewport: Viewport<'_>) {
         self.current = None;
-        if narrows {
-            let mut messages: Vec<(usize, usize)> = Vec::new();
-            messages.extend(
-                self.matches
-                    .iter()
-                    .map(|place| (place.piece, place.at.message)),
-            );
-            messages.dedup();
-            self.matches = self.places_in(messages);
-        } else {
-            self.find_matches();
-        }
         self.laid.clear();
         self.lay_out(viewport);
     }
@@ -43,7 +48,8 @@ impl Conversation {
         self.matches = self.places_in(messages);
     }
 
-    /// Returns the lines with the words of messages, each given after the first one of its piece.
+    /// Returns the lines with the words in some messages; each message comes after the first one of its
+    /// piece.
     fn places_in(&self, messages: impl IntoIterator<Item = (usize, usize)>) -> Vec<MatchPlace> {
         let mut places = Vec::new();
         for (piece, message) in messages {
@@ -203,11 +209,7 @@ impl Conversation {
             TurnItem::Tool { call, result } => call == Some(message) || result == Some(message),
             item => item.message() == message,
         };
-        let item = all
-            .iter()
-            .flat_map(|turn| &turn.items)
-            .copied()
-            .find(|i| holds(i));
+        let item = all.iter().flat_map(|turn| &turn.items).copied().find(holds);
         let layer = match item {
             Some(TurnItem::Thinking(_)) => Some(Layer::Thinking),
             Some(TurnItem::Injected(_)) => Some(Layer::Injected),
@@ -226,14 +228,14 @@ impl Conversation {
         }
         let piece = item.map_or(message, TurnItem::message);
         self.current = Some(MatchPlace { piece, at });
-        // The line before loses its mark.
+        // The line that was current loses its mark.
         self.laid.clear();
-        // The first third of the screen shows the context before the match.
         self.top = (self.selected, 0);
         self.lay_out(viewport);
         let line = self.match_line(at, viewport);
         let selected = self.selected;
         self.top = (selected, line);
+        // The first third of the screen shows the context before the match.
         self.scroll(-((viewport.height / 3) as isize), viewport);
         self.selected = selected;
     }

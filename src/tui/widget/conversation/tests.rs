@@ -166,7 +166,7 @@ fn words_are_found_one_after_the_other_and_around() {
         !talk.next_match(Move::Down, viewport),
         "nothing is looked for"
     );
-    talk.mark(MarkedWords::new(["FAIL"]), false, viewport);
+    talk.mark(MarkedWords::new(["FAIL"]), viewport);
     assert_eq!(talk.match_count(), Some((0, 2)));
     let mut lines = Vec::new();
     for _ in 0..3 {
@@ -281,7 +281,7 @@ fn of_a_message_longer_than_a_book_the_beginning_is_laid_out() {
     assert!((100..3_000).contains(&lines), "{lines}");
     talk.step(Move::Last, viewport);
     assert!(drawn(&talk, 80, 10).join("\n").contains("4.9 MB more"));
-    talk.mark(MarkedWords::new(["needle"]), false, viewport);
+    talk.mark(MarkedWords::new(["needle"]), viewport);
     assert!(
         talk.next_match(Move::Down, viewport),
         "all of it is searched"

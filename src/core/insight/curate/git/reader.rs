@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::bounds::Budget;
-use super::{Commit, GonePath, ProjectHistory, folders_of, name_of};
+use super::{Commit, GonePath, ProjectHistory, folders_of};
+use crate::core::text::file_name;
 
 /// The start of a commit in the output of the log.
 const MARK: char = '\u{1}';
@@ -132,7 +133,7 @@ impl<'a> LogReader<'a> {
         now: Option<&str>,
         commit: usize,
     ) -> Option<()> {
-        let name = name_of(path);
+        let name = file_name(path);
         let known = all.get(name).map_or(0, Vec::len);
         if known == MOST_OF_A_NAME {
             return Some(());

@@ -12,9 +12,10 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use regex::Regex;
 
-use super::{Cut, Git, ProjectHistory, name_of};
+use super::{Cut, Git, ProjectHistory};
 use crate::core::disk::foreign::{Line, next_line};
 use crate::core::disk::sandbox::Root;
+use crate::core::text::file_name;
 
 /// How many of the newest commits are read for names.
 pub const NEWEST: usize = 1000;
@@ -251,7 +252,7 @@ impl NameKind {
 
     /// Whether a file defines names of this kind.
     fn is_defined_in(self, path: &str) -> bool {
-        let name = name_of(path);
+        let name = file_name(path);
         match self {
             Self::Script => name == "package.json",
             Self::Target => {
@@ -298,7 +299,7 @@ const PROSE: [&str; 10] = [
 ];
 
 fn is_source(path: &str) -> bool {
-    let name = name_of(path);
+    let name = file_name(path);
     let end = name.rsplit_once('.').map_or("", |(_, end)| end);
     !PROSE.contains(&end) && !name.ends_with("-lock.json") && name != "CHANGELOG"
 }

@@ -1,6 +1,8 @@
-//! Undo, redo and restore: each plans a new change from versions in the history.
+//! Undo, redo and restore: which change is next, and the new change that is planned from versions
+//! in the history.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use super::{Change, ChangeVerb, Direction, Edit, PlannedFiles};
 use crate::core::change::history::{FileChange, History, Record};
@@ -14,6 +16,84 @@ use crate::core::memory::store::Store;
 use crate::core::text::diff;
 use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
+
+impl History {
+    /// How to undo `record`: the original change and a direction. Undoing an undo is a redo.
+    pub fn reversal(&self, record: Record) -> Result<(Record, Direction)> {
+        let (mut record, mut direction) = (record, Direction::Back);
+        if record.of.is_none() {
+            return Ok((record, direction));
+        }
+        let all = self.records()?;
+        let mut seen = HashSet::from([record.id.clone()]);
+        while let (ChangeVerb::Undo | ChangeVerb::Redo, Some(of)) =
+            (record.verb, record.of.as_deref())
+        {
+            if record.verb == ChangeVerb::Undo {
+                direction = direction.opposite();
+            }
+            if !seen.insert(of.to_owned()) {
+                return Err(Error::refused(
+                    self.journal_path().display().to_string(),
+                    format!(
+                        "change {of} takes itself back, so nobody knows what it did; restore a version with `tome restore`"
+                    ),
+                ));
+            }
+            let original = all.iter().find(|record| record.id == of);
+            let original = original.cloned();
+            record = original.ok_or_else(|| Error::not_found(format!("change {of}")))?;
+        }
+        Ok((record, direction))
+    }
+
+    /// The last change of `roots` that was not undone.
+    pub fn undoable(&self, roots: &[&Path]) -> Result<Option<Record>> {
+        Ok(self.stacks(roots)?.0.pop())
+    }
+
+    /// The last change of `roots` that was undone, unless other changes were made since.
+    pub fn redoable(&self, roots: &[&Path]) -> Result<Option<Record>> {
+        Ok(self.stacks(roots)?.1.pop())
+    }
+
+    /// The changes of `roots` that are in effect, and those that were undone.
+    fn stacks(&self, roots: &[&Path]) -> Result<(Vec<Record>, Vec<Record>)> {
+        let (mut done, mut undone): (Vec<Record>, Vec<Record>) = (Vec::new(), Vec::new());
+        let take = |list: &mut Vec<Record>, id: Option<&str>| {
+            let at = list
+                .iter()
+                .position(|record| Some(record.id.as_str()) == id)?;
+            Some(list.remove(at))
+        };
+        let all = self.records()?;
+        let drafts: Vec<PathBuf> = roots.iter().map(|root| self.drafts_of(root)).collect();
+        let drafts = drafts.iter().map(PathBuf::as_path);
+        let roots: Vec<&Path> = roots.iter().copied().chain(drafts).collect();
+        for record in all.iter().filter(|record| record.touches(&roots)) {
+            let of = record.of.as_deref();
+            match record.verb {
+                ChangeVerb::Undo => undone.extend(take(&mut done, of)),
+                ChangeVerb::Redo => {
+                    // After other changes it is no longer in `undone`, but can be redone by its id.
+                    drop(take(&mut undone, of));
+                    let original = all.iter().find(|record| Some(record.id.as_str()) == of);
+                    if done.iter().all(|record| Some(record.id.as_str()) != of) {
+                        done.extend(original.cloned());
+                    }
+                }
+                // What another program wrote directly is undone only by its id: without one, undo
+                // is about the last thing that was done with tome.
+                _ if record.author.is_outside() => {}
+                _ => {
+                    undone.clear();
+                    done.push(record.clone());
+                }
+            }
+        }
+        Ok((done, undone))
+    }
+}
 
 /// Plans undoing or redoing `record`. A file that is as the change left it gets its other version
 /// byte for byte; into a file that was edited since, the difference is merged.
@@ -42,12 +122,8 @@ pub fn replay(
         let here = outdated
             .iter()
             .filter(|file_change| file_change.root == root);
-        update_indexes(
-            history,
-            here.copied().collect(),
-            (direction, moment),
-            &mut edits,
-        )?;
+        let here = here.copied().collect();
+        update_indexes(history, here, direction, moment, &mut edits)?;
     }
     // A file that already has the target content stays in the change, so that it counts as undone.
     edits.retain(|edit| !edit.derived || edit.before != edit.after);
@@ -56,11 +132,15 @@ pub fn replay(
         Direction::Back => (ChangeVerb::Undo, "Undone"),
         Direction::Forward => (ChangeVerb::Redo, "Redone"),
     };
-    let idle = !is_acceptance && edits.iter().all(|edit| edit.before == edit.after);
-    let idle = if idle { " (nothing was different)" } else { "" };
+    let is_different = is_acceptance || edits.iter().any(|edit| edit.before != edit.after);
+    let note = if is_different {
+        ""
+    } else {
+        " (nothing was different)"
+    };
     Ok(Change {
         verb,
-        message: format!("{word}: {}{idle}", record.message),
+        message: format!("{word}: {}{note}", record.message),
         edits,
         of: Some(record.id.clone()),
     })
@@ -94,7 +174,8 @@ fn sides(file_change: &FileChange, direction: Direction) -> (Option<Revision>, O
     }
 }
 
-fn version(history: &History, revision: Option<Revision>) -> Result<Option<Vec<u8>>> {
+/// A version that may be that of a missing file.
+pub(super) fn version(history: &History, revision: Option<Revision>) -> Result<Option<Vec<u8>>> {
     revision
         .map(|revision| history.version(&revision))
         .transpose()
@@ -155,7 +236,8 @@ fn distinct_roots<'a>(touches: &[&'a FileChange]) -> Vec<&'a Path> {
 fn update_indexes(
     history: &History,
     outdated: Vec<&FileChange>,
-    (direction, moment): (Direction, &Moment),
+    direction: Direction,
+    moment: &Moment,
     edits: &mut Vec<Edit>,
 ) -> Result<()> {
     let Some(first) = outdated.first() else {
@@ -290,4 +372,63 @@ pub(in crate::core) fn put_lines_back(planned: &mut PlannedFiles<'_>, former: &s
         planned.set_derived(INDEX, with)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::change::history::test_record as record;
+
+    #[test]
+    fn undo_and_redo_walk_the_stack() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        let roots = [Path::new("/r")];
+        let top = |history: &History| {
+            let id = |r: Option<Record>| r.map(|r| r.id).unwrap_or_default();
+            (
+                id(history.undoable(&roots).expect("reads")),
+                id(history.redoable(&roots).expect("reads")),
+            )
+        };
+        let steps: &[(&str, ChangeVerb, Option<&str>, &str, &str)] = &[
+            ("AAA1", ChangeVerb::Write, None, "AAA1", ""),
+            ("BBB1", ChangeVerb::Patch, None, "BBB1", ""),
+            ("CCC1", ChangeVerb::Undo, Some("BBB1"), "AAA1", "BBB1"),
+            ("DDD1", ChangeVerb::Undo, Some("AAA1"), "", "AAA1"),
+            ("EEE1", ChangeVerb::Redo, Some("AAA1"), "AAA1", "BBB1"),
+            ("FFF1", ChangeVerb::Write, None, "FFF1", ""),
+        ];
+        for (id, verb, of, undo, redo) in steps {
+            history.record(&record(id, *verb, *of)).expect("records");
+            assert_eq!(
+                top(&history),
+                ((*undo).to_owned(), (*redo).to_owned()),
+                "{id}"
+            );
+        }
+        assert_eq!(
+            history.undoable(&[Path::new("/other")]).expect("reads"),
+            None
+        );
+    }
+
+    #[test]
+    fn changes_that_take_each_other_back_are_told_and_not_followed_for_ever() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let history = History::open(temp.path());
+        for (id, of) in [("AAA1", "BBB1"), ("BBB1", "AAA1"), ("CCC1", "CCC1")] {
+            history
+                .record(&record(id, ChangeVerb::Undo, Some(of)))
+                .expect("records");
+        }
+        for id in ["AAA1", "BBB1", "CCC1"] {
+            let start = history.find(id).expect("found");
+            let error = history.reversal(start).expect_err("a loop");
+            assert!(error.to_string().contains("takes itself back"), "{error}");
+        }
+        let roots = [Path::new("/r")];
+        assert_eq!(history.undoable(&roots).expect("reads"), None);
+        assert_eq!(history.redoable(&roots).expect("reads"), None);
+    }
 }

@@ -14,20 +14,20 @@ const MOST_WORDS: usize = 64;
 
 /// The words of a text without stop words, each stem once.
 #[derive(Debug, Clone, Default)]
-pub struct Saying(Vec<(Term, String)>);
+pub struct WordSet(Vec<(Term, String)>);
 
 /// What two texts share.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shared {
+pub struct SharedWords {
     /// How many words.
     pub words: usize,
     /// What these weigh together; a word of a single message weighs 1.
     pub weight: f32,
-    /// Their part of all words of the text that has less.
+    /// Their share of the weight of all words of the text that weighs less.
     pub part: f32,
 }
 
-impl Saying {
+impl WordSet {
     /// Returns the words of a text.
     pub fn of(text: &str) -> Self {
         let mut found: Vec<(Term, String)> = Vec::new();
@@ -47,29 +47,30 @@ impl Saying {
 
 /// Texts, found by the words that they share with another one.
 #[derive(Debug, Default)]
-pub struct SayingIndex {
-    sayings: Vec<Saying>,
+pub struct WordSetIndex {
+    texts: Vec<WordSet>,
+    /// The numbers of the texts that have a word.
     with: HashMap<Term, Vec<usize>>,
 }
 
-impl SayingIndex {
+impl WordSetIndex {
     /// Adds a text.
-    pub fn push(&mut self, saying: Saying) {
-        for (term, _) in &saying.0 {
-            self.with.entry(*term).or_default().push(self.sayings.len());
+    pub fn push(&mut self, words: WordSet) {
+        for (term, _) in &words.0 {
+            self.with.entry(*term).or_default().push(self.texts.len());
         }
-        self.sayings.push(saying);
+        self.texts.push(words);
     }
 
     /// Returns a text by its number, in the order in which they were added.
-    pub fn get(&self, number: usize) -> &Saying {
-        &self.sayings[number]
+    pub fn get(&self, number: usize) -> &WordSet {
+        &self.texts[number]
     }
 
     /// Returns the numbers of the texts that share at least so many words with this one.
-    pub fn sharing(&self, saying: &Saying, least: usize) -> Vec<usize> {
+    pub fn sharing(&self, words: &WordSet, least: usize) -> Vec<usize> {
         let mut counts: HashMap<usize, usize> = HashMap::new();
-        let with = saying.0.iter().filter_map(|(term, _)| self.with.get(term));
+        let with = words.0.iter().filter_map(|(term, _)| self.with.get(term));
         for number in with.flatten() {
             *counts.entry(*number).or_default() += 1;
         }
@@ -108,14 +109,14 @@ impl<'a> WordWeights<'a> {
     }
 
     /// Returns what two texts share.
-    pub fn shared(&self, one: &Saying, other: &Saying) -> Shared {
+    pub fn shared(&self, one: &WordSet, other: &WordSet) -> SharedWords {
         let weight = |(term, word): &(Term, String)| self.weight(*term, word);
-        let sum = |saying: &Saying| saying.0.iter().map(weight).sum::<f32>();
+        let sum = |words: &WordSet| words.0.iter().map(weight).sum::<f32>();
         let is_shared =
             |(term, _): &&(Term, String)| other.0.iter().any(|(known, _)| known == term);
         let both = || one.0.iter().filter(is_shared);
         let (shared, least) = (both().map(weight).sum::<f32>(), sum(one).min(sum(other)));
-        Shared {
+        SharedWords {
             words: both().count(),
             weight: shared,
             part: if least > 0.0 { shared / least } else { 0.0 },

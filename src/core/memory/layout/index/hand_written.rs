@@ -1,12 +1,13 @@
-//! A hand-written index in pieces: the line of each memory by itself, and the text around them.
+//! Splits, joins and merges a hand-written index: the line of each memory is a piece of its own, and
+//! so is the text around the lines.
 //!
-//! So two machines can each add a memory to the same list, and a line goes where its memory goes.
-//! The text keeps the order: where a line was, it has the name of the memory in double braces.
+//! So two machines can each add a memory to the same list, and the line of a memory can be moved with
+//! it. The text keeps the order: in place of a line it has the name of the memory in double braces.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::core::memory::layout::listing::{Bullet, bullets, end_of_continuation};
-use crate::core::text::diff::replacements;
+use crate::core::text::diff::{Replacement, replacements};
 use crate::core::text::header::{newline, slug};
 use crate::core::text::link::LinkSyntax;
 
@@ -230,7 +231,7 @@ fn merged_keys<'a>(base: &[Key<'a>], ours: &[Key<'a>], theirs: &[Key<'a>]) -> Op
         }
         made.extend_from_slice(&base[at..start]);
         at = end;
-        let side = |changes: &[crate::core::text::diff::Replacement], keys: &[Key<'a>]| {
+        let side = |changes: &[Replacement], keys: &[Key<'a>]| {
             let mut made: Vec<Key<'a>> = Vec::new();
             let mut at = start;
             for one in changes {
@@ -248,7 +249,7 @@ fn merged_keys<'a>(base: &[Key<'a>], ours: &[Key<'a>], theirs: &[Key<'a>]) -> Op
         } else if of_mine.is_empty() {
             made.extend(theirs);
         } else {
-            // Words that one side changed and the other moved or changed are nobody's to choose.
+            // A line that one side changed and the other changed or moved is a conflict.
             let stays = |key: &Key<'_>| {
                 matches!(key, Key::Memory(_)) || mine.contains(key) && theirs.contains(key)
             };

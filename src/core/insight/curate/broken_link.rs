@@ -7,6 +7,7 @@ use super::fix::Fix;
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::{FileKind, stem};
+use crate::core::text::file_name;
 use crate::core::text::header::slug;
 use crate::core::text::link::{Link, LinkSyntax, links, relative_target, resolve_target};
 
@@ -67,14 +68,14 @@ fn broken(store: &CuratedStore<'_>, document: &Document, link: &Link<'_>) -> Fou
         let words = format!("links to {meant}");
         Fix::replace(&document.memory.path, edits, words)
     });
-    let or = meant.map(|meant| format!("; {meant} may be meant"));
+    let hint = meant.map(|meant| format!("; {meant} may be meant"));
     Found {
         line: Some(line),
         subject: link.target.to_string(),
         message: format!(
             "links to {}, which does not exist{}",
             link.target,
-            or.unwrap_or_default()
+            hint.unwrap_or_default()
         ),
         evidence: vec![Evidence::line(store, document, line)],
         fix,
@@ -111,13 +112,8 @@ pub(super) fn candidate(
     }
     let meant = in_project(&resolve_target(&file, &link.target)?);
     let moved = project.gone(&meant).and_then(|gone| gone.now.as_deref());
-    let now = moved.or_else(|| project.only_file_named(name_of(&meant)))?;
+    let now = moved.or_else(|| project.only_file_named(file_name(&meant)))?;
     Some(relative_target(&in_project(&file), now))
-}
-
-/// The name of a file without its folders.
-fn name_of(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The names by which `[[name]]` can refer to a memory of the store or of one beside it.
@@ -170,10 +166,6 @@ pub(super) fn leads_nowhere(
             let Some(meant) = resolve_target(&file, target) else {
                 return false;
             };
-            let is_reference = || {
-                let located = store.store.locate(target);
-                located.is_ok_and(|file| root.has(&file))
-            };
             // The agent works at the root of the project.
             let is_in_project = || {
                 let project = store.project.as_ref();
@@ -184,7 +176,7 @@ pub(super) fn leads_nowhere(
                 && document.memory.kind != FileKind::Guide
                 && !target.contains(['*', '<', '{', '…'])
                 && !root.has(&meant)
-                && !is_reference()
+                && !store.store.holds(target)
                 && !is_in_project()
         }
     }
