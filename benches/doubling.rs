@@ -287,7 +287,7 @@ const FUNCTIONS: &[(&str, Run)] = &[
     }),
     ("difference", |text, _| {
         let other = format!("x\n{}", text.replace('a', "b"));
-        drop(diff::unified(("a", "b"), text.as_bytes(), other.as_bytes()));
+        drop(diff::unified("a", "b", text.as_bytes(), other.as_bytes()));
         drop(diff::merge(text.as_bytes(), other.as_bytes(), b""));
     }),
     ("Markdown", |text, with| with.render(text)),

@@ -555,7 +555,7 @@ proptest! {
     fn differences(bytes in mutated(markdown())) {
         let changed: Vec<u8> = bytes.iter().rev().copied().collect();
         drop(diff::merge(&bytes, &bytes, &changed));
-        drop(diff::unified(("a", "b"), &bytes, &changed));
+        drop(diff::unified("a", "b", &bytes, &changed));
     }
 
     #[test]

@@ -225,7 +225,8 @@ impl App {
         match (result, &job.words) {
             (Err(error), _) => Toast::trouble(error.to_string()),
             (Ok(_), Some(_)) => Toast::done(format!("{things} waived{undo}")),
-            (Ok(_), None) => Toast::done(format!("{things} open again{undo}")),
+            // That may be an undo itself.
+            (Ok(_), None) => Toast::done(format!("{things} open again")),
         }
     }
 

@@ -57,7 +57,8 @@ pub(super) fn project_instructions(
 
 /// Adds the instruction files of a folder outside the project, such as the home directory.
 pub(super) fn home_instructions(folder: &Path, name: &str, found: &mut Vec<Candidate>) {
-    let is_there = |name: &&str| folder.join(name).is_file();
+    // A name with a folder is one of an agent's own directory, which is a place of its own.
+    let is_there = |name: &&str| !name.contains('/') && folder.join(name).is_file();
     if instructions::NAMES.iter().any(is_there) {
         let why = "instructions for all projects";
         found.push(candidate(folder, name, why, Origin::Home));
