@@ -124,6 +124,11 @@ fn chosen(reference: &str, guards: &[Guard], world: &World) -> Result<Vec<String
 }
 
 fn list(guards: &[Guard], world: &World) -> Reported<'static> {
+    if guards.is_empty() {
+        let none = "there is no guard; tome guard MEMORY makes one of what a memory forbids";
+        let none = Text::Error(none.to_owned());
+        return Answer::ending(Outcome::Nothing, json!({ "guards": [] }), none);
+    }
     let stores = world.stores()?;
     let rows: Vec<(Value, String)> = guards
         .iter()

@@ -126,8 +126,13 @@ pub fn forbidden(line: &str) -> Vec<Check> {
 
 /// What plain words behind a negation forbid.
 fn plain(text: &str, add: &mut impl FnMut(Option<Check>)) {
+    let mut left = text.to_owned();
     for (phrase, check) in PHRASES.iter() {
-        add(phrase.is_match(text).then(|| check.clone()));
+        if phrase.is_match(&left) {
+            add(Some(check.clone()));
+            // To force-push to main is not to push to main.
+            left = phrase.replace_all(&left, "").into_owned();
+        }
     }
     // The name of a package manager alone: use pnpm, not npm.
     let word = text.trim().trim_end_matches(['.', ',', ')']);
@@ -223,7 +228,7 @@ mod tests {
     fn what_a_memory_forbids_is_a_rule_and_what_it_asks_for_is_none() {
         for (line, wanted) in [
             (
-                "Never force-push to shared branches.",
+                "Never force-push to main.",
                 &["command git push --force*"][..],
             ),
             (
