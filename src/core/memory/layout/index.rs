@@ -89,7 +89,14 @@ impl Rules for Index {
             ));
         }
         let is_kept = matches!(operation, Operation::Delete | Operation::Receive);
-        if file.contains('/') && !root.has(file) && !is_kept {
+        // Some agents sort their memories into folders; no others are made.
+        let folder = file.rfind('/').map(|at| &file[..=at]);
+        let is_new = |folder| {
+            !self
+                .files(root)
+                .is_ok_and(|files| has_folder(&files, folder))
+        };
+        if folder.is_some_and(is_new) && !is_kept {
             return Err(Error::refused(
                 file,
                 format!(
@@ -435,9 +442,29 @@ pub fn has_header(memory: &Memory) -> bool {
     memory.category.is_some() || !memory.summary.is_empty()
 }
 
+/// Whether some of the files are in this folder.
+fn has_folder(files: &[FoundFile], folder: &str) -> bool {
+    files.iter().any(|file| file.path.starts_with(folder))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_new_memory_may_be_in_a_folder_that_has_some() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        for folder in ["feedback", ".git", "empty"] {
+            std::fs::create_dir(temp.path().join(folder)).expect("a folder");
+        }
+        std::fs::write(temp.path().join("feedback/a.md"), "a").expect("writes");
+        let root = Root::open(temp.path()).expect("opens");
+        let is_allowed = |file: &str| Index.allow(Operation::Rename, file, &root).is_ok();
+        assert!(is_allowed("feedback/b.md") && is_allowed("b.md"));
+        for file in ["feed/b.md", "feedback/x/b.md", ".git/b.md", "empty/b.md"] {
+            assert!(!is_allowed(file), "{file}");
+        }
+    }
 
     fn memory(path: &str, text: &str) -> Memory {
         Index.read(path, text)
