@@ -340,16 +340,26 @@ pub(in crate::core) fn is_skill_draft(root: &Path, file: &str) -> bool {
 
 /// The sections of an index that say more than which memories there are.
 fn own_sections(text: &str) -> Vec<Entry> {
-    let bullets = bullets(text);
+    let own = own_lines(text);
     let mut sections = by_heading(text, 2..=2);
-    sections.retain(|section| {
-        lines(&text[section.span.clone()], 0).any(|line| {
-            let at = section.span.start + line.span.start;
-            let is_listed = bullets.iter().any(|bullet| bullet.line.contains(&at));
-            !is_listed && heading(line.text).is_none() && !line.text.trim().is_empty()
-        })
-    });
+    sections.retain(|section| own.iter().any(|at| section.span.contains(at)));
     sections
+}
+
+/// Whether an index says more than which memories there are.
+pub fn says_more(text: &str) -> bool {
+    text != EMPTY_INDEX && !own_lines(text).is_empty()
+}
+
+/// Where the lines of an index begin that are no headings and list no memory.
+fn own_lines(text: &str) -> Vec<usize> {
+    let bullets = bullets(text);
+    let is_own = |at: usize, line: &str| {
+        let is_listed = bullets.iter().any(|bullet| bullet.line.contains(&at));
+        !is_listed && heading(line).is_none() && !line.trim().is_empty()
+    };
+    let own = lines(text, 0).filter(|line| is_own(line.span.start, line.text));
+    own.map(|line| line.span.start).collect()
 }
 
 const PROTOCOL: &str = "\
@@ -468,6 +478,20 @@ mod tests {
 
     fn memory(path: &str, text: &str) -> Memory {
         Index.read(path, text)
+    }
+
+    #[test]
+    fn an_index_with_facts_of_its_own_says_more() {
+        for text in [
+            "# Mine\n\n- likes tabs\n",
+            "Tea.\n",
+            "## S\n- [A](a.md) - x\nfact\n",
+        ] {
+            assert!(says_more(text), "{text}");
+        }
+        for text in [EMPTY_INDEX, "# Memory\n", "# M\n\n## S\n- [A](a.md) - x\n"] {
+            assert!(!says_more(text), "{text}");
+        }
     }
 
     #[test]
