@@ -15,7 +15,9 @@ use crate::core::disk::trust::real_path;
 use crate::core::insight::context::context_of_stores;
 use crate::core::insight::review::{Writer, count, observe_files, observe_store};
 use crate::core::log::Agent;
-use crate::core::memory::discover::{DiscoveryScope, Environment, discover, lessons_root};
+use crate::core::memory::discover::{
+    DiscoveryScope, Environment, discover, is_of_subagent, lessons_root,
+};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::session::{NEW_OVERVIEW, OVERVIEW_FILE};
 use crate::core::memory::store::Store;
@@ -300,10 +302,4 @@ impl World {
         stores.extend(last.map(|(_, store)| store));
         stores
     }
-}
-
-/// Whether the store belongs to a subagent of Claude Code, which reads it by itself.
-pub(super) fn is_of_subagent(store: &Store) -> bool {
-    let folder = store.root().path().parent().and_then(Path::file_name);
-    folder.is_some_and(|name| name == "agent-memory" || name == "agent-memory-local")
 }

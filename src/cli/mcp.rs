@@ -4,13 +4,12 @@ use std::env;
 use std::path::Path;
 
 use super::args::McpArgs;
-use super::hook::is_of_subagent;
 use super::print::print_error;
 use super::world::{World, now};
 use super::{CommandResult, Failure, Outcome};
 use crate::core::disk::trust::real_path;
 use crate::core::log::Agent;
-use crate::core::memory::discover::first_store;
+use crate::core::memory::discover::{first_store, is_of_subagent};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 use crate::mcp::{Access, ServedStore, ServerSetup, StorePurpose, serve};

@@ -282,11 +282,6 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether the store has this file.
-    pub(super) fn has_file(&self, store: &Store, path: &str) -> bool {
-        store.holds(path)
-    }
-
     /// Returns an optional text argument.
     pub(super) fn optional_text(&self, name: &str) -> Result<Option<&'a str>, Failure> {
         match self.arguments.get(name) {

@@ -98,7 +98,7 @@ fn write(call: &Call<'_>) -> ToolResult {
     let (store, path) = call.target()?;
     let content = call.text("content")?.to_owned();
     let fields = match store.layout() {
-        Layout::Index => header(call, &content, call.has_file(store, &path))?,
+        Layout::Index => header(call, &content, store.holds(&path))?,
         _ => Fields::default(),
     };
     let answer = call.change(
@@ -216,7 +216,7 @@ fn append(call: &Call<'_>) -> ToolResult {
     let (store, path) = call.target()?;
     let summary = call.optional_text("summary")?;
     // A new memory with a header needs a type.
-    let begins = store.layout() == Layout::Index && !call.has_file(store, &path);
+    let begins = store.layout() == Layout::Index && !store.holds(&path);
     let answer = call.change(
         store,
         &ChangeRequest::Append {

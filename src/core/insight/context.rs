@@ -379,6 +379,11 @@ fn decoded(bytes: &[u8]) -> String {
     text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned()
 }
 
+/// Whether a bare value of YAML is a text. Nothing, numbers, `true` and the like are none.
+fn is_yaml_text(value: &str) -> bool {
+    !matches!(value, "" | "null" | "~" | "true" | "false") && value.parse::<f64>().is_err()
+}
+
 /// Removes what JavaScript's `trim` removes.
 fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')

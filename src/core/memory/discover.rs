@@ -354,7 +354,7 @@ impl Discovery<'_> {
                 origin: Origin::Project,
             });
         }
-        for place in ["agent-memory", "agent-memory-local"] {
+        for place in OF_SUBAGENTS {
             let folder = folder.join(".claude").join(place);
             let why = "a subagent's memory, for this project";
             // A refused folder is reported once, not for each folder below it.
@@ -377,6 +377,15 @@ const PROJECT_PLACES: [(&str, &str); 5] = [
     (".claude/memory", "claude-memory"),
     (".qwen/team-memory", "qwen-team"),
 ];
+
+/// The folders of a project's `.claude` with memories of Claude Code's subagents.
+const OF_SUBAGENTS: [&str; 2] = ["agent-memory", "agent-memory-local"];
+
+/// Whether the store belongs to a subagent of Claude Code, which reads it by itself.
+pub fn is_of_subagent(store: &Store) -> bool {
+    let folder = store.root().path().parent().and_then(Path::file_name);
+    folder.is_some_and(|folder| OF_SUBAGENTS.iter().any(|name| folder == *name))
+}
 
 /// The log that Aider writes in the project itself.
 const AIDER_LOG: &str = ".aider.chat.history.md";

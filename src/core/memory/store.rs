@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::{FoundFile, Root, check};
+use crate::core::memory::layout::index::says_more;
 use crate::core::memory::layout::listing::bullets;
 use crate::core::memory::layout::{INDEX, Layout, Rules};
 use crate::core::memory::{Memory, stem};
@@ -142,7 +143,7 @@ impl Store {
             modified: found.modified,
             ..self.rules().read(INDEX, &text)
         };
-        (!memory.entries.is_empty()).then_some(memory)
+        says_more(&text).then_some(memory)
     }
 
     /// As [`Store::list`], but takes a memory from `known` if the size and the time of its file are

@@ -4,7 +4,7 @@ use crate::core::log::{Message, Role};
 use crate::core::memory::layout::session::MESSAGES;
 use crate::core::search::lesson::Lesson;
 use crate::core::search::{Hit, HitSource};
-use crate::core::text::display::{safe, safe_line};
+use crate::core::text::display::{safe, safe_line, visible_line};
 
 /// Formats hits; empty lines occur only between them.
 pub fn format_hits(query: &str, hits: &[Hit]) -> String {
@@ -18,14 +18,14 @@ pub fn format_hits(query: &str, hits: &[Hit]) -> String {
         let place = if is_session {
             format!("Line: {}", hit.line)
         } else {
-            format!("File: {}:{}", hit.path, hit.line)
+            format!("File: {}:{}", visible_line(&hit.path), hit.line)
         };
         out.push_str(&format!(
             "\n\n[{}] Source: {}\n    {place}\n    Content: {}\n    Citation: {}",
             at + 1,
             hit.source.name(),
             hit.text,
-            hit.citation
+            visible_line(&hit.citation.to_string())
         ));
         if hit.copies > 0 {
             out.push_str(&format!("\n    Copies: {} in other sessions", hit.copies));
@@ -118,5 +118,7 @@ mod tests {
             "Found 2 result(s) for: \"auth\"\n\n[1] Source: detail\n    File: detail/auth-design.md:10\n    Content: Decided to use JWT tokens\n    Citation: detail/auth-design.md#L10\n\n[2] Source: messages\n    Line: 10\n    Content: User asked about auth\n    Citation: messages.jsonl#L10"
         );
         assert_eq!(format_hits("x", &[]), "No results found for: \"x\"");
+        let odd = format_hits("x", &[hit(HitSource::Detail, "a\n[2] b.md#L10", "x")]);
+        assert_eq!(odd.lines().count(), 6, "{odd}");
     }
 }

@@ -15,7 +15,9 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::glob::expression;
-use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, trimmed, unread};
+use super::{
+    Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_yaml_text, trimmed, unread,
+};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::disk::trust::{real_path, without_dots};
 use crate::core::memory::config::expand;
@@ -339,9 +341,7 @@ fn paths(yaml: &str) -> Vec<String> {
     let value = bare(&first["paths:".len()..]);
     let text = |value: &str| -> Option<String> {
         let plain = value.trim_matches(['"', '\'']).trim();
-        let is_other =
-            ["null", "~", "true", "false"].contains(&value) || value.parse::<f64>().is_ok();
-        (!is_other && !plain.is_empty()).then(|| plain.to_owned())
+        (is_yaml_text(value) && !plain.is_empty()).then(|| plain.to_owned())
     };
     let listed = value
         .strip_prefix('[')

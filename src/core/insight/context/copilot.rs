@@ -13,7 +13,9 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use walkdir::WalkDir;
 
 use super::glob::MOST_ENTRIES;
-use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_inside};
+use super::{
+    Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_inside, is_yaml_text,
+};
 use crate::core::disk::trust::real_path;
 use crate::core::text::header::frontmatter::Frontmatter;
 
@@ -138,13 +140,8 @@ fn rule(start: &Start<'_>, file: &Path, source: Source) -> Option<Piece> {
         return Some(Piece::unsent(file, kind, bytes, why).with_rest(text));
     }
     // What is no text in YAML says nothing.
-    let is_all = |paths: &str| {
-        matches!(
-            paths,
-            "**" | "**/*" | "*" | "" | "null" | "~" | "true" | "false"
-        ) || paths.parse::<f64>().is_ok()
-    };
-    if let Some(paths) = written.filter(|paths| !is_all(paths)) {
+    let is_some = |paths: &&str| !matches!(*paths, "**" | "**/*" | "*") && is_yaml_text(paths);
+    if let Some(paths) = written.filter(is_some) {
         let why = format!("named, to be read for files that match {paths}");
         return Some(Piece::unsent(file, kind, bytes, why).with_rest(text));
     }

@@ -10,6 +10,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::Value;
 
 use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_inside};
@@ -115,7 +116,12 @@ fn names(start: &Start<'_>, home: &Path) -> (Vec<String>, Source) {
         let Found::Content(bytes) = start.read(file, *source) else {
             return None;
         };
-        let settings: Value = serde_json::from_str(&without_comments(&decoded(&bytes))).ok()?;
+        // Gemini CLI takes comments out and reads the rest as JSON.
+        let options = ParseOptions {
+            allow_trailing_commas: false,
+            ..ParseOptions::default()
+        };
+        let settings: Value = parse_to_serde_value(&decoded(&bytes), &options).ok()?;
         Some((strings(&settings["context"]["fileName"])?, *source))
     });
     let (mut names, source) = given.unwrap_or((Vec::new(), Source::Own));
@@ -132,36 +138,6 @@ fn names(start: &Start<'_>, home: &Path) -> (Vec<String>, Source) {
         names.push("GEMINI.md".to_owned());
     }
     (names, source)
-}
-
-/// Returns JSON without its comments, which Gemini CLI removes before it reads settings.
-fn without_comments(json: &str) -> String {
-    let mut out = String::new();
-    let mut rest = json;
-    while let Some(at) = rest.find(['"', '/']) {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let end = if let Some(text) = rest.strip_prefix('"') {
-            let mut is_escaped = false;
-            let close = text.find(|c| {
-                let is_close = c == '"' && !is_escaped;
-                is_escaped = c == '\\' && !is_escaped;
-                is_close
-            });
-            let end = close.map_or(rest.len(), |close| close + 2);
-            out.push_str(&rest[..end]);
-            end
-        } else if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            rest.find("*/").map_or(rest.len(), |end| end + 2)
-        } else {
-            out.push('/');
-            1
-        };
-        rest = &rest[end..];
-    }
-    out + rest
 }
 
 /// Returns a string, or the strings of a list.

@@ -131,7 +131,12 @@ fn add(collection: &Collection<'_>, report: &mut Report<'_>, first: &Piece, seco
         // Texts that share words and no sentence are related, not the same.
         return;
     }
-    let subject = reference(collection, first.store, first_document, second.store);
+    let mut subject = reference(collection, first.store, first_document, second.store);
+    if first.range.len() < first_document.text.len()
+        && let Some(entry) = first_document.entry_at(first_document.line_at(first.range.start))
+    {
+        subject = format!("{subject}#{}", entry.slug);
+    }
     let share = collection.pieces().share(first, second) * 100.0;
     let found = Found {
         line: passages.first().map(|(_, b)| document.line_at(*b)),

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::CuratedStore;
 use super::document::{Document, sentence};
 use crate::core::memory::layout::Layout;
-use crate::core::memory::layout::entries::is_codex;
+use crate::core::memory::layout::entries::is_merged;
 use crate::core::text::{fold, stem};
 
 /// A text that is compared: a memory, one of several entries of a file, or a section of an
@@ -82,9 +82,8 @@ impl Pieces {
         let mut raw: Vec<RawPiece> = Vec::new();
         for (store, curated) in stores.iter().enumerate() {
             let layout = curated.store.layout();
-            // Codex merges what it wrote by itself, and its summary repeats it.
-            let is_merged = layout == Layout::Entries && is_codex(curated.store.root());
-            if layout == Layout::Events || is_merged {
+            let is_entries = layout == Layout::Entries;
+            if layout == Layout::Events || is_entries && is_merged(curated.store.root()) {
                 continue;
             }
             for (number, document) in curated.documents.iter().enumerate() {

@@ -9,6 +9,7 @@ use super::{
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::log::path_of_uri;
 use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::entries::WORKSPACE;
 
 impl Discovery<'_> {
     /// Adds the memories of these agents.
@@ -77,7 +78,7 @@ impl Discovery<'_> {
         for home in &environment.openclaw {
             for folder in subfolders(home) {
                 let name = name_of(&folder);
-                if let Some(agent) = name.strip_prefix("workspace") {
+                if let Some(agent) = name.strip_prefix(WORKSPACE) {
                     let name = format!("openclaw{agent}");
                     add(name, folder, Layout::Entries, "OpenClaw's memory");
                 }

@@ -1,8 +1,6 @@
 //! The location of a store that does not exist yet and is created with its first memory.
 
-use std::path::Path;
-
-use super::{Environment, FoundStore, Project, lessons_root};
+use super::{Environment, FoundStore, Project, is_of_subagent, lessons_root};
 use crate::core::Result;
 use crate::core::memory::config::Settings;
 use crate::core::memory::layout::Layout;
@@ -48,12 +46,8 @@ pub fn is_first(layout: Layout, stores: &[&Store]) -> bool {
         Layout::Coder => store.layout() == Layout::Coder,
         _ => matches!(store.layout(), Layout::Index | Layout::Facts),
     };
-    let is_subagents = |store: &Store| {
-        let folder = store.root().path().parent().and_then(Path::file_name);
-        folder.is_some_and(|name| name == "agent-memory" || name == "agent-memory-local")
-    };
     !stores
         .iter()
         .filter(is_like)
-        .any(|store| !is_subagents(store))
+        .any(|store| !is_of_subagent(store))
 }

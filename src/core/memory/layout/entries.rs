@@ -29,10 +29,27 @@ const OF_CODEX: [&str; 3] = ["memory_summary.md", "raw_memories.md", "rollout_su
 /// The folder of the notes that Codex's consolidation follows.
 const CODEX_NOTES: &str = "extensions/ad_hoc/notes";
 
+/// How the names of OpenClaw's workspaces begin.
+pub(in crate::core) const WORKSPACE: &str = "workspace";
+
+/// The folder of what OpenClaw makes of its notes at night, before it keeps some of it.
+const DREAMING: &str = "memory/dreaming/";
+
 /// Whether the directory is Codex's.
 pub(in crate::core) fn is_codex(root: &Root) -> bool {
     let [summary, raw, rollouts] = OF_CODEX;
     root.has(summary) || root.has(raw) || root.is_dir(rollouts)
+}
+
+/// Whether the directory is a workspace of OpenClaw.
+fn is_workspace(root: &Root) -> bool {
+    let name = root.path().file_name();
+    name.is_some_and(|name| name.to_string_lossy().starts_with(WORKSPACE))
+}
+
+/// Whether the agent of the directory makes one of memories that say the same, by itself.
+pub(in crate::core) fn is_merged(root: &Root) -> bool {
+    is_codex(root) || is_workspace(root)
 }
 
 /// The entries of a file: groups and tasks of Codex, texts between lines `§`, or sections.
@@ -53,14 +70,12 @@ fn entries(text: &str) -> Vec<Entry> {
 /// files of other kinds, and skills are none anywhere.
 fn is_memory(root: &Root, path: &str) -> bool {
     let folder = path.split_once('/').map(|(folder, _)| folder);
-    let in_workspace = root
-        .path()
-        .components()
-        .any(|part| part.as_os_str() == ".openclaw");
     match folder {
         Some("skills") => false,
         Some("extensions") => path.starts_with(CODEX_NOTES),
-        _ if in_workspace => folder == Some("memory") || matches!(path, "MEMORY.md" | "DREAMS.md"),
+        _ if is_workspace(root) => {
+            folder == Some("memory") || matches!(path, "MEMORY.md" | "DREAMS.md")
+        }
         _ => path != "phase2_workspace_diff.md",
     }
 }
@@ -265,7 +280,8 @@ impl Rules for Entries {
 
     fn kind(&self, file: &str) -> FileKind {
         let [_, raw, rollouts] = OF_CODEX;
-        if file == raw || file.split('/').next() == Some(rollouts) {
+        let is_made = file.split('/').next() == Some(rollouts) || file.starts_with(DREAMING);
+        if file == raw || is_made {
             FileKind::Source
         } else {
             FileKind::Memory

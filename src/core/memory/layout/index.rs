@@ -89,7 +89,14 @@ impl Rules for Index {
             ));
         }
         let is_kept = matches!(operation, Operation::Delete | Operation::Receive);
-        if file.contains('/') && !root.has(file) && !is_kept {
+        // Some agents sort their memories into folders; no others are made.
+        let folder = file.rfind('/').map(|at| &file[..=at]);
+        let is_new = |folder| {
+            !self
+                .files(root)
+                .is_ok_and(|files| has_folder(&files, folder))
+        };
+        if folder.is_some_and(is_new) && !is_kept {
             return Err(Error::refused(
                 file,
                 format!(
@@ -333,16 +340,26 @@ pub(in crate::core) fn is_skill_draft(root: &Path, file: &str) -> bool {
 
 /// The sections of an index that say more than which memories there are.
 fn own_sections(text: &str) -> Vec<Entry> {
-    let bullets = bullets(text);
+    let own = own_lines(text);
     let mut sections = by_heading(text, 2..=2);
-    sections.retain(|section| {
-        lines(&text[section.span.clone()], 0).any(|line| {
-            let at = section.span.start + line.span.start;
-            let is_listed = bullets.iter().any(|bullet| bullet.line.contains(&at));
-            !is_listed && heading(line.text).is_none() && !line.text.trim().is_empty()
-        })
-    });
+    sections.retain(|section| own.iter().any(|at| section.span.contains(at)));
     sections
+}
+
+/// Whether an index says more than which memories there are.
+pub fn says_more(text: &str) -> bool {
+    text != EMPTY_INDEX && !own_lines(text).is_empty()
+}
+
+/// Where the lines of an index begin that are no headings and list no memory.
+fn own_lines(text: &str) -> Vec<usize> {
+    let bullets = bullets(text);
+    let is_own = |at: usize, line: &str| {
+        let is_listed = bullets.iter().any(|bullet| bullet.line.contains(&at));
+        !is_listed && heading(line).is_none() && !line.trim().is_empty()
+    };
+    let own = lines(text, 0).filter(|line| is_own(line.span.start, line.text));
+    own.map(|line| line.span.start).collect()
 }
 
 const PROTOCOL: &str = "\
@@ -435,12 +452,46 @@ pub fn has_header(memory: &Memory) -> bool {
     memory.category.is_some() || !memory.summary.is_empty()
 }
 
+/// Whether some of the files are in this folder.
+fn has_folder(files: &[FoundFile], folder: &str) -> bool {
+    files.iter().any(|file| file.path.starts_with(folder))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_new_memory_may_be_in_a_folder_that_has_some() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        for folder in ["feedback", ".git", "empty"] {
+            std::fs::create_dir(temp.path().join(folder)).expect("a folder");
+        }
+        std::fs::write(temp.path().join("feedback/a.md"), "a").expect("writes");
+        let root = Root::open(temp.path()).expect("opens");
+        let is_allowed = |file: &str| Index.allow(Operation::Rename, file, &root).is_ok();
+        assert!(is_allowed("feedback/b.md") && is_allowed("b.md"));
+        for file in ["feed/b.md", "feedback/x/b.md", ".git/b.md", "empty/b.md"] {
+            assert!(!is_allowed(file), "{file}");
+        }
+    }
+
     fn memory(path: &str, text: &str) -> Memory {
         Index.read(path, text)
+    }
+
+    #[test]
+    fn an_index_with_facts_of_its_own_says_more() {
+        for text in [
+            "# Mine\n\n- likes tabs\n",
+            "Tea.\n",
+            "## S\n- [A](a.md) - x\nfact\n",
+        ] {
+            assert!(says_more(text), "{text}");
+        }
+        for text in [EMPTY_INDEX, "# Memory\n", "# M\n\n## S\n- [A](a.md) - x\n"] {
+            assert!(!says_more(text), "{text}");
+        }
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn a_finding_names_the_entry_that_it_is_in() {
 }
 
 #[test]
-fn what_codex_merges_by_itself_is_no_duplicate() {
+fn what_codex_and_openclaw_merge_by_themselves_is_no_duplicate() {
     let text = "Deployments go through the staging cluster: run make ship-staging, wait for the \
         canary to report healthy, then promote the release with make promote.\n";
     let alike = format!("{text}Ann knows more.\n");
@@ -38,6 +38,24 @@ fn what_codex_merges_by_itself_is_no_duplicate() {
     let codex = [files[0], files[1], ("memory_summary.md", "v1\n")];
     let codex = Fixture::new(&codex).with_layout(Layout::Entries);
     assert_eq!(codex.findings("duplicate"), []);
+    let days = [("memory/1.md", text), ("memory/2.md", &alike)];
+    let dreams = [
+        ("memory/dreaming/1.md", text),
+        ("memory/dreaming/2.md", text),
+    ];
+    let openclaw = Fixture::new(&[]).with_layout(Layout::Entries);
+    let openclaw = openclaw.and("workspace", &days).and("workspace-b", &dreams);
+    assert_eq!(openclaw.findings("duplicate"), []);
+}
+
+#[test]
+fn a_duplicate_names_the_entry_that_says_the_same() {
+    let text = "Ann prefers short answers with a table of the numbers and no praise at all.";
+    let text = format!("{text}\n§\nBob knows the database.\n§\n{text} None.\n");
+    let fixture = Fixture::new(&[("USER.md", &text)]).with_layout(Layout::Entries);
+    let found = fixture.findings("duplicate");
+    let named: Vec<_> = found.iter().map(|one| one.subject.as_str()).collect();
+    assert_eq!(named, ["USER.md#ann-prefers-short-answers-with-a-table-of"]);
 }
 
 #[test]
