@@ -20,8 +20,8 @@ pub(super) const ABOUT: &str = ".about";
 /// Says that a hand-written index is generated now.
 const TEXT_DELETED: &str = ".deleted/.index";
 
-/// The most files that a store may have.
-const MOST_OF_A_STORE: usize = 20_000;
+/// The most files that a store may have, with tombstones and lines.
+const MOST_OF_A_STORE: usize = 40_000;
 
 /// The most stores.
 const MOST_STORES: usize = 2000;
@@ -37,6 +37,16 @@ pub(super) struct SharedStore {
 }
 
 impl SharedStore {
+    /// The blob at a path below the folder of the store.
+    pub(super) fn get(&self, path: &str) -> Option<&String> {
+        match path.split_once('/') {
+            Some((DELETED, file)) => self.deleted.get(file),
+            Some((LINES, file)) => self.lines.get(file),
+            _ if path == INDEX_TEXT => self.index.as_ref(),
+            _ => self.files.get(path),
+        }
+    }
+
     /// Every blob of it.
     pub(super) fn ids(&self) -> impl Iterator<Item = &String> {
         let lists = self.files.values().chain(self.deleted.values());
@@ -88,9 +98,9 @@ impl SharedTree {
             }
         }
         for (key, store) in &mut tree.stores {
-            if store.files.len() + store.deleted.len() > MOST_OF_A_STORE {
+            if store.files.len() + store.deleted.len() + store.lines.len() > MOST_OF_A_STORE {
                 tree.refusals
-                    .add("the store has more than 20,000 files", key);
+                    .add("the store has more than 40,000 files", key);
                 *store = SharedStore::default();
             }
         }
@@ -266,7 +276,7 @@ mod tests {
                 "{one:?}"
             );
         }
-        let many = (0..30_000).map(|n| entry(&("100644", &format!("stores/x/{n}.md"))));
+        let many = (0..50_000).map(|n| entry(&("100644", &format!("stores/x/{n}.md"))));
         let tree = SharedTree::of(many.collect());
         assert!(tree.stores["x"].files.is_empty() && tree.refusals.lines().len() == 1);
     }

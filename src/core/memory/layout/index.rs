@@ -3,7 +3,7 @@
 //! The index is loaded into every prompt. A generated index is generated again at every change; a
 //! hand-written one is edited line by line.
 
-pub mod by_hand;
+pub mod hand_written;
 mod limit;
 mod page;
 mod typed;
