@@ -104,7 +104,7 @@ impl<'a> StoreSides<'a> {
             {
                 refusals.add(reason, path);
             }
-            is_memory(path) && name.is_ok() && !store.root().is_link(path)
+            is_memory(path) && name.is_ok()
         });
         let files = &self.files;
         let names = self.there.files.keys().chain(self.there.deleted.keys());
@@ -173,6 +173,14 @@ impl<'a> StoreSides<'a> {
         deleted.contains(path)
     }
 
+    /// Whether everybody has the same of a file, as most of the time.
+    fn is_settled(&self, path: &str) -> bool {
+        let id = self.there.files.get(path);
+        id.is_some_and(|id| self.base.files.get(path) == Some(id))
+            && id.and_then(|id| self.blobs.revisions.get(id)) == self.files.get(path)
+            && !self.decided.contains_key(path)
+    }
+
     /// The versions of a file.
     fn versions(&self, path: &str) -> Versions {
         let decided = self.decided.get(path);
@@ -202,10 +210,12 @@ impl<'a> StoreSides<'a> {
         self.check_ahead();
         let lists = [&self.base, &self.there].into_iter();
         let shared = lists.flat_map(|one| one.files.keys().chain(one.deleted.keys()));
-        let names: BTreeSet<String> = shared.chain(self.files.keys()).cloned().collect();
+        let is_open = |path: &&String| {
+            *path != INDEX_TEXT && !self.left_alone.contains(*path) && !self.is_settled(path)
+        };
+        let names: BTreeSet<&String> = shared.chain(self.files.keys()).filter(is_open).collect();
+        let names: Vec<String> = names.into_iter().cloned().collect();
         let mut steps = Vec::new();
-        let is_read = |path: &String| path != INDEX_TEXT && !self.left_alone.contains(path);
-        let names: Vec<String> = names.into_iter().filter(is_read).collect();
         for path in names {
             let versions = self.versions(&path);
             let step = self.step(&path, versions)?;
@@ -501,9 +511,13 @@ impl<'a> StoreSides<'a> {
         (self.blobs.sender)(&self.path_in_repo(&place))
     }
 
-    /// The content of a file here, if it is still as it was listed.
+    /// The content of a file here, if it is still as it was listed, and no link.
     fn own(&self, path: &str) -> Option<Vec<u8>> {
-        let bytes = self.here.store.root().read(path).ok()??;
+        let root = self.here.store.root();
+        if root.is_link(path) {
+            return None;
+        }
+        let bytes = root.read(path).ok()??;
         (Some(&Revision::of(&bytes)) == self.files.get(path)).then_some(bytes)
     }
 

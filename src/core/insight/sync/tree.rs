@@ -179,13 +179,17 @@ pub(super) fn check_name(file: &str) -> Result<(), &'static str> {
     if file.contains(['\\', ':', '*', '?', '"', '<', '>', '|']) {
         return Err("the name has characters that not every system has");
     }
+    let starts = |text: &str, start: &str| {
+        let first = text.as_bytes().get(..start.len());
+        first.is_some_and(|first| first.eq_ignore_ascii_case(start.as_bytes()))
+    };
     for part in file.split('/') {
-        let stem = part.split('.').next().unwrap_or_default().to_lowercase();
-        let is_device = DEVICES.contains(&stem.as_str())
-            || ["com", "lpt"].iter().any(|port| {
-                stem.strip_prefix(port)
-                    .is_some_and(|n| n.len() == 1 && n.as_bytes()[0].is_ascii_digit())
-            });
+        let stem = part.split('.').next().unwrap_or_default();
+        let is_port = || stem.len() == 4 && stem.ends_with(|c: char| c.is_ascii_digit());
+        let is_device = DEVICES.iter().any(|name| stem.eq_ignore_ascii_case(name))
+            || ["com", "lpt"]
+                .iter()
+                .any(|port| starts(stem, port) && is_port());
         if part.is_empty()
             || part.starts_with(['.', ' '])
             || part.ends_with(['.', ' '])
@@ -193,7 +197,7 @@ pub(super) fn check_name(file: &str) -> Result<(), &'static str> {
         {
             return Err("the name is hidden, or no name everywhere");
         }
-        if part.to_lowercase().starts_with("git~") {
+        if starts(part, "git~") {
             return Err("settings of git, which are not followed");
         }
     }
