@@ -202,10 +202,10 @@ impl<'a> Checkup<'a> {
                 &format!("the last sync failed: {failure}"),
                 "tome sync tries again",
             );
-        } else if let Some(last) = last.filter(|last| last.held > 0) {
+        } else if let Some(last) = last.filter(|last| last.held_back > 0) {
             let note = format!(
                 "sync: {} held back; tome sync --status tells what",
-                last.held
+                last.held_back
             );
             self.notes.push(note);
         }

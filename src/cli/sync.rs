@@ -9,7 +9,7 @@ use super::print::{Answer, Reported, Text, print_error, print_note};
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::disk::foreign::read_text;
-use crate::core::insight::sync::{Mode, Standing, StoreReport, Sync, SyncReport};
+use crate::core::insight::sync::{Mode, Standing, StoreReport, Sync, SyncReport, choose};
 use crate::core::memory::config::{IncomingMode, OutgoingMode};
 use crate::core::memory::discover::{DiscoveryScope, claude_memory_root, discover};
 use crate::core::memory::layout::Layout;
@@ -58,7 +58,7 @@ fn sync(args: &SyncArgs, world: &World) -> Reported<'static> {
     for (names, is_on) in [(&args.add, true), (&args.drop, false)] {
         for name in names {
             let store = world.store_to_share(name)?;
-            sync.choose(&store, is_on, args.project.as_deref())?;
+            choose(&dir, &store, is_on, args.project.as_deref())?;
             let word = if is_on { "shared" } else { "no longer shared" };
             lines.push(format!("{} is {word}", store.name()));
         }
@@ -193,7 +193,7 @@ fn store_lines(store: &StoreReport, world: &World, state: State) -> Vec<String> 
     if store.motions.len() > SHOWN {
         lines.push(format!("  and {} more", store.motions.len() - SHOWN));
     }
-    for held in &store.held {
+    for held in &store.held_back {
         let way = if held.is_outgoing {
             "not sent"
         } else {
@@ -229,7 +229,7 @@ fn standing_json(standing: &Standing) -> Value {
         "last": last.map(|last| json!({
             "time": last.time,
             "failure": last.failure,
-            "held": last.held,
+            "held": last.held_back,
         })),
     })
 }
@@ -238,7 +238,7 @@ fn store_json(store: &StoreReport) -> Value {
     let (incoming, outgoing) = modes(store);
     let files = store.motions.iter();
     let files = files.map(|(motion, path)| json!({ "path": path, "what": motion.name() }));
-    let held = store.held.iter().map(|held| {
+    let held = store.held_back.iter().map(|held| {
         json!({ "id": held.id, "path": held.path, "why": held.why, "outgoing": held.is_outgoing })
     });
     json!({

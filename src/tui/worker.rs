@@ -48,6 +48,7 @@ use crate::core::change::history::History;
 use crate::core::disk::watch::{DirectoryWatcher, WatchEvent};
 use crate::core::insight::timeline::{Timeline, directory, summarizer};
 use crate::core::log::read;
+use crate::core::memory::config::Settings;
 use crate::core::memory::library::Library;
 use crate::core::memory::unsaved::UnsavedStore;
 use crate::core::search::catalog::LogCatalog;
@@ -146,6 +147,11 @@ impl Workers {
             changed_roots: Vec::new(),
             unfinished: Arc::clone(&unfinished),
             data: outside.curate.environment.data.clone(),
+            settings: match &outside.source {
+                StoreSource::Discover { settings, .. } => (**settings).clone(),
+                StoreSource::Named(_) => Settings::default(),
+            },
+            shared: Vec::new(),
         };
         let git = outside.curate.git.clone();
         let curate_worker = CurateWorker {

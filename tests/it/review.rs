@@ -340,6 +340,9 @@ fn an_acceptance_is_undone_and_survives_a_kill() {
     assert!(home.ok(&["redo"]).contains("Redone: Accepted"));
     assert_eq!(items(&home), Vec::<Value>::new());
     home.ok(&["undo"]);
+    // What was written just now is looked at once more when it is older, which is a step, too.
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    assert_eq!(items(&home), found);
     // Killed before its record is written it is not accepted, afterwards it is.
     for (step, left) in [(1, 1), (2, 0)] {
         let paused = home.paused_at(&["review", "--accept", "all"], step);

@@ -135,7 +135,7 @@ fn deletes_travel_as_tombstones_and_absence_is_no_delete() {
     fs::create_dir_all(one.root()).expect("made");
     fs::write(one.root().join("MEMORY.md"), "# Memory\n").expect("written");
     one.sync();
-    let held: Vec<_> = one.report().stores[0].held.clone();
+    let held: Vec<_> = one.report().stores[0].held_back.clone();
     assert_eq!(held.len(), 1, "deletes of a whole store are held back");
     assert_eq!(two.files().len(), 4);
     one.sync_allowing(&held[0].id);
@@ -232,7 +232,7 @@ fn secrets_and_orders_are_held_back_on_both_ways_until_somebody_says_otherwise()
     one.write("key.md", &secret);
     one.write("fine.md", "nothing to hide\n");
     one.sync();
-    let held = one.report().stores[0].held.clone();
+    let held = one.report().stores[0].held_back.clone();
     assert_eq!(held.len(), 1);
     assert!(held[0].is_outgoing && held[0].path == "key.md");
     assert!(!remote.has("key.md") && remote.has("fine.md"));
@@ -243,7 +243,10 @@ fn secrets_and_orders_are_held_back_on_both_ways_until_somebody_says_otherwise()
     assert!(!two.has("key.md") && two.has("fine.md"));
     two.sync_allowing("key.md");
     assert_eq!(two.read("key.md"), secret);
-    assert!(one.report().stores[0].held.is_empty(), "it stays allowed");
+    assert!(
+        one.report().stores[0].held_back.is_empty(),
+        "it stays allowed"
+    );
 }
 
 #[test]

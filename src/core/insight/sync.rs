@@ -4,17 +4,24 @@
 //! under a key that says what the store is and not where it lies (see [`key`]). tome works on a clone
 //! in its data directory and never checks it out (see [`repo`]). Of every file there are three
 //! versions, the one that this machine last agreed on, the one here and the one of the remote, and
-//! [`table`] says what follows. What others changed waits in the review or is written at once; what
-//! changed here is one commit on top of theirs. Deletes travel as tombstones, and what is merely
-//! absent is put back. Secrets and orders are held back (see [`held`]).
+//! [`decision`] says what follows. What others changed waits in the review or is written at once;
+//! what changed here is one commit on top of theirs (see [`send`]). Deletes travel as tombstones,
+//! and what is merely absent is put back. Indexes are made again on each machine; of a hand-written
+//! `MEMORY.md` the lines travel (see [`index`]). The READMEs of the coder layout do not: each folder
+//! has one whose lines are titles and counts of what is in it on this machine, and lessons are found
+//! by their own titles and tags. Secrets and orders are held back (see [`held_back`]).
 
-mod held;
+mod blobs;
+mod chosen;
+mod decision;
+mod held_back;
+mod index;
 mod key;
 mod plan;
 mod repo;
 mod run;
+mod send;
 mod state;
-mod table;
 mod tree;
 
 use std::path::{Path, PathBuf};
@@ -22,16 +29,16 @@ use std::path::{Path, PathBuf};
 use crate::core::change::history::History;
 use crate::core::insight::curate::git::Git;
 use crate::core::memory::config::{IncomingMode, OutgoingMode, Settings};
-use crate::core::memory::discover::{DiscoveryScope, Environment, claude_memory_root, discover};
-use crate::core::memory::layout::Layout;
-use crate::core::memory::store::Store;
+use crate::core::memory::discover::Environment;
 use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
 
-pub use held::Held;
+pub use chosen::{choose, shared_among, toggle};
+pub use held_back::HeldBack;
+use key::without_credentials;
 use repo::{Repo, is_branch, is_new_folder};
 pub use state::LastSync;
-use state::{Chosen, SyncState};
+use state::SyncState;
 
 /// What sync needs to know.
 #[derive(Debug, Clone, Copy)]
@@ -106,7 +113,7 @@ pub struct StoreReport {
     /// What happens to files, by their references.
     pub motions: Vec<(Motion, String)>,
     /// What is held back.
-    pub held: Vec<Held>,
+    pub held_back: Vec<HeldBack>,
     /// Why it is not shared, or what is left alone.
     pub notes: Vec<String>,
 }
@@ -139,15 +146,6 @@ pub struct Standing {
     pub last: Option<LastSync>,
 }
 
-/// A store that is chosen.
-struct SharedHere {
-    store: Store,
-    incoming: IncomingMode,
-    outgoing: OutgoingMode,
-    /// The name of a project without git.
-    project: Option<String>,
-}
-
 impl<'a> Sync<'a> {
     fn repo(&self) -> Repo<'a> {
         Repo::at(self.git, self.dir.join("repo.git"), self.history)
@@ -174,7 +172,7 @@ impl<'a> Sync<'a> {
             url.to_owned()
         };
         let repo = self.repo();
-        let told = |why: String| self.refused(format!("{}: {why}", plain(&url)));
+        let told = |why: String| self.refused(format!("{}: {why}", without_credentials(&url)));
         if !repo.exists() {
             repo.create().map_err(told)?;
         }
@@ -216,71 +214,6 @@ impl<'a> Sync<'a> {
     pub fn standing(&self) -> Result<Option<Standing>> {
         standing_in(self.dir)
     }
-
-    /// Switches a store on or off; `project` names a project without git.
-    pub fn choose(&self, store: &Store, is_on: bool, project: Option<&str>) -> Result<()> {
-        choose(self.dir, store, is_on, project)
-    }
-
-    /// The stores that are chosen.
-    fn shared(&self, state: &SyncState) -> Vec<SharedHere> {
-        let found = discover(self.environment, self.settings, DiscoveryScope::Everything);
-        let mut stores: Vec<Store> = found.stores.into_iter().map(|found| found.store).collect();
-        // A store that has no file yet comes into being with what arrives: Claude Code's memory of
-        // this project, and what was chosen in a folder that is there.
-        let claude = claude_memory_root(self.environment, self.settings);
-        let claude = claude.map(|root| ("claude", root, Layout::Index));
-        let chosen = state
-            .stores
-            .iter()
-            .map(|(root, chosen)| (chosen.name.as_str(), root.clone(), chosen.layout));
-        let chosen = chosen.filter(|(_, root, _)| root.parent().is_some_and(Path::is_dir));
-        for (name, root, layout) in claude.into_iter().chain(chosen) {
-            let is_known = stores.iter().any(|store| store.root().path() == root);
-            if !is_known && !root.exists() {
-                stores.extend(Store::open(name, &root, Some(layout)));
-            }
-        }
-        let shared = stores
-            .into_iter()
-            .filter_map(|store| self.sharing(state, store));
-        shared.collect()
-    }
-
-    fn sharing(&self, state: &SyncState, store: Store) -> Option<SharedHere> {
-        if store.layout() == Layout::Events
-            || store.root().path().starts_with(&self.environment.data)
-        {
-            return None;
-        }
-        let listed = self
-            .settings
-            .stores
-            .iter()
-            .find(|listed| listed.name == store.name());
-        let agent = self
-            .settings
-            .agents
-            .iter()
-            .find(|agent| is_of_agent(&store, &agent.name));
-        let said = [listed.map(|one| one.sharing), agent.map(|one| one.sharing)];
-        let said = said.into_iter().flatten();
-        let chosen = state.stores.get(store.root().path());
-        let is_on = chosen.map(|chosen| chosen.is_on);
-        let is_on = is_on.or_else(|| said.clone().find_map(|one| one.sync));
-        (is_on == Some(true)).then(|| SharedHere {
-            incoming: said
-                .clone()
-                .find_map(|one| one.incoming)
-                .unwrap_or_default(),
-            outgoing: said
-                .clone()
-                .find_map(|one| one.outgoing)
-                .unwrap_or_default(),
-            project: chosen.and_then(|chosen| chosen.project.clone()),
-            store,
-        })
-    }
 }
 
 /// How things stand, by the state in a directory; `None` if there is no remote.
@@ -289,52 +222,11 @@ pub fn standing_in(dir: &Path) -> Result<Option<Standing>> {
     Ok((!state.url.is_empty()).then(|| standing(&state)))
 }
 
-/// Switches a store on or off in the state in a directory.
-pub fn choose(dir: &Path, store: &Store, is_on: bool, project: Option<&str>) -> Result<()> {
-    let mut state = SyncState::load(dir)?;
-    let chosen = Chosen {
-        is_on,
-        name: store.name().to_owned(),
-        layout: store.layout(),
-        project: project.map(str::to_owned),
-    };
-    state.stores.insert(store.root().path().to_owned(), chosen);
-    state.save(dir)
-}
-
-/// Switches a store on, or off if it is on; returns which.
-pub fn toggle(dir: &Path, store: &Store) -> Result<bool> {
-    let state = SyncState::load(dir)?;
-    let chosen = state.stores.get(store.root().path());
-    let is_on = chosen.is_none_or(|chosen| !chosen.is_on);
-    let project = chosen.and_then(|chosen| chosen.project.clone());
-    choose(dir, store, is_on, project.as_deref())?;
-    Ok(is_on)
-}
-
-/// Whether a store is one of an agent's: their names begin with the agent's.
-fn is_of_agent(store: &Store, agent: &str) -> bool {
-    let rest = store.name().strip_prefix(agent);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '-']))
-        && store.layout() != Layout::Instructions
-}
-
 fn standing(state: &SyncState) -> Standing {
     Standing {
-        url: plain(&state.url),
+        url: without_credentials(&state.url),
         branch: state.branch.clone(),
         machine: state.machine.clone(),
         last: state.last.clone(),
-    }
-}
-
-/// An address without a password.
-fn plain(url: &str) -> String {
-    match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let host = rest.split_once('@').map_or(rest, |(_, host)| host);
-            format!("{scheme}://{host}")
-        }
-        None => url.to_owned(),
     }
 }

@@ -68,6 +68,8 @@ pub(crate) struct BrowsePane {
     is_beside_deleted: bool,
     /// How many files of each store wait for review.
     to_review: ReviewCounts,
+    /// The stores that are shared with other machines.
+    shared: Vec<StoreId>,
     /// Whether the library has been read.
     loaded: bool,
 }
@@ -401,6 +403,10 @@ impl Pane for BrowsePane {
             }
             Event::ReviewCounted(counts) => {
                 self.to_review.clone_from(counts);
+                Vec::new()
+            }
+            Event::SharedStores(shared) => {
+                self.shared.clone_from(shared);
                 Vec::new()
             }
             Event::Marked(keys) => {

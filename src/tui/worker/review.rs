@@ -47,6 +47,7 @@ impl Writer {
         if is_news || counts != self.review_counts {
             self.report_counts(counts);
         }
+        self.report_shared();
     }
 
     /// Records what other programs wrote into a store. Another process may be doing the same, but

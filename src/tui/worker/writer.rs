@@ -17,8 +17,10 @@ use crate::core::change::{
 };
 use crate::core::disk::watch::Expected;
 use crate::core::insight::curate::waiver::{self, Waiver};
-use crate::core::insight::sync::toggle;
+use crate::core::insight::sync::{shared_among, toggle};
+use crate::core::memory::config::Settings;
 use crate::core::memory::library::Library;
+use crate::core::memory::store::StoreId;
 use crate::tui::Clock;
 use crate::tui::effect::{LibraryJob, Request, WaiveJob, WriteJob};
 use crate::tui::event::{Event, EventSender, ReviewCounts};
@@ -84,8 +86,12 @@ pub(super) struct Writer {
     pub(super) changed_roots: Vec<PathBuf>,
     /// How many jobs of the app are not finished.
     pub(super) unfinished: Arc<AtomicUsize>,
-    /// The directory of the waivers.
+    /// The directory of the waivers and of sync.
     pub(super) data: PathBuf,
+    /// Which stores are shared, as far as the settings say.
+    pub(super) settings: Settings,
+    /// The stores that are shared, as it was reported last.
+    pub(super) shared: Vec<StoreId>,
 }
 
 /// A message to the writer.
@@ -165,7 +171,8 @@ impl Writer {
             WriteJob::Share(id) => {
                 if let Some(snapshot) = self.library.store_by_id(&id) {
                     let store = snapshot.store.name().to_owned();
-                    let result = toggle(&self.data.join("sync"), &snapshot.store);
+                    let result = toggle(&self.sync_dir(), &self.settings, &snapshot.store);
+                    self.report_shared();
                     self.events.send(Event::Shared { store, result });
                 }
             }
@@ -174,6 +181,22 @@ impl Writer {
                 self.lock_wait.end();
                 self.events.send(Event::Reviewed { job, result });
             }
+        }
+    }
+
+    fn sync_dir(&self) -> PathBuf {
+        self.data.join("sync")
+    }
+
+    /// Reports which stores are shared with other machines, if that has changed.
+    pub(super) fn report_shared(&mut self) {
+        let stores = self.library.stores.iter().map(|snapshot| &snapshot.store);
+        // Which they are only marks their rows; sync tells what is wrong with its state.
+        let shared = shared_among(&self.sync_dir(), &self.settings, stores.map(AsRef::as_ref));
+        let shared = shared.unwrap_or_default();
+        if shared != self.shared {
+            self.shared.clone_from(&shared);
+            self.events.send(Event::SharedStores(shared));
         }
     }
 
@@ -374,6 +397,8 @@ mod tests {
                 changed_roots: Vec::new(),
                 unfinished: Arc::new(AtomicUsize::new(1)),
                 data: home.path().join("data"),
+                settings: Settings::default(),
+                shared: Vec::new(),
             };
             Self {
                 home,

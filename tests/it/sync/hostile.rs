@@ -200,14 +200,32 @@ fn a_hundred_thousand_names_end_soon_and_are_one_line() {
     let told: Vec<&String> = report
         .notes
         .iter()
-        .filter(|line| line.contains("20,000"))
+        .filter(|line| line.contains("40,000"))
         .collect();
     assert_eq!(told.len(), 1, "{:?}", report.notes);
     assert!(since.elapsed().as_secs() < 60, "{:?}", since.elapsed());
     assert_eq!(remote.paths().len(), 100_001);
 }
 
-/// A remote whose program never answers costs its limit and one line.
+#[test]
+fn of_many_branches_only_the_one_is_fetched() {
+    let remote = Remote::new();
+    let machine = shared(&remote);
+    let commit = remote.git(&["rev-parse", "main"]);
+    let mut refs = String::from("# pack-refs with: peeled fully-peeled sorted\n");
+    for n in 0..100_000 {
+        refs.push_str(&format!("{} refs/heads/n{n:06}\n", commit.trim()));
+    }
+    fs::write(remote.path().join("packed-refs"), refs).expect("written");
+    machine.write("b.md", "more\n");
+    machine.sync();
+    assert!(remote.has("b.md"));
+    let clone = machine.root().ancestors().find_map(find_clone);
+    let known = clone.expect("the clone").join("refs/remotes/tome");
+    let names: Vec<_> = fs::read_dir(known).expect("listed").flatten().collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+}
+
 #[test]
 fn hooks_of_the_clone_are_not_run() {
     let remote = Remote::new();

@@ -293,15 +293,9 @@ impl Machine {
         report
     }
 
-    pub(crate) fn sync_allowing(&self, id: &str) {
-        let report = self.with_sync(|sync| sync.run(Mode::Real, &[id.to_owned()]).expect("runs"));
-        assert_eq!(report.failure, None, "{}", self.name);
-    }
-
-    /// Syncs, and lets pass that most of the store is deleted.
-    pub(crate) fn sync_allowing_deletes(&self) -> SyncReport {
-        let allowed = ["deletes".to_owned()];
-        let report = self.with_sync(|sync| sync.run(Mode::Real, &allowed).expect("runs"));
+    /// Syncs, and lets pass what has this name.
+    pub(crate) fn sync_allowing(&self, name: &str) -> SyncReport {
+        let report = self.with_sync(|sync| sync.run(Mode::Real, &[name.to_owned()]).expect("runs"));
         assert_eq!(report.failure, None, "{}", self.name);
         report
     }

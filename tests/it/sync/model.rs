@@ -292,7 +292,7 @@ impl World {
             let mut is_still = true;
             let mut told = Vec::new();
             for at in 0..self.machines.len() {
-                let report = self.machines[at].sync_allowing_deletes();
+                let report = self.machines[at].sync_allowing("deletes");
                 let items = self.machines[at].items();
                 is_still &= report.stores[0].motions.is_empty() && items.is_empty();
                 let items: Vec<_> = items
@@ -315,10 +315,10 @@ impl World {
         }
         // Every word is in a file, or somebody took it away; then a version still has it.
         let left = all_words(&files);
-        let by_hand = words(&index);
+        let hand_written = words(&index);
         for number in 1..=self.count {
             let word = format!("w0{number}");
-            let is_there = left.contains(&word) || by_hand.contains(&word);
+            let is_there = left.contains(&word) || hand_written.contains(&word);
             if !is_there && self.given_up.contains(&word) {
                 continue;
             }

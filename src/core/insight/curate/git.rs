@@ -27,7 +27,7 @@ pub use bounds::Cut;
 pub(crate) use bounds::Limits;
 use bounds::{Budget, PathEnds};
 pub use program::Git;
-pub(crate) use program::{GitCall, GitFailure};
+pub(crate) use program::{GitCall, GitFailure, Room};
 use reader::LogReader;
 use removed::{LostDefinition, ProjectName};
 use saved::SavedLog;

@@ -5,6 +5,7 @@
 //! it makes the change and marks it as decided, rejecting it only marks it. The next sync takes what
 //! was decided away and sends what follows from it.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -147,27 +148,29 @@ pub fn offer(history: &History, root: &Path, incoming: &[Incoming]) -> Result<()
     let io = |e: std::io::Error| Error::io(&dir, e);
     history.folder("incoming")?;
     private::create_dir(&dir).map_err(io)?;
-    for one in known
-        .iter()
-        .filter(|one| !incoming.iter().any(|new| new.path == one.path))
-    {
-        fs::remove_file(dir.join(name_of(&one.path, WAITING))).map_err(io)?;
-    }
-    for one in incoming.iter().filter(|one| !known.contains(one)) {
+    let mut known: HashMap<&str, &Incoming> =
+        known.iter().map(|one| (one.path.as_str(), one)).collect();
+    for one in incoming {
+        if known.remove(one.path.as_str()) == Some(one) {
+            continue;
+        }
         let bytes = serde_json::to_vec(one).map_err(|e| io(e.into()))?;
         // The next sync can make it again.
         let path = dir.join(name_of(&one.path, WAITING));
         private::replace_unflushed(&path, |file| file.write_all(&bytes)).map_err(io)?;
     }
+    for path in known.into_keys() {
+        fs::remove_file(dir.join(name_of(path, WAITING))).map_err(io)?;
+    }
     Ok(())
 }
 
 /// Forgets what was decided, once a sync has made it known to the others.
-pub fn forget_decided(history: &History, root: &Path, decided: &[Incoming]) {
+pub fn forget_decided<'a>(history: &History, root: &Path, paths: impl Iterator<Item = &'a String>) {
     let dir = folder(history, root);
-    for one in decided {
+    for path in paths {
         // One that stays is decided again in the same way.
-        drop(fs::remove_file(dir.join(name_of(&one.path, DECIDED))));
+        drop(fs::remove_file(dir.join(name_of(path, DECIDED))));
     }
 }
 
@@ -353,10 +356,6 @@ fn plan_accept(
         let Some(chosen) = chosen(&file, selection) else {
             continue;
         };
-        let index = match incoming.index {
-            Some(index) => Some(history.version(&index)?),
-            None => None,
-        };
         let after = if chosen.is_whole {
             decided.push(incoming.clone());
             file.current
@@ -373,11 +372,13 @@ fn plan_accept(
             path: incoming.path,
             before: file.accepted.as_deref().map(Revision::of),
             after,
-            index: index.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
             sent: incoming.sent,
         });
     }
-    let mut change = plan_arrivals(store, &arrivals, moment)?;
+    let index = some.iter().rev().find_map(|one| one.index);
+    let index = index.map(|index| history.version(&index)).transpose()?;
+    let index = index.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let mut change = plan_arrivals(store, &arrivals, index.as_deref(), moment)?;
     for one in decided {
         change.edits.extend(decision(history, store, &one, false)?);
     }
@@ -487,15 +488,19 @@ pub struct Arrival {
     pub before: Option<Revision>,
     /// What it is to have; `None` to delete it.
     pub after: Option<Vec<u8>>,
-    /// The hand-written index of the other side, which has the line of a new memory.
-    pub index: Option<String>,
     /// Who sent it.
     pub sent: Sent,
 }
 
-/// Plans taking in what other machines sent. A file that was written to meanwhile is left out: the
-/// next sync compares it again.
-pub fn plan_arrivals(store: &Store, arrivals: &[Arrival], moment: &Moment) -> Result<Change> {
+/// Plans taking in what other machines sent; `index` is the hand-written index of the other side,
+/// which has lines of new memories. A file that was written to meanwhile is left out: the next sync
+/// compares it again.
+pub fn plan_arrivals(
+    store: &Store,
+    arrivals: &[Arrival],
+    index: Option<&str>,
+    moment: &Moment,
+) -> Result<Change> {
     let mut planned = PlannedFiles::new(store, moment);
     let mut names = Vec::new();
     let mut origins: Vec<String> = Vec::new();
@@ -514,12 +519,8 @@ pub fn plan_arrivals(store: &Store, arrivals: &[Arrival], moment: &Moment) -> Re
         is_index_alone &= store.layout() == Layout::Index && arrival.path == INDEX;
         planned.set(&arrival.path, arrival.after.clone())?;
     }
-    let lines = arrivals
-        .iter()
-        .rev()
-        .find_map(|arrival| arrival.index.as_ref());
     if !is_index_alone {
-        if let Some(index) = lines {
+        if let Some(index) = index {
             put_lines_back(&mut planned, index)?;
         }
         planned.finish()?;

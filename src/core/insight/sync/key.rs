@@ -232,14 +232,52 @@ fn paths_of_slug(above: &Path, slug: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// An address without what only its owner may know.
+/// An address without what only its owner may know; empty if it is a path of this machine.
 fn plain_address(url: &str) -> String {
-    let url = url.trim();
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    let bare = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
-    let bare: String = bare.chars().filter(|c| !c.is_control()).take(200).collect();
-    if scheme == "file" || bare.starts_with(['/', '.', '~']) {
+    let plain = without_credentials(url.trim());
+    let bare = match plain.split_once("://") {
+        Some((_, rest)) => rest,
+        None => plain
+            .split_once('@')
+            .map_or(plain.as_str(), |(_, host)| host),
+    };
+    if plain.starts_with("file:") || bare.starts_with(['/', '.', '~']) {
         return String::new();
     }
-    bare
+    bare.chars().filter(|c| !c.is_control()).take(200).collect()
+}
+
+/// An address without user and password.
+pub(super) fn without_credentials(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+            format!("{scheme}://{host}{path}")
+        }
+        None => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_told_without_what_only_its_owner_may_know() {
+        for (url, told, about) in [
+            (
+                "https://me:p@ss@host/@x/y.git",
+                "https://host/@x/y.git",
+                "host/@x/y.git",
+            ),
+            ("ssh://git@host:22/x", "ssh://host:22/x", "host:22/x"),
+            ("git@host:x.git", "git@host:x.git", "host:x.git"),
+            ("/home/me/x.git", "/home/me/x.git", ""),
+            ("file:///home/me/x", "file:///home/me/x", ""),
+        ] {
+            assert_eq!(without_credentials(url), told);
+            assert_eq!(plain_address(url), about, "{url}");
+        }
+    }
 }

@@ -4,13 +4,14 @@
 //! filters, attributes and submodules are names in a list. What is read are blobs by their hashes,
 //! what is written are a commit on top of what was fetched and refs of tome's own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::core::change::history::History;
 use crate::core::disk::private;
-use crate::core::insight::curate::git::{Git, GitCall, GitFailure};
+use crate::core::disk::revision::Revision;
+use crate::core::insight::curate::git::{Git, GitCall, GitFailure, Room};
 
 /// How long a call may take that reaches a remote, and one that does not.
 const REMOTE: Duration = Duration::from_secs(120);
@@ -22,6 +23,9 @@ const LONGEST_LIST: usize = 64 << 20;
 /// The most that the contents of files may take in one sync.
 const MOST_CONTENT: usize = 512 << 20;
 
+/// The most that a remote may have, with its history, as git packs it.
+const MOST_FETCHED: u64 = 1 << 30;
+
 /// The largest file that is taken in.
 pub(super) const LARGEST_FILE: usize = 1 << 20;
 
@@ -32,8 +36,8 @@ pub(super) type Told<T> = Result<T, String>;
 /// commits that are made.
 pub(super) const BASE: &str = "refs/tome/base";
 pub(super) const SEEN: &str = "refs/tome/seen";
-const NEXT: &str = "refs/tome/next";
-const NEXT_BASE: &str = "refs/tome/next-base";
+pub(super) const NEXT: &str = "refs/tome/next";
+pub(super) const NEXT_BASE: &str = "refs/tome/next-base";
 
 /// What a push came to.
 #[derive(Debug, PartialEq, Eq)]
@@ -70,8 +74,13 @@ pub(super) enum FileOp {
     Remove,
 }
 
+/// What becomes of files of the repository in a new commit.
+pub(super) type Ops = BTreeMap<String, FileOp>;
+
 /// A commit to make.
 pub(super) struct NewCommit<'a> {
+    /// The ref that keeps it.
+    pub(super) name: &'static str,
     pub(super) machine: &'a str,
     /// Seconds since 1970.
     pub(super) time: i64,
@@ -80,7 +89,32 @@ pub(super) struct NewCommit<'a> {
     pub(super) parent: Option<&'a str>,
     /// Another parent.
     pub(super) also: Option<&'a str>,
-    pub(super) ops: &'a [(String, FileOp)],
+    pub(super) ops: &'a Ops,
+    /// The commits that it is compared with.
+    pub(super) beside: Vec<&'a str>,
+}
+
+/// A commit that was made.
+#[derive(Debug)]
+pub(super) struct MadeCommit {
+    pub(super) id: String,
+    pub(super) tree: String,
+    /// The trees of the commits that it is compared with.
+    pub(super) beside: Vec<String>,
+}
+
+impl MadeCommit {
+    /// Whether it has other files than all that it is compared with.
+    pub(super) fn is_new(&self) -> bool {
+        !self.beside.contains(&self.tree)
+    }
+}
+
+/// What was written into the clone: commits, and what the new blobs contain.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub(super) commits: Vec<MadeCommit>,
+    pub(super) blobs: Vec<(String, Revision)>,
 }
 
 impl<'a> Repo<'a> {
@@ -111,33 +145,22 @@ impl<'a> Repo<'a> {
             "--initial-branch=main",
             path,
         ];
-        let call = GitCall {
-            args: &args,
-            input: b"",
-            limit: LOCAL,
-            most: LONGEST_LIST,
-        };
-        self.git
-            .call(&self.dir, &call)
-            .map(drop)
-            .map_err(|failure| failure.why)
+        self.local(&args, b"").map(drop)
     }
 
-    fn call(&self, args: &[&str], input: &[u8], limit: Duration) -> Result<Vec<u8>, GitFailure> {
+    fn call(&self, args: &[&str], input: &[u8], limits: &Limits) -> Result<Vec<u8>, GitFailure> {
         // Nobody else may read what memories say.
-        let args = &[&["-c", "core.sharedRepository=0600"], args].concat();
-        let most = MOST_CONTENT;
-        self.step(args[2], "")?;
-        let answer = self.git.call(
-            &self.dir,
-            &GitCall {
-                args,
-                input,
-                limit,
-                most,
-            },
-        )?;
-        self.step(args[2], ": done")?;
+        let all = &[&["-c", "core.sharedRepository=0600"], args].concat();
+        self.step(args[0], "")?;
+        let call = GitCall {
+            args: all,
+            input,
+            limit: limits.time,
+            most: limits.printed,
+            room: limits.room.clone(),
+        };
+        let answer = self.git.call(&self.dir, &call)?;
+        self.step(args[0], ": done")?;
         Ok(answer)
     }
 
@@ -150,12 +173,14 @@ impl<'a> Repo<'a> {
     }
 
     fn local(&self, args: &[&str], input: &[u8]) -> Told<Vec<u8>> {
-        self.call(args, input, LOCAL).map_err(|failure| failure.why)
+        self.call(args, input, &Limits::of(LOCAL))
+            .map_err(|failure| failure.why)
     }
 
     /// The branch that a remote calls its own; `None` if it has no commit.
     pub(super) fn remote_branch(&self, url: &str) -> Told<Option<String>> {
-        let told = self.call(&["ls-remote", "--symref", "--", url, "HEAD"], b"", REMOTE);
+        let args = ["ls-remote", "--symref", "--", url, "HEAD"];
+        let told = self.call(&args, b"", &Limits::of(REMOTE));
         let told = told.map_err(|failure| failure.why)?;
         let told = String::from_utf8_lossy(&told);
         let named = told
@@ -165,23 +190,48 @@ impl<'a> Repo<'a> {
         Ok(name.filter(|name| is_branch(name)).map(str::to_owned))
     }
 
-    /// Fetches the branches of a remote.
-    pub(super) fn fetch(&self, url: &str) -> Told<()> {
+    /// Fetches a branch of a remote, and nothing else of it. A branch that is not there is none here
+    /// either.
+    pub(super) fn fetch(&self, url: &str, branch: &str) -> Told<()> {
+        let packs = self.dir.join("objects/pack");
+        let room = Room {
+            folder: packs.clone(),
+            most: MOST_FETCHED,
+        };
+        remove_half_fetched(&packs);
+        if let Some(why) = room.excess() {
+            let clone = self.dir.display();
+            return Err(format!(
+                "{why} in {clone}; without that directory the next sync starts anew"
+            ));
+        }
+        let limits = Limits {
+            room: Some(room),
+            ..Limits::of(REMOTE)
+        };
+        let tracked = remote_ref(branch);
+        let what = format!("+refs/heads/{branch}:{tracked}");
         let args = [
             "fetch",
             "--quiet",
-            "--prune",
             "--no-tags",
             "--no-write-fetch-head",
             "--no-auto-maintenance",
             "--no-recurse-submodules",
             "--",
             url,
-            "+refs/heads/*:refs/remotes/tome/*",
+            &what,
         ];
-        self.call(&args, b"", REMOTE)
-            .map(drop)
-            .map_err(|failure| failure.why)
+        match self.call(&args, b"", &limits) {
+            Ok(_) => Ok(()),
+            Err(failure) if failure.why.contains("couldn't find remote ref") => {
+                self.local(&["update-ref", "-d", &tracked], b"").map(drop)
+            }
+            Err(failure) => {
+                remove_half_fetched(&packs);
+                Err(failure.why)
+            }
+        }
     }
 
     /// The commits of the refs of tome's own and of the remote's branches.
@@ -200,29 +250,6 @@ impl<'a> Repo<'a> {
             .collect())
     }
 
-    /// The commit of a ref.
-    fn commit(&self, name: &str) -> Option<String> {
-        let name = format!("{name}^{{commit}}");
-        let told = self
-            .local(&["rev-parse", "--verify", "--quiet", &name], b"")
-            .ok()?;
-        let id = String::from_utf8(told).ok()?.trim().to_owned();
-        (!id.is_empty()).then_some(id)
-    }
-
-    pub(super) fn tree_of(&self, commit: &str) -> Option<String> {
-        let told = self.local(
-            &[
-                "rev-parse",
-                "--verify",
-                "--quiet",
-                &format!("{commit}^{{tree}}"),
-            ],
-            b"",
-        );
-        Some(String::from_utf8(told.ok()?).ok()?.trim().to_owned())
-    }
-
     /// Whether two commits have a common one.
     pub(super) fn are_related(&self, one: &str, other: &str) -> bool {
         one == other || self.local(&["merge-base", one, other], b"").is_ok()
@@ -231,13 +258,11 @@ impl<'a> Repo<'a> {
     /// The files of a commit.
     pub(super) fn files(&self, commit: &str) -> Told<Vec<TreeEntry>> {
         let args = ["ls-tree", "-r", "-z", "--full-tree", commit];
-        let call = GitCall {
-            args: &args,
-            input: b"",
-            limit: LOCAL,
-            most: LONGEST_LIST,
+        let limits = Limits {
+            printed: LONGEST_LIST,
+            ..Limits::of(LOCAL)
         };
-        let told = self.git.call(&self.dir, &call);
+        let told = self.call(&args, b"", &limits);
         let told = told.map_err(|failure| format!("the list of its files: {}", failure.why))?;
         let entry = |line: &[u8]| {
             // Not UTF-8: it is refused by its name.
@@ -354,26 +379,59 @@ impl<'a> Repo<'a> {
         found
     }
 
-    /// Makes a commit, and one of what is agreed on then. Returns both.
-    pub(super) fn write(
-        &self,
-        commit: Option<&NewCommit<'_>>,
-        base: Option<&NewCommit<'_>>,
-    ) -> Told<(Option<String>, Option<String>)> {
+    /// Makes commits. What they write is written once.
+    pub(super) fn write(&self, commits: &[NewCommit<'_>]) -> Told<Written> {
         let mut stream = Vec::new();
-        let whole = [(NEXT, commit), (NEXT_BASE, base)];
-        for (name, commit) in whole {
-            if let Some(commit) = commit {
-                commit.print(name, &mut stream);
+        let mut marks: HashMap<&[u8], usize> = HashMap::new();
+        let mut revisions = Vec::new();
+        for op in commits.iter().flat_map(|commit| commit.ops.values()) {
+            let FileOp::Write(bytes) = op else { continue };
+            if !marks.contains_key(bytes.as_slice()) {
+                let mark = marks.len() + 1;
+                marks.insert(bytes, mark);
+                revisions.push(Revision::of(bytes));
+                let size = bytes.len();
+                stream.extend(format!("blob\nmark :{mark}\ndata {size}\n").into_bytes());
+                stream.extend(bytes);
+                stream.extend(format!("\nget-mark :{mark}\n").into_bytes());
             }
         }
+        for (at, commit) in commits.iter().enumerate() {
+            commit.print(&marks, marks.len() + 1 + at, &mut stream);
+        }
         stream.extend(b"done\n");
-        self.local(&["fast-import", "--quiet", "--force", "--done"], &stream)?;
-        let made = |name: &str, is_made: bool| is_made.then(|| self.commit(name)).flatten();
-        Ok((
-            made(NEXT, commit.is_some()),
-            made(NEXT_BASE, base.is_some()),
-        ))
+        let told = self.local(&["fast-import", "--quiet", "--force", "--done"], &stream)?;
+        let told = String::from_utf8_lossy(&told);
+        let mut lines = told.lines();
+        // A tree is told as `040000 tree HASH`.
+        let mut next = || {
+            let hash = lines
+                .next()?
+                .split(['\t', ' '])
+                .find(|word| word.len() >= 40);
+            hash.map(str::to_owned)
+        };
+        let mut written = || {
+            let blobs = revisions.iter().map(|revision| Some((next()?, *revision)));
+            Some(Written {
+                blobs: blobs.collect::<Option<_>>()?,
+                commits: commits
+                    .iter()
+                    .map(|commit| {
+                        Some(MadeCommit {
+                            id: next()?,
+                            tree: next()?,
+                            beside: commit
+                                .beside
+                                .iter()
+                                .map(|_| next())
+                                .collect::<Option<_>>()?,
+                        })
+                    })
+                    .collect::<Option<_>>()?,
+            })
+        };
+        written().ok_or_else(|| "git's answer is not understood".to_owned())
     }
 
     /// Pushes a commit, if the branch of the remote is one of its ancestors.
@@ -388,7 +446,7 @@ impl<'a> Repo<'a> {
             url,
             &to,
         ];
-        match self.call(&args, b"", REMOTE) {
+        match self.call(&args, b"", &Limits::of(REMOTE)) {
             Ok(_) => Ok(Pushed::Done),
             Err(failure) => {
                 let told = String::from_utf8_lossy(&failure.printed).into_owned();
@@ -432,17 +490,49 @@ impl<'a> Repo<'a> {
 
     /// Packs what many syncs left, if that is much.
     pub(super) fn tidy(&self) {
-        let loose = self.dir.join("objects/17");
-        let count = std::fs::read_dir(loose).map_or(0, Iterator::count);
-        if count > LOOSE_OF_A_FOLDER {
+        let count = |folder: &str| {
+            let entries = std::fs::read_dir(self.dir.join("objects").join(folder));
+            entries.map_or(0, Iterator::count)
+        };
+        if count("17") > LOOSE_OF_A_FOLDER || count("pack") > FILES_OF_PACKS {
             // The next sync tries again.
             drop(self.local(&["gc", "--quiet", "--prune=2.weeks.ago"], b""));
         }
     }
 }
 
-/// How many loose objects one of their 256 folders has when they are packed.
+/// How much a call may take.
+struct Limits {
+    time: Duration,
+    printed: usize,
+    room: Option<Room>,
+}
+
+impl Limits {
+    fn of(time: Duration) -> Self {
+        Self {
+            time,
+            printed: MOST_CONTENT,
+            room: None,
+        }
+    }
+}
+
+/// Removes what a fetch that did not end left.
+fn remove_half_fetched(packs: &Path) {
+    let entries = std::fs::read_dir(packs).into_iter().flatten().flatten();
+    for entry in entries {
+        if entry.file_name().to_string_lossy().starts_with("tmp_") {
+            // One that stays counts as fetched.
+            drop(std::fs::remove_file(entry.path()));
+        }
+    }
+}
+
+/// How many loose objects one of their 256 folders has, and how many files the packs, when they are
+/// packed.
 const LOOSE_OF_A_FOLDER: usize = 40;
+const FILES_OF_PACKS: usize = 150;
 
 /// Who changed a file last.
 #[derive(Debug, Clone)]
@@ -470,17 +560,20 @@ pub(super) fn is_branch(name: &str) -> bool {
 }
 
 impl NewCommit<'_> {
-    /// Prints it for `git fast-import`. The paths are checked ones, which need no quotes.
-    fn print(&self, name: &str, out: &mut Vec<u8>) {
-        let mut line = |text: String| out.extend(text.into_bytes());
+    /// Prints it for `git fast-import`, and asks for the hashes of it and its tree. The paths are
+    /// checked ones, which need no quotes.
+    fn print(&self, marks: &HashMap<&[u8], usize>, mark: usize, out: &mut Vec<u8>) {
         let NewCommit {
+            name,
             machine,
             time,
             message,
             ..
         } = self;
+        let mut line = |text: String| out.extend(text.into_bytes());
+        line(format!("commit {name}\nmark :{mark}\n"));
         line(format!(
-            "commit {name}\ncommitter {machine} <tome@{machine}> {time} +0000\n"
+            "committer {machine} <tome@{machine}> {time} +0000\n"
         ));
         line(format!("data {}\n{message}\n", message.len()));
         if let Some(parent) = self.parent {
@@ -491,18 +584,18 @@ impl NewCommit<'_> {
         }
         for (path, op) in self.ops {
             match op {
-                FileOp::Remove => out.extend(format!("D {path}\n").into_bytes()),
-                FileOp::Blob(id) => out.extend(format!("M 100644 {id} {path}\n").into_bytes()),
+                FileOp::Remove => line(format!("D {path}\n")),
+                FileOp::Blob(id) => line(format!("M 100644 {id} {path}\n")),
                 FileOp::Write(bytes) => {
-                    out.extend(
-                        format!("M 100644 inline {path}\ndata {}\n", bytes.len()).into_bytes(),
-                    );
-                    out.extend(bytes);
-                    out.push(b'\n');
+                    let mark = marks.get(bytes.as_slice()).copied().unwrap_or_default();
+                    line(format!("M 100644 :{mark} {path}\n"));
                 }
             }
         }
-        out.push(b'\n');
+        line(format!("\nget-mark :{mark}\nls :{mark} \"\"\n"));
+        for other in &self.beside {
+            line(format!("ls {other} \"\"\n"));
+        }
     }
 }
 

@@ -6,15 +6,17 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::TryLockError;
-use std::path::PathBuf;
 use std::time::Duration;
 
+use super::blobs::Blobs;
+use super::chosen::SharedHere;
 use super::key::{Keys, StoreKey};
-use super::plan::{Contents, Ops, Step, StorePlan, StoreSides};
-use super::repo::{Authored, BASE, FileOp, NewCommit, Pushed, Repo, SEEN, Told, remote_ref};
+use super::plan::{Step, StorePlan, StoreSides};
+use super::repo::{Authored, BASE, Repo, SEEN, Told, remote_ref};
+use super::send::Outgoing;
 use super::state::{Agreed, LastSync, SyncState};
 use super::tree::{Refusals, SharedStore, SharedTree};
-use super::{Mode, Motion, SharedHere, StoreReport, Sync, SyncReport};
+use super::{Mode, Motion, StoreReport, Sync, SyncReport};
 use crate::core::change::plan_and_commit;
 use crate::core::disk::private;
 use crate::core::disk::revision::Revision;
@@ -42,7 +44,7 @@ struct Ready {
 }
 
 /// What one round of a sync came to.
-enum Round {
+pub(super) enum Round {
     Done,
     /// Another machine pushed first.
     Again,
@@ -82,13 +84,17 @@ impl Sync<'_> {
             now.last = Some(LastSync {
                 time: self.moment.time.as_millisecond(),
                 failure: report.failure.clone(),
-                held: report.stores.iter().map(|store| store.held.len()).sum(),
+                held_back: report
+                    .stores
+                    .iter()
+                    .map(|store| store.held_back.len())
+                    .sum(),
             });
-            let held = report.stores.iter().flat_map(|store| &store.held);
-            let held: Vec<&str> = held.map(|held| held.id.as_str()).collect();
+            let held_back = report.stores.iter().flat_map(|store| &store.held_back);
+            let held_back: Vec<&str> = held_back.map(|held| held.id.as_str()).collect();
             let named = allow
                 .iter()
-                .filter(|id| id.len() == 10 && !held.contains(&id.as_str()));
+                .filter(|id| id.len() == 10 && !held_back.contains(&id.as_str()));
             now.allowed.extend(named.cloned());
             now.keys = state.keys;
             now.save(self.dir)?;
@@ -151,7 +157,7 @@ impl Sync<'_> {
                 modes: (here.incoming, here.outgoing),
                 files: 0,
                 motions: Vec::new(),
-                held: Vec::new(),
+                held_back: Vec::new(),
                 notes: problem.into_iter().collect(),
                 root,
             });
@@ -172,7 +178,7 @@ impl Sync<'_> {
         }
         let unshared = std::mem::take(&mut report.stores);
         for _ in 0..TRIES {
-            repo.fetch(&state.url)
+            repo.fetch(&state.url, &state.branch)
                 .map_err(|why| format!("the remote was not reached: {why}"))?;
             report.stores.clone_from(&unshared);
             report.notes.clear();
@@ -196,40 +202,30 @@ impl Sync<'_> {
 }
 
 /// A fetch was made; this is what follows from it.
-struct OneRound<'a> {
-    sync: &'a Sync<'a>,
-    state: &'a SyncState,
-    repo: &'a Repo<'a>,
+pub(super) struct OneRound<'a> {
+    pub(super) sync: &'a Sync<'a>,
+    pub(super) state: &'a SyncState,
+    pub(super) repo: &'a Repo<'a>,
     mode: Mode,
     allow: &'a [String],
 }
 
 /// The three commits that a round starts with.
-struct Commits {
-    base: Option<String>,
-    seen: Option<String>,
-    there: Option<String>,
+pub(super) struct Commits {
+    pub(super) base: Option<String>,
+    pub(super) seen: Option<String>,
+    pub(super) there: Option<String>,
     /// The branch of this machine.
-    own: Option<String>,
-}
-
-/// What is sent, and what is agreed on then.
-#[derive(Default)]
-struct Outgoing {
-    push: Ops,
-    branch: Ops,
-    base: Ops,
-    /// What was decided about and is settled then, by the roots of its stores.
-    settled: Vec<(PathBuf, Vec<Incoming>)>,
+    pub(super) own: Option<String>,
 }
 
 impl OneRound<'_> {
-    fn step(&self, what: &str) -> Told<()> {
+    pub(super) fn step(&self, what: &str) -> Told<()> {
         self.sync.history.step(what).map_err(|e| e.to_string())
     }
 
     /// The branch of this machine, for stores whose changes others merge.
-    fn own_branch(&self) -> String {
+    pub(super) fn own_branch(&self) -> String {
         format!("tome/{}", self.state.machine)
     }
 
@@ -260,7 +256,12 @@ impl OneRound<'_> {
             Some(commit) => self.repo.files(commit).map(SharedTree::of),
             None => Ok(SharedTree::default()),
         };
-        let (there, base) = (tree(&commits.there)?, tree(&commits.base)?);
+        let there = tree(&commits.there)?;
+        let base = if commits.base == commits.there {
+            there.clone()
+        } else {
+            tree(&commits.base)?
+        };
         report.notes = there.refusals.lines();
         let is_here = |key: &&String| ready.iter().any(|ready| ready.key.key == **key);
         report.elsewhere = there
@@ -271,10 +272,11 @@ impl OneRound<'_> {
             .collect();
         let senders = OnceCell::new();
         let sender = |path: &str| self.sender(&commits, &senders, path);
-        let contents = self.contents(ready, (&base, &there), &commits, &sender)?;
+        let trees = [&base, &there];
+        let blobs = self.blobs(ready, trees, &commits, &sender)?;
         let mut outgoing = Outgoing::default();
         for ready in ready {
-            let sides = self.sides(ready, (&base, &there), &contents);
+            let sides = self.sides(ready, trees, &blobs);
             let sides = match sides {
                 Ok(sides) => sides,
                 Err(error) => {
@@ -285,7 +287,7 @@ impl OneRound<'_> {
                 }
             };
             let plan = sides.plan()?;
-            let plan = self.with_index(plan, ready, (&base, &there), &contents)?;
+            let plan = self.with_index(plan, ready, trees, &blobs)?;
             report.stores.push(plan.report.clone());
             if self.mode == Mode::Real {
                 let shown = report.stores.len() - 1;
@@ -296,11 +298,11 @@ impl OneRound<'_> {
             return Ok(Round::Done);
         }
         self.step("sync: taken in")?;
-        let (round, commit) = self.send(&commits, &outgoing, &contents)?;
+        let (round, commit) = self.send(&commits, &outgoing, trees, &blobs)?;
         if matches!(round, Round::Done) {
             report.commit = commit;
             for (root, decided) in &outgoing.settled {
-                forget_decided(self.sync.history, root, decided);
+                forget_decided(self.sync.history, root, decided.keys());
             }
             self.step("sync: done")?;
         }
@@ -308,19 +310,19 @@ impl OneRound<'_> {
     }
 
     /// Reads what is needed of the blobs of these stores: all that nothing is known of yet.
-    fn contents<'b>(
+    fn blobs<'b>(
         &'b self,
         ready: &[Ready],
-        (base, there): (&SharedTree, &SharedTree),
+        trees: [&SharedTree; 2],
         commits: &Commits,
         sender: &'b dyn Fn(&str) -> (Sent, i64),
-    ) -> Told<Contents<'b>> {
+    ) -> Told<Blobs<'b>> {
         let known = commits
             .base
             .as_ref()
             .and_then(|base| Agreed::load(self.sync.dir, base));
         let mut revisions = known.unwrap_or_default().0;
-        let stores = [base, there].into_iter().flat_map(|tree| {
+        let stores = trees.into_iter().flat_map(|tree| {
             ready
                 .iter()
                 .filter_map(|ready| tree.stores.get(&ready.key.key))
@@ -337,7 +339,7 @@ impl OneRound<'_> {
                 .iter()
                 .map(|(id, bytes)| (id.clone(), Revision::of(bytes))),
         );
-        Ok(Contents {
+        Ok(Blobs {
             repo: self.repo,
             revisions,
             bytes: RefCell::new(bytes),
@@ -385,8 +387,8 @@ impl OneRound<'_> {
     fn sides<'b>(
         &'b self,
         ready: &'b Ready,
-        (base, there): (&SharedTree, &SharedTree),
-        contents: &'b Contents<'b>,
+        [base, there]: [&SharedTree; 2],
+        blobs: &'b Blobs<'b>,
     ) -> Result<StoreSides<'b>> {
         let store = &ready.here.store;
         let (history, root) = (self.sync.history, store.root().path());
@@ -415,18 +417,18 @@ impl OneRound<'_> {
             history,
             moment: self.sync.moment,
             mode: self.mode,
-            contents,
+            blobs,
             base: of_key(base),
             there: of_key(there),
             files,
-            decided: decided_incoming(history, root),
-            waiting: waiting_incoming(history, root),
+            decided: by_path(decided_incoming(history, root)),
+            waiting: by_path(waiting_incoming(history, root)),
             allow: self.allow,
             deleted: OnceCell::new(),
             refusals: Refusals::default(),
             left_alone: Default::default(),
             checked: HashMap::new(),
-            held: Vec::new(),
+            held_back: Vec::new(),
         })
     }
 
@@ -436,16 +438,18 @@ impl OneRound<'_> {
         &'b self,
         mut plan: StorePlan<'b>,
         ready: &'b Ready,
-        trees: (&SharedTree, &SharedTree),
-        contents: &'b Contents<'b>,
+        trees: [&SharedTree; 2],
+        blobs: &'b Blobs<'b>,
     ) -> Told<StorePlan<'b>> {
         if self.mode == Mode::Real {
-            self.arrive(&mut plan.steps, &ready.here.store, &mut plan.report)?;
+            let index = plan.index.take();
+            let store = &ready.here.store;
+            self.arrive(&mut plan.steps, store, index.as_deref(), &mut plan.report)?;
         }
         if !has_index(ready, trees) {
             return Ok(plan);
         }
-        let Ok(mut sides) = self.sides(ready, trees, contents) else {
+        let Ok(mut sides) = self.sides(ready, trees, blobs) else {
             return Ok(plan);
         };
         sides.narrow();
@@ -464,16 +468,22 @@ impl OneRound<'_> {
                 .filter_map(|step| Some((step.motion?, step.path.clone())));
             plan.report.motions.extend(motions);
             if self.mode == Mode::Real {
-                self.arrive(&mut steps, &ready.here.store, &mut plan.report)?;
+                self.arrive(&mut steps, &ready.here.store, None, &mut plan.report)?;
             }
             plan.steps.extend(steps);
         }
-        plan.report.held.extend(sides.held);
+        plan.report.held_back.extend(sides.held_back);
         Ok(plan)
     }
 
     /// Writes what arrives. A step whose file could not be written is left for the next sync.
-    fn arrive(&self, steps: &mut Vec<Step>, store: &Store, report: &mut StoreReport) -> Told<()> {
+    fn arrive(
+        &self,
+        steps: &mut Vec<Step>,
+        store: &Store,
+        index: Option<&str>,
+        report: &mut StoreReport,
+    ) -> Told<()> {
         let arrivals: Vec<Arrival> = steps
             .iter_mut()
             .filter_map(|step| step.arrival.take())
@@ -484,10 +494,10 @@ impl OneRound<'_> {
         let mut made: BTreeSet<String> = BTreeSet::new();
         let mut failed: Vec<String> = Vec::new();
         for some in groups(&arrivals, |arrival| &arrival.sent) {
-            if self.write(store, some, &mut made).is_err() {
+            if self.write(store, some, index, &mut made).is_err() {
                 // One of many may be the reason.
                 for one in some.chunks(1) {
-                    if let Err(error) = self.write(store, one, &mut made) {
+                    if let Err(error) = self.write(store, one, index, &mut made) {
                         let path = &one[0].path;
                         failed.push(format!("{path} was not written: {error}"));
                     }
@@ -495,18 +505,23 @@ impl OneRound<'_> {
             }
             self.step("sync: arrived")?;
         }
-        let all: BTreeSet<&String> = arrivals.iter().map(|arrival| &arrival.path).collect();
-        let is_left = |path: &String| all.contains(path) && !made.contains(path);
-        steps.retain(|step| !is_left(&step.path));
-        report.motions.retain(|(_, name)| {
-            !all.iter()
-                .any(|path| store.rules().reference_of(path) == *name && is_left(path))
-        });
+        let paths = arrivals.into_iter().map(|arrival| arrival.path);
+        let left: BTreeSet<String> = paths.filter(|path| !made.contains(path)).collect();
+        steps.retain(|step| !left.contains(&step.path));
+        let names = left.iter().map(|path| store.rules().reference_of(path));
+        let names: BTreeSet<String> = names.collect();
+        report.motions.retain(|(_, name)| !names.contains(name));
         report.notes.extend(failed);
         Ok(())
     }
 
-    fn write(&self, store: &Store, some: &[Arrival], made: &mut BTreeSet<String>) -> Result<()> {
+    fn write(
+        &self,
+        store: &Store,
+        some: &[Arrival],
+        index: Option<&str>,
+        made: &mut BTreeSet<String>,
+    ) -> Result<()> {
         let Some(first) = some.first() else {
             return Ok(());
         };
@@ -514,7 +529,7 @@ impl OneRound<'_> {
         let roots = [store.root().path()];
         let author = first.sent.author();
         let committed = plan_and_commit::<Error>(history, &roots, &author, moment, || {
-            plan_arrivals(store, some, moment)
+            plan_arrivals(store, some, index, moment)
         })?;
         let edits = committed.change.edits.iter();
         made.extend(edits.map(|edit| edit.path.clone()));
@@ -538,7 +553,7 @@ impl OneRound<'_> {
                 OutgoingMode::Branch if !step.ops.is_empty() => {
                     // It is agreed on once somebody merged it.
                     outgoing.branch.extend(step.ops);
-                    decided.retain(|one| one.path != step.path);
+                    decided.remove(&step.path);
                     continue;
                 }
                 OutgoingMode::Branch => {}
@@ -555,154 +570,24 @@ impl OneRound<'_> {
         report.key.clone_from(&plan.key.key);
         Ok(())
     }
+}
 
-    /// Sends what is to be sent, and agrees on it.
-    fn send(
-        &self,
-        commits: &Commits,
-        outgoing: &Outgoing,
-        contents: &Contents<'_>,
-    ) -> Told<(Round, Option<String>)> {
-        let time = self.sync.moment.time.as_second();
-        let commit = |parent, also, ops, message| NewCommit {
-            machine: &self.state.machine,
-            time,
-            message,
-            parent,
-            also,
-            ops,
-        };
-        let push: Vec<(String, FileOp)> = outgoing.push.clone().into_iter().collect();
-        let base: Vec<(String, FileOp)> = outgoing.base.clone().into_iter().collect();
-        let words = message(&outgoing.push);
-        let next = commit(commits.there.as_deref(), None, &push, &words);
-        let next_base = commit(commits.base.as_deref(), None, &base, "agreed");
-        let (sent, agreed) = if push.is_empty() && base.is_empty() {
-            (None, None)
-        } else {
-            let is_some = |ops: &[_]| !ops.is_empty();
-            self.repo.write(
-                Some(&next).filter(|_| is_some(&push)),
-                Some(&next_base).filter(|_| is_some(&base)),
-            )?
-        };
-        let sent = sent.filter(|sent| {
-            let before = commits
-                .there
-                .as_deref()
-                .and_then(|there| self.repo.tree_of(there));
-            before.is_none() || self.repo.tree_of(sent) != before
-        });
-        if let Some(sent) = &sent {
-            match self.repo.push(&self.state.url, sent, &self.state.branch)? {
-                Pushed::Done => self.step("sync: pushed")?,
-                Pushed::Behind => return Ok((Round::Again, None)),
-            }
-        }
-        let tip = sent.clone().or_else(|| commits.there.clone());
-        let branch = self.send_branch(commits, tip.as_deref(), outgoing)?;
-        let tracked = remote_ref(&self.state.branch);
-        let mut refs = Vec::new();
-        if let Some(sent) = &sent {
-            refs.push((tracked.as_str(), sent.as_str(), commits.there.as_deref()));
-        }
-        if let Some(agreed) = &agreed {
-            refs.push((BASE, agreed.as_str(), commits.base.as_deref()));
-        }
-        if let Some(tip) = tip
-            .as_deref()
-            .filter(|tip| commits.seen.as_deref() != Some(tip))
-        {
-            refs.push((SEEN, tip, commits.seen.as_deref()));
-        }
-        if !refs.is_empty() {
-            self.repo.set_refs(&refs)?;
-        }
-        if let Some(agreed) = &agreed {
-            self.save_table(agreed, outgoing, contents)?;
-        }
-        Ok((Round::Done, sent.or(branch)))
-    }
-
-    /// Sends what others merge, into the branch of this machine.
-    fn send_branch(
-        &self,
-        commits: &Commits,
-        tip: Option<&str>,
-        outgoing: &Outgoing,
-    ) -> Told<Option<String>> {
-        if outgoing.branch.is_empty() {
-            return Ok(None);
-        }
-        let ops: Vec<(String, FileOp)> = outgoing.branch.clone().into_iter().collect();
-        let words = message(&outgoing.branch);
-        let commit = NewCommit {
-            machine: &self.state.machine,
-            time: self.sync.moment.time.as_second(),
-            message: &words,
-            parent: tip,
-            also: commits.own.as_deref().filter(|own| Some(*own) != tip),
-            ops: &ops,
-        };
-        let (Some(made), _) = self.repo.write(Some(&commit), None)? else {
-            return Ok(None);
-        };
-        let is_new = |other: Option<&str>| {
-            let before = other.and_then(|other| self.repo.tree_of(other));
-            before.is_none() || self.repo.tree_of(&made) != before
-        };
-        if !is_new(commits.own.as_deref()) || !is_new(tip) {
-            return Ok(None);
-        }
-        match self.repo.push(&self.state.url, &made, &self.own_branch())? {
-            Pushed::Done => Ok(Some(made)),
-            Pushed::Behind => Err(format!("the branch {} is another one's", self.own_branch())),
-        }
-    }
-
-    /// Notes what the blobs of the new base contain.
-    fn save_table(&self, base: &str, outgoing: &Outgoing, contents: &Contents<'_>) -> Told<()> {
-        let mut table = Agreed::default();
-        for entry in self.repo.files(base)? {
-            let sent = match outgoing.base.get(&entry.path) {
-                Some(FileOp::Write(bytes)) => Some(Revision::of(bytes)),
-                _ => None,
-            };
-            let known = sent.or_else(|| contents.revisions.get(&entry.id).copied());
-            table.0.extend(known.map(|revision| (entry.id, revision)));
-        }
-        table.save(self.sync.dir, base);
-        Ok(())
-    }
+fn by_path(all: Vec<Incoming>) -> HashMap<String, Incoming> {
+    let pair = |one: Incoming| (one.path.clone(), one);
+    all.into_iter().map(pair).collect()
 }
 
 /// Whether any side has a hand-written index.
-fn has_index(ready: &Ready, (base, there): (&SharedTree, &SharedTree)) -> bool {
+fn has_index(ready: &Ready, trees: [&SharedTree; 2]) -> bool {
     let store = &ready.here.store;
     let of_key = |tree: &SharedTree| {
         let shared = tree.stores.get(&ready.key.key);
         shared.is_some_and(|shared| shared.index.is_some())
     };
-    let by_hand = || {
+    let hand_written = || {
         store
             .text(INDEX)
             .is_ok_and(|text| text.is_some_and(|text| !is_generated(&text)))
     };
-    store.layout() == Layout::Index && (of_key(base) || of_key(there) || by_hand())
-}
-
-/// What a commit does, in a line.
-fn message(ops: &Ops) -> String {
-    let removed = ops.values().filter(|op| **op == FileOp::Remove).count();
-    let written = ops.len() - removed;
-    let names = ops.keys().filter_map(|path| path.rsplit('/').next());
-    let names: Vec<&str> = names
-        .filter(|name| !name.starts_with('.'))
-        .take(3)
-        .collect();
-    let what = match removed {
-        0 => format!("{written} written"),
-        _ => format!("{written} written, {removed} removed"),
-    };
-    format!("{what}: {}", names.join(", "))
+    store.layout() == Layout::Index && (trees.into_iter().any(of_key) || hand_written())
 }

@@ -56,7 +56,7 @@ pub struct LastSync {
     /// What went wrong, in a line.
     pub failure: Option<String>,
     /// How many files it held back.
-    pub held: usize,
+    pub held_back: usize,
 }
 
 impl SyncState {

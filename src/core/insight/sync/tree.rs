@@ -20,8 +20,8 @@ pub(super) const ABOUT: &str = ".about";
 /// Says that a hand-written index is generated now.
 const TEXT_DELETED: &str = ".deleted/.index";
 
-/// The most files that a store may have.
-const MOST_OF_A_STORE: usize = 20_000;
+/// The most files that a store may have, with tombstones and lines.
+const MOST_OF_A_STORE: usize = 40_000;
 
 /// The most stores.
 const MOST_STORES: usize = 2000;
@@ -37,6 +37,16 @@ pub(super) struct SharedStore {
 }
 
 impl SharedStore {
+    /// The blob at a path below the folder of the store.
+    pub(super) fn get(&self, path: &str) -> Option<&String> {
+        match path.split_once('/') {
+            Some((DELETED, file)) => self.deleted.get(file),
+            Some((LINES, file)) => self.lines.get(file),
+            _ if path == INDEX_TEXT => self.index.as_ref(),
+            _ => self.files.get(path),
+        }
+    }
+
     /// Every blob of it.
     pub(super) fn ids(&self) -> impl Iterator<Item = &String> {
         let lists = self.files.values().chain(self.deleted.values());
@@ -88,9 +98,9 @@ impl SharedTree {
             }
         }
         for (key, store) in &mut tree.stores {
-            if store.files.len() + store.deleted.len() > MOST_OF_A_STORE {
+            if store.files.len() + store.deleted.len() + store.lines.len() > MOST_OF_A_STORE {
                 tree.refusals
-                    .add("the store has more than 20,000 files", key);
+                    .add("the store has more than 40,000 files", key);
                 *store = SharedStore::default();
             }
         }
@@ -169,13 +179,17 @@ pub(super) fn check_name(file: &str) -> Result<(), &'static str> {
     if file.contains(['\\', ':', '*', '?', '"', '<', '>', '|']) {
         return Err("the name has characters that not every system has");
     }
+    let starts = |text: &str, start: &str| {
+        let first = text.as_bytes().get(..start.len());
+        first.is_some_and(|first| first.eq_ignore_ascii_case(start.as_bytes()))
+    };
     for part in file.split('/') {
-        let stem = part.split('.').next().unwrap_or_default().to_lowercase();
-        let is_device = DEVICES.contains(&stem.as_str())
-            || ["com", "lpt"].iter().any(|port| {
-                stem.strip_prefix(port)
-                    .is_some_and(|n| n.len() == 1 && n.as_bytes()[0].is_ascii_digit())
-            });
+        let stem = part.split('.').next().unwrap_or_default();
+        let is_port = || stem.len() == 4 && stem.ends_with(|c: char| c.is_ascii_digit());
+        let is_device = DEVICES.iter().any(|name| stem.eq_ignore_ascii_case(name))
+            || ["com", "lpt"]
+                .iter()
+                .any(|port| starts(stem, port) && is_port());
         if part.is_empty()
             || part.starts_with(['.', ' '])
             || part.ends_with(['.', ' '])
@@ -183,7 +197,7 @@ pub(super) fn check_name(file: &str) -> Result<(), &'static str> {
         {
             return Err("the name is hidden, or no name everywhere");
         }
-        if part.to_lowercase().starts_with("git~") {
+        if starts(part, "git~") {
             return Err("settings of git, which are not followed");
         }
     }
@@ -266,7 +280,7 @@ mod tests {
                 "{one:?}"
             );
         }
-        let many = (0..30_000).map(|n| entry(&("100644", &format!("stores/x/{n}.md"))));
+        let many = (0..50_000).map(|n| entry(&("100644", &format!("stores/x/{n}.md"))));
         let tree = SharedTree::of(many.collect());
         assert!(tree.stores["x"].files.is_empty() && tree.refusals.lines().len() == 1);
     }

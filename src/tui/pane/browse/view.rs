@@ -131,10 +131,13 @@ impl BrowsePane {
             Node::Store(at) => {
                 let snapshot = &self.library.stores[at];
                 let is_own = |id: &StoreId| id == snapshot.store.id();
+                let is_shared = self.shared.iter().any(is_own);
+                let shared = is_shared.then(|| theme.span("⇅ ", Role::Muted));
                 let waiting = self.review_count(is_own, theme);
-                let width = width.saturating_sub(waiting.as_ref().map_or(0, Span::width));
-                let mut ends = store(snapshot, row, theme, width);
-                ends.right.splice(0..0, waiting);
+                let marks: Vec<Span<'_>> = waiting.into_iter().chain(shared).collect();
+                let taken: usize = marks.iter().map(Span::width).sum();
+                let mut ends = store(snapshot, row, theme, width.saturating_sub(taken));
+                ends.right.splice(0..0, marks);
                 ends
             }
             Node::Group(_, group) => {

@@ -206,6 +206,7 @@ impl Git {
         command
             .env_remove("GIT_CONFIG_NOSYSTEM")
             .env("SSH_ASKPASS", "false")
+            .env("GIT_ALLOC_LIMIT", LARGEST_ALLOCATION)
             .env("SSH_ASKPASS_REQUIRE", "force");
         for setting in OF_OWN_REPOSITORY {
             command.args(["-c", setting]);
@@ -228,14 +229,25 @@ impl Git {
         };
         let pid = child.id();
         let (done, is_done) = channel::<()>();
-        let limit = call.limit;
+        let (limit, room) = (call.limit, call.room.clone());
         let watch = std::thread::spawn(move || {
-            let is_late = is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
-            if is_late {
+            let until = Instant::now() + limit;
+            loop {
+                let left = until.saturating_duration_since(Instant::now());
+                let pause = room.as_ref().map_or(left, |_| left.min(LOOK));
+                if is_done.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
+                    return None;
+                }
+                let is_late = Instant::now() >= until;
+                let why = match room.as_ref().and_then(Room::excess) {
+                    Some(why) => why,
+                    None if is_late => format!("git did not end within {} s", limit.as_secs()),
+                    None => continue,
+                };
                 // Its caller has not waited for it yet, so that the number is still its own.
                 end_group(pid);
+                return Some(why);
             }
-            is_late
         });
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let errors = child.stderr.take().map(|errors| {
@@ -266,10 +278,12 @@ impl Git {
         });
         let status = child.wait();
         drop(done);
-        let is_late = watch.join().unwrap_or(false);
+        let ended = watch.join().unwrap_or(None);
         let told = errors.and_then(|errors| errors.join().ok());
+        if let Some(why) = ended {
+            return failed(why);
+        }
         match status {
-            _ if is_late => failed(format!("git did not end within {} s", limit.as_secs())),
             Ok(_) if !is_whole => failed("git printed too much".to_owned()),
             Ok(status) if status.success() => Ok(printed),
             _ => Err(GitFailure {
@@ -286,11 +300,14 @@ impl Git {
 }
 
 /// The settings of calls in a repository of tome's own: nothing of it is run, checked out or
-/// tidied, and what is fetched is checked.
-const OF_OWN_REPOSITORY: [&str; 16] = [
+/// tidied, and what is fetched is checked. What is fetched stays in one file, and large contents are
+/// never in memory as a whole.
+const OF_OWN_REPOSITORY: [&str; 18] = [
     "protocol.ext.allow=never",
     "transfer.fsckObjects=true",
     "fetch.recurseSubmodules=false",
+    "fetch.unpackLimit=1",
+    "core.bigFileThreshold=1m",
     "submodule.recurse=false",
     "push.recurseSubmodules=no",
     "push.gpgSign=false",
@@ -306,11 +323,17 @@ const OF_OWN_REPOSITORY: [&str; 16] = [
     "advice.fetchShowForcedUpdates=false",
 ];
 
+/// The most memory that git may want at once.
+const LARGEST_ALLOCATION: &str = "512m";
+
+/// How often the room that a call may fill is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// The longest text of an error that is read.
 const LONGEST_ERROR: u64 = 64 << 10;
 
 /// A call in a repository of tome's own.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct GitCall<'a> {
     pub(crate) args: &'a [&'a str],
     /// What it reads.
@@ -319,6 +342,25 @@ pub(crate) struct GitCall<'a> {
     pub(crate) limit: Duration,
     /// How much it may print.
     pub(crate) most: usize,
+    /// What it may fill.
+    pub(crate) room: Option<Room>,
+}
+
+/// A folder that may have so many bytes in its files.
+#[derive(Debug, Clone)]
+pub(crate) struct Room {
+    pub(crate) folder: PathBuf,
+    pub(crate) most: u64,
+}
+
+impl Room {
+    /// Says that the folder has more.
+    pub(crate) fn excess(&self) -> Option<String> {
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten();
+        let sizes = entries.flatten().filter_map(|entry| entry.metadata().ok());
+        let size: u64 = sizes.map(|about| about.len()).sum();
+        (size > self.most).then(|| format!("it has more than {} MB", self.most >> 20))
+    }
 }
 
 /// What git printed, or why it failed.
@@ -416,5 +458,41 @@ impl Watch {
             }
             read = now;
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// A git that fills a folder is ended soon, with all that it started.
+    #[test]
+    fn a_call_that_fills_its_room_is_ended() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let git = Git::at("/usr/bin/git");
+        let room = Room {
+            folder: dir.path().to_owned(),
+            most: 1 << 20,
+        };
+        assert_eq!(room.excess(), None);
+        let call = |seconds: u64| {
+            let fill = "alias.fill=!head -c 3000000 /dev/zero > tmp_pack; sleep 20";
+            git.call(
+                dir.path(),
+                &GitCall {
+                    args: &["-c", fill, "fill"],
+                    input: b"",
+                    limit: Duration::from_secs(seconds),
+                    most: 100,
+                    room: Some(room.clone()),
+                },
+            )
+        };
+        let since = Instant::now();
+        let failure = call(60).expect_err("it is ended");
+        assert_eq!(failure.why, "it has more than 1 MB");
+        assert!(since.elapsed() < Duration::from_secs(15));
+        std::fs::remove_file(dir.path().join("tmp_pack")).expect("removed");
+        assert_eq!(room.excess(), None, "nothing goes on");
     }
 }

@@ -1,0 +1,123 @@
+//! Which stores are shared: what a person switched on or off here, else what the settings say.
+
+use std::path::Path;
+
+use super::Sync;
+use super::state::{Chosen, SyncState};
+use crate::core::Result;
+use crate::core::memory::config::{IncomingMode, OutgoingMode, Settings, Sharing};
+use crate::core::memory::discover::{DiscoveryScope, claude_memory_root, discover};
+use crate::core::memory::layout::Layout;
+use crate::core::memory::store::{Store, StoreId};
+
+/// A store that is shared.
+pub(super) struct SharedHere {
+    pub(super) store: Store,
+    pub(super) incoming: IncomingMode,
+    pub(super) outgoing: OutgoingMode,
+    /// The name of a project without git.
+    pub(super) project: Option<String>,
+}
+
+impl Sync<'_> {
+    /// The stores that are shared.
+    pub(super) fn shared(&self, state: &SyncState) -> Vec<SharedHere> {
+        let found = discover(self.environment, self.settings, DiscoveryScope::Everything);
+        let mut stores: Vec<Store> = found.stores.into_iter().map(|found| found.store).collect();
+        // A store that has no file yet comes into being with what arrives: Claude Code's memory of
+        // this project, and what was chosen in a folder that is there.
+        let claude = claude_memory_root(self.environment, self.settings);
+        let claude = claude.map(|root| ("claude", root, Layout::Index));
+        let chosen = state
+            .stores
+            .iter()
+            .map(|(root, chosen)| (chosen.name.as_str(), root.clone(), chosen.layout));
+        let chosen = chosen.filter(|(_, root, _)| root.parent().is_some_and(Path::is_dir));
+        for (name, root, layout) in claude.into_iter().chain(chosen) {
+            let is_known = stores.iter().any(|store| store.root().path() == root);
+            if !is_known && !root.exists() {
+                stores.extend(Store::open(name, &root, Some(layout)));
+            }
+        }
+        let shared = stores.into_iter().filter_map(|store| {
+            let sharing = sharing_of(self.dir, state, self.settings, &store)?;
+            let chosen = state.stores.get(store.root().path());
+            Some(SharedHere {
+                incoming: sharing.incoming.unwrap_or_default(),
+                outgoing: sharing.outgoing.unwrap_or_default(),
+                project: chosen.and_then(|chosen| chosen.project.clone()),
+                store,
+            })
+        });
+        shared.collect()
+    }
+}
+
+/// How a store is shared; `None` if it is not.
+fn sharing_of(
+    dir: &Path,
+    state: &SyncState,
+    settings: &Settings,
+    store: &Store,
+) -> Option<Sharing> {
+    let root = store.root().path();
+    // What tome itself keeps is about this machine.
+    let is_own = dir.parent().is_some_and(|data| root.starts_with(data));
+    if store.layout() == Layout::Events || is_own {
+        return None;
+    }
+    let mut listed = settings.stores.iter();
+    let listed = listed.find(|listed| listed.name == store.name());
+    let mut agents = settings.agents.iter();
+    let agent = agents.find(|agent| is_of_agent(store, &agent.name));
+    let [first, second] = [listed.map(|one| one.sharing), agent.map(|one| one.sharing)]
+        .map(Option::unwrap_or_default);
+    let chosen = state.stores.get(root).map(|chosen| chosen.is_on);
+    let sharing = Sharing {
+        sync: chosen.or(first.sync).or(second.sync),
+        incoming: first.incoming.or(second.incoming),
+        outgoing: first.outgoing.or(second.outgoing),
+    };
+    (sharing.sync == Some(true)).then_some(sharing)
+}
+
+/// Of these stores, those that are shared, by the state in a directory.
+pub fn shared_among<'a>(
+    dir: &Path,
+    settings: &Settings,
+    stores: impl Iterator<Item = &'a Store>,
+) -> Result<Vec<StoreId>> {
+    let state = SyncState::load(dir)?;
+    let shared = stores.filter(|store| sharing_of(dir, &state, settings, store).is_some());
+    Ok(shared.map(|store| store.id().clone()).collect())
+}
+
+/// Switches a store on or off in the state in a directory; `project` names a project without git.
+pub fn choose(dir: &Path, store: &Store, is_on: bool, project: Option<&str>) -> Result<()> {
+    let mut state = SyncState::load(dir)?;
+    let chosen = Chosen {
+        is_on,
+        name: store.name().to_owned(),
+        layout: store.layout(),
+        project: project.map(str::to_owned),
+    };
+    state.stores.insert(store.root().path().to_owned(), chosen);
+    state.save(dir)
+}
+
+/// Switches a store on, or off if it is on; returns which.
+pub fn toggle(dir: &Path, settings: &Settings, store: &Store) -> Result<bool> {
+    let state = SyncState::load(dir)?;
+    let is_on = sharing_of(dir, &state, settings, store).is_none();
+    let chosen = state.stores.get(store.root().path());
+    let project = chosen.and_then(|chosen| chosen.project.as_deref());
+    choose(dir, store, is_on, project)?;
+    Ok(is_on)
+}
+
+/// Whether a store is one of an agent's: their names begin with the agent's.
+fn is_of_agent(store: &Store, agent: &str) -> bool {
+    let rest = store.name().strip_prefix(agent);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '-']))
+        && store.layout() != Layout::Instructions
+}

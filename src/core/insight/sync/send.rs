@@ -1,0 +1,180 @@
+//! Sending: commits of what changed here, and of what is agreed on then.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use super::blobs::Blobs;
+use super::repo::{
+    BASE, FileOp, MadeCommit, NEXT, NEXT_BASE, NewCommit, Ops, Pushed, SEEN, Told, Written,
+    remote_ref,
+};
+use super::run::{Commits, OneRound, Round};
+use super::state::Agreed;
+use super::tree::{SharedStore, SharedTree};
+use crate::core::insight::review::Incoming;
+
+/// What is sent, and what is agreed on then.
+#[derive(Default)]
+pub(super) struct Outgoing {
+    pub(super) push: Ops,
+    pub(super) branch: Ops,
+    pub(super) base: Ops,
+    /// What was decided about and is settled then, by the roots of its stores.
+    pub(super) settled: Vec<(PathBuf, HashMap<String, Incoming>)>,
+}
+
+impl OneRound<'_> {
+    fn new_commit<'b>(
+        &'b self,
+        name: &'static str,
+        parent: Option<&'b str>,
+        ops: &'b Ops,
+        message: &'b str,
+    ) -> NewCommit<'b> {
+        NewCommit {
+            name,
+            machine: &self.state.machine,
+            time: self.sync.moment.time.as_second(),
+            message,
+            parent,
+            also: None,
+            ops,
+            beside: Vec::new(),
+        }
+    }
+
+    /// Sends what is to be sent, and agrees on it.
+    pub(super) fn send(
+        &self,
+        commits: &Commits,
+        outgoing: &Outgoing,
+        trees: [&SharedTree; 2],
+        blobs: &Blobs<'_>,
+    ) -> Told<(Round, Option<String>)> {
+        let there = commits.there.as_deref();
+        let words = message(&outgoing.push);
+        // Where both have the same files, what is sent is what is agreed on.
+        let is_same = commits.base == commits.there && outgoing.base == outgoing.push;
+        let mut next = Vec::new();
+        if !outgoing.push.is_empty() {
+            next.push(self.new_commit(NEXT, there, &outgoing.push, &words));
+        }
+        if !outgoing.base.is_empty() && !is_same {
+            let base = commits.base.as_deref();
+            next.push(self.new_commit(NEXT_BASE, base, &outgoing.base, "agreed"));
+        }
+        for commit in &mut next {
+            commit.beside.extend(there);
+        }
+        let written = if next.is_empty() {
+            Written::default()
+        } else {
+            self.repo.write(&next)?
+        };
+        let named = next.iter().map(|commit| commit.name);
+        let (mut sent, mut agreed) = (None, None);
+        for (name, made) in named.zip(written.commits) {
+            match name {
+                NEXT => sent = Some(made).filter(MadeCommit::is_new),
+                _ => agreed = Some(made),
+            }
+        }
+        if let Some(sent) = &sent {
+            match self
+                .repo
+                .push(&self.state.url, &sent.id, &self.state.branch)?
+            {
+                Pushed::Done => self.step("sync: pushed")?,
+                Pushed::Behind => return Ok((Round::Again, None)),
+            }
+        }
+        let tip = sent.as_ref().map(|sent| sent.id.as_str()).or(there);
+        let agreed = match &agreed {
+            // The files are the remote's: so is the commit.
+            Some(made)
+                if sent
+                    .as_ref()
+                    .map_or(!made.is_new(), |s| s.tree == made.tree) =>
+            {
+                tip
+            }
+            Some(made) => Some(made.id.as_str()),
+            None if is_same => tip,
+            None => commits.base.as_deref(),
+        };
+        let Ok(branch) = self.send_branch(commits, tip, outgoing)? else {
+            return Ok((Round::Again, None));
+        };
+        let [tracked, own] = [&self.state.branch, &self.own_branch()].map(|name| remote_ref(name));
+        let refs = [
+            (tracked.as_str(), tip, &commits.there),
+            (BASE, agreed, &commits.base),
+            (SEEN, tip, &commits.seen),
+            (own.as_str(), branch.as_deref(), &commits.own),
+        ];
+        let refs = refs.into_iter().filter_map(|(name, new, old)| {
+            let is_new = new != old.as_deref();
+            Some((name, new.filter(|_| is_new)?, old.as_deref()))
+        });
+        let refs: Vec<(&str, &str, Option<&str>)> = refs.collect();
+        if !refs.is_empty() {
+            self.repo.set_refs(&refs)?;
+        }
+        if let Some(agreed) = agreed.filter(|agreed| commits.base.as_deref() != Some(*agreed)) {
+            // What the blobs contain need not be read again.
+            let stores = trees.into_iter().flat_map(|tree| tree.stores.values());
+            let ids: HashSet<&String> = stores.flat_map(SharedStore::ids).collect();
+            let known = blobs.revisions.iter().filter(|(id, _)| ids.contains(id));
+            let known = known.map(|(id, revision)| (id.clone(), *revision));
+            Agreed(known.chain(written.blobs).collect()).save(self.sync.dir, agreed);
+        }
+        let sent = sent.map(|sent| sent.id);
+        Ok((Round::Done, sent.or(branch)))
+    }
+
+    /// Sends what others merge, into the branch of this machine. It must be fetched first if it has
+    /// something that is not known here.
+    fn send_branch(
+        &self,
+        commits: &Commits,
+        tip: Option<&str>,
+        outgoing: &Outgoing,
+    ) -> Told<Result<Option<String>, Round>> {
+        if outgoing.branch.is_empty() {
+            return Ok(Ok(None));
+        }
+        let own = commits.own.as_deref().filter(|own| Some(*own) != tip);
+        let words = message(&outgoing.branch);
+        let mut commit = self.new_commit(NEXT, tip, &outgoing.branch, &words);
+        commit.also = own;
+        commit.beside = tip.into_iter().chain(own).collect();
+        let made = self.repo.write(&[commit])?.commits.pop();
+        let Some(made) = made.filter(MadeCommit::is_new) else {
+            return Ok(Ok(None));
+        };
+        let (url, branch) = (&self.state.url, self.own_branch());
+        match self.repo.push(url, &made.id, &branch)? {
+            Pushed::Done => Ok(Ok(Some(made.id))),
+            Pushed::Behind => {
+                self.repo.fetch(url, &branch)?;
+                Ok(Err(Round::Again))
+            }
+        }
+    }
+}
+
+/// What a commit does, in a line.
+fn message(ops: &Ops) -> String {
+    let removed = ops.values().filter(|op| **op == FileOp::Remove).count();
+    let written = ops.len() - removed;
+    let names = ops.keys().filter_map(|path| path.rsplit('/').next());
+    let names: Vec<&str> = names
+        .filter(|name| !name.starts_with('.'))
+        .take(3)
+        .collect();
+    let what = match removed {
+        0 => format!("{written} written"),
+        _ => format!("{written} written, {removed} removed"),
+    };
+    format!("{what}: {}", names.join(", "))
+}
