@@ -137,7 +137,7 @@ fn told(
     for store in &report.stores {
         lines.extend(store_lines(store, world, state));
     }
-    if report.stores.is_empty() {
+    if report.stores.is_empty() && report.failure.is_none() {
         lines.push(
             "no store is shared; tome sync --add STORE, or [[agent]] sync = true in the settings"
                 .to_owned(),
