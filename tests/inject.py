@@ -32,7 +32,7 @@ EFFECTS = ["signal=KILL", "error=EIO", "error=ENOSPC"]
 LIMIT = 10
 
 TYPED = "---\nname: {0}\ndescription: d of {0}\ntype: user\n---\n\nbody of {0}, see [a](a.md)\n"
-INDEX = "# Memory\n\n- [a](a.md) - d of a\n- [b](b.md) - d of b\n- [c](c.md) - d of c\n"
+INDEX = "# Memory\n\n- [a](a.md) - d of a\n- [b](b.md) - d of b\n- [c](c.md) - d of c\n- [x](x.md) - gone\n"
 FILES = {
     "project/.memory/MEMORY.md": INDEX,
     "project/.memory/a.md": TYPED.format("a") + "\nOn 2026-01-02 the queue has three workers.\n",
@@ -60,20 +60,20 @@ VERBS = {
     "index": ([], ["index", "--rewrite"]),
     "undo": ([["delete", "a.md", "b.md"]], ["undo"]),
     "redo": ([["delete", "a.md", "b.md"], ["undo"]], ["redo"]),
-    "restore": ([["delete", "a.md"], ["append", "b.md", "--content", "x"]], ["restore", "1"]),
+    "restore": ([["delete", "a.md"], ["append", "b.md", "--content", "x"]], ["restore", "CHANGE"]),
     "instructions": ([], ["append", "CLAUDE.md", "--content", "two"]),
     "fix": ([], ["curate", "--fix"]),
     "review": ([["review"], "agent"], ["review"]),
-    "accept": ([["review"], "agent", ["review"]], ["review", "--accept-all"]),
-    "reject": ([["review"], "agent", ["review"]], ["review", "--reject", "FIRST"]),
-    "promote": ([], ["promote", "0199e2bb#L1", "--name", "p"]),
+    "accept": ([["review"], "agent", ["review"]], ["review", "--accept", "all"]),
+    "revert": ([["review"], "agent", ["review"]], ["review", "--revert", "all"]),
+    "promote": ([], ["promote", "claude-code:0199e2bb#L1", "--name", "p"]),
     "keep": ([], ["keep", "0199e2bb"]),
     "toc": ([], ["toc"]),
     "recall": ([], ["recall", "retry"]),
-    "guard": ([], ["guard", "never force push"]),
+    "guard": ([], ["guard", "b.md", "--command", "git push --force*"]),
     "trust": ([], ["trust", "../outside"]),
     "untrust": ([["trust", "../outside"]], ["trust", "../outside", "--remove"]),
-    "prune": ([["append", "b.md", "--content", "x"]] * 3, ["history", "--prune", "0d"]),
+    "prune": ([["append", "b.md", "--content", "x"]] * 3, ["history", "--prune", "--older-than", "0h"]),
     "plugin": ([], ["setup", "claude-code", "--plugin", "plug", "--yes"]),
     "session start": ([], (["hook", "claude-code"], ("SessionStart", ""))),
     "prompt": ([], (["hook", "claude-code"], ("UserPromptSubmit", ""))),
@@ -119,7 +119,7 @@ class Home:
         if isinstance(verb, tuple):
             verb, (event, more) = verb
             given = HOOK.format(self.project, event, more).encode()
-        verb = [self.first() if word == "FIRST" else word for word in verb]
+        verb = [self.deletion() if word == "CHANGE" else word for word in verb]
         since = time.time()
         try:
             done = subprocess.run([*before, self.tome, *verb], cwd=self.project, env=self.env,
@@ -129,11 +129,11 @@ class Home:
         out = (done.stdout + done.stderr).decode(errors="replace")
         return done.returncode, out, time.time() - since
 
-    def first(self):
-        done = subprocess.run([self.tome, "review", "--json"], cwd=self.project, env=self.env,
-                              capture_output=True, timeout=LIMIT)
-        items = json.loads(done.stdout or b"{}").get("items") or [{"id": "none"}]
-        return items[0]["id"]
+    def deletion(self):
+        """Returns the id of the change before the last."""
+        done = subprocess.run([self.tome, "history", "--json"], cwd=self.project, env=self.env,
+                              capture_output=True, timeout=LIMIT, check=True)
+        return json.loads(done.stdout)["changes"][1]["id"]
 
     def prepare(self, steps):
         for step in steps:
@@ -273,20 +273,19 @@ def attack(tome, name):
 def main():
     tome = os.path.abspath(sys.argv[1])
     names = sys.argv[2:] or list(VERBS)
-    total, counts, told = 0, collections.Counter(), []
+    total, counts = 0, collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for done in pool.map(lambda name: attack(tome, name), names):
             name, usual, runs, faults, slowest, left = done
             total += runs
             counts.update(kind for kind, _ in faults)
-            told += faults
             print(f"{name:26} {runs:5} runs, {len(faults)} faults, {left} left and named or swept, "
                   f"slowest {slowest:.1f} s (exit {usual[0]})", flush=True)
+            for kind, what in faults:
+                print(f"  {kind}: {what}", flush=True)
     kinds = ["lost", "outside", "blocked", "hang", "panic", "leftover", "untold leftover"]
     print(f"{total} kills and errors: " + ", ".join(f"{counts[kind]} {kind}" for kind in kinds))
-    for kind, what in told:
-        print(f"  {kind}: {what}")
-    sys.exit(1 if told else 0)
+    sys.exit(1 if counts else 0)
 
 
 main()

@@ -46,7 +46,7 @@ const SECRETS: &[(&str, &str)] = &[
     ("SMTP_PASS=", "correct horse battery"),
     ("  3\tDB_PASSWORD=", "correct horse"),
     ("- password: ", "p@ss w0rd of kim"),
-    ("Password: ", "my d0g! bites"),
+    ("Password: ", "my d0!g bites"),
     ("DB_PASS: ", "m4iler!"),
     ("dbPass = \"", "m4iler!"),
     ("SSH_PASSPHRASE=", "correcthorse"),
