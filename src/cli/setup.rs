@@ -127,7 +127,7 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
 }
 
 /// How long a command of the agent's own may take.
-const LIMIT: Duration = Duration::from_secs(10);
+const LIMIT: Duration = Duration::from_secs(8);
 
 /// Runs a command of the agent's own, which is no program of the project; if that is not possible, or
 /// it does not end, asks the user to. Returns whether it was run.

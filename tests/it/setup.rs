@@ -219,6 +219,7 @@ fn an_agents_own_command_that_does_not_end_is_left_to_the_user() {
 
 #[test]
 fn what_the_user_added_to_the_server_stays() {
+    let bare = |text: &str| text.replace(' ', "");
     for (agent, file, env) in [
         ("gemini", ".gemini/settings.json", r#""env": {"A": "b"}, "#),
         (
@@ -248,9 +249,17 @@ fn what_the_user_added_to_the_server_stays() {
         let edited = format!("{before}{env}{}", after.replacen(own, "/elsewhere/tome", 1));
         home.file(file, &edited);
         home.ok(&["setup", agent]);
-        assert_eq!(home.read(file), format!("{before}{env}{after}"), "{agent}");
+        assert_eq!(
+            bare(&home.read(file)),
+            bare(&format!("{before}{env}{after}")),
+            "{agent}"
+        );
         home.ok(&["setup", agent]);
-        assert_eq!(home.read(file), format!("{before}{env}{after}"), "{agent}");
+        assert_eq!(
+            bare(&home.read(file)),
+            bare(&format!("{before}{env}{after}")),
+            "{agent}"
+        );
     }
 }
 
