@@ -407,6 +407,7 @@ fn what_gemini_proposes_is_accepted_or_removed() {
 #[test]
 fn a_hook_does_not_follow_a_long_journal_and_other_commands_do() {
     let home = seen_home();
+    home.ok(&["append", "deploy.md", "--content", "x"]);
     let data = ".local/share/tome/history";
     let journal = home.read(&format!("{data}/journal.jsonl"));
     let last = journal.lines().last().expect("a change").to_owned() + "\n";
