@@ -99,7 +99,7 @@ impl World {
     }
 
     /// Calls `read` with the updated corpus of the logs in scope. Shows progress on a terminal, and
-    /// prints a warning for each log that could not be read.
+    /// prints a warning for each log that could not be read, and for a cache that is of no use.
     pub(super) fn read_corpus<T>(&self, read: impl Fn(&LogCorpus<'_>) -> T) -> Result<T, Failure> {
         let catalog = self.log_catalog()?;
         Ok(self.read_logs(&catalog, &catalog.files(), read)?)
@@ -132,11 +132,8 @@ impl World {
             })
         };
         let (LogCorpus { corpus, .. }, answer) = read_corpus(open, read)?;
-        for error in corpus.unread() {
-            super::print::print_error(&format!("warning: {error}"));
-        }
-        for note in corpus.notes() {
-            super::print::print_error(&format!("warning: {note}"));
+        for problem in corpus.problems() {
+            super::print::print_error(&format!("warning: {problem}"));
         }
         Ok(answer)
     }

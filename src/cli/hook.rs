@@ -13,7 +13,7 @@ use super::world::World;
 use crate::core::change::history::{Author, Origin};
 use crate::core::disk::trust::real_path;
 use crate::core::insight::context::context_of_stores;
-use crate::core::insight::review::{Writer, count, observe_files, observe_store};
+use crate::core::insight::review::{Writer, count, is_far_behind, observe_files, observe_store};
 use crate::core::log::Agent;
 use crate::core::memory::discover::{
     DiscoveryScope, Environment, discover, is_of_subagent, lessons_root,
@@ -217,6 +217,10 @@ impl World {
         } = written
         else {
             for store in self.all_stores_around(cwd) {
+                // Other commands follow a long journal.
+                if is_far_behind(history, store.id())? {
+                    continue;
+                }
                 let is_known = count(history, store.id())?.is_some();
                 let most = if is_known { MOST_FILES } else { MOST_NEW_FILES };
                 // Other layouts look at a few names only.

@@ -10,7 +10,7 @@ use super::args::LedgerArgs;
 use super::context::WorldContexts;
 use super::corpus::LogCorpus;
 use super::print::{Cell, Json, Printer, Report, Reported, TextStyle, print_note};
-use super::world::World;
+use super::world::{World, or_left_out};
 use super::{Failure, Outcome};
 use crate::core;
 use crate::core::insight::context::Piece;
@@ -36,6 +36,9 @@ pub(super) fn run(args: &LedgerArgs, world: &World) -> Reported<'static> {
     }
     let Some(reference) = &args.path else {
         let stores = world.stores()?;
+        for store in &stores {
+            or_left_out(store, store.rules().files(store.root()))?;
+        }
         let ledger = world.read_whole_corpus(|logs| world.ledger(&logs.corpus, &stores))??;
         return Ok(Box::new(LedgerReport(ledger.accounts)));
     };

@@ -5,7 +5,7 @@ use std::io;
 use serde_json::{Value, json};
 
 use super::print::{Cell, Json, Printer, Report, Reported, TextStyle, print_error};
-use super::world::World;
+use super::world::{World, or_left_out};
 use super::{Failure, Outcome};
 use crate::core::memory::layout::{Layout, format_size};
 use crate::core::memory::store::Store;
@@ -15,7 +15,9 @@ use crate::core::text::display::visible_line;
 pub(super) fn run(world: &World) -> Reported<'static> {
     let mut listed: Vec<(Store, Vec<Memory>)> = Vec::new();
     for store in world.stores_or(World::print_searched_places)? {
-        let mut memories = store.described()?;
+        let Some(mut memories) = or_left_out(&store, store.described())? else {
+            continue;
+        };
         memories.splice(0..0, store.index_memory());
         world.observe(&store, &memories);
         listed.push((store, memories));

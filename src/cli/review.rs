@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::args::ReviewArgs;
 use super::change::{ChangeOptions, carry_out, record_json};
 use super::print::{Answer, Json, Printer, Report, Reported, Text, TextStyle, print_note};
-use super::world::World;
+use super::world::{World, or_left_out};
 use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::insight::review::{
@@ -20,10 +20,13 @@ use crate::core::memory::store::Store;
 use crate::core::text::display::format_ago;
 
 pub(super) fn run<'a>(args: &ReviewArgs, world: &'a World) -> Reported<'a> {
-    let stores = world.stores()?;
-    let mut count = 0;
-    for store in &stores {
-        count += observe_store(&world.history, store, &world.moment)?.waiting;
+    let (mut stores, mut count) = (Vec::new(), 0);
+    for store in world.stores()? {
+        let observed = observe_store(&world.history, &store, &world.moment);
+        if let Some(observed) = or_left_out(&store, observed)? {
+            count += observed.waiting;
+            stores.push(store);
+        }
     }
     let outcome = Outcome::found(count == 0);
     if args.count {

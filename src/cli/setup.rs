@@ -4,7 +4,7 @@ use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -14,6 +14,7 @@ use super::world::World;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
 use crate::core::disk::private::{leftovers, sweep};
+use crate::core::disk::process::wait_until;
 use crate::core::disk::trust::real_path;
 use crate::core::log::Agent;
 use crate::core::memory::discover::project_folders;
@@ -124,14 +125,18 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
     Ok(Outcome::Done)
 }
 
-/// Runs a command of the agent's own, which is no program of the project; if that is not possible, asks
-/// the user to. Returns whether it was run.
+/// How long a command of the agent's own may take.
+const LIMIT: Duration = Duration::from_secs(8);
+
+/// Runs a command of the agent's own, which is no program of the project; if that is not possible, or
+/// it does not end, asks the user to. Returns whether it was run.
 fn run_agent(world: &World, command: &[String]) -> bool {
     let run = || {
         let (program, arguments) = command.split_first()?;
         let mut child = Command::new(world.program(program)?);
         let child = child.args(arguments).stdin(Stdio::null());
-        child.stdout(Stdio::null()).status().ok()
+        let mut child = child.stdout(Stdio::null()).spawn().ok()?;
+        wait_until(&mut child, Instant::now() + LIMIT).ok()?
     };
     let has_run = run().is_some_and(|status| status.success());
     if !has_run {

@@ -5,7 +5,7 @@ use std::io;
 use serde_json::{Value, json};
 
 use super::print::{Cell, Json, Printer, Report, Reported, TextStyle, print_error};
-use super::world::World;
+use super::world::{World, or_left_out};
 use super::{Failure, Outcome};
 use crate::core::memory::discover::{
     Discovered, FoundStore, SearchedPlace, first_store, searched_places,
@@ -36,7 +36,7 @@ impl Report for StoresReport<'_> {
     fn json(&self) -> Result<Json<'_>, Failure> {
         let mut list = Vec::new();
         for FoundStore { store, why } in &self.found.stores {
-            let memories = store.list()?;
+            let memories = or_left_out(store, store.list())?.unwrap_or_default();
             let waiting = self.world.observe(store, &memories);
             list.push(json!({
                 "name": store.name(),

@@ -11,7 +11,7 @@ use directories::{BaseDirs, ProjectDirs};
 
 use super::Failure;
 use super::args::Common;
-use crate::core::Error;
+use super::print::print_error;
 use crate::core::change::Author;
 use crate::core::change::history::{History, Wait};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
@@ -21,7 +21,9 @@ use crate::core::log::LogLocations;
 use crate::core::memory::config::{KEYS, Settings, Warning, allowed_by, expand, variable};
 use crate::core::memory::demo::{Demo, unpack};
 use crate::core::memory::discover::{DiscoveryScope, Environment, project_folders};
+use crate::core::memory::store::Store;
 use crate::core::text::time::Moment;
+use crate::core::{Error, Result};
 
 /// The process environment, passed to the core as values.
 #[derive(Debug, Clone)]
@@ -192,6 +194,17 @@ impl World {
         } else {
             DiscoveryScope::Project
         }
+    }
+}
+
+/// Returns what was read of a store; `None` with a warning for one that is left out.
+pub(super) fn or_left_out<T>(store: &Store, read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Err(error @ Error::Refused { .. }) => {
+            print_error(&format!("warning: {}: {error}", store.name()));
+            Ok(None)
+        }
+        read => read.map(Some),
     }
 }
 

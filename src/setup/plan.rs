@@ -467,13 +467,25 @@ fn set(path: &Path, text: &str, key: &str, server: &Value) -> Result<Option<Stri
     let Some(known) = servers.get(NAME) else {
         return Ok(Some(with_part(&text, servers, Some(NAME), server)));
     };
-    let same = serde_json::from_str::<Value>(&text[known.span.clone()])
-        .is_ok_and(|known| known == *server);
-    if same {
+    // What the user added to it stays.
+    let differs = |(name, value): &(&String, &Value)| {
+        let said = known.get(name).map(|known| &text[known.span.clone()]);
+        said.and_then(|said| serde_json::from_str::<Value>(said).ok())
+            .as_ref()
+            != Some(*value)
+    };
+    let Some((name, value)) = server.as_object().into_iter().flatten().find(differs) else {
         return Ok(None);
-    }
-    let emptied = unset(path, &text, &[key, NAME])?.unwrap_or(text);
-    set(path, &emptied, key, server)
+    };
+    let changed = match known.get(name) {
+        Some(old) => {
+            let mut text = text.clone();
+            text.replace_range(old.span.clone(), &value.to_string());
+            text
+        }
+        None => with_part(&text, known, Some(name), value),
+    };
+    Ok(Some(set(path, &changed, key, server)?.unwrap_or(changed)))
 }
 
 /// `text` without the value at a path, and without containers that are then empty.

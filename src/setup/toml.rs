@@ -18,8 +18,11 @@ pub(super) fn with_server(text: &str, name: &str, command: &str) -> Result<Optio
             KnownServer::Registered if is_same(known, &new) => return Ok(None),
             KnownServer::Registered => {}
         }
-        let removed = without_server(text, name, command)?.unwrap_or_else(|| text.to_owned());
-        return with_server(&removed, name, command);
+        // What the user added to it stays.
+        for (key, value) in new.iter() {
+            document[SERVERS][name][key] = value.clone();
+        }
+        return Ok(Some(document.to_string()));
     }
     let end = if text.is_empty() || text.ends_with('\n') {
         ""

@@ -1,7 +1,7 @@
 //! The system's clipboard, through the programs that serve it or through the terminal.
 
 use std::io::{self, Write as _};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::event::{Event, EventSender};
 use super::terminal::device;
+use crate::core::disk::process::wait_until;
 use crate::core::text::file_name;
 
 /// How long a program may take. One that cannot reach its display may wait for ever.
@@ -56,29 +57,14 @@ fn run(program: &str, args: &[String], text: &str) -> io::Result<()> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
+    let (until, text) = (Instant::now() + LIMIT, text.to_owned());
     if let Some(mut input) = child.stdin.take() {
-        input.write_all(text.as_bytes())?;
+        // A program that does not read fails when it is ended.
+        thread::spawn(move || drop(input.write_all(text.as_bytes())));
     }
-    if wait(&mut child)? {
-        Ok(())
-    } else {
-        Err(io::Error::other(format!("{program} failed")))
-    }
-}
-
-/// Waits for a program; returns whether it succeeded in time.
-fn wait(child: &mut Child) -> io::Result<bool> {
-    let until = Instant::now() + LIMIT;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status.success());
-        }
-        if Instant::now() > until {
-            child.kill()?;
-            child.wait()?;
-            return Ok(false);
-        }
-        thread::sleep(Duration::from_millis(5));
+    match wait_until(&mut child, until)? {
+        Some(status) if status.success() => Ok(()),
+        _ => Err(io::Error::other(format!("{program} failed"))),
     }
 }
 

@@ -215,7 +215,13 @@ fn sessions(home: &Home) {
     let slug = format!("--{}--", repo.trim_start_matches('/').replace('/', "-"));
     file(
         &format!(".ai/sessions/{slug}/own1/messages.jsonl"),
-        "{\"role\":\"user\",\"content\":\"session zebra\"}\n",
+        "{\"role\":\"user\",\"content\":\"session zebra\"}\n\
+         {\"type\":\"compaction\",\"summaryFile\":\"working-memory/detail/c.md\"}\n\
+         {\"type\":\"compaction\",\"summaryFile\":\"../../../secret.md\"}\n",
+    );
+    file(
+        &format!(".ai/sessions/{slug}/own1/working-memory/detail/c.md"),
+        "# Summary\n\nwhat was so far\n",
     );
 }
 

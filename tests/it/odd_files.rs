@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tome::core::disk::sandbox::MOST_FILES;
 
 use crate::support::{Home, RunOutput};
 
@@ -381,4 +382,49 @@ fn damage_at_rest_in_the_cache_changes_no_answer() {
             assert_eq!(answers(), right, "{}", path.display());
         }
     }
+}
+
+#[test]
+fn a_store_of_too_many_files_is_left_out_and_told_and_hooks_go_on() {
+    let home = Home::in_memory();
+    home.file("project/CLAUDE.md", "# retry\n");
+    home.file("project/.memory/MEMORY.md", "# Memory\n\n- [a](a.md) - d\n");
+    home.file(
+        "project/.memory/a.md",
+        "---\nname: A\ndescription: d\ntype: user\n---\n\nretry\n",
+    );
+    let store = home.project().join(".memory");
+    for number in 0..MOST_FILES {
+        fs::write(store.join(format!("m{number}.md")), "").expect("a file");
+    }
+    for args in [
+        &["list"][..],
+        &["review"],
+        &["recall", "retry"],
+        &["find", "retry"],
+        &["ledger"],
+        &["curate"],
+        &["stores"],
+        &["doctor"],
+    ] {
+        let output = home.run(args);
+        let told = format!("{}{}", output.out, output.err);
+        let words = if args[0] == "stores" {
+            "unreadable"
+        } else {
+            "more than 100000 files"
+        };
+        assert!(told.contains(words), "{args:?}: {output:?}");
+        assert!(output.code < 2, "{args:?}: {output:?}");
+    }
+    let found = home.ok(&["recall", "retry"]);
+    assert!(
+        found.contains("CLAUDE.md"),
+        "other stores are searched: {found}"
+    );
+    assert!(home.ok(&["read", "a.md"]).contains("retry"));
+    let event = json!({ "session_id": "s", "cwd": home.project(),
+        "hook_event_name": "SessionStart", "source": "startup" });
+    let output = home.run_with_input(&["hook", "claude-code"], event.to_string().as_bytes());
+    assert!(output.out.contains("[a](a.md)"), "{output:?}");
 }

@@ -406,3 +406,22 @@ fn what_gemini_proposes_is_accepted_or_removed() {
     assert!(!home.path().join(&inbox).exists());
     assert_eq!(items(&home), Vec::<Value>::new());
 }
+
+#[test]
+fn a_hook_does_not_follow_a_long_journal_and_other_commands_do() {
+    let home = seen_home();
+    home.ok(&["append", "deploy.md", "--content", "x"]);
+    let data = ".local/share/tome/history";
+    let journal = home.read(&format!("{data}/journal.jsonl"));
+    let last = journal.lines().last().expect("a change").to_owned() + "\n";
+    let many = last.repeat((4 << 20) / last.len() + 1);
+    home.file(&format!("{data}/journal.jsonl"), journal + &many);
+    let states = || tree(&home.path().join(data).join("review"));
+    let before = states();
+    let event = json!({ "session_id": "s", "cwd": home.project(),
+        "hook_event_name": "SessionStart", "source": "startup" });
+    home.run_with_input(&["hook", "claude-code"], event.to_string().as_bytes());
+    assert!(states() == before, "the hook left it alone");
+    home.run(&["review", "--count"]);
+    assert!(states() != before, "another command did not");
+}

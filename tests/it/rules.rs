@@ -21,8 +21,9 @@ struct Source {
 }
 
 /// The beginnings of a tests module at the end of a file.
-const TESTS: [&str; 2] = [
+const TESTS: [&str; 3] = [
     "\n#[cfg(test)]\nmod tests {\n",
+    "\n#[cfg(test)]\npub(in crate::core::change) mod tests {\n",
     "\n#[cfg(all(test, unix))]\nmod tests {\n",
 ];
 
@@ -506,6 +507,39 @@ fn files_are_opened_in_one_place() {
             if !callers.contains(&source.name().as_str()) {
                 uses_none_of(&source, &["unsafe "]);
             }
+        }
+    }
+}
+
+#[test]
+fn programs_are_started_and_sockets_opened_only_where_it_is_said() {
+    let starters = [
+        "build.rs",
+        "cli/resume.rs",
+        "cli/setup.rs",
+        "cli/sync.rs",
+        "core/insight/curate/git/program.rs",
+        "core/insight/timeline/summarize/command.rs",
+        "tui/clipboard.rs",
+        "tui/terminal.rs",
+    ];
+    for source in shipped() {
+        let name = source.name();
+        if !starters.contains(&name.as_str()) {
+            uses_none_of(&source, &["Command::new"]);
+        }
+        // The server of that name, which an ordinary build leaves out.
+        if !name.starts_with("grpc") {
+            uses_none_of(
+                &source,
+                &[
+                    "std::net",
+                    "TcpStream",
+                    "TcpListener",
+                    "UdpSocket",
+                    "UnixStream",
+                ],
+            );
         }
     }
 }

@@ -199,6 +199,70 @@ fn claude_codes_server_comes_and_goes_by_its_own_command() {
     assert_eq!(home.read(".claude.json"), state, "never written");
 }
 
+#[cfg(unix)]
+#[test]
+fn an_agents_own_command_that_does_not_end_is_left_to_the_user() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    let claude = home.file("bin/claude", "#!/bin/sh\nexec sleep 600\n");
+    fs::set_permissions(&claude, fs::Permissions::from_mode(0o755)).expect("executable");
+    let path = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
+    let since = std::time::Instant::now();
+    let output = home
+        .command(&["setup", "claude"])
+        .env("PATH", &path)
+        .output();
+    let err = String::from_utf8(output.expect("runs").stderr).expect("text");
+    assert!(err.contains("run it yourself: claude mcp add"), "{err}");
+    assert!(since.elapsed().as_secs() < 30, "{:?}", since.elapsed());
+}
+
+#[test]
+fn what_the_user_added_to_the_server_stays() {
+    let bare = |text: &str| text.replace(' ', "");
+    for (agent, file, env) in [
+        ("gemini", ".gemini/settings.json", r#""env": {"A": "b"}, "#),
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            r#""environment": {"A": "b"}, "#,
+        ),
+        (
+            "copilot",
+            ".copilot/mcp-config.json",
+            r#""env": {"A": "b"}, "#,
+        ),
+        ("codex", ".codex/config.toml", "env = { A = \"b\" }\n"),
+    ] {
+        let home = Home::new();
+        home.ok(&["setup", agent]);
+        let put = home.read(file);
+        // The program was elsewhere, and the user added variables.
+        let key = if agent == "codex" {
+            "command = "
+        } else {
+            "\"command\":"
+        };
+        let place = put.find(key).expect("a command");
+        let (before, after) = put.split_at(place);
+        let own = env!("CARGO_BIN_EXE_tome");
+        let edited = format!("{before}{env}{}", after.replacen(own, "/elsewhere/tome", 1));
+        home.file(file, &edited);
+        home.ok(&["setup", agent]);
+        assert_eq!(
+            bare(&home.read(file)),
+            bare(&format!("{before}{env}{after}")),
+            "{agent}"
+        );
+        home.ok(&["setup", agent]);
+        assert_eq!(
+            bare(&home.read(file)),
+            bare(&format!("{before}{env}{after}")),
+            "{agent}"
+        );
+    }
+}
+
 #[test]
 fn others_edits_in_between_are_kept_when_tome_is_taken_out() {
     let home = Home::new();

@@ -1,6 +1,8 @@
 //! Signals, and programs that tome starts and must not outlive it.
 
-use std::process::Command;
+use std::io;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
 
 /// Makes a write beyond the limit for the size of files an error like any other. By default the
 /// system ends the program.
@@ -53,3 +55,18 @@ pub(in crate::core) fn end_group(pid: u32) {
 
 #[cfg(not(unix))]
 pub(in crate::core) fn end_group(_: u32) {}
+
+/// Waits for a program until then, and ends it if it goes on: `None`.
+pub(crate) fn wait_until(child: &mut Child, until: Instant) -> io::Result<Option<ExitStatus>> {
+    const PAUSE: Duration = Duration::from_millis(2);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= until {
+            child.kill()?;
+            return child.wait().map(|_| None);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}

@@ -84,6 +84,9 @@ fn counts_down(dir: &Dir, depth: usize, left: &mut usize) -> bool {
     true
 }
 
+/// The most files of a directory that are listed: a listing of them takes a second, and 200 MB.
+pub const MOST_FILES: usize = 100_000;
+
 /// A file or folder found in a [`Root`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFile {
@@ -282,7 +285,8 @@ impl Root {
         self.files(folder, ".md", depth)
     }
 
-    /// As [`Root::markdown`], for names that end in `suffix`.
+    /// As [`Root::markdown`], for names that end in `suffix`. More than [`MOST_FILES`] are refused: a
+    /// part of them would be taken for all.
     pub fn files(&self, folder: &str, suffix: &str, depth: usize) -> Result<Vec<FoundFile>> {
         let mut found = Vec::new();
         let dir = match self.handle() {
@@ -301,6 +305,12 @@ impl Root {
                 self.walk((&sub, &prefix), (suffix, depth), &mut found)?;
             }
         }
+        if found.len() > MOST_FILES {
+            return Err(Error::refused(
+                self.path.display().to_string(),
+                format!("more than {MOST_FILES} files; they are left out, move some elsewhere"),
+            ));
+        }
         found.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(found)
     }
@@ -313,6 +323,9 @@ impl Root {
     ) -> Result<()> {
         let entries = dir.entries().map_err(|e| self.path_error(prefix, e))?;
         for entry in entries {
+            if found.len() > MOST_FILES {
+                break;
+            }
             let entry = entry.map_err(|e| self.path_error(prefix, e))?;
             let Ok(name) = entry.file_name().into_string() else {
                 continue;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::disk::foreign::{LARGEST_LOG, LARGEST_SETTINGS, open_capped, read_capped};
 use crate::core::disk::private;
 use crate::core::log::{
-    Agent, Head, LogFile, Transcript, cursor, database, location, opencode, read,
+    Agent, Head, LogFile, Transcript, cursor, database, location, opencode, read, session,
 };
 use crate::core::{Error, Result};
 
@@ -152,6 +152,11 @@ fn copy_log(log: &LogFile, folder: &Path, tail: &Path) -> Result<()> {
         return database::copy(&log.path, &copy);
     }
     copy_file(&log.path, &copy)?;
+    if matches!(log.agent, Agent::Session | Agent::Pi) {
+        for (place, bytes) in session::notes(log) {
+            write_below(&above.join(place), |file| file.write_all(&bytes))?;
+        }
+    }
     let files = match log.agent {
         Agent::Opencode => opencode::files(log),
         _ => Vec::new(),
@@ -165,21 +170,23 @@ fn copy_log(log: &LogFile, folder: &Path, tail: &Path) -> Result<()> {
         return Ok(());
     };
     for file in files {
-        let Ok(place) = file.strip_prefix(root) else {
-            continue;
-        };
-        let copy = copied.join(place);
-        let above = copy.parent().unwrap_or(folder);
-        private::create_dir(above).map_err(|e| Error::io(above, e))?;
-        copy_file(&file, &copy)?;
+        if let Ok(place) = file.strip_prefix(root) {
+            copy_file(&file, &copied.join(place))?;
+        }
     }
     Ok(())
 }
 
 fn copy_file(path: &Path, copy: &Path) -> Result<()> {
     let mut original = open_capped(path, LARGEST_LOG)?;
-    let copied = private::replace(copy, |file| io::copy(&mut original, file).map(drop));
-    copied.map_err(|e| Error::io(path, e))
+    write_below(copy, |file| io::copy(&mut original, file).map(drop))
+}
+
+/// Makes a file of a copy and the folders above it.
+fn write_below(path: &Path, fill: impl FnOnce(&mut fs::File) -> io::Result<()>) -> Result<()> {
+    let made = path.parent().map_or(Ok(()), private::create_dir);
+    let written = made.and_then(|()| private::replace(path, fill));
+    written.map_err(|e| Error::io(path, e))
 }
 
 /// Checks that a copy has what the original had when it was read before; returns its texts.

@@ -2,6 +2,10 @@
 //!
 //! A log without a header line holds bare `{"role","content"}` messages.
 
+use std::collections::BTreeMap;
+use std::io::BufReader;
+use std::path::Path;
+
 use super::content::{self, Speaker};
 use super::decode::{Decode, Recognized};
 use super::head::is_placeholder;
@@ -10,6 +14,7 @@ use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{
     Agent, Format, Head, LogFile, LogLocations, Origin, Role, TitleSource, location, no_resume,
 };
+use crate::core::disk::foreign::{LARGEST_LOG, LARGEST_SETTINGS, Line, next_line, open_capped};
 use crate::core::disk::sandbox::Root;
 use crate::core::text::header::meta::Meta;
 
@@ -117,18 +122,46 @@ fn header(record: &Object<'_>, sink: &mut Sink<'_>) {
     head.set_title(TitleSource::Custom, title(record).unwrap_or_default());
 }
 
+/// The field of a compaction that names the note with its summary.
+const SUMMARY_FILE: &str = "summaryFile";
+
 /// Returns a summary that is kept in a note of the session, or the note's name if it is gone.
 fn summary_in_file(record: &Object<'_>, sink: &Sink<'_>) -> Option<String> {
-    let file = record.text("summaryFile")?;
-    let text = sink.directory.and_then(|directory| {
-        let root = Root::open(directory).ok()?;
-        let bytes = root.read(&root.resolve(&file).ok()?).ok()??;
-        String::from_utf8(bytes).ok()
-    });
+    let file = record.text(SUMMARY_FILE)?;
+    let note = sink.directory.and_then(|directory| note(directory, &file));
+    let text = note.and_then(|(_, bytes)| String::from_utf8(bytes).ok());
     Some(match text {
         Some(text) => text[Meta::parse(&text).body..].trim().to_owned(),
         None => format!("Conversation compacted into {file}"),
     })
+}
+
+/// Returns a note below the directory of a session: its place there, and what it holds.
+fn note(directory: &Path, file: &str) -> Option<(String, Vec<u8>)> {
+    let root = Root::open(directory).ok()?;
+    let place = root.resolve(file).ok()?;
+    let bytes = root.read(&place).ok()??;
+    Some((place, bytes))
+}
+
+/// Returns the notes that the compactions of a log name: their places beside it, and what they hold.
+pub(super) fn notes(log: &LogFile) -> BTreeMap<String, Vec<u8>> {
+    let mut notes = BTreeMap::new();
+    let (Some(directory), Ok(file)) = (log.path.parent(), open_capped(&log.path, LARGEST_LOG))
+    else {
+        return notes;
+    };
+    let (mut reader, mut line) = (BufReader::new(file), Vec::new());
+    while let Ok(read @ (Line::Whole | Line::TooLong)) =
+        next_line(&mut reader, &mut line, LARGEST_SETTINGS as usize)
+    {
+        let named = (read == Line::Whole)
+            .then(|| json::object(&line).ok())
+            .flatten();
+        let named = named.and_then(|(record, _)| record.text(SUMMARY_FILE));
+        notes.extend(named.and_then(|named| note(directory, &named)));
+    }
+    notes
 }
 
 fn message(body: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {

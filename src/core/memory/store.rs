@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::{FoundFile, Root, check};
-use crate::core::memory::layout::index::says_more;
-use crate::core::memory::layout::listing::bullets;
+use crate::core::memory::layout::listing::{bullets, says_more};
 use crate::core::memory::layout::{INDEX, Layout, Rules};
 use crate::core::memory::{Memory, stem};
 use crate::core::text::display::visible_line;

@@ -169,11 +169,11 @@ impl LogCatalog {
         progress: &dyn Progress,
     ) -> Result<ScopedCorpus> {
         let mut corpus = self.refreshed(files, results, progress)?;
-        let mut unread: Vec<String> = corpus.unread().iter().map(ToString::to_string).collect();
+        let unread = corpus.problems();
         let left = if progress.is_cancelled() {
             files
                 .len()
-                .saturating_sub(corpus.logs().len() + unread.len())
+                .saturating_sub(corpus.logs().len() + corpus.unread().len())
         } else {
             0
         };
@@ -181,10 +181,6 @@ impl LogCatalog {
             ReadResults::Now => left + corpus.logs_without_results(),
             ReadResults::Later => left,
         };
-        unread.extend_from_slice(corpus.notes());
-        if let Some(error) = corpus.cache_error() {
-            unread.push(format!("{error}: the logs are read anew every time"));
-        }
         corpus.keep_logs(|log| self.contains(log));
         Ok(ScopedCorpus {
             corpus,

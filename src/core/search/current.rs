@@ -44,7 +44,7 @@ pub fn search<'a, T>(
                 memories: &memories,
                 corpus: None,
             }),
-            unread: Vec::new(),
+            unread: memories.left_out.clone(),
             left: 0,
             searched: Searched {
                 _memories: memories,
@@ -79,7 +79,7 @@ fn search_with_logs<T>(
     }
     Ok(SearchOutcome {
         answer,
-        unread: scoped.unread,
+        unread: [scoped.unread, memories.left_out.clone()].concat(),
         left: scoped.left,
         searched: Searched {
             _memories: memories,

@@ -428,6 +428,14 @@ impl Corpus {
         &self.notes
     }
 
+    /// Returns what the last refresh could not read, left out or could not write, in a line each.
+    pub fn problems(&self) -> Vec<String> {
+        let unread = self.unread.iter().map(ToString::to_string);
+        let cache = self.cache_error.iter();
+        let cache = cache.map(|error| format!("{error}: the logs are read anew every time"));
+        unread.chain(self.notes.clone()).chain(cache).collect()
+    }
+
     /// Returns why the cache could not be written, so that the next refresh reads the logs again;
     /// `None` if it was written.
     pub fn cache_error(&self) -> Option<&Error> {

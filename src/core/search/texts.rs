@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use crate::core::Result;
 use crate::core::disk::sandbox::FoundFile;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::coder::README;
@@ -17,12 +16,15 @@ use crate::core::text::header::frontmatter::Frontmatter;
 use crate::core::text::header::lines;
 use crate::core::text::header::meta::Meta;
 use crate::core::text::link::resolve_target;
+use crate::core::{Error, Result};
 
 /// The memories and index files of some stores.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryTexts {
     /// The files, store by store, each store's sorted by path.
     pub texts: Vec<MemoryText>,
+    /// The stores that are left out because of their size, in a line each.
+    pub left_out: Vec<String>,
     /// The names and roots of the stores.
     stores: Vec<(String, PathBuf)>,
 }
@@ -76,7 +78,14 @@ impl MemoryTexts {
             };
             let read = store.read_all(unchanged, |memory, text| {
                 read_memory_text(store, memory, text)
-            })?;
+            });
+            let read = match read {
+                Err(error @ Error::Refused { .. }) => {
+                    memories.left_out.push(format!("{}: {error}", store.name()));
+                    continue;
+                }
+                read => read?,
+            };
             let mut texts: Vec<MemoryText> = read.into_iter().flatten().collect();
             let indexes = index_texts(store, &texts);
             texts.extend(indexes);

@@ -51,6 +51,9 @@ pub(super) enum Line {
 
 impl Line {
     fn read(bytes: &[u8]) -> Self {
+        if bytes.len() as u64 > LARGEST_WHOLE {
+            return Self::TooLong;
+        }
         if bytes.trim_ascii().is_empty() {
             return Self::Empty;
         }
@@ -163,6 +166,17 @@ impl History {
             }
         })?;
         Ok(records)
+    }
+
+    /// How many bytes the journal has after `position`; all of them if it was cut since.
+    pub(in crate::core) fn bytes_since(&self, position: FilePosition) -> Result<u64> {
+        let path = self.journal_path();
+        let length = match open_regular(&path) {
+            Ok(file) => file.metadata().map_err(|e| Error::io(&path, e))?.len(),
+            Err(Error::NotFound { .. }) => 0,
+            Err(e) => return Err(e),
+        };
+        Ok(length.checked_sub(position.offset).unwrap_or(length))
     }
 
     /// The changes after `position`, oldest first, and the position after them. If the journal was

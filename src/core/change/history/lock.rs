@@ -76,7 +76,7 @@ impl Default for LockPolicy {
     fn default() -> Self {
         Self {
             name: "tome".to_owned(),
-            limit: Duration::from_secs(10),
+            limit: Duration::from_secs(8),
             observer: None,
         }
     }

@@ -55,8 +55,9 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
         add(file, PieceKind::Project, source);
     }
     let mut refused: Vec<Piece> = Vec::new();
-    let patterns = patterns(start, &folders);
-    let is_cut = patterns.len() == MOST_PATTERNS;
+    let mut patterns = patterns(start, &folders);
+    let is_cut = patterns.len() > MOST_PATTERNS;
+    patterns.truncate(MOST_PATTERNS);
     for Pattern {
         text: pattern,
         folder: named_in,
@@ -126,7 +127,7 @@ struct Pattern {
 }
 
 /// Returns the patterns of files in OpenCode's settings: the user's first, then those of the
-/// project from its root down.
+/// project from its root down; one more than are looked at, if there are more.
 fn patterns(start: &Start<'_>, folders: &[&Path]) -> Vec<Pattern> {
     let own = ["config.json"].into_iter().chain(SETTINGS);
     let own = own.map(|name| (start.opencode.join(name), start.opencode, Source::Own));
@@ -162,7 +163,7 @@ fn patterns(start: &Start<'_>, folders: &[&Path]) -> Vec<Pattern> {
         let listed = settings.get_array("instructions");
         for pattern in listed.into_iter().flat_map(|list| list.iter()) {
             if let JsonValue::String(pattern) = pattern
-                && patterns.len() < MOST_PATTERNS
+                && patterns.len() <= MOST_PATTERNS
                 && known.insert(pattern.to_string())
             {
                 patterns.push(Pattern {
@@ -190,6 +191,7 @@ fn piece(start: &Start<'_>, path: PathBuf, kind: PieceKind, source: Source) -> O
 
 #[cfg(test)]
 mod tests {
+    use super::MOST_PATTERNS;
     use crate::core::insight::context::fixture::Home;
     use crate::core::log::Agent;
 
@@ -275,6 +277,17 @@ mod tests {
                 "rule secret.md: \"\" [not shown: leads to ~/secret.md, outside the project; tome trust ~/secret.md allows it]",
             ],
         );
+    }
+
+    #[test]
+    fn only_patterns_that_are_left_out_are_told() {
+        for (count, is_told) in [(MOST_PATTERNS, false), (MOST_PATTERNS + 1, true)] {
+            let patterns: Vec<String> = (0..count).map(|at| format!("{at}.md")).collect();
+            let settings = serde_json::json!({ "instructions": patterns }).to_string();
+            let home = Home::with(&[("shop/.git/HEAD", ""), ("shop/opencode.json", &settings)]);
+            let told = home.told(Agent::Opencode, "shop");
+            assert_eq!(!told.is_empty(), is_told, "{count}: {told:?}");
+        }
     }
 
     #[test]

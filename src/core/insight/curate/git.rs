@@ -608,6 +608,33 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn a_git_that_sleeps_or_prints_for_ever_is_told_as_what_it_is() {
+        use std::os::unix::fs::PermissionsExt as _;
+        use std::time::{Duration, Instant};
+        for (script, told) in [
+            ("exec sleep 600", "git did not answer for 0.3 s"),
+            ("exec yes", "git printed without an end"),
+            (
+                "while :; do echo x; sleep 0.05; done",
+                "git printed without an end",
+            ),
+        ] {
+            let dir = tempfile::tempdir().expect("a temporary directory");
+            let path = dir.path().join("git");
+            std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a script");
+            let executable = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(&path, executable).expect("executable");
+            let git = Git::at(&path).with_limit(Duration::from_millis(300));
+            let since = Instant::now();
+            assert!(ProjectHistory::read(&git, dir.path(), None).is_some());
+            let why = git.lateness(dir.path()).expect("it is told");
+            assert!(why.contains(told), "{script}: {why}");
+            assert!(since.elapsed() < Duration::from_secs(8), "{script}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn settings_of_a_project_make_git_read_nothing_without_end() {
         let git = program();
         let dir = repository(&git, 3, 3);

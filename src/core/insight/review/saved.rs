@@ -92,6 +92,11 @@ impl SavedState {
         Ok(head.map(|head| Self { head, path, rest }))
     }
 
+    /// How much of the journal the state has.
+    pub(super) fn position(&self) -> FilePosition {
+        self.head.position
+    }
+
     /// How many files waited.
     pub(super) fn count(&self) -> usize {
         self.head.count

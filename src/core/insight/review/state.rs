@@ -382,6 +382,14 @@ pub fn count(history: &History, store: &StoreId) -> Result<Option<usize>> {
     Ok(written.map(|written| written + proposed))
 }
 
+/// Whether the journal has so much since a store was last seen that it takes seconds to follow it.
+pub fn is_far_behind(history: &History, store: &StoreId) -> Result<bool> {
+    const FAR: u64 = 4 << 20;
+    let saved = SavedState::read(history, store)?;
+    let position = saved.map_or_else(FilePosition::default, |saved| saved.position());
+    Ok(history.bytes_since(position)? > FAR)
+}
+
 /// Every file of a store as it was last seen; `None` if the store was never seen.
 pub fn seen_files(
     history: &History,

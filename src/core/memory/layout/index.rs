@@ -16,11 +16,11 @@ use super::{
 };
 use crate::core::disk::sandbox::{FoundFile, Root};
 use crate::core::memory::layout::FileView;
-use crate::core::memory::layout::listing::bullets;
+use crate::core::memory::layout::listing::{EMPTY_INDEX, own_lines};
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory, stem};
 use crate::core::text::header::frontmatter::Frontmatter;
-use crate::core::text::header::section::{by_heading, heading};
+use crate::core::text::header::section::by_heading;
 use crate::core::text::header::{Entry, lines, newline};
 use crate::core::text::one_line;
 use crate::core::{Error, Result};
@@ -35,9 +35,6 @@ use page::{regenerated, repair_index, update_index_line};
 pub(super) use typed::has_typed_file;
 
 pub use super::INDEX;
-
-/// The index of an empty store.
-pub const EMPTY_INDEX: &str = "# Memory\n\n(empty)\n";
 
 /// The types that an agent may use, each with a description.
 pub const TYPES: [(&str, &str); 4] = [
@@ -346,22 +343,6 @@ fn own_sections(text: &str) -> Vec<Entry> {
     sections
 }
 
-/// Whether an index says more than which memories there are.
-pub fn says_more(text: &str) -> bool {
-    text != EMPTY_INDEX && !own_lines(text).is_empty()
-}
-
-/// Where the lines of an index begin that are no headings and list no memory.
-fn own_lines(text: &str) -> Vec<usize> {
-    let bullets = bullets(text);
-    let is_own = |at: usize, line: &str| {
-        let is_listed = bullets.iter().any(|bullet| bullet.line.contains(&at));
-        !is_listed && heading(line).is_none() && !line.trim().is_empty()
-    };
-    let own = lines(text, 0).filter(|line| is_own(line.span.start, line.text));
-    own.map(|line| line.span.start).collect()
-}
-
 const PROTOCOL: &str = "\
 Persistent memory is kept in files that outlive this conversation:
 1. The index below lists every memory with a one-line description.
@@ -478,20 +459,6 @@ mod tests {
 
     fn memory(path: &str, text: &str) -> Memory {
         Index.read(path, text)
-    }
-
-    #[test]
-    fn an_index_with_facts_of_its_own_says_more() {
-        for text in [
-            "# Mine\n\n- likes tabs\n",
-            "Tea.\n",
-            "## S\n- [A](a.md) - x\nfact\n",
-        ] {
-            assert!(says_more(text), "{text}");
-        }
-        for text in [EMPTY_INDEX, "# Memory\n", "# M\n\n## S\n- [A](a.md) - x\n"] {
-            assert!(!says_more(text), "{text}");
-        }
     }
 
     #[test]

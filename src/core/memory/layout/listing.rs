@@ -9,8 +9,12 @@ use std::ops::Range;
 
 use crate::core::memory::stem;
 use crate::core::text::diff;
+use crate::core::text::header::section::heading;
 use crate::core::text::header::{Line, lines, newline, prose, replaced, slug, splice};
 use crate::core::text::link::{Link, LinkSyntax, address, links};
+
+/// The index of an empty store.
+pub const EMPTY_INDEX: &str = "# Memory\n\n(empty)\n";
 
 /// A line `- [title](target) — hook` of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -532,6 +536,22 @@ fn section(text: &str, name: &str) -> Option<Range<usize>> {
     found.map(|start| start..text.len())
 }
 
+/// Whether an index says more than which memories there are.
+pub fn says_more(text: &str) -> bool {
+    text != EMPTY_INDEX && !own_lines(text).is_empty()
+}
+
+/// Where the lines of an index begin that are no headings and list no memory.
+pub fn own_lines(text: &str) -> Vec<usize> {
+    let bullets = bullets(text);
+    let is_own = |at: usize, line: &str| {
+        let is_listed = bullets.iter().any(|bullet| bullet.line.contains(&at));
+        !is_listed && heading(line).is_none() && !line.trim().is_empty()
+    };
+    let own = lines(text, 0).filter(|line| is_own(line.span.start, line.text));
+    own.map(|line| line.span.start).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -863,5 +883,19 @@ mod tests {
             refresh_bullet(HAND, &all[0], &old, &new),
             HAND.replace("[A](a.md)", "[A2](a.md)")
         );
+    }
+
+    #[test]
+    fn an_index_with_facts_of_its_own_says_more() {
+        for text in [
+            "# Mine\n\n- likes tabs\n",
+            "Tea.\n",
+            "## S\n- [A](a.md) - x\nfact\n",
+        ] {
+            assert!(says_more(text), "{text}");
+        }
+        for text in [EMPTY_INDEX, "# Memory\n", "# M\n\n## S\n- [A](a.md) - x\n"] {
+            assert!(!says_more(text), "{text}");
+        }
     }
 }

@@ -101,7 +101,7 @@ fn refresh_cache(
         if started.elapsed() > LONG_WAIT {
             let busy = io::Error::new(
                 io::ErrorKind::WouldBlock,
-                "another tome is reading the logs for the first time",
+                "another tome reads the logs for the first time, or was stopped meanwhile",
             );
             return Err(Error::io(cache, busy));
         }
@@ -111,7 +111,7 @@ fn refresh_cache(
 /// How long a build of another process is waited for if there is an older commit.
 const SHORT_WAIT: Duration = Duration::from_millis(300);
 /// The same if there is none.
-const LONG_WAIT: Duration = Duration::from_secs(20);
+const LONG_WAIT: Duration = Duration::from_secs(4);
 
 /// Updates the cache under its lock.
 fn build_cache(

@@ -2,7 +2,7 @@
 
 use super::context;
 use super::scan::{Scan, is_blank, is_quote};
-use super::value::{Kind, ValuePosition, is_secret};
+use super::value::{Kind, ValuePosition, is_placeholder, is_secret};
 
 /// A word at the end of names whose values are secrets.
 #[derive(Debug)]
@@ -213,6 +213,10 @@ impl Name {
         if sign == Sign::Tag && quote.is_none() && !scan.has(end, "</") {
             return;
         }
+        let is_open = quote.is_none() && self.kind == Password && begins_line(scan, from);
+        let end = phrase_end(scan, (at, end), place)
+            .filter(|_| is_open)
+            .unwrap_or(end);
         let value = scan.slice(at..end);
         if is_secret(value, self.kind, place) {
             let end = match end - at {
@@ -226,6 +230,45 @@ impl Name {
             scan.accept(rule, at..end);
         }
     }
+}
+
+/// Whether a name begins its line, apart from marks of lists and numbers of lines.
+fn begins_line(scan: &Scan<'_>, from: usize) -> bool {
+    let is_mark = |byte: u8| is_blank(byte) || byte.is_ascii_digit() || b"-*>:".contains(&byte);
+    let start = scan.run_back(from, 16, is_mark);
+    scan.byte_before(start).is_none_or(|byte| byte == b'\n')
+}
+
+/// Returns the end of a value without quotes that has blanks in it, and is the rest of its line: plain
+/// words after a setting, where a command would not be plain, or after a label some words of which one
+/// is no word.
+fn phrase_end(scan: &Scan<'_>, (at, end): (usize, usize), place: ValuePosition) -> Option<usize> {
+    let rest = scan.run(end, WINDOW, |byte| {
+        !b"\r\n;<>|\\".contains(&byte) && !is_quote(byte)
+    });
+    let ends = scan.byte(rest).is_none_or(|byte| b"\r\n\\".contains(&byte));
+    let first = scan.slice(at..end);
+    let whole = scan.slice(at..rest).trim_end();
+    if !ends || whole.len() == first.len() || is_placeholder(first, place) {
+        return None;
+    }
+    let mut words = whole.split_ascii_whitespace();
+    let is_plain = |word: &str| word.chars().all(char::is_alphabetic);
+    let is_odd = |word: &str| {
+        let inner = word.trim_end_matches(['.', ',', '!', '?', ':']);
+        let is_address = inner.contains("://") || inner.contains('@') && inner.contains('.');
+        let is_mixed = inner.contains(['!', '@', '#', '$', '%', '^', '&', '~'])
+            && inner.contains(|char: char| char.is_alphabetic());
+        is_mixed && !inner.starts_with('#') && !is_address && !is_placeholder(inner, place)
+    };
+    let is_phrase = match place {
+        ValuePosition::Setting => words.all(is_plain),
+        ValuePosition::Label => {
+            !is_secret(first, Password, place) && words.clone().count() <= 6 && words.any(is_odd)
+        }
+        _ => false,
+    };
+    is_phrase.then_some(at + whole.len())
 }
 
 /// Whether a command sets the name that begins here: its value follows after a blank.

@@ -43,6 +43,10 @@ const SECRETS: &[(&str, &str)] = &[
     ("the password is ", "hunter22"),
     ("My password was `", "hunter22"),
     ("SMTP_PASS=", "mailer"),
+    ("SMTP_PASS=", "correct horse battery"),
+    ("  3\tDB_PASSWORD=", "correct horse"),
+    ("- password: ", "p@ss w0rd of kim"),
+    ("Password: ", "my d0!g bites"),
     ("DB_PASS: ", "m4iler!"),
     ("dbPass = \"", "m4iler!"),
     ("SSH_PASSPHRASE=", "correcthorse"),
@@ -114,6 +118,7 @@ const SECRETS: &[(&str, &str)] = &[
 const INNOCENT: &[&str] = &[
     "fell back to `Username:` / `Password:` prompts on 2 hosts (`https` only)", "\"user=\" + user + \"\\npassword=\" + password + \"\\n\"",
     "assert.Contains(t, output, \"password=\"+expectedToken1) // \"", "--pass: #34d399;", "pass: #16a34a",
+    "password: see the wiki, page 4b", "Password: 8+ characters, a # or a !", "password: ask kim@example.com for it", "password: use $PASSWORD or {{ pw }}",
     "PWD=/home/kim/shop", "OLDPWD=/home/kim", "echo $PWD", "cd \"$PWD/src\"",
     "let token = \"identifier\";", "Token: auth.Token,", "token: string;", "token?: string",
     "let token = lexer.next();", "let token = self.tokens[0];", "token = tokens.pop()",

@@ -3,10 +3,10 @@
 //! Those about a project write nothing; [`Git::call`] is for a repository of tome's own.
 //!
 //! A project's own files can make git wait for a pipe or read a device without end. A git that is
-//! silent for too long is ended, the project is not asked again, and the caller can say so. On
-//! Linux git is also ended when tome is.
+//! silent for too long, or prints without end, is ended, the project is not asked again, and the caller
+//! can say so. On Linux git is also ended when tome is.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Read, Write as _};
@@ -50,9 +50,18 @@ const SAFE: [&str; 22] = [
 pub struct Git {
     program: PathBuf,
     limits: TimeLimits,
-    late: Arc<Mutex<BTreeSet<PathBuf>>>,
+    late: Arc<Mutex<BTreeMap<PathBuf, Late>>>,
     /// The variables that it does not get.
     removed: Vec<OsString>,
+}
+
+/// Why git is not asked again.
+#[derive(Debug, Clone, Copy)]
+enum Late {
+    /// It printed nothing for too long.
+    Silent,
+    /// It printed for too long, or too much for a short answer.
+    Endless,
 }
 
 /// How long one call may take.
@@ -76,7 +85,7 @@ impl Git {
         Self {
             program: program.into(),
             limits: TimeLimits {
-                silent: Duration::from_secs(15),
+                silent: Duration::from_secs(8),
                 whole: Duration::from_secs(120),
             },
             late: Arc::default(),
@@ -103,16 +112,20 @@ impl Git {
     /// Returns why a work tree was not asked to the end, if git did not answer in it.
     pub fn lateness(&self, root: &Path) -> Option<String> {
         let silent = self.limits.silent.as_secs_f32();
-        self.late().contains(root).then(|| {
-            format!(
-                "{}: git did not answer for {silent} s, so nothing that it knows is looked at; \
-                something in .git, or a .gitattributes, may be no regular file",
-                root.display()
-            )
-        })
+        let (what, cause) = match self.late().get(root)? {
+            Late::Silent => (
+                format!("did not answer for {silent} s"),
+                "; something in .git, or a .gitattributes, may be no regular file",
+            ),
+            Late::Endless => ("printed without an end".to_owned(), ""),
+        };
+        let root = root.display();
+        Some(format!(
+            "{root}: git {what}, so nothing that it knows is looked at{cause}"
+        ))
     }
 
-    fn late(&self) -> std::sync::MutexGuard<'_, BTreeSet<PathBuf>> {
+    fn late(&self) -> std::sync::MutexGuard<'_, BTreeMap<PathBuf, Late>> {
         self.late.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -140,7 +153,7 @@ impl Git {
     /// Starts git; its output is read from the result. `None` if it cannot be started, or did not
     /// answer in this work tree before.
     pub(super) fn start(&self, root: &Path, args: &[&str]) -> Option<RunningGit> {
-        if self.late().contains(root) {
+        if self.late().contains_key(root) {
             return None;
         }
         let mut command = self.command(root, args);
@@ -156,8 +169,8 @@ impl Git {
         };
         let (git, root) = (self.clone(), root.to_owned());
         std::thread::spawn(move || {
-            if watch.is_late(&is_done) {
-                git.late().insert(root);
+            if let Some(late) = watch.lateness(&is_done) {
+                git.late().insert(root, late);
                 // Its caller has not waited for it yet, so that the number is still its own.
                 end_group(watch.pid);
             }
@@ -194,8 +207,25 @@ impl Git {
 
     /// Returns the whole output of git; `None` if it fails, or prints nothing or too much.
     pub(crate) fn run(&self, root: &Path, args: &[&str]) -> Option<String> {
-        let output = self.output(root, args, LARGEST_ANSWER)?;
-        (output.is_whole && !output.text.is_empty()).then_some(output.text)
+        let output = self.answer(root, args)?;
+        (!output.is_empty()).then_some(output)
+    }
+
+    /// Returns the output of git if it is short, also in time.
+    fn answer(&self, root: &Path, args: &[&str]) -> Option<String> {
+        let limits = TimeLimits {
+            whole: self.limits.silent,
+            ..self.limits
+        };
+        let brief = Self {
+            limits,
+            ..self.clone()
+        };
+        let output = brief.output(root, args, LARGEST_ANSWER)?;
+        if !output.is_whole {
+            self.late().insert(root.to_owned(), Late::Endless);
+        }
+        output.is_whole.then_some(output.text)
     }
 
     /// Calls git in a bare repository of tome's own: gives it `input`, and returns what it prints.
@@ -295,7 +325,7 @@ impl Git {
 
     /// Whether git ends well.
     pub(super) fn succeeds(&self, root: &Path, args: &[&str]) -> bool {
-        self.output(root, args, LARGEST_ANSWER).is_some()
+        self.answer(root, args).is_some()
     }
 }
 
@@ -444,17 +474,20 @@ struct Watch {
 
 impl Watch {
     /// Waits until the call is over, or takes too long.
-    fn is_late(&self, is_done: &std::sync::mpsc::Receiver<()>) -> bool {
+    fn lateness(&self, is_done: &std::sync::mpsc::Receiver<()>) -> Option<Late> {
         let until = Instant::now() + self.limits.whole;
         let mut read = self.read.load(Ordering::Relaxed);
         loop {
             match is_done.recv_timeout(self.limits.silent) {
                 Err(RecvTimeoutError::Timeout) => {}
-                _ => return false,
+                _ => return None,
             }
             let now = self.read.load(Ordering::Relaxed);
-            if now == read || Instant::now() >= until {
-                return true;
+            if now == read {
+                return Some(Late::Silent);
+            }
+            if Instant::now() >= until {
+                return Some(Late::Endless);
             }
             read = now;
         }

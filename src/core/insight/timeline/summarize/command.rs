@@ -9,7 +9,7 @@
 //! shortened. If it fails twice, the offline summarizer is used, and the node says so.
 
 use std::io::{Read as _, Write as _};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Offline, Point, PointKind, Summarizer, Summary, SummaryInput, terms};
+use crate::core::disk::process::wait_until;
 use crate::core::insight::timeline::event::{Event, Texts, begin};
 use crate::core::log::MessageKind;
 use crate::core::text::display::{safe, safe_line};
@@ -195,7 +196,9 @@ impl CommandSummarizer {
         });
         let text = answer.recv_timeout(self.timeout);
         let is_whole = matches!(&text, Ok(Ok(text)) if text.len() as u64 <= OUTPUT_BYTES);
-        let status = end(&mut child, if is_whole { until } else { Instant::now() })?;
+        // One that has closed its output may still run.
+        let until = if is_whole { until } else { Instant::now() };
+        let status = wait_until(&mut child, until).map_err(|error| error.to_string())?;
         let late = || format!("no answer in {} s", self.timeout.as_secs_f32());
         let text = match text {
             Err(_) => return Err(late()),
@@ -210,23 +213,6 @@ impl CommandSummarizer {
             return Err(status.to_string());
         }
         String::from_utf8(text).map_err(|_| "it printed no UTF-8".to_owned())
-    }
-}
-
-/// Waits for a program until then, and ends it if it goes on: `None`. One that has closed its output
-/// may still run.
-fn end(child: &mut Child, until: Instant) -> Result<Option<ExitStatus>, String> {
-    const PAUSE: Duration = Duration::from_millis(2);
-    let told = |error: std::io::Error| error.to_string();
-    loop {
-        if let Some(status) = child.try_wait().map_err(told)? {
-            return Ok(Some(status));
-        }
-        if Instant::now() >= until {
-            drop(child.kill());
-            return child.wait().map(|_| None).map_err(told);
-        }
-        std::thread::sleep(PAUSE);
     }
 }
 
