@@ -288,7 +288,6 @@ fn open_browse_and_preview() {
     tty.see("4 memories");
     go_to(&tty, "Deploy");
     tty.see("By hand.");
-    tty.see("deploy.md");
     tty.send("q");
     let (status, raw) = tty.end();
     assert!(status.success());
