@@ -62,7 +62,8 @@ impl ChangeReport {
         let worded = |error: Error| Failure::Core(error, how.layout);
         let (change, record, created) = if how.dry_run {
             let change = plan().map_err(worded)?;
-            let mut roots = change.edits.iter().map(|edit| &edit.root);
+            let written = change.edits.iter().filter(|edit| edit.after.is_some());
+            let mut roots = written.map(|edit| &edit.root);
             let missing = roots.find(|root| !root.exists());
             let created = missing.map(|root| format!("would create {}", world.short_path(root)));
             (change, None, created)
@@ -141,9 +142,8 @@ pub(super) fn short_id(id: &str) -> &str {
 /// A recorded change as JSON.
 pub(super) fn record_json(record: &Record) -> Value {
     let time = jiff::Timestamp::from_millisecond(record.time);
-    let files: Vec<Value> = record
-        .files
-        .iter()
+    let files = record.files.iter().filter(|file| !file.is_own_note());
+    let files: Vec<Value> = files
         .map(|file| {
             json!({
                 "root": file.root.to_string_lossy(),

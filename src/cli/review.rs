@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use super::args::ReviewArgs;
 use super::change::{ChangeOptions, carry_out, record_json};
-use super::print::{Answer, Json, Printer, Report, Reported, Text, TextStyle, print_note};
+use super::print::{
+    Answer, Json, Printer, Report, Reported, Text, TextStyle, print_error, print_note,
+};
 use super::world::{World, or_left_out};
 use super::{Failure, Outcome};
 use crate::core::Error;
@@ -106,11 +108,21 @@ fn accept_chosen(world: &World, waiting: &[Waiting], chosen: &Selection) -> Repo
     let (author, moment) = (&world.author(), &world.moment);
     let records = accept(&world.history, &stores, chosen, author, moment)?;
     let changes: Vec<Value> = records.iter().map(record_json).collect();
-    print_note(if records.is_empty() {
-        "nothing waits for review"
-    } else {
-        "tome undo takes it back"
-    });
+    let items = waiting.iter().flat_map(|waiting| &waiting.items);
+    let conflicts = items.filter(|item| *chosen == Selection::All && item.is_conflict());
+    let conflicts: Vec<&Item> = conflicts.collect();
+    for conflict in &conflicts {
+        let Item { path, id, .. } = conflict;
+        print_error(&format!(
+            "{path} is a conflict and waits: tome review --accept {id} takes what was sent, --revert {id} keeps yours"
+        ));
+    }
+    match records.len() {
+        0 if conflicts.is_empty() => print_note("nothing waits for review"),
+        0 => {}
+        1 => print_note("tome undo takes it back"),
+        number => print_note(&format!("tome undo takes it back, in {number} steps")),
+    }
     Answer::done(
         json!({
             "success": true,

@@ -24,7 +24,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::core::Result;
-use crate::core::change::history::{FileChange, History, Record};
+use crate::core::change::history::{FileChange, History, Record, is_incoming};
 use crate::core::disk::sandbox::Attributes;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::index;
@@ -56,6 +56,8 @@ pub struct Change {
     pub edits: Vec<Edit>,
     /// The id of the change that this one undoes or redoes.
     pub of: Option<String>,
+    /// What it keeps from being made: the files as they would have been, and as they stay.
+    pub rejected: Vec<Edit>,
 }
 
 impl Change {
@@ -107,9 +109,21 @@ impl Change {
         self.edits.iter().map(|edit| edit.root.as_path()).collect()
     }
 
+    /// What is shown of it: the files that change, and what is rejected.
+    pub fn shown(&self) -> impl Iterator<Item = &Edit> {
+        let is_rejected = |edit: &&Edit| {
+            let mut rejected = self.rejected.iter();
+            rejected.any(|one| one.root == edit.root && one.path == edit.path)
+        };
+        let edits = self.edits.iter().filter(|edit| !edit.is_own_note());
+        self.rejected
+            .iter()
+            .chain(edits.filter(move |edit| edit.before != edit.after || !is_rejected(edit)))
+    }
+
     /// The change as a unified diff.
     pub fn diff(&self) -> String {
-        self.edits.iter().map(Edit::diff).collect()
+        self.shown().map(Edit::diff).collect()
     }
 }
 
@@ -150,6 +164,11 @@ impl Edit {
         )
     }
 
+    /// Whether it is of tome's own note about what another machine sent.
+    fn is_own_note(&self) -> bool {
+        self.derived && is_incoming(&self.root)
+    }
+
     fn text_before(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(self.before.as_deref().unwrap_or_default())
     }
@@ -164,7 +183,7 @@ impl Edit {
     }
 }
 
-/// The edits of a recorded change, one for each file.
+/// The edits of a recorded change, one for each file but tome's own notes.
 pub fn recorded_edits(history: &History, record: &Record) -> Result<Vec<Edit>> {
     let edit = |file_change: &FileChange| {
         Ok(Edit {
@@ -178,5 +197,6 @@ pub fn recorded_edits(history: &History, record: &Record) -> Result<Vec<Edit>> {
             attributes: Attributes::default(),
         })
     };
-    record.files.iter().map(edit).collect()
+    let files = record.files.iter().filter(|file| !file.is_own_note());
+    files.map(edit).collect()
 }

@@ -8,7 +8,14 @@ use std::fs;
 
 use machine::{Machine, Remote, texts};
 use serde_json::Value;
+use tome::core::change::history::Author;
+use tome::core::change::recorded_edits;
+use tome::core::insight::review::{Item, Selection, accept, plan_reverts};
+use tome::core::insight::sync::toggle;
 use tome::core::memory::config::IncomingMode::{Accept, Review};
+use tome::core::memory::config::Settings;
+use tome::core::memory::layout::Layout;
+use tome::core::memory::store::Store;
 
 use crate::support::{Home, Paused, report};
 
@@ -39,9 +46,12 @@ fn a_memory_travels_waits_for_review_and_is_undone() {
     let from_one = records.iter().filter(|record| record.author.who == "one");
     assert_eq!(
         from_one.count(),
-        2,
-        "each is a change of its own, by the machine that sent it"
+        1,
+        "one change, by the machine that sent it"
     );
+    two.undo();
+    assert_eq!((two.files(), two.items().len()), (texts(&[]), 2));
+    two.accept();
     two.sync();
     // An edit here comes back at once, where nothing waits for review.
     two.write("a.md", "first\nmore\n");
@@ -56,6 +66,44 @@ fn a_memory_travels_waits_for_review_and_is_undone() {
     two.accept();
     assert_eq!(two.read("a.md"), "first\n");
     assert!(!remote.has("MEMORY.md"), "{:?}", remote.paths());
+}
+
+#[test]
+fn what_is_rejected_is_shown_named_and_undone_without_own_notes() {
+    let remote = Remote::new();
+    let (one, two) = (
+        Machine::new(&remote, "one", Accept),
+        Machine::new(&remote, "two", Review),
+    );
+    one.write("a.md", "first\n");
+    one.sync();
+    two.sync();
+    two.write("b.md", "own\n");
+    let ids = two.items().iter().flat_map(Item::ids).collect();
+    let (store, chosen) = (two.store(), Selection::Ids(ids));
+    let planned = plan_reverts(&two.history, &[&store], &chosen, &two.moment()).expect("planned");
+    assert_eq!(planned.message, "Rejected what one sent: a.md");
+    let diff = planned.diff();
+    assert!(diff.starts_with("--- a/a.md\n+++ /dev/null\n"), "{diff}");
+    assert!(diff.ends_with("@@\n-first\n"), "{diff}");
+    two.reject();
+    assert_eq!(two.items().len(), 0);
+    let records = two.history.records().expect("reads");
+    let edits = recorded_edits(&two.history, records.last().expect("one")).expect("reads");
+    let paths: Vec<&str> = edits.iter().map(|edit| edit.path.as_str()).collect();
+    assert_eq!(paths, ["a.md"]);
+    two.undo();
+    assert_eq!(two.items().len(), 1);
+    assert_eq!(two.read("b.md"), "own\n");
+}
+
+#[test]
+fn nothing_is_shared_by_a_key_without_a_remote() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open("notes", folder.path(), Some(Layout::Index)).expect("a store");
+    let told = toggle(&folder.path().join("sync"), &Settings::default(), &store);
+    let told = told.expect_err("no remote").to_string();
+    assert!(told.contains("tome sync --init URL"), "{told}");
 }
 
 #[test]
@@ -83,6 +131,20 @@ fn both_sides_changed_is_merged_or_a_conflict_with_both_texts() {
     assert_eq!(items.len(), 1);
     assert_eq!(items[0].what(), "conflict: changed here, and otherwise");
     assert_eq!(items[0].hunks[0].text, "-two\n+one\n");
+    let (author, moment) = (Author::outside(), two.moment());
+    accept(
+        &two.history,
+        &[&two.store()],
+        &Selection::All,
+        &author,
+        &moment,
+    )
+    .expect("accepted");
+    assert_eq!(
+        two.items().len(),
+        1,
+        "who accepts all did not look at both texts"
+    );
     two.reject();
     two.sync();
     one.sync();

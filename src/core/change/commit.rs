@@ -341,6 +341,7 @@ impl CommitInProgress<'_> {
                 attributes: Attributes::default(),
             }],
             of: None,
+            rejected: Vec::new(),
         })
     }
 }

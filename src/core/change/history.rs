@@ -31,6 +31,7 @@ pub use prune::{PruneOptions, Pruned, RunMode};
 pub use record::{
     Author, ChangeVerb, DeletedMemory, Direction, FileChange, Origin, Record, Tombstone,
 };
+pub(in crate::core) use record::{INCOMING, is_incoming};
 
 #[cfg(test)]
 pub(in crate::core::change) use journal::tests::record as test_record;

@@ -225,6 +225,7 @@ pub fn plan_merge(
         message,
         edits: Vec::new(),
         of: None,
+        rejected: Vec::new(),
     };
     for mut merged in stores {
         merged.relink(&kept)?;

@@ -206,6 +206,7 @@ impl<'a> PlannedFiles<'a> {
             message,
             edits: self.into_edits(),
             of: None,
+            rejected: Vec::new(),
         }
     }
 }

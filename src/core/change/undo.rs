@@ -107,7 +107,7 @@ pub fn replay(
     let mut outdated: Vec<&FileChange> = Vec::new();
     let is_acceptance = record.verb == ChangeVerb::Accept;
     for file_change in &record.files {
-        if is_acceptance {
+        if is_acceptance || file_change.before == file_change.after {
             // It left the file as it was, and so does its replay.
             let now = Root::open(&file_change.root)?.read_whole(&file_change.path)?;
             edits.push(edit(file_change, now.clone(), now));
@@ -143,6 +143,7 @@ pub fn replay(
         message: format!("{word}: {}{note}", record.message),
         edits,
         of: Some(record.id.clone()),
+        rejected: Vec::new(),
     })
 }
 
@@ -348,6 +349,7 @@ pub fn restore(
         message: format!("Restored: {}", names.join(", ")),
         edits,
         of: Some(record.id.clone()),
+        rejected: Vec::new(),
     })
 }
 

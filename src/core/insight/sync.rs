@@ -40,6 +40,9 @@ use repo::{Repo, is_branch, is_new_folder};
 pub use state::LastSync;
 use state::SyncState;
 
+/// Nothing is shared without a remote.
+const NO_REMOTE: &str = "no remote is set; `tome sync --init URL` sets one";
+
 /// What sync needs to know.
 #[derive(Debug, Clone, Copy)]
 pub struct Sync<'a> {

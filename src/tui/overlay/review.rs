@@ -68,6 +68,9 @@ impl ReviewDialog {
                 paths => format!("delete {}", count(paths.len(), "memory", "memories")),
             };
         }
+        if let Some(rejected) = self.rejected() {
+            return format!("reject{rejected}");
+        }
         match self.change.verb {
             ChangeVerb::Delete => format!("delete {}", count(number, "memory", "memories")),
             ChangeVerb::Edit | ChangeVerb::Write => {
@@ -100,6 +103,13 @@ impl ReviewDialog {
         matches!(*self.request, Request::Revert(_))
     }
 
+    /// What it rejects, and who sent that; `None` if it does more than that.
+    fn rejected(&self) -> Option<&str> {
+        let is_rejecting = self.is_revert() && !self.change.rejected.is_empty();
+        let message = self.change.message.strip_prefix("Rejected");
+        message.filter(|_| is_rejecting)
+    }
+
     /// The name of the act, for its key.
     fn act_name(&self) -> String {
         match self.change.verb {
@@ -107,6 +117,7 @@ impl ReviewDialog {
             _ if matches!(*self.request, Request::Generalize { .. }) => "save".to_owned(),
             ChangeVerb::Edit | ChangeVerb::Write => "save".to_owned(),
             ChangeVerb::Delete => self.name(),
+            _ if self.rejected().is_some() => "reject".to_owned(),
             _ if self.is_revert() => "revert".to_owned(),
             verb => verb.name().to_owned(),
         }
@@ -146,9 +157,9 @@ impl ReviewDialog {
 /// Returns the diff with all files unfolded, except deleted ones if there are several.
 fn initial_diff(change: &Change) -> Diff {
     let mut diff = Diff::new(change);
-    let gone = change.edits.iter().filter(|edit| edit.after.is_none());
+    let gone = change.shown().filter(|edit| edit.after.is_none());
     let many = gone.count() > 1;
-    for (at, edit) in change.edits.iter().enumerate() {
+    for (at, edit) in change.shown().enumerate() {
         if edit.derived || (many && edit.after.is_none()) {
             diff.toggle(at);
         }

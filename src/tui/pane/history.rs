@@ -215,7 +215,7 @@ fn store_name(file: &FileChange, cx: &PaneContext<'_>) -> String {
 /// Names the stores of a change.
 fn stores(record: &Record, cx: &PaneContext<'_>) -> String {
     let mut names: Vec<String> = Vec::new();
-    for file in &record.files {
+    for file in record.files.iter().filter(|file| !file.is_own_note()) {
         let name = store_name(file, cx);
         if !names.contains(&name) {
             names.push(name);
@@ -336,6 +336,7 @@ impl Pane for HistoryPane {
                         message: String::new(),
                         edits: edits.clone(),
                         of: None,
+                        rejected: Vec::new(),
                     };
                     self.shown = Some((id.clone(), Diff::new(&change)));
                     Vec::new()

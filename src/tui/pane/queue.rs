@@ -373,9 +373,10 @@ impl Pane for QueuePane {
             | Action::Revert
             | Action::Note
             | Action::Why => self.entry().is_some(),
-            Action::Edit | Action::Delete | Action::Open => self
-                .entry()
-                .is_some_and(|entry| entry.item.change != ItemChange::Deleted),
+            Action::Edit | Action::Delete | Action::Open => self.entry().is_some_and(|entry| {
+                let is_there = entry.item.change != ItemChange::Added || !entry.item.is_offered();
+                is_there && entry.item.change != ItemChange::Deleted
+            }),
             Action::NextHunk => self.entry().is_some_and(|entry| entry.divisions() > 0),
             _ => true,
         }

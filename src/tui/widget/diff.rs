@@ -65,11 +65,12 @@ pub(crate) struct Diff {
 impl Diff {
     /// Creates the diff of a change; generated files are folded.
     pub(crate) fn new(change: &Change) -> Self {
-        let mut files: Vec<File> = change.edits.iter().map(file).collect();
-        let several = change.roots().windows(2).any(|roots| roots[0] != roots[1]);
+        let edits: Vec<&Edit> = change.shown().collect();
+        let mut files: Vec<File> = edits.iter().map(|edit| file(edit)).collect();
+        let several = edits.windows(2).any(|edits| edits[0].root != edits[1].root);
         if several {
             // The same name may stand in several stores.
-            for (file, edit) in files.iter_mut().zip(&change.edits) {
+            for (file, edit) in files.iter_mut().zip(edits) {
                 file.name = format!("{}  {}", file.name, short_path(&edit.root));
             }
         }
@@ -422,6 +423,7 @@ mod tests {
                 edit("MEMORY.md", Some("a\n"), Some("b\n")),
             ],
             of: None,
+            rejected: Vec::new(),
         })
     }
 
@@ -464,6 +466,7 @@ mod tests {
                 message: String::new(),
                 edits: vec![edit("a.md", Some(text), None)],
                 of: None,
+                rejected: Vec::new(),
             });
             diff.lines(&theme, 100)
         };

@@ -240,6 +240,7 @@ impl<'a> Planner<'a> {
             message: String::new(),
             edits: Vec::new(),
             of: None,
+            rejected: Vec::new(),
         };
         for (store, paths) in stores {
             let change_request = ChangeRequest::Delete {

@@ -233,6 +233,20 @@ impl FileChange {
     pub fn reference(&self) -> String {
         self.layout.rules().reference_of(&self.path)
     }
+
+    /// Whether it is tome's own note about what another machine sent, and no memory.
+    pub fn is_own_note(&self) -> bool {
+        self.derived && is_incoming(&self.root)
+    }
+}
+
+/// The folder of the history in which the incoming changes of the stores wait.
+pub(in crate::core) const INCOMING: &str = "incoming";
+
+/// Whether a root is that of incoming changes.
+pub(in crate::core) fn is_incoming(root: &Path) -> bool {
+    let above = root.parent().and_then(Path::file_name);
+    above.is_some_and(|name| name == INCOMING)
 }
 
 /// What is kept about a deleted memory.

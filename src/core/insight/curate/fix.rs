@@ -123,6 +123,7 @@ pub fn plan_fixes(stores: &[(&Store, Vec<&Finding>)], moment: &Moment) -> Result
         message: String::new(),
         edits: Vec::new(),
         of: None,
+        rejected: Vec::new(),
     };
     let (mut count, mut names) = (0, Vec::new());
     for (store, findings) in stores {

@@ -9,7 +9,7 @@ use super::queue::{Item, ItemChange, ReviewHunk, WaitingFile, waiting_files};
 use super::state::{Note, State};
 use crate::core::change::history::{FileChange, History, Record};
 use crate::core::change::{
-    Author, Change, ChangeVerb, PlannedFiles, plan_and_commit, put_lines_back,
+    Author, Change, ChangeVerb, Edit, PlannedFiles, plan_and_commit, put_lines_back,
 };
 use crate::core::memory::layout::index::INDEX;
 use crate::core::memory::layout::{FileView as _, Layout};
@@ -151,9 +151,7 @@ pub fn accept(
         let made = plan_and_commit::<Error>(history, &first.roots(), author, moment, plan)?;
         records.extend(made.record);
     }
-    for store in stores {
-        records.extend(accept_incoming(history, store, selection, moment)?);
-    }
+    records.extend(accept_incoming(history, stores, selection, moment)?);
     Ok(records)
 }
 
@@ -294,7 +292,7 @@ pub fn plan_revert(
     let proposed = plan_proposals(history, store, selection, Verdict::Reject, moment)?;
     let sent = plan_reject(history, store, selection)?;
     let rejected = match (proposed, sent) {
-        (Some(one), Some(other)) => Some(joined(one, other)),
+        (Some(one), Some(other)) => Some(joined(one, other, ChangeVerb::Restore)),
         (one, other) => one.or(other),
     };
     if names.is_empty()
@@ -320,7 +318,7 @@ pub fn plan_revert(
     };
     let reverted = planned.into_change(verb, format!("Reverted: {}", names.join(", ")));
     Ok(match rejected {
-        Some(rejected) => joined(reverted, rejected),
+        Some(rejected) => joined(reverted, rejected, ChangeVerb::Restore),
         None => reverted,
     })
 }
@@ -337,23 +335,30 @@ pub fn plan_reverts(
         let change = plan_revert(history, store, selection, moment)?;
         whole = Some(match whole {
             None => change,
-            Some(before) => joined(before, change),
+            Some(before) => joined(before, change, ChangeVerb::Restore),
         });
     }
     whole.ok_or_else(|| Error::not_found("what to revert"))
 }
 
-/// Two reverts as one change.
-fn joined(mut one: Change, other: Change) -> Change {
+/// Two changes as one, which is of this kind if they are of two.
+pub(super) fn joined(mut one: Change, mut other: Change, verb: ChangeVerb) -> Change {
     if one.verb != other.verb {
-        one.verb = ChangeVerb::Restore;
+        one.verb = verb;
     }
+    // What is rejected leaves its file as it is, but the other change may not.
+    other.edits.retain(|edit| {
+        let mut edits = one.edits.iter();
+        let is_same = |known: &Edit| known.root == edit.root && known.path == edit.path;
+        edit.before != edit.after || !edits.any(is_same)
+    });
     let names = other
         .message
         .split_once(": ")
         .map_or("", |(_, names)| names);
     one.message = format!("{}, {names}", one.message);
     one.edits.extend(other.edits);
+    one.rejected.extend(other.rejected);
     one.edits.sort_by_key(|edit| edit.derived);
     one
 }

@@ -5,7 +5,7 @@
 //! it makes the change and marks it as decided, rejecting it only marks it. The next sync takes what
 //! was decided away and sends what follows from it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::decide::{Selection, chosen};
+use super::decide::{Selection, chosen, joined};
 use super::queue::{Item, ItemChange, ReviewHunk, WaitingFile, short_hash};
-use crate::core::change::history::{History, Record};
+use crate::core::change::history::{History, INCOMING, Record};
 use crate::core::change::{
     Author, Change, ChangeVerb, Edit, PlannedFiles, plan_and_commit, put_lines_back,
 };
@@ -99,7 +99,7 @@ const EACH_BY_ITSELF: usize = 64;
 /// The folder of the incoming changes of a store.
 fn folder(history: &History, root: &Path) -> PathBuf {
     let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
-    history.dir().join("incoming").join(&name[..32])
+    history.dir().join(INCOMING).join(&name[..32])
 }
 
 fn name_of(path: &str, end: &str) -> String {
@@ -146,7 +146,7 @@ pub fn offer(history: &History, root: &Path, incoming: &[Incoming]) -> Result<()
         return Ok(());
     }
     let io = |e: std::io::Error| Error::io(&dir, e);
-    history.folder("incoming")?;
+    history.folder(INCOMING)?;
     private::create_dir(&dir).map_err(io)?;
     let mut known: HashMap<&str, &Incoming> =
         known.iter().map(|one| (one.path.as_str(), one)).collect();
@@ -304,26 +304,51 @@ pub(super) fn incoming_items(history: &History, store: &Store) -> Vec<Item> {
     all.flat_map(|offered| offered.file.items).collect()
 }
 
-/// Accepts the selected incoming changes of a store: each is a change in the history, by the machine
-/// that sent it.
+/// Accepts the selected incoming changes of stores: what one machine sent is one change in the
+/// history, by that machine, so that one undo takes it back.
 pub(super) fn accept_incoming(
     history: &History,
-    store: &Store,
+    stores: &[&Store],
     selection: &Selection,
     moment: &Moment,
 ) -> Result<Vec<Record>> {
-    let selected: Vec<Incoming> = offered(history, store)
-        .into_iter()
-        .filter(|one| chosen(&one.file, selection).is_some())
-        .map(|one| one.incoming)
-        .collect();
+    let mut senders: BTreeMap<String, Vec<(&Store, Vec<Incoming>)>> = BTreeMap::new();
+    for store in stores {
+        for Offered { incoming, file } in offered(history, store) {
+            // Nobody looked at both texts of a conflict who did not name it.
+            let waits = *selection == Selection::All && file.items.iter().any(Item::is_conflict);
+            if waits || chosen(&file, selection).is_none() {
+                continue;
+            }
+            let sent = senders.entry(incoming.sent.machine.clone()).or_default();
+            match sent.last_mut() {
+                Some((last, some)) if last.id() == store.id() => some.push(incoming),
+                _ => sent.push((store, vec![incoming])),
+            }
+        }
+    }
     let mut records = Vec::new();
-    for some in groups(&selected, |one| &one.sent) {
-        let Some(first) = some.first() else { continue };
-        let roots = [store.root().path(), &folder(history, store.root().path())];
+    for sent in senders.values() {
+        let Some(first) = sent.first().and_then(|(_, some)| some.first()) else {
+            continue;
+        };
+        let roots = sent.iter().flat_map(|(store, _)| {
+            let root = store.root().path();
+            [root.to_owned(), folder(history, root)]
+        });
+        let roots: Vec<PathBuf> = roots.collect();
+        let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
         let author = first.sent.author();
         let made = plan_and_commit::<Error>(history, &roots, &author, moment, || {
-            plan_accept(history, store, some, selection, moment)
+            let mut whole: Option<Change> = None;
+            for (store, some) in sent {
+                let change = plan_accept(history, store, some, selection, moment)?;
+                whole = Some(match whole {
+                    Some(before) => joined(before, change, ChangeVerb::Write),
+                    None => change,
+                });
+            }
+            whole.ok_or_else(|| Error::not_found("what was sent"))
         })?;
         records.extend(made.record);
     }
@@ -392,14 +417,32 @@ pub(super) fn plan_reject(
     store: &Store,
     selection: &Selection,
 ) -> Result<Option<Change>> {
-    let mut edits = Vec::new();
+    let (mut edits, mut rejected) = (Vec::new(), Vec::new());
     let mut names = Vec::new();
+    let mut machines = BTreeSet::new();
     for Offered { incoming, file } in offered(history, store) {
         let Some(chosen) = chosen(&file, selection) else {
             continue;
         };
         names.push(store.rules().reference_of(&file.path));
+        machines.insert(incoming.sent.machine.clone());
+        // The memory stays as it is; it is named, so that the history knows what this was about.
+        let stays = Edit {
+            root: store.root().path().to_owned(),
+            layout: store.layout(),
+            path: file.path.clone(),
+            before: file.accepted.clone(),
+            after: file.accepted.clone(),
+            derived: false,
+            emptied: Vec::new(),
+            attributes: Attributes::default(),
+        };
+        edits.push(stays.clone());
         if chosen.is_whole {
+            rejected.push(Edit {
+                before: file.current,
+                ..stays
+            });
             edits.extend(decision(history, store, &incoming, true)?);
             continue;
         }
@@ -414,21 +457,30 @@ pub(super) fn plan_reject(
             };
             (back, our_lines.as_slice())
         });
+        let left = diff::apply(&lines, back);
         let rest = Incoming {
             base: Some(history.keep(&ours)?),
-            theirs: Some(history.keep(&diff::apply(&lines, back))?),
+            theirs: Some(history.keep(&left)?),
             ..incoming.clone()
         };
+        rejected.push(Edit {
+            before: Some(after),
+            after: Some(left),
+            ..stays
+        });
         edits.push(waiting_edit(history, store, &incoming, Some(&rest))?);
     }
     if names.is_empty() {
         return Ok(None);
     }
+    edits.sort_by_key(|edit: &Edit| edit.derived);
+    let machines = Vec::from_iter(machines).join(" and ");
     Ok(Some(Change {
         verb: ChangeVerb::Restore,
-        message: format!("Rejected what was sent: {}", names.join(", ")),
+        message: format!("Rejected what {machines} sent: {}", names.join(", ")),
         edits,
         of: None,
+        rejected,
     }))
 }
 

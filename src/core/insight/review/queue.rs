@@ -80,6 +80,11 @@ impl Item {
         what.to_owned()
     }
 
+    /// Whether another machine sent it, and the file was changed here, too.
+    pub fn is_conflict(&self) -> bool {
+        self.sent.as_ref().is_some_and(|sent| sent.is_conflict)
+    }
+
     /// Whether it is not on the disk yet.
     pub fn is_offered(&self) -> bool {
         self.proposal.is_some() || self.sent.is_some()

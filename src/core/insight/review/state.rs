@@ -345,6 +345,9 @@ impl State {
         let Some(waiting) = self.waiting.get_mut(&file.path) else {
             return Ok(());
         };
+        if file.before == file.after {
+            return Ok(());
+        }
         waiting.accepted = match (waiting.accepted, file.before, file.after) {
             (Some(accepted), Some(before), Some(after)) => {
                 let version = |revision: &Revision| history.version(revision);

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::Sync;
 use super::state::{Chosen, SyncState};
-use crate::core::Result;
+use super::{NO_REMOTE, Sync};
 use crate::core::memory::config::{IncomingMode, OutgoingMode, Settings, Sharing};
 use crate::core::memory::discover::{DiscoveryScope, claude_memory_root, discover};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::{Store, StoreId};
+use crate::core::{Error, Result};
 
 /// A store that is shared.
 pub(super) struct SharedHere {
@@ -109,6 +109,9 @@ pub fn choose(dir: &Path, store: &Store, is_on: bool, project: Option<&str>) -> 
 pub fn toggle(dir: &Path, settings: &Settings, store: &Store) -> Result<bool> {
     let state = SyncState::load(dir)?;
     let is_on = sharing_of(dir, &state, settings, store).is_none();
+    if is_on && state.url.is_empty() {
+        return Err(Error::refused(store.name(), NO_REMOTE));
+    }
     let chosen = state.stores.get(store.root().path());
     let project = chosen.and_then(|chosen| chosen.project.as_deref());
     choose(dir, store, is_on, project)?;

@@ -16,7 +16,7 @@ use super::repo::{Authored, BASE, Repo, SEEN, Told, remote_ref};
 use super::send::Outgoing;
 use super::state::{Agreed, LastSync, SyncState};
 use super::tree::{Refusals, SharedStore, SharedTree};
-use super::{Mode, Motion, StoreReport, Sync, SyncReport};
+use super::{Mode, Motion, NO_REMOTE, StoreReport, Sync, SyncReport};
 use crate::core::change::plan_and_commit;
 use crate::core::disk::private;
 use crate::core::disk::revision::Revision;
@@ -55,7 +55,7 @@ impl Sync<'_> {
     pub fn run(&self, mode: Mode, allow: &[String]) -> Result<SyncReport> {
         let mut state = SyncState::load(self.dir)?;
         if state.url.is_empty() {
-            return Err(self.refused("no remote is set; `tome sync --init URL` sets one"));
+            return Err(self.refused(NO_REMOTE));
         }
         private::create_dir(self.dir).map_err(|e| Error::io(self.dir, e))?;
         let lock =

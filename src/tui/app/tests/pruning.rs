@@ -224,6 +224,7 @@ fn two_files(path: &str, roots: [&str; 2]) -> Change {
             })
             .to_vec(),
         of: None,
+        rejected: Vec::new(),
     }
 }
 

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use super::QueuePane;
 use super::rows::Entry;
-use crate::core::insight::review::{ItemChange, ReviewHunk};
+use crate::core::insight::review::{ItemChange, ReviewHunk, Sent};
 use crate::core::memory::FileKind;
 use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
+use crate::core::text::display::format_ago;
 use crate::tui::action::Action;
 use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, WriteJob};
 use crate::tui::event::Event;
@@ -48,7 +49,8 @@ impl QueuePane {
             .entry()
             .into_iter()
             .flat_map(|own| self.queue.beside(own));
-        for entry in beside {
+        // Of a conflict both texts are looked at.
+        for entry in beside.filter(|entry| !entry.item.is_conflict()) {
             let ids = stores.entry(entry.store.clone()).or_default();
             ids.extend(entry.item.ids());
         }
@@ -146,11 +148,19 @@ impl QueuePane {
             let line = self.line(entry).unwrap_or(1) - 1;
             return WhyPane::open(entry.store.clone(), entry.item.path.clone(), line);
         }
+        if let Some(sent) = &entry.item.sent {
+            let ago = format_ago(entry.item.time, cx.now);
+            let Sent {
+                machine, commit, ..
+            } = sent;
+            return say(format!("{machine} sent it {ago}, in commit {commit}"));
+        }
         let origin = entry.item.origin.as_ref();
         let citation = origin.and_then(|origin| origin.citation.as_deref());
         let log = citation.and_then(|citation| cited_log(cx.library, citation));
         match log {
             Some((log, start)) => LogPane::open(log.file.clone(), log.title.clone(), start),
+            None if entry.item.is_offered() => say("No session is known that proposed it"),
             None => say("No session is known that deleted it"),
         }
     }
@@ -160,8 +170,13 @@ impl QueuePane {
         let key = cx.keymap.key(KeyContext::Queue, Action::Accept);
         let path = &entry.item.path;
         let how = key.map(|key| format!("; {key} accepts it"));
+        let state = if entry.item.sent.is_some() {
+            "sent, and not here yet"
+        } else {
+            "only proposed"
+        };
         Step::Toast(Toast::done(format!(
-            "{path} is only proposed{}",
+            "{path} is {state}{}",
             how.unwrap_or_default()
         )))
     }

@@ -113,14 +113,7 @@ impl QueuePane {
     fn entry_line(&self, entry: &Entry, look: RowLook, cx: &PaneContext<'_>) -> Line<'static> {
         let theme = cx.theme;
         let (sign, role) = match entry.item.change {
-            _ if entry
-                .item
-                .sent
-                .as_ref()
-                .is_some_and(|sent| sent.is_conflict) =>
-            {
-                ("! ", Role::Warn)
-            }
+            _ if entry.item.is_conflict() => ("! ", Role::Warn),
             _ if entry.item.sent.is_some() => ("⇣ ", Role::Accent),
             _ if entry.item.proposal.is_some() => ("? ", Role::Accent),
             ItemChange::Added => ("+ ", Role::Added),
