@@ -101,7 +101,7 @@ pub struct StatsArgs {
 #[derive(Debug, ClapArgs)]
 #[command(disable_version_flag = true)]
 pub struct TocArgs {
-    /// The node, such as toc:week:2026:W03 or toc:day:2026-01-15 [default: the years]
+    /// The node, such as toc:week:2026:W03, toc:day:2026-01-15 or log:AGENT:ID [default: the years]
     #[arg(conflicts_with_all = ["level", "log"])]
     pub node: Option<String>,
     /// Every node of this level, newest first
