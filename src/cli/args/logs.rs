@@ -175,11 +175,11 @@ pub struct GripArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct TeleportArgs {
-    /// A question or some words
+    /// A question or some words; behind -- if it begins with -
     #[arg(value_name = "QUERY", required = true)]
     pub query: Vec<String>,
     /// Show at most this many
-    #[arg(long, default_value_t = 5, value_name = "N")]
+    #[arg(long, default_value_t = 8, value_name = "N")]
     pub limit: usize,
 }
 

@@ -108,6 +108,17 @@ impl Rarity {
         })
     }
 
+    /// Returns what the words of a text weigh, each once.
+    pub(super) fn sum_once(&self, counts: &[WordCount]) -> f32 {
+        let words = counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| count.times > 0);
+        words
+            .map(|(word, count)| self.weight(word, count.is_exact))
+            .sum()
+    }
+
     /// Returns what all words contribute to a text with so many words.
     pub(super) fn sum_of(&self, counts: &[WordCount], words: u32) -> f32 {
         self.each_of(counts, words).sum()

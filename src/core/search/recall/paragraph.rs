@@ -1,7 +1,7 @@
 //! The paragraphs of what people and agents said that have the words of a question.
 //!
 //! A session is not scored as a whole, and a neighbour adds nothing: what is looked for is the passage
-//! itself, and an answer of many paragraphs has one that is about the question.
+//! itself. An answer of many paragraphs has one that is about the question; the others add a little.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -15,6 +15,10 @@ use crate::core::search::score::{Rarity, counted};
 use crate::core::search::snippet;
 use crate::core::text::display::safe_line;
 use crate::core::text::words;
+
+/// The share of the words that a message has in any of its paragraphs: an answer says what it is about
+/// in one and the reason in another.
+const WHOLE: f32 = 0.3;
 
 /// A paragraph of a message.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,6 +108,7 @@ fn best(text: &str, needles: &Needles, rarity: &Rarity) -> Option<(f32, usize, S
         }
     }
     let (score, span, at) = best?;
+    let score = score + WHOLE * rarity.sum_once(&counted(&places, needles.all.len()));
     let line = 1 + text[..span.start].matches('\n').count();
     let shown = safe_line(&snippet::around(&text[span], at));
     Some((score, line, shown))
