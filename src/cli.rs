@@ -49,6 +49,7 @@ mod write;
 use std::io;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::core::Error;
@@ -115,6 +116,19 @@ fn format_error(error: &Error, layout: Option<Layout>) -> String {
 
 type CommandResult = Result<Outcome, Failure>;
 
+/// Prints what is wrong with the arguments, and how words that look like an option are passed.
+fn exit_with(error: &clap::Error) -> ! {
+    let takes_query = error.to_string().contains("QUERY");
+    // Where it cannot be printed, the exit code tells it.
+    drop(error.print());
+    if takes_query && error.kind() == ErrorKind::UnknownArgument {
+        print::print_error(
+            "a query that begins with - goes behind --: tome teleport --all -- '--x or --y'",
+        );
+    }
+    std::process::exit(error.exit_code())
+}
+
 /// Runs the program with the process's own arguments and environment.
 pub fn run() -> ExitCode {
     hide_expected_panics();
@@ -131,7 +145,7 @@ pub fn run() -> ExitCode {
                 hook::print_empty_reply(&words);
                 return ExitCode::SUCCESS;
             }
-            error.exit()
+            exit_with(&error)
         }
     };
     let args = match Args::from_arg_matches(&matches) {

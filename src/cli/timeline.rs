@@ -15,7 +15,7 @@ use super::{Failure, Outcome};
 use crate::core::insight::promote::grip_in_memories;
 use crate::core::insight::timeline::grip::{Grip, GripState};
 use crate::core::insight::timeline::json::{
-    EventRows, GripRows, node_json, teleport_json, unknown_grip_json,
+    EventRows, GripRows, LONGEST_OF_GRIP, node_json, teleport_json, told_calls, unknown_grip_json,
 };
 use crate::core::insight::timeline::node::NodeId;
 use crate::core::insight::timeline::{
@@ -85,8 +85,9 @@ pub(super) fn toc(args: &TocArgs, world: &World) -> Reported<'static> {
     } else {
         Records::Use
     };
+    let session = args.node.as_deref().and_then(|id| id.strip_prefix("log:"));
     let nodes = world.read_corpus(|logs| {
-        let (timeline, nodes) = if let Some(id) = &args.log {
+        let (timeline, nodes) = if let Some(id) = args.log.as_deref().or(session) {
             let empty = world.empty_timeline(logs);
             match log_named(&logs.corpus, id) {
                 Ok(number) => {
@@ -393,12 +394,20 @@ impl Report for EventsReport {
     }
 }
 
-/// Prints each event on a line.
+/// Prints each event on a line; the answer of a turn whole.
 fn show_events(rows: &[Value], longest: usize, printer: &mut Printer) -> io::Result<()> {
     /// Results of tools are long, and seldom what is looked for.
     const LONGEST_OF_TOOL: usize = 160;
     for row in rows {
         let text = |name: &str| row[name].as_str().unwrap_or_default();
+        let time = short_stamp(row["timestamp"].as_i64().unwrap_or(0));
+        let place = format!("{time}  {}  {}", text("citation"), text("event_type"));
+        if row["is_answer"] == true {
+            printer.painted_line(TextStyle::Quiet, &place)?;
+            show_text(text("text"), text("citation"), printer)?;
+            show_calls(row, printer)?;
+            continue;
+        }
         let line = safe_line(text("text"));
         let longest = if text("event_type").starts_with("tool") {
             LONGEST_OF_TOOL
@@ -407,11 +416,32 @@ fn show_events(rows: &[Value], longest: usize, printer: &mut Printer) -> io::Res
         };
         let short: String = line.chars().take(longest).collect();
         let dots = if short.len() < line.len() { "…" } else { "" };
-        let time = short_stamp(row["timestamp"].as_i64().unwrap_or(0));
-        let place = format!("{time}  {}  {}", text("citation"), text("event_type"));
         let place = printer.paint(TextStyle::Quiet, &place);
         let short = printer.paint(TextStyle::Plain, &format!("{short}{dots}"));
         printer.styled_line(&format!("{place}  {short}"))?;
+        show_calls(row, printer)?;
+    }
+    Ok(())
+}
+
+/// Prints how many tools were called behind an event.
+fn show_calls(row: &Value, printer: &mut Printer) -> io::Result<()> {
+    let calls = row["calls"].as_u64().unwrap_or(0);
+    match told_calls(usize::try_from(calls).unwrap_or(usize::MAX)) {
+        Some(calls) => printer.painted_line(TextStyle::Quiet, &format!("  {calls}")),
+        None => Ok(()),
+    }
+}
+
+/// Prints the lines of a text, and where the rest of a long one is.
+fn show_text(text: &str, citation: &str, printer: &mut Printer) -> io::Result<()> {
+    let short = text.char_indices().nth(LONGEST_OF_GRIP);
+    let short = short.map_or(text, |(end, _)| &text[..end]);
+    for line in safe(short).lines() {
+        printer.line(&format!("  {line}"))?;
+    }
+    if short.len() < text.len() {
+        printer.line(&format!("  … tome read {citation}"))?;
     }
     Ok(())
 }
@@ -448,8 +478,7 @@ impl Report for GripReport {
     }
 
     fn print(&self, printer: &mut Printer) -> io::Result<()> {
-        /// How much of the message and of those around it is printed.
-        const LONGEST: usize = 3_000;
+        /// How much of the messages around it is printed.
         const LONGEST_AROUND: usize = 600;
         let grip = &self.grip;
         let heading = format!("{}  {}", grip.citation(), short_stamp(grip.timestamp));
@@ -459,15 +488,10 @@ impl Report for GripReport {
                 show_events(&rows("before"), LONGEST_AROUND, printer)?;
                 printer.painted_line(TextStyle::Strong, &heading)?;
                 for row in rows("excerpt") {
-                    let text = grip.shown(row["text"].as_str().unwrap_or_default(), LONGEST);
-                    let short = text.char_indices().nth(LONGEST);
-                    let short = short.map_or(text, |(end, _)| &text[..end]);
-                    for line in safe(short).lines() {
-                        printer.line(&format!("  {line}"))?;
-                    }
-                    if short.len() < text.len() {
-                        printer.line(&format!("  … tome read {}", grip.citation()))?;
-                    }
+                    let text = row["text"].as_str().unwrap_or_default();
+                    let text = grip.shown(text, LONGEST_OF_GRIP);
+                    show_text(text, &grip.citation(), printer)?;
+                    show_calls(&row, printer)?;
                 }
                 return show_events(&rows("after"), LONGEST_AROUND, printer);
             }
@@ -490,7 +514,7 @@ pub(super) fn teleport(args: &TeleportArgs, world: &World) -> Reported<'static> 
     let semantic = told(world.semantic());
     let (found, is_empty) = world.read_corpus(|logs| {
         let timeline = world.timeline(logs, Records::Use);
-        let found = timeline.teleport(&query, args.limit, semantic.as_ref());
+        let found = timeline.teleport(&logs.corpus, &query, args.limit, semantic.as_ref());
         (found, timeline.sessions().is_empty())
     })?;
     let nothing = if is_empty {

@@ -37,6 +37,7 @@ impl From<EventRow> for m::Event {
             metadata: Default::default(),
             agent: row.agent,
             citation: row.citation.unwrap_or_default(),
+            calls: u32::try_from(row.calls).unwrap_or(u32::MAX),
         }
     }
 }

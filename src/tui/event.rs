@@ -305,6 +305,8 @@ pub(crate) struct GripMessage {
     pub(crate) tool: Option<String>,
     /// The text, without secrets.
     pub(crate) text: String,
+    /// How many tools were called behind it.
+    pub(crate) calls: usize,
 }
 
 /// An unsaved text whose editor was closed.

@@ -372,6 +372,81 @@ fn a_grip_shows_its_words_when_the_log_is_gone() {
     assert_eq!(home.run(&["teleport", "stale"]).code, 1);
 }
 
+#[test]
+fn a_question_leads_to_a_paragraph_that_no_bullet_tells() {
+    let home = Home::new();
+    let answer = format!(
+        "All of it works now.\n\n{}\n\n2. Ancestry: the walk ends at a hundred zebras, so a deep \
+         herd is refused.\n\nFix: walk on.\n\nThe tests pass.",
+        "1. Names: they are short.\n\n".repeat(200)
+    );
+    let mut log = session(&home);
+    let time = |second: usize| format!("2024-12-30T09:02:{second:02}Z");
+    for (at, (role, content)) in [
+        ("user", json!("please review the branch")),
+        ("assistant", call("Bash", &json!({ "command": "git diff" }))),
+        ("assistant", text(&answer)),
+        (
+            "user",
+            json!([{ "type": "text", "text": "[Request interrupted by user]" }]),
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        log += &record(&home, 50 + at, &time(at), role, &content);
+    }
+    let log = home.file(&path(&home), log);
+    let found = home.ok(&["teleport", "--json", "why is a deep herd refused?"]);
+    let found: Value = serde_json::from_str(&found).expect("JSON");
+    let first = &found["results"][0];
+    let line = first["line"].as_str().expect("a line");
+    assert!(line.starts_with("2. Ancestry: the walk ends"), "{found}");
+    let grips = first["grips"].as_array().expect("grips");
+    let grip = grips[0].as_str().expect("a grip");
+    let shown = home.ok(&["grip", grip]);
+    let calls = shown.find("please review the branch\n  1 call\n");
+    assert!(calls.is_some(), "{shown}");
+    assert!(shown.contains("\n  2. Ancestry:"), "{shown}");
+    assert!(
+        shown.trim_end().ends_with("[Request interrupted by user]"),
+        "{shown}"
+    );
+    let told = home.ok(&["toc", "--log", ID]);
+    assert!(told.contains("the person interrupted the agent"), "{told}");
+    fs::remove_file(log).expect("removed");
+    assert!(home.ok(&["grip", grip]).contains("hundred zebras"));
+    let wrong = home.run(&["teleport", "--all-refs and --tags"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("goes behind --"), "{}", wrong.err);
+}
+
+#[test]
+fn every_id_opens_also_those_of_a_session_that_goes_on_in_a_copy() {
+    const COPY: &str = "33333333-3333-4444-8555-666666666666";
+    let home = Home::new();
+    let own = path(&home);
+    home.file(&own, session(&home));
+    let said = text("Added an error that names the process which holds the lock.");
+    let more = record(&home, 9, "2024-12-30T09:02:00Z", "assistant", &said);
+    let copy = (session(&home) + &more).replace(ID, COPY);
+    home.file(&own.replace(ID, COPY), copy);
+    let mut shown = Vec::new();
+    for id in [ID, COPY] {
+        let node = toc(&home, &["--log", id])["node"].clone();
+        shown.push(node["id"].as_str().expect("an id").to_owned());
+        shown.extend(ids(&node["children"]));
+    }
+    let found = home.ok(&["teleport", "--json", "stale lock"]);
+    let found: Value = serde_json::from_str(&found).expect("JSON");
+    let nodes = found["results"].as_array().expect("results").iter();
+    shown.extend(nodes.map(|one| one["node"].as_str().expect("an id").to_owned()));
+    assert!(shown.len() > 6, "{shown:?}");
+    for id in &shown {
+        assert_eq!(toc(&home, &[id])["node"]["id"], id.as_str());
+    }
+}
+
 /// The grips of all nodes of a level.
 fn grips(home: &Home, level: &str) -> Vec<String> {
     let nodes = toc(home, &["--level", level]);

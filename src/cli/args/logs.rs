@@ -101,7 +101,7 @@ pub struct StatsArgs {
 #[derive(Debug, ClapArgs)]
 #[command(disable_version_flag = true)]
 pub struct TocArgs {
-    /// The node, such as toc:week:2026:W03 or toc:day:2026-01-15 [default: the years]
+    /// The node, such as toc:week:2026:W03, toc:day:2026-01-15 or log:AGENT:ID [default: the years]
     #[arg(conflicts_with_all = ["level", "log"])]
     pub node: Option<String>,
     /// Every node of this level, newest first
@@ -175,11 +175,11 @@ pub struct GripArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct TeleportArgs {
-    /// A question or some words
+    /// A question or some words; behind -- if it begins with -
     #[arg(value_name = "QUERY", required = true)]
     pub query: Vec<String>,
     /// Show at most this many
-    #[arg(long, default_value_t = 5, value_name = "N")]
+    #[arg(long, default_value_t = 8, value_name = "N")]
     pub limit: usize,
 }
 

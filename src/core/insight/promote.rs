@@ -98,7 +98,7 @@ pub fn quotes(
 /// Quotes the paragraph that a grip is about, or what was kept of it.
 fn quote_of_grip(corpus: &Corpus, grip: Grip) -> Quote {
     let expanded = expand(corpus, &grip, 0, 0);
-    let own = expanded.excerpt.first();
+    let own = expanded.excerpt.first().map(|shown| &shown.event);
     let own = own.filter(|_| expanded.state == GripState::Current);
     let kept = || (Role::Assistant, grip.excerpt.clone());
     let (role, text) = own.map_or_else(kept, |event| {

@@ -249,13 +249,13 @@ impl Timeline {
         self.keep_former(&former);
     }
 
-    /// The lines of the file of grips that records had once.
+    /// The lines of the file of grips that no record has.
     fn former(&self) -> String {
         let text = read_text(&self.cache.join(FORMER), LARGEST_LOG);
         text.ok().flatten().unwrap_or_default()
     }
 
-    /// Keeps grips that the timeline no longer has, for the time when their logs are gone. Where they
+    /// Keeps grips that no record has, or has any more, for the time when their logs are gone. Where they
     /// cannot be written, nothing is kept.
     fn keep_former(&self, grips: &[Grip]) {
         let path = self.cache.join(FORMER);
@@ -302,9 +302,18 @@ impl Timeline {
         found.collect()
     }
 
-    /// Returns a node; `None` if nothing happened in it.
+    /// Returns a node; `None` if nothing happened in it. A segment is found whatever the scope: its session
+    /// may be another project's, or a subagent's.
     pub fn node(&self, id: &NodeId) -> Option<Node> {
-        self.tree().node(id)
+        let known = |log: LogRecord| {
+            let segment = log.segment(id)?;
+            Some(tree::of_record(&log, segment, id.to_string(), "segment"))
+        };
+        let here = self.tree().node(id);
+        here.or_else(|| match id {
+            NodeId::Segment(..) => self.kept_records().find_map(known),
+            _ => None,
+        })
     }
 
     /// Returns those of some nodes in which something happened.
@@ -314,15 +323,24 @@ impl Timeline {
     }
 
     /// Returns the nodes that a query is about, the best first: their ids and those of their grips.
-    /// With a model, also those that say it in other words.
+    /// With a model, also those that say it in other words. The corpus is that of its logs.
     pub fn teleport(
         &self,
+        corpus: &Corpus,
         query: &str,
         limit: usize,
         semantic: Option<&Semantic>,
     ) -> Vec<Teleport> {
-        let records = self.records().map(Arc::as_ref);
-        teleport::teleport(records, query, limit, semantic, &self.zone)
+        let logs = self.logs.iter();
+        let logs = logs.filter_map(|log| Some((log.number, log.record.as_deref()?)));
+        let places = teleport::Places {
+            corpus,
+            logs: logs.collect(),
+            zone: &self.zone,
+        };
+        let (found, grips) = teleport::teleport(&places, query, limit, semantic);
+        self.keep_former(&grips);
+        found
     }
 
     /// Returns what the sessions were about, the most frequent first.
@@ -342,19 +360,19 @@ impl Timeline {
             let mut grips = lines.filter_map(|line| serde_json::from_str::<Grip>(line).ok());
             grips.find(|grip| grip.id == id)
         });
-        here.or_else(|| {
-            let files = std::fs::read_dir(&self.cache).ok()?.flatten();
-            let mut paths: Vec<PathBuf> = files.map(|file| file.path()).collect();
-            paths.sort();
-            paths
-                .iter()
-                .filter_map(|path| LogRecord::load(path))
-                .find_map(|log| grip_in(&log, id))
-        })
+        here.or_else(|| self.kept_records().find_map(|log| grip_in(&log, id)))
+    }
+
+    /// The records of all logs in the cache.
+    fn kept_records(&self) -> impl Iterator<Item = LogRecord> {
+        let files = std::fs::read_dir(&self.cache).into_iter().flatten();
+        let mut paths: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
+        paths.sort();
+        paths.into_iter().filter_map(|path| LogRecord::load(&path))
     }
 }
 
-/// The file of the cache with grips that records had once.
+/// The file of the cache with grips that records had once, or that only a query showed.
 const FORMER: &str = "grips.jsonl";
 
 fn grips_of(log: &LogRecord) -> impl Iterator<Item = &Grip> {
@@ -374,19 +392,14 @@ fn replaced(before: &LogRecord, after: &LogRecord) -> Vec<Grip> {
     gone.cloned().collect()
 }
 
-/// Returns a grip's events with so many before and behind them, from the corpus.
+/// Returns a grip's event with so much of what was said before and behind it, from the corpus.
 pub fn expand(corpus: &Corpus, grip: &Grip, before: usize, after: usize) -> Expanded {
     match log_named_by(corpus, grip.agent, &grip.log) {
         Some(log) => {
             let events = LogEvents::of(corpus, log);
             grip.expand(&events, before, after)
         }
-        None => Expanded {
-            state: GripState::Gone,
-            before: Vec::new(),
-            excerpt: Vec::new(),
-            after: Vec::new(),
-        },
+        None => Expanded::nothing(GripState::Gone),
     }
 }
 

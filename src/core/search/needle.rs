@@ -63,9 +63,27 @@ impl Needles {
     /// Returns the needles of a query: all its words except stop words, or the stop words if
     /// it has no others.
     pub(super) fn of(query: &Query) -> Self {
+        let exact = query
+            .atoms
+            .iter()
+            .filter(|atom| atom.mode == MatchMode::Exact);
+        let phrases =
+            exact.filter_map(|atom| Some((literal(&atom.text)?, index_words(&atom.text))));
+        Self {
+            phrases: phrases.collect(),
+            ..Self::of_words(query.atoms.iter().flat_map(|atom| words(&atom.text)))
+        }
+    }
+
+    /// Returns the needles of a text, likewise.
+    pub(super) fn of_text(text: &str) -> Self {
+        Self::of_words(words(text))
+    }
+
+    fn of_words<'t>(words: impl Iterator<Item = Word<'t>>) -> Self {
         let mut folded: Vec<String> = Vec::new();
         let mut spare: Vec<String> = Vec::new();
-        for word in query.atoms.iter().flat_map(|atom| words(&atom.text)) {
+        for word in words {
             let word = fold(word.text).into_owned();
             let list = if is_common(&word) {
                 &mut spare
@@ -86,15 +104,9 @@ impl Needles {
                 all.push(needle);
             }
         }
-        let exact = query
-            .atoms
-            .iter()
-            .filter(|atom| atom.mode == MatchMode::Exact);
-        let phrases =
-            exact.filter_map(|atom| Some((literal(&atom.text)?, index_words(&atom.text))));
         Self {
             all,
-            phrases: phrases.collect(),
+            phrases: Vec::new(),
             accepts_beginnings: false,
         }
     }

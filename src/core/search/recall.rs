@@ -7,6 +7,7 @@
 //! messages of equal score, and the first two hits are of both sources if both have any. The order
 //! does not depend on the limit, so that a longer list begins with a shorter one.
 
+mod paragraph;
 mod phrase;
 #[cfg(test)]
 mod quality;
@@ -29,6 +30,8 @@ use crate::core::search::query::{Filters, Query, SearchArea};
 use crate::core::text::{is_question, words};
 
 use phrase::Phrase;
+
+pub use paragraph::{Paragraph, paragraphs};
 
 /// The number of hits if none is requested.
 pub const DEFAULT_LIMIT: usize = 5;

@@ -89,14 +89,39 @@ impl Rarity {
 
     /// Returns what each word of the query contributes to each passage by itself.
     fn contributions(&self, run: &[Passage]) -> Vec<f32> {
-        let each = run.iter().flat_map(|passage| {
-            let counts = passage.counts.iter().enumerate();
-            counts.map(|(word, count)| match count.times {
-                0 => 0.0,
-                times => self.weight(word, count.is_exact) * saturation(times, passage.words),
-            })
-        });
+        let each = run
+            .iter()
+            .flat_map(|passage| self.each_of(&passage.counts, passage.words));
         each.collect()
+    }
+
+    /// Returns what each word contributes to a text with so many words.
+    fn each_of<'c>(
+        &'c self,
+        counts: &'c [WordCount],
+        words: u32,
+    ) -> impl Iterator<Item = f32> + use<'c> {
+        let counts = counts.iter().enumerate();
+        counts.map(move |(word, count)| match count.times {
+            0 => 0.0,
+            times => self.weight(word, count.is_exact) * saturation(times, words),
+        })
+    }
+
+    /// Returns what the words of a text weigh, each once.
+    pub(super) fn sum_once(&self, counts: &[WordCount]) -> f32 {
+        let words = counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| count.times > 0);
+        words
+            .map(|(word, count)| self.weight(word, count.is_exact))
+            .sum()
+    }
+
+    /// Returns what all words contribute to a text with so many words.
+    pub(super) fn sum_of(&self, counts: &[WordCount], words: u32) -> f32 {
+        self.each_of(counts, words).sum()
     }
 
     /// Scores the passages of one log or memory: runs of passages that are neighbours. A passage

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::thread::{JobSender, Worker};
 use crate::core::Error;
 use crate::core::insight::promote::{propose, quotes};
-use crate::core::insight::timeline::event::Event as LogEvent;
+use crate::core::insight::timeline::grip::Shown;
 use crate::core::insight::timeline::outline::Outline;
 use crate::core::insight::timeline::{Records, Timeline, expand, sessions_of};
 use crate::core::log::Agent;
@@ -169,10 +169,12 @@ impl TimelineWorker {
                 continue;
             };
             let found = expand(corpus, &grip, AROUND, AROUND);
-            let messages =
-                |events: &[LogEvent]| events.iter().map(|one| message(one, &one.text)).collect();
+            let messages = |events: &[Shown]| {
+                let messages = events.iter().map(|one| message(one, &one.event.text));
+                messages.collect()
+            };
             let own = found.excerpt.iter();
-            let own = own.map(|one| message(one, grip.from_line(&one.text)));
+            let own = own.map(|one| message(one, grip.from_line(&one.event.text)));
             self.events.send(Event::GripExpanded(Arc::new(GripText {
                 state: found.state,
                 before: messages(&found.before),
@@ -199,7 +201,7 @@ impl TimelineWorker {
     }
 }
 
-fn message(event: &LogEvent, text: &str) -> GripMessage {
+fn message(Shown { event, calls, .. }: &Shown, text: &str) -> GripMessage {
     let beginning: String = text.chars().take(LONGEST).collect();
     GripMessage {
         line: event.line,
@@ -207,6 +209,7 @@ fn message(event: &LogEvent, text: &str) -> GripMessage {
         role: event.role,
         tool: event.tool.clone(),
         text: safe(&beginning),
+        calls: *calls,
     }
 }
 

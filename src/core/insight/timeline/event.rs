@@ -62,6 +62,11 @@ impl Event {
     }
 }
 
+/// Whether a text says that the person interrupted the agent.
+pub(super) fn is_interruption(text: &str) -> bool {
+    text.starts_with("[Request interrupted by user")
+}
+
 /// The tool with which Claude Code lets the person choose; its result has questions and answers.
 pub(super) const QUESTION_TOOL: &str = "AskUserQuestion";
 
@@ -121,19 +126,24 @@ pub(super) struct Place {
 
 impl<'a> LogEvents<'a> {
     /// Returns the events of a log, in its order; those of an events store by their times. Reasoning
-    /// and injected text are none, and neither is what a hook captured in a session that has a log of
+    /// and injected text are none, except that a person interrupted the agent in the end, and neither is what a hook captured in a session that has a log of
     /// its own. An event without a time has that of the one before it.
     pub fn of(corpus: &'a Corpus, log: usize) -> Self {
         let own = corpus.log(log);
         let first = own.and_then(|log| log.span().map(|(first, _)| first).or(log.modified()));
         let mut last = first.unwrap_or(0);
         let mut places = Vec::new();
-        for at in corpus.messages(log, &Part::ALL) {
+        let messages = corpus.messages(log, &Part::ALL);
+        let is_end = |at: MessageAt| {
+            let is_it = |message: &CorpusMessage<'_>| is_interruption(message.text);
+            messages.last() == Some(&at) && corpus.message(at, is_it) == Some(true)
+        };
+        for at in messages.iter().copied() {
             let Some((time, (_, kind, origin))) = corpus.outline(at) else {
                 continue;
             };
             let is_left_out = origin == Origin::Injected || kind == MessageKind::Thinking;
-            if is_left_out || corpus.is_told_by_log(at) {
+            if is_left_out && !is_end(at) || corpus.is_told_by_log(at) {
                 continue;
             }
             last = time.unwrap_or(last);
@@ -164,6 +174,12 @@ impl<'a> LogEvents<'a> {
     /// Returns the times of the events.
     pub(super) fn times(&self) -> impl Iterator<Item = i64> {
         self.places.iter().map(|place| place.time)
+    }
+
+    /// Reads the event of a message.
+    pub(super) fn event(&self, at: MessageAt) -> Option<Event> {
+        let place = self.places.iter().find(|place| place.at == at)?;
+        place.read(self.corpus, Texts::All)
     }
 
     /// Returns where an event is.

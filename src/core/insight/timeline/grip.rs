@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use super::event::{Event, EventList, LogEvents, Texts, stable_id};
-use crate::core::log::Agent;
+use super::event::{Event, EventList, LogEvents, QUESTION_TOOL, Texts, stable_id};
+use crate::core::log::{Agent, MessageKind, Role};
 use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::search::index::{Corpus, Log};
 use crate::core::text::display::safe_line;
@@ -77,17 +77,48 @@ impl GripState {
     }
 }
 
-/// A grip with the events around its own.
+/// A grip with what was said around its own event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expanded {
     /// Whether the log still has these lines.
     pub state: GripState,
-    /// The events before, in order.
-    pub before: Vec<Event>,
-    /// The events of the grip.
-    pub excerpt: Vec<Event>,
-    /// The events behind.
-    pub after: Vec<Event>,
+    /// What was said before, in order.
+    pub before: Vec<Shown>,
+    /// The event of the grip.
+    pub excerpt: Vec<Shown>,
+    /// What was said behind it.
+    pub after: Vec<Shown>,
+}
+
+/// An event of a grip or around it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The event.
+    pub event: Event,
+    /// How many tools were called between it and what was said next.
+    pub calls: usize,
+    /// Whether it is the last that an agent said in its turn.
+    pub is_answer: bool,
+}
+
+impl Shown {
+    fn new(event: Event) -> Self {
+        Self {
+            event,
+            calls: 0,
+            is_answer: false,
+        }
+    }
+}
+
+/// Whether somebody said it: a person, also by a choice, or an agent.
+fn is_said(event: &Event) -> bool {
+    let is_chosen = || event.tool.as_deref() == Some(QUESTION_TOOL);
+    match event.kind {
+        MessageKind::Text => true,
+        MessageKind::ToolResult => is_chosen(),
+        _ => false,
+    }
 }
 
 /// Returns the id of an event of a log.
@@ -211,11 +242,29 @@ impl Grip {
         from_line(text, self.text_line)
     }
 
-    /// Returns its text, or, of one with more characters than these, what it says from its line on.
+    /// Returns its text, or, of one with more characters than these, what it says from its line on, with
+    /// the heading or the numbered item that the line is part of if that is not far above.
     pub fn shown<'t>(&self, text: &'t str, longest: usize) -> &'t str {
-        match text.char_indices().nth(longest) {
-            Some(_) => self.from_line(text),
-            None => text,
+        if text.char_indices().nth(longest).is_none() {
+            return text;
+        }
+        let own = self.from_line(text);
+        let before = &text[..text.len() - own.len()];
+        let mut above = before.split_inclusive('\n').rev();
+        let mut room = longest / 2;
+        let mut start = before.len();
+        if own.lines().next().is_some_and(begins_part) {
+            return own;
+        }
+        loop {
+            let Some(line) = above.next().filter(|line| line.len() <= room) else {
+                return own;
+            };
+            start -= line.len();
+            room -= line.len();
+            if begins_part(line) {
+                return &text[start..];
+            }
         }
     }
 
@@ -224,7 +273,7 @@ impl Grip {
         cite(self.agent, &self.log, self.first_line, self.last_line)
     }
 
-    /// Finds its events among those of its log, with so many before and behind them.
+    /// Finds its event among those of its log, with so much of what was said before and behind it.
     pub fn expand(
         &self,
         events: &(impl EventList + ?Sized),
@@ -243,31 +292,90 @@ impl Grip {
         let (at, state) = match (found, on_line.first()) {
             (Some(at), _) => (*at, GripState::Current),
             (None, Some(at)) => (*at, GripState::Changed),
-            (None, None) => {
-                return Expanded {
-                    state: GripState::Changed,
-                    before: Vec::new(),
-                    excerpt: Vec::new(),
-                    after: Vec::new(),
-                };
-            }
+            (None, None) => return Expanded::nothing(GripState::Changed),
         };
         // A store of events has those of several sessions in turn.
         let is_own = |event: &Event| self.session.is_none() || event.session == self.session;
-        let read = |at: usize| events.read(at..at + 1, Texts::All).next();
+        let read = |at: usize| events.read(at..at + 1, Texts::ButResults).next();
         let end = events.count().min((at + 1).saturating_add(FARTHEST));
         let start = at.saturating_sub(FARTHEST);
+        let Some(own) = events.read(at..at + 1, Texts::All).next() else {
+            return Expanded::nothing(state);
+        };
         let earlier = (start..at).rev().filter_map(read).filter(is_own);
-        let mut earlier: Vec<Event> = earlier.take(before).collect();
-        earlier.reverse();
         let later = (at + 1..end).filter_map(read).filter(is_own);
+        let mut excerpt = said_behind(own, later, after);
+        let after = excerpt.split_off(1);
         Expanded {
             state,
-            before: earlier,
-            excerpt: read(at).into_iter().collect(),
-            after: later.take(after).collect(),
+            before: said_before(earlier, before),
+            excerpt,
+            after,
         }
     }
+}
+
+impl Expanded {
+    /// Returns what is known of a grip whose event is not there.
+    pub(super) fn nothing(state: GripState) -> Self {
+        Self {
+            state,
+            before: Vec::new(),
+            excerpt: Vec::new(),
+            after: Vec::new(),
+        }
+    }
+}
+
+/// Returns the last that was said in events, which are given backwards, in order.
+fn said_before(events: impl Iterator<Item = Event>, most: usize) -> Vec<Shown> {
+    let mut found = Vec::new();
+    let mut calls = 0;
+    for event in events {
+        if found.len() >= most {
+            break;
+        }
+        if is_said(&event) {
+            let shown = Shown::new(event);
+            found.push(Shown { calls, ..shown });
+            calls = 0;
+        } else {
+            calls += usize::from(event.kind == MessageKind::ToolCall);
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// Returns an event and the first that was said in those behind it.
+fn said_behind(own: Event, events: impl Iterator<Item = Event>, most: usize) -> Vec<Shown> {
+    let mut last = Shown::new(own);
+    let mut found = Vec::new();
+    for event in events {
+        if is_said(&event) {
+            let ends_turn = event.kind == MessageKind::Text && event.role != Role::Assistant;
+            last.is_answer = ends_turn && last.event.role == Role::Assistant;
+            found.push(last);
+            if found.len() > most {
+                return found;
+            }
+            last = Shown::new(event);
+        } else {
+            last.calls += usize::from(event.kind == MessageKind::ToolCall);
+        }
+    }
+    last.is_answer = last.event.role == Role::Assistant;
+    found.push(last);
+    found
+}
+
+/// Whether a line is a heading or begins a numbered item.
+fn begins_part(line: &str) -> bool {
+    let plain = line.trim_start_matches(['#', '*', ' ']);
+    let is_marked = line.starts_with('#') || line.starts_with("**");
+    let after = plain.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_numbered = after.len() < plain.len() && after.starts_with(['.', ')']);
+    is_marked || is_numbered && !line.starts_with(' ')
 }
 
 /// Returns the citation of lines of a log.
@@ -338,7 +446,7 @@ mod tests {
             .collect();
         let grip = Grip::new(Agent::Codex, "abc", &events[1], 1);
         let found = grip.expand(&events[..], 3, 2);
-        let lines = |events: &[Event]| events.iter().map(|e| e.line).collect::<Vec<_>>();
+        let lines = |shown: &[Shown]| shown.iter().map(|e| e.event.line).collect::<Vec<_>>();
         assert_eq!(found.state, GripState::Current);
         assert_eq!(lines(&found.before), [1]);
         assert_eq!(lines(&found.excerpt), [2]);
@@ -350,5 +458,64 @@ mod tests {
             grip.expand(&events[..], usize::MAX, usize::MAX).after.len(),
             3
         );
+    }
+    #[test]
+    fn what_was_said_around_a_grip_is_shown_and_calls_are_counted() {
+        let said = [
+            Event::test(1, Role::User, "please fix it"),
+            Event::call(2, "Bash", "ls"),
+            Event::call(3, "Bash", "cat a"),
+            Event::test(4, Role::Assistant, "found it"),
+            Event::call(5, "Bash", "make"),
+            Event::test(6, Role::Assistant, "done: all of it"),
+            Event::test(7, Role::User, "thanks"),
+        ];
+        let rows = |shown: &[Shown]| -> Vec<(u64, usize, bool)> {
+            let rows = shown.iter();
+            rows.map(|one| (one.event.line, one.calls, one.is_answer))
+                .collect()
+        };
+        let expand = |at: usize, around: usize| {
+            let grip = Grip::new(Agent::Codex, "abc", &said[at], 1);
+            let found = grip.expand(&said[..], around, around);
+            (
+                rows(&found.before),
+                rows(&found.excerpt),
+                rows(&found.after),
+            )
+        };
+        let (before, own, after) = expand(3, 1);
+        assert_eq!(before, [(1, 2, false)]);
+        assert_eq!((own, after), (vec![(4, 1, false)], vec![(6, 0, true)]));
+        let (before, own, after) = expand(2, 9);
+        assert_eq!((before, own), (vec![(1, 1, false)], vec![(3, 0, false)]));
+        assert_eq!(after, [(4, 1, false), (6, 0, true), (7, 0, false)]);
+        assert_eq!(expand(5, 0).1, [(6, 0, true)]);
+    }
+
+    #[test]
+    fn a_long_text_is_shown_from_the_heading_of_its_line_on() {
+        let cases = [
+            ("## Wrapping\n\ntwice\nFix: once.", 4, "## Wrapping"),
+            (
+                "**2. Wrapping** (a.go)\ntwice\nFix: once.",
+                3,
+                "**2. Wrapping**",
+            ),
+            ("1. one\n2. two\nFix: it.", 3, "2. two"),
+            ("1. one\n2. two", 2, "2. two"),
+            ("plain\nFix: it.", 2, "Fix: it."),
+        ];
+        for (text, line, shown) in cases {
+            let event = Event::test(1, Role::Assistant, text);
+            let grip = Grip::new(Agent::Codex, "abc", &event, line);
+            assert_eq!(grip.shown(text, 1_000), text);
+            let long = format!("{text}\n{}", "more ".repeat(200));
+            let found = grip.shown(&long, 1_000);
+            assert!(found.starts_with(shown), "{text:?}: {found}");
+        }
+        let far = format!("# Far\n{}\nFix: it.", "more ".repeat(200));
+        let grip = Grip::new(Agent::Codex, "abc", &Event::test(1, Role::User, &far), 3);
+        assert_eq!(grip.shown(&far, 900), "Fix: it.");
     }
 }

@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::event::Event;
-use super::grip::{Expanded, Grip, GripState, event_id};
+use super::grip::{Expanded, Grip, GripState, Shown, event_id};
+use super::project::plural;
 use super::{Teleport, Topic, VersionedNode, log_named_by};
 use crate::core::log::{Agent, MessageKind, Role};
 use crate::core::memory::layout::events::CapturedEvent;
@@ -99,6 +100,14 @@ fn stamp(time: i64) -> Option<String> {
     Some(time.to_string())
 }
 
+/// Says how many tools were called; `None` for none.
+pub fn told_calls(calls: usize) -> Option<String> {
+    (calls > 0).then(|| plural(calls, "call"))
+}
+
+/// The most characters of the event of a grip, and of the answer behind it.
+pub const LONGEST_OF_GRIP: usize = 3_000;
+
 /// An event as the events layout has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EventRow {
@@ -119,13 +128,29 @@ pub struct EventRow {
     /// Where it is, if it was found in a log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub citation: Option<String>,
+    /// Around a grip: how many tools were called between it and what was said next.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub calls: usize,
+    /// Around a grip: whether it is the last that an agent said in its turn.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_answer: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl EventRow {
     /// Shortens the text, so that a long one leaves space for the others.
     pub fn shortened(self) -> Self {
         const LONGEST: usize = 1_000;
-        self.cut(LONGEST)
+        let longest = if self.is_answer {
+            LONGEST_OF_GRIP
+        } else {
+            LONGEST
+        };
+        self.cut(longest)
     }
 
     fn cut(mut self, longest: usize) -> Self {
@@ -148,6 +173,8 @@ impl From<&CapturedEvent> for EventRow {
             text: safe(&event.text),
             agent: event.agent.clone(),
             citation: None,
+            calls: 0,
+            is_answer: false,
         }
     }
 }
@@ -187,6 +214,8 @@ impl<'a> EventRows<'a> {
             text: safe(&event.text),
             agent: agent.name().to_owned(),
             citation: Some(format!("{}:{log}#L{}", agent.name(), event.line)),
+            calls: 0,
+            is_answer: false,
         };
         if agent == Agent::Events {
             let mut stored = self.stored.borrow_mut();
@@ -225,11 +254,11 @@ pub struct GripRows {
     pub grip: Grip,
     /// The state of its log.
     pub state: GripState,
-    /// The events before, in order.
+    /// What was said before, in order.
     pub before: Vec<EventRow>,
-    /// The events of the grip.
+    /// The event of the grip.
     pub excerpt: Vec<EventRow>,
-    /// The events behind.
+    /// What was said behind it.
     pub after: Vec<EventRow>,
 }
 
@@ -237,10 +266,13 @@ impl GripRows {
     /// Makes the rows of a grip.
     pub fn new(corpus: &Corpus, grip: &Grip, expanded: &Expanded) -> Self {
         let events = EventRows::new(corpus);
-        let rows = |found: &[Event]| -> Vec<EventRow> {
-            let rows = found.iter();
-            rows.map(|event| events.row(grip.agent, &grip.log, event))
-                .collect()
+        let rows = |found: &[Shown]| -> Vec<EventRow> {
+            let rows = found.iter().map(|shown| EventRow {
+                calls: shown.calls,
+                is_answer: shown.is_answer,
+                ..events.row(grip.agent, &grip.log, &shown.event)
+            });
+            rows.collect()
         };
         let excerpt = rows(&expanded.excerpt);
         let mut grip = grip.clone();
@@ -259,12 +291,12 @@ impl GripRows {
 
     /// Shortens the texts of the events; a long one of the grip begins with its line.
     pub fn shortened(mut self) -> Self {
-        const LONGEST: usize = 3_000;
         let short = |rows: Vec<EventRow>| rows.into_iter().map(EventRow::shortened).collect();
         for row in &mut self.excerpt {
-            row.text = self.grip.shown(&row.text, LONGEST).to_owned();
+            row.text = self.grip.shown(&row.text, LONGEST_OF_GRIP).to_owned();
         }
-        let excerpt = self.excerpt.into_iter().map(|row| row.cut(LONGEST));
+        let excerpt = self.excerpt.into_iter();
+        let excerpt = excerpt.map(|row| row.cut(LONGEST_OF_GRIP));
         Self {
             before: short(self.before),
             excerpt: excerpt.collect(),

@@ -224,14 +224,14 @@ mod tests {
                 conversation(&["a feline came", "it is quick"]),
             ],
         );
-        let timeline = asked.timeline();
-        assert!(timeline.teleport("lock", 5, None).is_empty());
-        let found = timeline.teleport("lock", 5, Some(&asked.semantic));
+        let (timeline, corpus) = (asked.timeline(), asked.home.corpus());
+        assert!(timeline.teleport(&corpus, "lock", 5, None).is_empty());
+        let found = timeline.teleport(&corpus, "lock", 5, Some(&asked.semantic));
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].line.as_deref(), Some("we removed the mutex"));
         assert_eq!(found[0].grips.len(), 1);
         // The words still lead there where the model knows none of them.
-        let found = timeline.teleport("removed", 5, Some(&asked.semantic));
+        let found = timeline.teleport(&corpus, "removed", 5, Some(&asked.semantic));
         assert_eq!(found[0].line.as_deref(), Some("we removed the mutex"));
     }
 

@@ -99,7 +99,7 @@ fn names(projects: &[ProjectActivity]) -> Vec<String> {
     named.collect()
 }
 
-fn plural(count: usize, word: &str) -> String {
+pub(super) fn plural(count: usize, word: &str) -> String {
     match count {
         1 => format!("1 {word}"),
         count => format!("{count} {word}s"),

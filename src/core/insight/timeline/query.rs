@@ -150,8 +150,8 @@ impl TimelineQueries<'_> {
         limit: usize,
     ) -> Result<Found<(Vec<Teleport>, Option<String>)>> {
         let semantic = Semantic::open(&self.catalog.timeline.model, &self.catalog.cache);
-        self.read(|_, timeline| {
-            let places = timeline.teleport(query, limit, semantic.as_ref().ok());
+        self.read(|corpus, timeline| {
+            let places = timeline.teleport(corpus, query, limit, semantic.as_ref().ok());
             let note = match &semantic {
                 Ok(semantic) => semantic.note(),
                 Err(none) => none.note(),

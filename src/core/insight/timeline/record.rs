@@ -11,18 +11,18 @@ use jiff::tz::TimeZone;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::event::{Event, EventList, stable_id};
+use super::event::{Event, EventList, is_interruption, stable_id};
 use super::grip::Grip;
 use super::node::NodeId;
 use super::segment::{Divider, overlap};
-use super::summarize::{Point, SegmentWords, Summarizer, Summary, SummaryInput};
+use super::summarize::{Point, PointKind, SegmentWords, Summarizer, Summary, SummaryInput};
 use crate::core::disk::foreign::read_text;
 use crate::core::disk::private;
 use crate::core::log::{Agent, MessageKind};
 use crate::core::text::display::safe_line;
 
 /// The form of the records and the rules by which they are made; others are not read.
-const FORMAT: u32 = 7;
+const FORMAT: u32 = 8;
 
 /// The largest record that is read, in bytes.
 const LARGEST: u64 = 256 << 20;
@@ -169,6 +169,14 @@ impl LogRecord {
         };
         log.mask_files();
         log
+    }
+
+    /// Returns a segment by the id of its node, whatever the day in it.
+    pub(super) fn segment(&self, id: &NodeId) -> Option<&Record> {
+        let NodeId::Segment(_, id) = id else {
+            return None;
+        };
+        self.segments.iter().find(|segment| segment.id == *id)
     }
 
     /// The id of the session of a segment: a store of events has several.
@@ -454,6 +462,16 @@ impl Record {
             let grip = Grip::new(source.agent, source.id, events.get(at)?, point.line);
             Some((point, grip))
         });
+        let end = events.last().filter(|end| is_interruption(&end.text));
+        let end = end.map(|end| {
+            let point = Point {
+                kind: PointKind::Open,
+                speaker: None,
+                text: "the person interrupted the agent, and the session ends.".to_owned(),
+                line: 1,
+            };
+            (point, Grip::new(source.agent, source.id, end, 1))
+        });
         let commits = summary.commits.iter();
         let commits = commits.filter_map(|at| Some(events.get(*at)?.line));
         let ((from, to), (first_line, last_line)) = (bounds.times, bounds.lines);
@@ -474,7 +492,7 @@ impl Record {
             last_line,
             // It may have names of files and tools, which may be anything.
             title: safe_line(&summary.title),
-            points: points.collect(),
+            points: points.chain(end).collect(),
             keywords: summary.keywords,
             files: summary.files,
             commits: commits.collect(),

@@ -71,6 +71,7 @@ pub struct Bullet {
 
 /// The nodes of some logs.
 pub(super) struct Tree<'a> {
+    logs: Vec<&'a LogRecord>,
     segments: BTreeMap<NodeId, (&'a LogRecord, &'a Record)>,
     children: BTreeMap<NodeId, BTreeSet<NodeId>>,
     /// What a program said about the nodes above segments.
@@ -109,15 +110,15 @@ impl<'a> Tree<'a> {
         zone: &'a TimeZone,
     ) -> Self {
         let mut tree = Self {
+            logs: logs.into_iter().collect(),
             segments: BTreeMap::new(),
             children: BTreeMap::new(),
             rollups,
             zone,
             made: RefCell::default(),
         };
-        let logs: Vec<&LogRecord> = logs.into_iter().collect();
-        let copied = copied(&logs);
-        for log in logs {
+        let copied = copied(&tree.logs);
+        for log in tree.logs.clone() {
             for segment in &log.segments {
                 if copied.contains(segment.id.as_str()) {
                     continue;
@@ -156,17 +157,17 @@ impl<'a> Tree<'a> {
         self.children.keys()
     }
 
-    /// Returns a segment by an id that was made in another zone, in which it was another day.
-    fn moved(&self, id: &NodeId) -> Option<&(&'a LogRecord, &'a Record)> {
-        let NodeId::Segment(_, id) = id else {
-            return None;
-        };
-        let mut segments = self.segments.values();
-        segments.find(|(_, segment)| segment.id == *id)
+    /// Returns a segment that no day has: a copy of another one, which its session has, or one by an id
+    /// that was made in another zone, in which it was another day.
+    fn elsewhere(&self, id: &NodeId) -> Option<(&'a LogRecord, &'a Record)> {
+        self.logs
+            .iter()
+            .find_map(|log| Some((*log, log.segment(id)?)))
     }
 
     pub(super) fn node(&self, id: &NodeId) -> Option<Node> {
-        if let Some((log, segment)) = self.segments.get(id).or_else(|| self.moved(id)) {
+        let segment = self.segments.get(id).copied();
+        if let Some((log, segment)) = segment.or_else(|| self.elsewhere(id)) {
             return Some(of_record(log, segment, id.to_string(), "segment"));
         }
         let children = self.children.get(id)?;
@@ -304,7 +305,7 @@ impl<'a> Tree<'a> {
 
 /// Returns the ids of segments that another log has as well: a session that was continued in a copy
 /// of its log. Of segments that begin with the same event, the longest one counts.
-fn copied<'a>(logs: &[&'a LogRecord]) -> HashSet<&'a str> {
+pub(super) fn copied<'a>(logs: &[&'a LogRecord]) -> HashSet<&'a str> {
     let mut longest: HashMap<_, (&LogRecord, &Record)> = HashMap::new();
     let mut found = HashSet::new();
     for log in logs {

@@ -227,6 +227,7 @@ fn a_bullet_shows_its_lines_and_then_its_log_and_escape_comes_back() {
             role,
             tool: None,
             text: text.to_owned(),
+            calls: line as usize,
         };
         walk.ui.tell(Event::GripExpanded(Arc::new(GripText {
             grip,
@@ -244,6 +245,8 @@ fn a_bullet_shows_its_lines_and_then_its_log_and_escape_comes_back() {
         "│ agent  14:03  L2",
         "│ in two lines",
         "│ you  why does refresh",
+        "│ 1 call",
+        "│ 2 calls",
     ]);
     walk.is_at("race in rotate()");
     let effects = walk.press("<cr>");

@@ -8,6 +8,7 @@ use ratatui::text::{Line, Span};
 
 use super::TimelinePane;
 use crate::core::insight::timeline::grip::GripState;
+use crate::core::insight::timeline::json::told_calls;
 use crate::core::insight::timeline::node::{Level, NodeId};
 use crate::core::insight::timeline::outline::Outline;
 use crate::core::insight::timeline::{Bullet, Node};
@@ -262,11 +263,15 @@ impl Builder<'_> {
             lines.extend(self.wrapped(depth, &text.grip.excerpt, Role::Text));
             return lines;
         }
+        let calls = |message: &GripMessage| {
+            told_calls(message.calls).map(|calls| self.quoted(depth, &calls, Role::Muted))
+        };
         let short = |message: &GripMessage| {
             let said = format!("{}  {}", self.sender(message), escape_line(&message.text));
-            self.quoted(depth, &said, Role::Muted)
+            let said = self.quoted(depth, &said, Role::Muted);
+            std::iter::once(said).chain(calls(message))
         };
-        lines.extend(text.before.iter().map(short));
+        lines.extend(text.before.iter().flat_map(short));
         for message in &text.excerpt {
             let who = format!(
                 "{}  {}  L{}",
@@ -276,8 +281,9 @@ impl Builder<'_> {
             );
             lines.push(self.quoted(depth, &who, Role::Strong));
             lines.extend(self.wrapped(depth, &message.text, Role::Text));
+            lines.extend(calls(message));
         }
-        lines.extend(text.after.iter().map(short));
+        lines.extend(text.after.iter().flat_map(short));
         lines
     }
 
