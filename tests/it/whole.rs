@@ -730,6 +730,29 @@ fn appends_against_writes(count: usize) {
 }
 
 #[test]
+fn a_change_that_another_program_built_on_is_not_made_twice() {
+    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let file = bench.file("facts/a.md");
+    let history = bench.observed(move |step| {
+        match step {
+            "exchange facts/a.md" => append(&file, "before\n"),
+            "exchange facts/a.md: done" => append(&file, "after\n"),
+            _ => {}
+        }
+        Ok(())
+    });
+    let request = patch("facts/a.md", "one", "1");
+    bench.make(&history, &request).expect("made");
+    assert_eq!(bench.text("facts/a.md"), "# A\n\n1\nafter\n");
+    let kept = bench.versions();
+    assert!(
+        kept.contains(&"# A\n\none\nbefore\n".to_owned()),
+        "{kept:?}"
+    );
+    assert!(bench.history().intents().is_empty());
+}
+
+#[test]
 fn a_staged_file_is_never_open_to_more_people_than_its_target() {
     let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
     let private = fs::Permissions::from_mode(0o600);

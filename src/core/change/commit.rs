@@ -60,8 +60,10 @@ pub(super) fn commit_locked(
     let late = match committed {
         Ok(late) => late,
         Err(error) => {
-            abandon(&commit);
-            return Err(error);
+            let standing = abandon(&commit);
+            let is_conflict = matches!(error, Error::Conflict(_));
+            // Planned again, a change that stands would be made twice or not be found.
+            return standing.filter(|_| is_conflict).ok_or(error);
         }
     };
     commit.clean_up();

@@ -74,7 +74,7 @@ fn recover(history: &History, record: Record) -> Result<()> {
         commit.clean_up();
         return Ok(());
     }
-    commit.roll_back()
+    commit.roll_back().map(drop)
 }
 
 /// Stops rolling back the files that `change` is about to edit. Those that already have their new
@@ -106,10 +106,15 @@ pub(super) fn supersede(history: &History, change: &Change) -> Result<()> {
 }
 
 /// Rolls back a change that failed. Files that cannot be rolled back stay listed as an unfinished
-/// change.
-pub(super) fn abandon(commit: &CommitInProgress<'_>) {
+/// change. Returns the record of what stands if that is all that was asked for: every file was
+/// edited by another program after the change had replaced it.
+pub(super) fn abandon(commit: &CommitInProgress<'_>) -> Option<Record> {
     // The caller reports the error that made the change fail.
-    drop(commit.roll_back());
+    let standing = commit.roll_back().ok()??;
+    let mut requested = commit.record.files.iter().filter(|file| !file.derived);
+    requested
+        .all(|file| standing.files.contains(file))
+        .then_some(standing)
 }
 
 /// The state of a file after rolling back.
@@ -123,8 +128,9 @@ enum Outcome {
 
 impl CommitInProgress<'_> {
     /// Rolls back every file. A file that cannot be rolled back stays in the intent with the
-    /// reason, and the next process that opens the store tries again.
-    fn roll_back(&self) -> Result<()> {
+    /// reason, and the next process that opens the store tries again. Returns the record of the
+    /// files that stay changed.
+    fn roll_back(&self) -> Result<Option<Record>> {
         let mut edited = Vec::new();
         let mut unsettled = Vec::new();
         let mut problems = Vec::new();
@@ -141,23 +147,37 @@ impl CommitInProgress<'_> {
                 }
             }
         }
-        self.record_part(edited)?;
+        let standing = self.record_part(edited)?;
         self.keep_intent(unsettled, problems)?;
-        failed.map_or(Ok(()), Err)
+        failed.map_or(Ok(standing), Err)
     }
 
     /// Records some files of a change that is otherwise rolled back.
-    fn record_part(&self, files: Vec<FileChange>) -> Result<()> {
+    fn record_part(&self, files: Vec<FileChange>) -> Result<Option<Record>> {
         if files.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let part = Record {
             id: self.new_id(),
+            message: self.message_for(&files),
             files,
-            message: format!("{} (in part: the rest was taken back)", self.record.message),
             ..self.record.clone()
         };
-        self.in_history("record the part that stands", || self.history.record(&part))
+        self.in_history("record the part that stands", || self.history.record(&part))?;
+        Ok(Some(part))
+    }
+
+    /// The message of the change, which says so if these files are only a part of it.
+    fn message_for(&self, files: &[FileChange]) -> String {
+        const IN_PART: &str = " (in part: the rest was taken back)";
+        let message = &self.record.message;
+        let is_whole = files.len() == self.record.files.len();
+        let suffix = if is_whole || message.ends_with(IN_PART) {
+            ""
+        } else {
+            IN_PART
+        };
+        format!("{message}{suffix}")
     }
 
     /// Reduces the intent to the unsettled files, or removes it if there are none.
@@ -167,6 +187,7 @@ impl CommitInProgress<'_> {
         }
         let rest = Unfinished {
             record: Record {
+                message: self.message_for(&unsettled),
                 files: unsettled,
                 ..self.record.clone()
             },
