@@ -256,15 +256,6 @@ fn names_of_memories_lead_to_no_other_file() {
                 json!({ "path": name, "filename": name, "content": "x" }),
             ),
             ("memory_delete", json!({ "path": name, "filename": name })),
-            (
-                "memory",
-                json!({ "command": "view", "path": format!("/memories/{name}") }),
-            ),
-            ("memory", json!({ "command": "view", "path": name })),
-            (
-                "memory",
-                json!({ "command": "delete", "path": format!("/memories/{name}") }),
-            ),
         ] {
             ask(
                 "tools/call",
