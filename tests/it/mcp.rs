@@ -427,7 +427,6 @@ fn recall_finds_memories_and_messages_and_marks_what_is_quoted() {
 }
 
 /// The server has maps of its cache, and a handler for faults in them.
-#[cfg(unix)]
 #[test]
 fn a_signal_for_bad_memory_that_another_process_sends_ends_the_server() {
     use std::os::unix::process::ExitStatusExt as _;

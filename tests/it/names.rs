@@ -2,8 +2,6 @@
 //! instructions, an extension, an index, a call of the server, a patch that an agent proposes. None
 //! may lead to a file outside the project and the agents' own texts.
 
-#![cfg(unix)]
-
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::symlink;
