@@ -187,14 +187,25 @@ fn what_a_person_makes_of_both_texts_is_sent_and_undone() {
     let merge = |ours: &str| {
         let [who, door] = ["you", "tui"].map(str::to_owned);
         let (author, moment) = (Author { who, door }, two.moment());
-        resolve(&two.history, &two.store(), &resolution(ours), &author, &moment)
+        resolve(
+            &two.history,
+            &two.store(),
+            &resolution(ours),
+            &author,
+            &moment,
+        )
     };
-    let told = merge("another text").expect_err("it was not seen").to_string();
+    let told = merge("another text")
+        .expect_err("it was not seen")
+        .to_string();
     assert!(told.contains("look at it again"), "{told}");
     merge(&texts.ours).expect("merged");
     assert_eq!(two.items().len(), 0);
     two.undo();
-    assert_eq!((two.items().len(), two.read("b.md")), (1, texts.ours.clone()));
+    assert_eq!(
+        (two.items().len(), two.read("b.md")),
+        (1, texts.ours.clone())
+    );
     merge(&texts.ours).expect("merged");
     two.sync();
     one.sync();

@@ -197,7 +197,7 @@ impl Sync<'_> {
                 Round::Again => {}
             }
         }
-        Err("other machines were always first; the next sync goes on".to_owned())
+        Err("every push was refused: other machines were first, or a killed git left a lock at the remote".to_owned())
     }
 }
 
