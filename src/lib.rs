@@ -173,6 +173,9 @@
 //! segment, a session or a span of time in bullets; a **grip** links a bullet to the lines that
 //! support it.
 
+#[cfg(not(unix))]
+compile_error!("tome needs a Unix system");
+
 pub mod cli;
 pub mod core;
 #[cfg(feature = "grpc")]

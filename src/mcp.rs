@@ -13,7 +13,6 @@ mod call;
 mod coder;
 mod events;
 mod file;
-mod memory;
 mod prompt;
 mod read;
 mod recall;

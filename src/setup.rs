@@ -290,21 +290,7 @@ pub fn quoted(program: &str) -> String {
     if is_plain(program) {
         return program.to_owned();
     }
-    if cfg!(windows) {
-        // On Windows a path contains no quotation mark.
-        format!("\"{program}\"")
-    } else {
-        format!("'{}'", program.replace('\'', r"'\''"))
-    }
-}
-
-/// A program, quoted for a command of PowerShell.
-fn quoted_for_powershell(program: &str) -> String {
-    if is_plain(program) {
-        program.to_owned()
-    } else {
-        format!("& '{}'", program.replace('\'', "''"))
-    }
+    format!("'{}'", program.replace('\'', r"'\''"))
 }
 
 fn is_plain(program: &str) -> bool {
@@ -333,18 +319,7 @@ const COMMAND_END: &str = " 2>/dev/null";
 /// an agent that ends it no longer waits, even if tome hangs.
 fn hook_command(program: &str, verb: &str) -> String {
     let program = quoted(program);
-    if cfg!(windows) {
-        return format!("{program} {verb}");
-    }
     format!("{COMMAND_START}{verb}{COMMAND_MIDDLE}{program}{COMMAND_END}")
-}
-
-/// The same for PowerShell.
-fn hook_command_for_powershell(program: &str, verb: &str) -> String {
-    let program = quoted_for_powershell(program);
-    format!(
-        "try {{ $r = {program} {verb} 2>$null; if ($LASTEXITCODE -eq 0) {{ $r }} }} catch {{ }}; exit 0"
-    )
 }
 
 /// Whether the command of a hook calls tome: this program, or one of its name in whatever directory.
@@ -422,10 +397,8 @@ mod tests {
             let output = output.expect("a shell").stdout;
             assert_eq!(String::from_utf8_lossy(&output), program);
         }
-        assert_eq!(quoted_for_powershell("/it's/tome"), "& '/it''s/tome'");
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_hook_says_what_tome_says_and_nothing_where_it_fails() {
         use std::io::Write as _;

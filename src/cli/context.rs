@@ -190,8 +190,6 @@ impl ContextSource for WorldContexts {
 /// Claude Code's directory of instructions for every user of the machine.
 const MANAGED: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/ClaudeCode"
-} else if cfg!(windows) {
-    "C:\\Program Files\\ClaudeCode"
 } else {
     "/etc/claude-code"
 };

@@ -138,7 +138,6 @@ fn input() -> Option<Vec<u8>> {
 }
 
 /// Waits once; returns whether input, or its end, can be read.
-#[cfg(unix)]
 fn is_readable(stdin: &io::StdinLock<'_>) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let silence = Timespec {
@@ -148,12 +147,6 @@ fn is_readable(stdin: &io::StdinLock<'_>) -> bool {
     let ready = poll(&mut [PollFd::new(stdin, PollFlags::IN)], Some(&silence));
     // If polling fails, reading reports the error.
     ready.map_or_else(|error| error != rustix::io::Errno::INTR, |count| count > 0)
-}
-
-/// Other systems have no poll, so reading blocks until the agent writes or closes its end.
-#[cfg(not(unix))]
-fn is_readable(_stdin: &io::StdinLock<'_>) -> bool {
-    true
 }
 
 impl HookMemory for World {

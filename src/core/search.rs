@@ -6,7 +6,6 @@
 //! Memories are read at the time of the search, so the result is never stale; logs are
 //! searched in the [`Corpus`] of [`index`], which keeps itself up to date.
 
-mod beginning;
 pub mod catalog;
 mod current;
 pub mod find;

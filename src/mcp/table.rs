@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer::ToolResult;
 use super::call::Call;
-use super::{Access, coder, events, file, memory, read, recall, timeline};
+use super::{Access, coder, events, file, read, recall, timeline};
 use crate::core::memory::layout::Layout;
 
 /// The definition of a tool.
@@ -35,7 +35,7 @@ pub(super) enum ToolEffect {
 }
 
 /// The tools, in the order in which they are listed.
-const TOOLS: [&Tool; 18] = [
+const TOOLS: [&Tool; 17] = [
     &recall::TOOL,
     &read::VIEW,
     &read::LIST,
@@ -53,7 +53,6 @@ const TOOLS: [&Tool; 18] = [
     &timeline::GRIP,
     &timeline::TELEPORT,
     &events::TOOL,
-    &memory::TOOL,
 ];
 
 /// Every layout that holds memories, in the order in which the default store is chosen.
@@ -79,11 +78,7 @@ pub(super) struct Served {
 impl Served {
     /// Returns the tools to offer.
     pub(super) fn tools(&self) -> impl Iterator<Item = &'static Tool> {
-        let tools = TOOLS.into_iter().map(|tool| match self.access {
-            Access::ReadOnly if tool.name == memory::TOOL.name => &memory::VIEWER,
-            _ => tool,
-        });
-        tools.filter(|tool| {
+        TOOLS.into_iter().filter(|tool| {
             let is_allowed = self.access == Access::Full || tool.effect == ToolEffect::Reads;
             // There are logs even where no store holds events.
             let is_of_logs = !self.is_single && is_about_logs(tool);
@@ -180,7 +175,6 @@ pub(super) enum FieldType {
     OneOf(&'static [&'static str]),
     Texts,
     Patches,
-    Lines,
 }
 
 /// Whether a field is required.
@@ -229,9 +223,6 @@ impl Field {
             FieldType::Number => json!({ "type": "integer" }),
             FieldType::OneOf(words) => json!({ "type": "string", "enum": words }),
             FieldType::Texts => json!({ "type": "array", "items": { "type": "string" } }),
-            FieldType::Lines => json!({
-                "type": "array", "items": { "type": "integer" }, "minItems": 2, "maxItems": 2,
-            }),
             FieldType::Patches => json!({
                 "type": "array",
                 "items": {

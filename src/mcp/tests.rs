@@ -33,7 +33,7 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 /// A call of each tool.
-const CALLS: [&str; 21] = [
+const CALLS: [&str; 18] = [
     r#"{"name":"recall_memory","arguments":{"query":"one two","scope":"all","limit":5}}"#,
     r#"{"name":"memory_view","arguments":{"target":"files","store":"index"}}"#,
     r#"{"name":"memory_list","arguments":{"store":"facts","offset":0}}"#,
@@ -52,9 +52,6 @@ const CALLS: [&str; 21] = [
     r#"{"name":"browse_toc","arguments":{"parent":"toc:year:2026","limit":2,"token":"1"}}"#,
     r#"{"name":"expand_grip","arguments":{"grip_id":"grip:1700000000000-01abc","before":1,"after":1}}"#,
     r#"{"name":"teleport_query","arguments":{"query":"why"}}"#,
-    r#"{"name":"memory","arguments":{"command":"str_replace","path":"/memories/index/a.md","old_str":"one","new_str":"1"}}"#,
-    r#"{"name":"memory","arguments":{"command":"rename","old_path":"/memories/index/a.md","new_path":"/memories/index/c.md"}}"#,
-    r#"{"name":"memory","arguments":{"command":"insert","path":"/memories/index/a.md","insert_line":1,"insert_text":"x","view_range":[1,2]}}"#,
 ];
 
 fn moment() -> Moment {

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use super::json::{Kind, Node, parse, with_part, without_part};
 use super::{
     FOREIGN_SERVER, FileStep, HOOK_SECONDS, KnownServer, Plan, START_SECONDS, SettingsDirs,
-    SetupBorder, SetupMode, SetupRequest, SetupScope, calls_tome, file, hook_command,
-    hook_command_for_powershell, plugin, toml,
+    SetupBorder, SetupMode, SetupRequest, SetupScope, calls_tome, file, hook_command, plugin, toml,
 };
 use crate::core::disk::foreign::{LARGEST_WHOLE, read_text};
 use crate::core::log::Agent;
@@ -93,13 +92,7 @@ impl SetupPlanner<'_> {
     fn command(&self) -> String {
         let verb = format!("hook {}", self.request.agent.name());
         let verb = self.request.actions.verb(&verb);
-        match self.request.agent {
-            // The shells that these run a hook with on Windows.
-            Agent::Gemini if cfg!(windows) => {
-                hook_command_for_powershell(self.request.program, &verb)
-            }
-            _ => hook_command(self.request.program, &verb),
-        }
+        hook_command(self.request.program, &verb)
     }
 
     fn claude(&mut self) -> Result<()> {

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use super::plan::{BEFORE, EVENTS, group, handler, not_written};
 use super::{
     Actions, FileStep, HOOK_SECONDS, Plan, SetupBorder, SetupMode, calls_tome, file, hook_command,
-    hook_command_for_powershell,
 };
 use crate::core::Result;
 use crate::core::log::Agent;
@@ -157,7 +156,6 @@ pub(super) fn copilot(program: &str, actions: Actions) -> String {
             let handler = json!([{
                 "type": "command",
                 "bash": hook_command(program, &verb),
-                "powershell": hook_command_for_powershell(program, &verb),
                 "timeoutSec": HOOK_SECONDS,
             }]);
             ((*event).to_owned(), handler)

@@ -178,7 +178,7 @@ def inspector(path, folder):
 
     tools = ask("tools/list")
     for tool in ["recall_memory", "memory_view", "memory_list", "memory_read", "memory_write", "memory_update", "memory_patch",
-                 "memory_append", "memory_delete", "coder_memory_recall", "coder_memory_store", "get_events", "memory"]:
+                 "memory_append", "memory_delete", "coder_memory_recall", "coder_memory_store", "get_events"]:
         check('"name": "%s"' % tool in tools, "%s is listed" % tool)
     found = ask("tools/call", "--tool-name", "recall_memory", "--tool-arg", "query=zebra")
     check("zebra.md#L" in found, "recall_memory answers: " + found)

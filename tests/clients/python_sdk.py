@@ -27,12 +27,6 @@ LAYOUTS = {
         ("memory_read", {"filename": "a.md"}, "Apples."),
         ("memory_update", {"filename": "a.md", "old_text": "Apples", "new_text": "Pears"}, "Memory updated: a.md"),
         ("recall_memory", {"query": "pears"}, "Citation: a.md#L"),
-        ("memory", {"command": "view", "path": "/memories/a.md"}, "Here's the content of /memories/a.md with line numbers:"),
-        ("memory", {"command": "create", "path": "/memories/b.md", "file_text": "one\n"}, "File created successfully at: /memories/b.md"),
-        ("memory", {"command": "str_replace", "path": "/memories/b.md", "old_str": "one", "new_str": "two"}, "The memory file has been edited."),
-        ("memory", {"command": "insert", "path": "/memories/b.md", "insert_line": 0, "insert_text": "zero"}, "The file /memories/b.md has been edited."),
-        ("memory", {"command": "rename", "old_path": "/memories/b.md", "new_path": "/memories/c.md"}, "Successfully renamed /memories/b.md to /memories/c.md"),
-        ("memory", {"command": "delete", "path": "/memories/c.md"}, "Successfully deleted /memories/c.md"),
         ("memory_delete", {"filename": "a.md"}, "Memory deleted: a.md"),
     ]),
     "facts": ({"facts/user.md": "# User\n\n> Summary: who\n\n- Name: Kim\n"}, [
@@ -42,7 +36,6 @@ LAYOUTS = {
         ("memory_patch", {"path": "facts/user.md", "patches": [{"oldText": "Kim", "newText": "Lee"}]}, "\"appliedCount\":1"),
         ("memory_append", {"path": "episodes/2026-02.md", "entry": "## A\n- Summary: did a\n"}, "episodes/2026-02.md"),
         ("recall_memory", {"query": "Lee"}, "Citation: facts/user.md#L5"),
-        ("memory", {"command": "view"}, "Here're the files and directories"),
     ]),
     "session": ({"messages.jsonl": json.dumps({"type": "session", "version": 1, "id": "s", "cwd": "/p"}) + "\n" + json.dumps(
         {"type": "message", "id": "1", "message": {"role": "user", "content": [{"type": "text", "text": "where is the zebra?"}]}}) + "\n",
@@ -50,7 +43,6 @@ LAYOUTS = {
         ("recall_memory", {"query": "zebra"}, "Citation: messages.jsonl#L2"),
         ("memory_list", {}, "detail/zebra.md"),
         ("memory_read", {"path": "detail/zebra.md#L3"}, "In enclosure 7."),
-        ("memory", {"command": "view", "path": "/memories"}, "/memories/detail/zebra.md"),
     ]),
     "coder": ({"semantic/errors.md": "**Title:** Old\n**Description:** d\n\n**Content:** c\n\n**Tags:** #x\n"}, [
         ("coder_memory_store", LESSON, "Memory updated: semantic/retry-with-jitter.md"),
@@ -58,14 +50,12 @@ LAYOUTS = {
         ("recall_memory", {"query": "jitter"}, "Citation: semantic/retry-with-jitter.md#L1"),
         ("memory_list", {}, "semantic/errors.md"),
         ("memory_read", {"path": "semantic/errors.md#old"}, "**Title:** Old"),
-        ("memory", {"command": "view"}, "/memories/semantic/errors.md"),
     ]),
     "events": ({"events.jsonl": json.dumps(EVENT) + "\n"}, [
         ("get_events", {"from": 0, "to": 2000}, "the first event"),
         ("recall_memory", {"query": "first event"}, "the first event"),
         ("memory_list", {}, "events.jsonl"),
         ("memory_read", {"path": "events.jsonl"}, "the first event"),
-        ("memory", {"command": "view"}, "/memories/events.jsonl"),
     ]),
 }
 
@@ -132,7 +122,6 @@ async def errors(home):
             ("memory_read", {"filename": 7}, "filename must be a string"),
             ("recall_memory", {"query": ""}, "query parameter is required"),
             ("recall_memory", {"query": "a", "scope": "x"}, "all, detail, messages"),
-            ("memory", {"command": "fly"}, "Unknown command 'fly'"),
         ]:
             result = await session.call_tool(name, given)
             assert failed(result) and words in texts(result), (name, given, texts(result))
@@ -144,7 +133,7 @@ async def errors(home):
             raise AssertionError("an unknown tool is an error of the protocol")
     async with served(home, "--store", str(home / "store"), "--read-only") as session:
         tools = (await session.list_tools()).tools
-        assert {tool.name for tool in tools} == {"recall_memory", "memory_view", "memory_read", "memory"}, tools
+        assert {tool.name for tool in tools} == {"recall_memory", "memory_view", "memory_read"}, tools
 
 
 async def cancellation(home):
@@ -184,7 +173,7 @@ async def a_thousand_calls(home):
             elif kind == 2:
                 assert "Citation: a.md#L6" in texts(await session.call_tool("recall_memory", {"query": "count"})), number
             else:
-                assert not failed(await session.call_tool("memory", {"command": "view"})), number
+                assert not failed(await session.call_tool("memory_list", {})), number
 
 
 async def two_clients(home):

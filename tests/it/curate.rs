@@ -360,7 +360,6 @@ fn findings_are_cached_until_something_that_they_depend_on_changes() {
         .map(walkdir::DirEntry::into_path)
         .collect();
     assert_eq!(saved.len(), 1, "{saved:?}");
-    #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
         let mode = fs::metadata(&saved[0]).expect("there").permissions().mode();
@@ -515,7 +514,6 @@ fn the_sample_opens_with_a_path_that_git_proves_dead() {
     assert!(!rules(&found).contains(&"duplicate"), "{found:#?}");
 }
 
-#[cfg(unix)]
 #[test]
 fn variables_and_programs_beside_git_change_nothing() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -606,7 +604,6 @@ fn no_rule_shows_a_secret() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn a_repository_that_makes_git_wait_holds_nobody_up() {
     let Some(home) = project() else { return };

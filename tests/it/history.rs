@@ -97,7 +97,6 @@ impl Large {
     }
 }
 
-#[cfg(unix)]
 fn on_disk(path: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt as _;
     let meta = fs::symlink_metadata(path).expect("there");

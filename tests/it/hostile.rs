@@ -1,8 +1,6 @@
 //! A hostile repository: links and settings in every place that tome reads in a project, pointing
 //! outside the project. None of their targets may be read or written, and no run may hang.
 
-#![cfg(unix)]
-
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::symlink;

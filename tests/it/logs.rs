@@ -291,7 +291,6 @@ fn resume_prints_the_agents_own_command() {
     assert_eq!(answer["cwd"], home.project().display().to_string());
 }
 
-#[cfg(unix)]
 #[test]
 fn resume_runs_the_agents_own_command_in_the_sessions_folder_and_tells_how_it_ended() {
     use std::os::unix::fs::PermissionsExt as _;

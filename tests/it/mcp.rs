@@ -155,8 +155,7 @@ fn the_index_layout_has_its_own_tools_and_words() {
             "memory_read",
             "memory_write",
             "memory_update",
-            "memory_delete",
-            "memory"
+            "memory_delete"
         ]
     );
     assert_eq!(
@@ -236,8 +235,7 @@ fn the_facts_layout_has_its_own_tools_and_words() {
             "memory_read",
             "memory_write",
             "memory_patch",
-            "memory_append",
-            "memory"
+            "memory_append"
         ]
     );
     let list: Value = serde_json::from_str(&client.ok("memory_list", json!({}))).expect("JSON");
@@ -295,8 +293,7 @@ fn the_other_layouts_have_theirs() {
             "memory_list",
             "memory_read",
             "coder_memory_recall",
-            "coder_memory_store",
-            "memory"
+            "coder_memory_store"
         ]
     );
     let recalled = client.ok(
@@ -430,7 +427,6 @@ fn recall_finds_memories_and_messages_and_marks_what_is_quoted() {
 }
 
 /// The server has maps of its cache, and a handler for faults in them.
-#[cfg(unix)]
 #[test]
 fn a_signal_for_bad_memory_that_another_process_sends_ends_the_server() {
     use std::os::unix::process::ExitStatusExt as _;
@@ -745,125 +741,6 @@ fn a_lesson_is_merged_updated_or_generalized_and_nothing_is_lost() {
 }
 
 #[test]
-fn the_memory_tool_speaks_its_documented_words() {
-    let home = index_home();
-    let mut client = Client::start(&home, &["--store", "./.memory"]);
-    let mut memory = |arguments: Value| client.call("memory", arguments);
-    let created = memory(
-        json!({ "command": "create", "path": "/memories/a.md", "file_text": "one\ntwo\nthree\n" }),
-    );
-    assert_eq!(
-        created,
-        (
-            false,
-            "File created successfully at: /memories/a.md".to_owned()
-        )
-    );
-    let again = memory(json!({ "command": "create", "path": "/memories/a.md", "file_text": "" }));
-    assert_eq!(
-        again,
-        (true, "Error: File /memories/a.md already exists".to_owned())
-    );
-    let viewed =
-        memory(json!({ "command": "view", "path": "/memories/a.md", "view_range": [2, -1] }));
-    assert_eq!(
-        viewed,
-        (
-            false,
-            "Here's the content of /memories/a.md with line numbers:\n     2\ttwo\n     3\tthree"
-                .to_owned()
-        )
-    );
-    let listed = memory(json!({ "command": "view", "path": "/memories" }));
-    assert_eq!(
-        listed,
-        (false, "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n49B\t/memories\n35B\t/memories/MEMORY.md\n14B\t/memories/a.md".to_owned())
-    );
-    let replaced = memory(
-        json!({ "command": "str_replace", "path": "/memories/a.md", "old_str": "two", "new_str": "2" }),
-    );
-    assert_eq!(
-        replaced,
-        (
-            false,
-            "The memory file has been edited.\n     1\tone\n     2\t2\n     3\tthree".to_owned()
-        )
-    );
-    let missing = memory(
-        json!({ "command": "str_replace", "path": "/memories/a.md", "old_str": "two", "new_str": "2" }),
-    );
-    assert_eq!(
-        missing.1,
-        "No replacement was performed, old_str `two` did not appear verbatim in /memories/a.md."
-    );
-    let twice = memory(
-        json!({ "command": "str_replace", "path": "/memories/a.md", "old_str": "e", "new_str": "2" }),
-    );
-    assert_eq!(
-        twice.1,
-        "No replacement was performed. Multiple occurrences of old_str `e` in lines: 1, 3, 3. Please ensure it is unique"
-    );
-    let inserted = memory(
-        json!({ "command": "insert", "path": "/memories/a.md", "insert_line": 0, "insert_text": "zero\n" }),
-    );
-    assert_eq!(
-        inserted,
-        (false, "The file /memories/a.md has been edited.".to_owned())
-    );
-    let beyond = memory(
-        json!({ "command": "insert", "path": "/memories/a.md", "insert_line": 9, "insert_text": "x" }),
-    );
-    assert_eq!(
-        beyond.1,
-        "Error: Invalid `insert_line` parameter: 9. It should be within the range of lines of the file: [0, 4]"
-    );
-    let renamed = memory(
-        json!({ "command": "rename", "old_path": "/memories/a.md", "new_path": "/memories/b.md" }),
-    );
-    assert_eq!(
-        renamed,
-        (
-            false,
-            "Successfully renamed /memories/a.md to /memories/b.md".to_owned()
-        )
-    );
-    let onto = memory(
-        json!({ "command": "rename", "old_path": "/memories/b.md", "new_path": "/memories/MEMORY.md" }),
-    );
-    assert_eq!(
-        onto.1,
-        "Error: The destination /memories/MEMORY.md already exists"
-    );
-    let gone = memory(
-        json!({ "command": "rename", "old_path": "/memories/a.md", "new_path": "/memories/c.md" }),
-    );
-    assert_eq!(gone.1, "Error: The path /memories/a.md does not exist");
-    let nowhere = memory(json!({ "command": "view", "path": "/memories/x.md" }));
-    assert_eq!(
-        nowhere.1,
-        "The path /memories/x.md does not exist. Please provide a valid path."
-    );
-    assert_eq!(
-        memory(json!({ "command": "view", "path": "/memoriesX" })).1,
-        "Path must start with /memories, got: /memoriesX"
-    );
-    assert_eq!(
-        memory(json!({ "command": "view", "path": "/memories/../x" })).1,
-        "Path escapes memory directory: ../x"
-    );
-    assert!(
-        home.read("project/.memory/b.md")
-            .starts_with("zero\none\n2\n")
-    );
-    let deleted = memory(json!({ "command": "delete", "path": "/memories/b.md" }));
-    assert_eq!(
-        deleted,
-        (false, "Successfully deleted /memories/b.md".to_owned())
-    );
-    client.end();
-}
-
-#[test]
 fn a_write_on_what_was_not_seen_is_refused() {
     let home = index_home();
     home.file("project/.memory/a.md", "---\nname: A\n---\n\nold\n");
@@ -891,7 +768,7 @@ fn read_only_leaves_the_writing_tools_out() {
     let mut client = Client::start(&home, &["--store", "./.memory", "--read-only"]);
     assert_eq!(
         client.names(),
-        ["recall_memory", "memory_view", "memory_read", "memory"]
+        ["recall_memory", "memory_view", "memory_read"]
     );
     assert!(
         client
@@ -899,19 +776,11 @@ fn read_only_leaves_the_writing_tools_out() {
             .iter()
             .all(|tool| tool["annotations"]["readOnlyHint"] == true)
     );
-    assert!(
-        client
-            .fails(
-                "memory",
-                json!({ "command": "delete", "path": "/memories/a.md" })
-            )
-            .contains("Must be one of: view")
-    );
     client.end();
 }
 
 /// Every tool, in order.
-const TOOLS: [&str; 18] = [
+const TOOLS: [&str; 17] = [
     "recall_memory",
     "memory_view",
     "memory_list",
@@ -929,7 +798,6 @@ const TOOLS: [&str; 18] = [
     "expand_grip",
     "teleport_query",
     "get_events",
-    "memory",
 ];
 
 /// The tools that are about all logs, so that no store can be named.
@@ -1164,17 +1032,8 @@ fn a_call_finds_its_store() {
         home.read("project/data/memory/episodes/2026-02.md")
             .contains("- x")
     );
-    // Agents delete no facts, through whichever tool.
-    for (tool, arguments) in [
-        ("memory_delete", json!({ "filename": "facts/p.md" })),
-        (
-            "memory",
-            json!({ "command": "delete", "path": "/memories/facts/p.md", "store": "data-memory" }),
-        ),
-    ] {
-        let refused = client.fails(tool, arguments);
-        assert!(refused.contains("only the user deletes"), "{refused}");
-    }
+    let refused = client.fails("memory_delete", json!({ "filename": "facts/p.md" }));
+    assert!(refused.contains("only the user deletes"), "{refused}");
     client.ok("memory_delete", json!({ "filename": "p.md" }));
     client.end();
 }
@@ -1247,11 +1106,6 @@ fn the_first_memory_and_the_first_lesson_are_stored_where_nothing_exists() {
             "memory_append",
             json!({ "path": "facts/user.md", "entry": "- Name: Kim" }),
             "project/data/memory/facts/user.md",
-        ),
-        (
-            "memory",
-            json!({ "command": "create", "path": "/memories/x.md", "file_text": "c" }),
-            "project/.memory/x.md",
         ),
         (
             "coder_memory_store",
@@ -1736,34 +1590,6 @@ fn a_model_is_told_when_to_recall() {
         .map(|tool| &tool["name"])
         .collect();
     assert_eq!(loaded, ["recall_memory"]);
-    client.end();
-}
-
-#[test]
-fn the_memory_tool_does_what_anthropics_helper_does() {
-    let home = index_home();
-    home.file("project/.memory/a.md", "one\ntwo");
-    home.file("project/data/memory/facts/user.md", "# U\n");
-    let mut client = Client::start(&home, &[]);
-    let view = json!({ "command": "view", "path": "/memories/a.md", "view_range": [0, 1] });
-    assert!(client.ok("memory", view).ends_with("     1\tone"));
-    client.ok("memory", json!({ "command": "insert", "path": "/memories/a.md", "insert_line": 1, "insert_text": "x" }));
-    assert_eq!(home.read("project/.memory/a.md"), "one\nx\ntwo\n");
-    // Subfolders where the layout has them, and a word about it where it does not.
-    let create = |path: &str| json!({ "command": "create", "path": path, "file_text": "# P\n" });
-    client.ok("memory", create("/memories/facts/project.md"));
-    assert_eq!(home.read("project/data/memory/facts/project.md"), "# P\n");
-    let refused = client.fails("memory", create("/memories/sub/p.md"));
-    assert!(refused.contains("write sub_p.md instead"), "{refused}");
-    let tools = client.tools();
-    let about = tools
-        .iter()
-        .find(|tool| tool["name"] == "memory")
-        .expect("there");
-    let about = about["description"].as_str().expect("text");
-    for limit in [".md", "Subfolders", "generated", "50,000", "not deleted"] {
-        assert!(about.contains(limit), "{limit}: {about}");
-    }
     client.end();
 }
 

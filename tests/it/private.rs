@@ -1,7 +1,5 @@
 //! tome's own files are accessible to their owner alone, whichever command creates them.
 
-#![cfg(unix)]
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

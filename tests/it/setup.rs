@@ -168,7 +168,6 @@ fn a_diff_that_is_piped_has_the_ends_of_lines_as_they_are() {
 }
 
 /// Claude Code's own command registers the server, and removes it.
-#[cfg(unix)]
 #[test]
 fn claude_codes_server_comes_and_goes_by_its_own_command() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -199,7 +198,6 @@ fn claude_codes_server_comes_and_goes_by_its_own_command() {
     assert_eq!(home.read(".claude.json"), state, "never written");
 }
 
-#[cfg(unix)]
 #[test]
 fn an_agents_own_command_that_does_not_end_is_left_to_the_user() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -539,7 +537,6 @@ fn the_plugin_is_whole() {
     assert!(!home.path().join("plugin").exists());
 }
 
-#[cfg(unix)]
 #[test]
 fn a_plugin_touches_nothing_that_is_not_its_own() {
     let home = Home::new();

@@ -541,7 +541,6 @@ fn events_are_listed_between_two_times_with_both_ends() {
 }
 
 /// Settings that name a program for the summaries: a shell script.
-#[cfg(unix)]
 fn summarized_by(home: &Home, script: &str) -> Vec<String> {
     let script = home.file("summarize.sh", script);
     let settings = format!("[timeline]\ncommand = [\"sh\", \"{}\"]\n", script.display());
@@ -549,7 +548,6 @@ fn summarized_by(home: &Home, script: &str) -> Vec<String> {
     vec!["--config".to_owned(), settings.display().to_string()]
 }
 
-#[cfg(unix)]
 #[test]
 fn a_program_sums_up_days_weeks_months_and_years_too_and_is_asked_once() {
     let home = Home::new();
@@ -594,7 +592,6 @@ echo '```'
     assert_eq!(levels, again, "nothing is asked twice");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_program_that_prints_rubbish_is_named_once_and_the_built_in_answers() {
     let home = Home::new();

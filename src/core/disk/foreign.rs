@@ -148,7 +148,6 @@ pub(in crate::core) fn next_line(
 }
 
 /// Makes opening a pipe return at once.
-#[cfg(unix)]
 pub(in crate::core) fn without_waiting(options: &mut OpenOptions) {
     use rustix::fs::OFlags;
     use std::os::unix::fs::OpenOptionsExt as _;
@@ -156,13 +155,8 @@ pub(in crate::core) fn without_waiting(options: &mut OpenOptions) {
     options.custom_flags(flags.bits().cast_signed());
 }
 
-/// Does nothing: other systems have no pipes among their files.
-#[cfg(not(unix))]
-pub(in crate::core) fn without_waiting(_: &mut OpenOptions) {}
-
 /// Opens the directory at a canonical path. If a link has replaced a part of the path since
 /// then, it is not followed and an error is returned.
-#[cfg(unix)]
 pub(in crate::core) fn open_directory(path: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags, open};
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -180,19 +174,9 @@ pub(in crate::core) fn open_directory(path: &Path) -> io::Result<File> {
     Ok(open(path, flags | OFlags::NOFOLLOW, Mode::empty())?.into())
 }
 
-/// Opens the directory at a canonical path.
-#[cfg(not(unix))]
-pub(in crate::core) fn open_directory(path: &Path) -> io::Result<File> {
-    let dir = cap_std::fs::Dir::open_ambient_dir(path, cap_std::ambient_authority())?;
-    Ok(dir.into_std_file())
-}
-
 /// Whether opening failed because a directory was replaced by a link.
 pub(in crate::core) fn is_link(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    return error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
-    #[cfg(not(unix))]
-    return error.raw_os_error().is_none() && error.kind() == io::ErrorKind::PermissionDenied;
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
 #[cfg(test)]
@@ -216,7 +200,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn what_is_no_regular_file_is_refused_at_once() {
         use rustix::fs::{CWD, FileType, Mode, mknodat};

@@ -18,7 +18,6 @@ use crate::core::{Error, Result};
 pub fn create_dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)?;
     if let Ok(found) = fs::metadata(path) {
@@ -34,7 +33,6 @@ pub fn create_unique_dir(dir: &Path, prefix: &str) -> io::Result<PathBuf> {
         let path = dir.join(format!("{prefix}{}", unique()));
         #[cfg_attr(not(unix), allow(unused_mut))]
         let mut builder = fs::DirBuilder::new();
-        #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         match builder.create(&path) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
@@ -238,7 +236,6 @@ fn is_temporary(name: &str) -> bool {
 
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
-    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     without_waiting(&mut options);
     options
@@ -267,7 +264,6 @@ fn check_regular(found: &fs::Metadata) -> io::Result<()> {
 
 /// Removes the permissions of others. If the system does not allow that, the file belongs to
 /// another user, and `tome doctor` reports it.
-#[cfg(unix)]
 fn tighten(found: &fs::Metadata, set: impl FnOnce(fs::Permissions) -> io::Result<()>) {
     use std::os::unix::fs::PermissionsExt as _;
     if is_open(found) {
@@ -276,20 +272,10 @@ fn tighten(found: &fs::Metadata, set: impl FnOnce(fs::Permissions) -> io::Result
     }
 }
 
-#[cfg(not(unix))]
-fn tighten(_: &fs::Metadata, _: impl FnOnce(fs::Permissions) -> io::Result<()>) {}
-
 /// Whether other users may read, write or enter the file or folder.
-#[cfg(unix)]
 pub fn is_open(found: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     found.permissions().mode() & 0o077 != 0
-}
-
-/// Returns `false`: on other systems a home directory is private as a whole.
-#[cfg(not(unix))]
-pub fn is_open(_: &fs::Metadata) -> bool {
-    false
 }
 
 /// Returns every file and folder from `top` downwards that others may access, by path.

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 /// Makes a write beyond the limit for the size of files an error like any other. By default the
 /// system ends the program.
-#[cfg(unix)]
 pub(crate) fn report_size_limits() {
     // Sound: no handler is installed, the signal is ignored.
     #[allow(unsafe_code)]
@@ -14,10 +13,6 @@ pub(crate) fn report_size_limits() {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
 }
-
-/// Does nothing: other systems have no such limit.
-#[cfg(not(unix))]
-pub(crate) fn report_size_limits() {}
 
 /// Gives a program a group of its own, and makes the system end it when tome ends.
 #[cfg(target_os = "linux")]
@@ -38,7 +33,6 @@ pub(in crate::core) fn end_with_this_process(command: &mut Command) {
 pub(in crate::core) fn end_with_this_process(_: &mut Command) {}
 
 /// Ends a program that [`end_with_this_process`] was called for, and those that it started.
-#[cfg(unix)]
 pub(in crate::core) fn end_group(pid: u32) {
     use rustix::process::{Pid, Signal, kill_process, kill_process_group};
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
@@ -52,9 +46,6 @@ pub(in crate::core) fn end_group(pid: u32) {
     // It may have ended by itself.
     ended.unwrap_or_default();
 }
-
-#[cfg(not(unix))]
-pub(in crate::core) fn end_group(_: u32) {}
 
 /// Waits for a program until then, and ends it if it goes on: `None`.
 pub(crate) fn wait_until(child: &mut Child, until: Instant) -> io::Result<Option<ExitStatus>> {

@@ -454,24 +454,14 @@ fn modified(meta: &Metadata) -> i64 {
         .unwrap_or(0)
 }
 
-#[cfg(unix)]
 fn without_waiting(options: &mut OpenOptions) {
     use cap_std::fs::OpenOptionsExt as _;
     options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
 }
 
-#[cfg(not(unix))]
-fn without_waiting(_: &mut OpenOptions) {}
-
-#[cfg(unix)]
 fn mode_of(meta: &Metadata) -> u32 {
     use cap_std::fs::PermissionsExt as _;
     meta.permissions().mode() & 0o7777
-}
-
-#[cfg(not(unix))]
-fn mode_of(_: &Metadata) -> u32 {
-    0o644
 }
 
 #[cfg(test)]
@@ -487,7 +477,6 @@ mod tests {
         (temp, root)
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_root_that_cannot_be_opened_is_not_taken_for_an_absent_one() {
         let (temp, _) = root();
@@ -499,7 +488,6 @@ mod tests {
         assert!(root.markdown("", 0).is_err());
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_file_that_cannot_be_looked_at_is_not_taken_for_a_new_one() {
         let (temp, root) = root();
@@ -509,7 +497,6 @@ mod tests {
         assert!(root.writable("loop.md").is_err());
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_file_that_grows_while_it_is_read_is_refused_and_not_cut() {
         let (_temp, root) = root();
@@ -564,7 +551,6 @@ mod tests {
         assert!(error.to_string().contains("too long"), "{error}");
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_link_is_followed_inside_and_refused_outside() {
         use std::os::unix::fs::symlink;
@@ -586,7 +572,6 @@ mod tests {
         assert!(matches!(root.read("out/x.md"), Err(Error::Escapes { .. })));
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_link_in_a_folder_leads_up_or_to_an_absolute_place_inside() {
         use std::os::unix::fs::symlink;
@@ -611,7 +596,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_missing_root_below_a_link_has_the_name_that_it_will_have() {
         use std::os::unix::fs::symlink;
@@ -626,7 +610,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_pipe_and_a_socket_are_left_alone() {
         let (temp, root) = root();
@@ -644,7 +627,6 @@ mod tests {
         assert!(matches!(error, Error::Io { .. }), "{error:?}");
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_path_may_lead_through_forty_links() {
         use std::os::unix::fs::symlink;
@@ -658,7 +640,6 @@ mod tests {
         assert!(matches!(root.resolve("41.md"), Err(Error::Escapes { .. })));
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_link_swapped_in_after_the_check_leads_nowhere() {
         use std::os::unix::fs::symlink;
@@ -694,7 +675,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_link_that_took_the_place_of_the_root_is_not_followed() {
         use std::os::unix::fs::symlink;

@@ -254,7 +254,6 @@ mod tests {
     use crate::core::memory::config::Settings;
     use std::fs;
 
-    #[cfg(unix)]
     #[test]
     fn a_place_is_used_only_where_it_really_stays_inside() {
         use std::os::unix::fs::symlink;
@@ -300,7 +299,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_home_that_is_a_project_keeps_what_is_the_persons_own() {
         let temp = tempfile::tempdir().expect("a temporary directory");
@@ -341,7 +339,6 @@ mod tests {
         assert!(with_trusted("broken = [\n", "/d", Trust::Give).is_err());
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_program_of_the_project_is_not_taken_for_another() {
         let temp = tempfile::tempdir().expect("a temporary directory");

@@ -27,7 +27,6 @@ mod index_orphan;
 mod index_outdated;
 pub mod logs;
 mod orders;
-mod origin_gone;
 mod passage;
 mod probe;
 pub mod run;
@@ -348,7 +347,6 @@ pub static RULES: &[Rule] = &[
     ignored::RULE,
     untaught::RULE,
     unused::RULE,
-    origin_gone::RULE,
     swept_soon::RULE,
     conflict_copy::RULE,
     index_dangling::RULE,

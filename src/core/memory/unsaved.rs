@@ -243,7 +243,6 @@ mod tests {
         assert_eq!(third.abandoned(), []);
     }
 
-    #[cfg(unix)]
     #[test]
     fn nobody_else_can_look_into_what_is_not_saved() {
         let temp = tempfile::tempdir().expect("a temporary directory");

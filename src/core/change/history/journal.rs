@@ -290,7 +290,6 @@ pub(in crate::core::change) mod tests {
         }
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_journal_that_cannot_be_opened_is_not_taken_for_an_empty_one() {
         let temp = tempfile::tempdir().expect("a temporary directory");

@@ -1,6 +1,11 @@
 //! Finds out whether files and folders are unchanged, by their sizes and times alone.
 
+use cap_std::fs::Dir;
+use rustix::fs::{AtFlags, FileType, Stat, fstat, statat};
 use serde::{Deserialize, Serialize};
+
+use crate::core::disk::parallel::on_all_cores;
+use crate::core::disk::sandbox::Root;
 
 /// A folder, and when its entries were last added, removed or renamed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,151 +19,114 @@ pub struct FolderStamp(
 /// Tells whether the file with this path has this size and time.
 pub type StampCheck<'a> = dyn Fn(&str, (u64, i64)) -> bool + 'a;
 
-#[cfg(unix)]
-mod unix {
-    use cap_std::fs::Dir;
-    use rustix::fs::{AtFlags, FileType, Stat, fstat, statat};
-
-    use super::{FolderStamp, StampCheck};
-    use crate::core::disk::parallel::on_all_cores;
-    use crate::core::disk::sandbox::Root;
-
-    impl Root {
-        /// The root and the folders that [`Root::markdown`] reads, as they are before they are
-        /// read; `None` if one of them cannot be examined.
-        pub fn folder_stamps(&self, folder: &str, depth: usize) -> Option<Vec<FolderStamp>> {
-            let dir = self.dir()?;
-            let mut found = Vec::new();
-            if folder.is_empty() {
-                stamp_folders(&dir, "", depth, &mut found)?;
-            } else {
-                found.push(FolderStamp(String::new(), changed(&fstat(&dir).ok()?)?));
-                if dir.is_dir(folder) {
-                    stamp_folders(&dir.open_dir(folder).ok()?, folder, depth, &mut found)?;
-                }
-            }
-            Some(found)
-        }
-
-        /// Whether the folders have the same entries as at their stamps, and the files the sizes
-        /// and times that `files` names, in milliseconds since 1970. No file is opened.
-        ///
-        /// `files` is called on each of `threads` threads. It passes files that no other call has
-        /// passed to the check it gets, until there are no more or one is not the same, and returns
-        /// whether all were the same.
-        pub fn is_unchanged(
-            &self,
-            folders: &[FolderStamp],
-            threads: usize,
-            files: impl Fn(&StampCheck<'_>) -> bool + Sync,
-        ) -> bool {
-            let Some(dir) = &self.dir() else { return false };
-            let is_same_folder = |FolderStamp(path, time): &FolderStamp| {
-                let path = if path.is_empty() { "." } else { path };
-                let stat = statat(dir, path, AtFlags::SYMLINK_NOFOLLOW).ok();
-                stat.and_then(|stat| changed(&stat)) == Some(*time)
-            };
-            if !folders.iter().all(is_same_folder) {
-                return false;
-            }
-            let are_same = on_all_cores(threads, |_| {
-                // Each thread opens the root itself: threads that share a handle wait for each
-                // other in the system.
-                let dir = self.dir();
-                dir.is_some_and(|dir| {
-                    files(&|path, stamp| self.stamp_in(&dir, path) == Some(stamp))
-                })
-            });
-            are_same.into_iter().all(|is_same| is_same)
-        }
-
-        /// The size and time of a file. Its folders are not checked to be in the root: if a link
-        /// took the place of one, the time of the folder above it is another.
-        fn stamp_in(&self, dir: &Dir, path: &str) -> Option<(u64, i64)> {
-            let stat = statat(dir, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-            if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
-                let found = self.find_file(path)?;
-                return Some((found.size, found.modified));
-            }
-            let size = u64::try_from(stat.st_size).ok()?;
-            let time = nanoseconds(stat.st_mtime.into(), stat.st_mtime_nsec.into())?;
-            Some((size, time.max(0) / 1_000_000))
-        }
-    }
-
-    fn stamp_folders(
-        dir: &Dir,
-        path: &str,
-        depth: usize,
-        found: &mut Vec<FolderStamp>,
-    ) -> Option<()> {
-        found.push(FolderStamp(path.to_owned(), changed(&fstat(dir).ok()?)?));
-        if depth == 0 {
-            return Some(());
-        }
-        for entry in dir.entries().ok()? {
-            let entry = entry.ok()?;
-            let name = entry.file_name().into_string();
-            let Some(name) = name.ok().filter(|name| !name.starts_with('.')) else {
-                continue;
-            };
-            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                continue;
-            }
-            let below = match path {
-                "" => name.clone(),
-                _ => format!("{path}/{name}"),
-            };
-            match entry.open_dir() {
-                Ok(sub) => stamp_folders(&sub, &below, depth - 1, found)?,
-                // A folder that cannot be opened is not listed either; a change of its mode changes
-                // its time.
-                Err(_) => {
-                    let stat = statat(dir, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-                    found.push(FolderStamp(below, changed(&stat)?));
-                }
+impl Root {
+    /// The root and the folders that [`Root::markdown`] reads, as they are before they are
+    /// read; `None` if one of them cannot be examined.
+    pub fn folder_stamps(&self, folder: &str, depth: usize) -> Option<Vec<FolderStamp>> {
+        let dir = self.dir()?;
+        let mut found = Vec::new();
+        if folder.is_empty() {
+            stamp_folders(&dir, "", depth, &mut found)?;
+        } else {
+            found.push(FolderStamp(String::new(), changed(&fstat(&dir).ok()?)?));
+            if dir.is_dir(folder) {
+                stamp_folders(&dir.open_dir(folder).ok()?, folder, depth, &mut found)?;
             }
         }
-        Some(())
+        Some(found)
     }
 
-    fn changed(stat: &Stat) -> Option<i64> {
-        nanoseconds(stat.st_ctime.into(), stat.st_ctime_nsec.into())
-    }
-
-    /// A time in nanoseconds since 1970; `None` after the year 2262.
-    fn nanoseconds(seconds: i128, rest: i128) -> Option<i64> {
-        i64::try_from(seconds * 1_000_000_000 + rest).ok()
-    }
-}
-
-/// Without a time that no program can set back, nothing is known to be unchanged.
-#[cfg(not(unix))]
-impl super::Root {
-    /// No folder has a stamp.
-    pub fn folder_stamps(&self, _folder: &str, _depth: usize) -> Option<Vec<FolderStamp>> {
-        None
-    }
-
-    /// Nothing is known to be unchanged.
+    /// Whether the folders have the same entries as at their stamps, and the files the sizes
+    /// and times that `files` names, in milliseconds since 1970. No file is opened.
+    ///
+    /// `files` is called on each of `threads` threads. It passes files that no other call has
+    /// passed to the check it gets, until there are no more or one is not the same, and returns
+    /// whether all were the same.
     pub fn is_unchanged(
         &self,
-        _folders: &[FolderStamp],
-        _threads: usize,
-        _files: impl Fn(&StampCheck<'_>) -> bool + Sync,
+        folders: &[FolderStamp],
+        threads: usize,
+        files: impl Fn(&StampCheck<'_>) -> bool + Sync,
     ) -> bool {
-        false
+        let Some(dir) = &self.dir() else { return false };
+        let is_same_folder = |FolderStamp(path, time): &FolderStamp| {
+            let path = if path.is_empty() { "." } else { path };
+            let stat = statat(dir, path, AtFlags::SYMLINK_NOFOLLOW).ok();
+            stat.and_then(|stat| changed(&stat)) == Some(*time)
+        };
+        if !folders.iter().all(is_same_folder) {
+            return false;
+        }
+        let are_same = on_all_cores(threads, |_| {
+            // Each thread opens the root itself: threads that share a handle wait for each
+            // other in the system.
+            let dir = self.dir();
+            dir.is_some_and(|dir| files(&|path, stamp| self.stamp_in(&dir, path) == Some(stamp)))
+        });
+        are_same.into_iter().all(|is_same| is_same)
+    }
+
+    /// The size and time of a file. Its folders are not checked to be in the root: if a link
+    /// took the place of one, the time of the folder above it is another.
+    fn stamp_in(&self, dir: &Dir, path: &str) -> Option<(u64, i64)> {
+        let stat = statat(dir, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+            let found = self.find_file(path)?;
+            return Some((found.size, found.modified));
+        }
+        let size = u64::try_from(stat.st_size).ok()?;
+        let time = nanoseconds(stat.st_mtime.into(), stat.st_mtime_nsec.into())?;
+        Some((size, time.max(0) / 1_000_000))
     }
 }
 
-#[cfg(all(test, unix))]
+fn stamp_folders(dir: &Dir, path: &str, depth: usize, found: &mut Vec<FolderStamp>) -> Option<()> {
+    found.push(FolderStamp(path.to_owned(), changed(&fstat(dir).ok()?)?));
+    if depth == 0 {
+        return Some(());
+    }
+    for entry in dir.entries().ok()? {
+        let entry = entry.ok()?;
+        let name = entry.file_name().into_string();
+        let Some(name) = name.ok().filter(|name| !name.starts_with('.')) else {
+            continue;
+        };
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let below = match path {
+            "" => name.clone(),
+            _ => format!("{path}/{name}"),
+        };
+        match entry.open_dir() {
+            Ok(sub) => stamp_folders(&sub, &below, depth - 1, found)?,
+            // A folder that cannot be opened is not listed either; a change of its mode changes
+            // its time.
+            Err(_) => {
+                let stat = statat(dir, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+                found.push(FolderStamp(below, changed(&stat)?));
+            }
+        }
+    }
+    Some(())
+}
+
+fn changed(stat: &Stat) -> Option<i64> {
+    nanoseconds(stat.st_ctime.into(), stat.st_ctime_nsec.into())
+}
+
+/// A time in nanoseconds since 1970; `None` after the year 2262.
+fn nanoseconds(seconds: i128, rest: i128) -> Option<i64> {
+    i64::try_from(seconds * 1_000_000_000 + rest).ok()
+}
+
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::sync::Mutex;
     use std::time::{Duration, SystemTime};
 
     use super::*;
-    use crate::core::disk::sandbox::Root;
 
     #[test]
     fn every_change_of_a_name_or_a_file_is_told() {

@@ -253,7 +253,6 @@ fn check_and_rename(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     dir.rename(from, dir, to)
 }
 
-#[cfg(unix)]
 fn check_writable(dir: &Dir, folder: &str) -> io::Result<()> {
     use rustix::fs::{Access, AtFlags, accessat};
     accessat(
@@ -265,29 +264,14 @@ fn check_writable(dir: &Dir, folder: &str) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(not(unix))]
-fn check_writable(_: &Dir, _: &str) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(unix)]
 fn set_creation_mode(options: &mut OpenOptions, mode: u32) {
     use cap_std::fs::OpenOptionsExt as _;
     options.mode(mode);
 }
 
-#[cfg(not(unix))]
-fn set_creation_mode(_: &mut OpenOptions, _: u32) {}
-
-#[cfg(unix)]
 fn set_mode(file: &std::fs::File, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     file.set_permissions(std::fs::Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn set_mode(_: &std::fs::File, _: u32) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

@@ -544,7 +544,6 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
     #[test]
     fn rules_that_are_linked_from_outside_are_named() {
         let home = Home::with(&[
@@ -609,7 +608,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_link_is_loaded_once_and_one_that_leads_outside_is_not_read() {
         check(

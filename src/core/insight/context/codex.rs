@@ -325,7 +325,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_link_out_of_the_project_is_named_and_not_read() {
         let home = Home::with(&[

@@ -22,7 +22,6 @@ impl Home {
             let path = home.path().join(path);
             fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
             match text.strip_prefix("-> ") {
-                #[cfg(unix)]
                 Some(target) => std::os::unix::fs::symlink(target, path).expect("a link"),
                 _ => fs::write(path, text).expect("written"),
             }

@@ -95,7 +95,6 @@ fn refused(home: &Path, file: &Path, kind: PieceKind, chosen_by: Source) -> Opti
 
 /// Returns what is the same for all names of one file.
 fn identity(file: &Path) -> (PathBuf, u64, u64) {
-    #[cfg(unix)]
     if let Ok(meta) = fs::metadata(file) {
         use std::os::unix::fs::MetadataExt as _;
         return (PathBuf::new(), meta.dev(), meta.ino());
@@ -516,7 +515,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn one_file_under_two_names_is_loaded_once() {
         check(

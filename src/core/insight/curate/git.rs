@@ -554,7 +554,6 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_git_that_never_answers_is_ended_and_told_of() {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -606,7 +605,6 @@ mod tests {
         assert!(told > 2, "{told}");
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_git_that_sleeps_or_prints_for_ever_is_told_as_what_it_is() {
         use std::os::unix::fs::PermissionsExt as _;
@@ -633,7 +631,6 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
     #[test]
     fn settings_of_a_project_make_git_read_nothing_without_end() {
         let git = program();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use aho_corasick::AhoCorasick;
 
-use super::{ignored, is_chosen, origin_gone, swept_soon, untaught, unused};
+use super::{ignored, is_chosen, swept_soon, untaught, unused};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::insight::ledger::Ledger;
 use crate::core::log::Agent;
@@ -163,11 +163,10 @@ fn claude_keeps(claude: &Path) -> Option<i64> {
 }
 
 /// The rules that read the logs of sessions.
-const OF_LOGS: [&str; 5] = [
+const OF_LOGS: [&str; 4] = [
     ignored::RULE.id,
     untaught::RULE.id,
     unused::RULE.id,
-    origin_gone::RULE.id,
     swept_soon::RULE.id,
 ];
 

@@ -20,12 +20,13 @@ mod work;
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::event::{Event, Texts};
 use super::files::changed_files;
 use crate::core::log::{MessageKind, Role};
-use crate::core::text::{Term, TermMap};
+use crate::core::text::Term;
 
 pub use analysis::TextAnalysis;
 pub(super) use analysis::{changes_of, commit_acts_of};
@@ -209,7 +210,7 @@ fn choose_among(points: &[&Point], choose: impl Fn(&mut Choice<'_>)) -> Vec<usiz
             Candidate::new(point.kind, point.text.as_str(), at, weight)
         })
         .collect();
-    let mut counts: TermMap<usize> = TermMap::default();
+    let mut counts: FxHashMap<Term, usize> = FxHashMap::default();
     for term in candidates
         .iter()
         .flat_map(|candidate| candidate.terms.iter())

@@ -4,10 +4,11 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::{Match, MatchSpot, Matches};
 use crate::core::log::Role;
 use crate::core::search::index::CorpusMessage;
-use crate::core::text::{NumberMap, NumberSet};
 
 /// The matching lines of one memory or session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +50,7 @@ impl LogLine {
 
 /// The lines of logs that were met, each with the log that had it first and a number.
 #[derive(Default)]
-struct KnownLines(NumberMap<(Role, u64), (usize, usize)>);
+struct KnownLines(FxHashMap<(Role, u64), (usize, usize)>);
 
 impl KnownLines {
     /// Returns log and number of the line that this one copies; a new line gets this number.
@@ -66,7 +67,7 @@ impl Matches {
     pub fn without_copies(&self) -> Vec<(Match, usize)> {
         let mut kept: Vec<(Match, usize)> = Vec::new();
         let mut lines = KnownLines::default();
-        let mut copied: NumberSet<(usize, usize)> = NumberSet::default();
+        let mut copied: FxHashSet<(usize, usize)> = FxHashSet::default();
         for found in &self.matches {
             if let Some(line) = found.line
                 && let Some((_, first)) = lines.meet(line, kept.len())
@@ -82,10 +83,10 @@ impl Matches {
     /// Groups the matches; the groups are in the order of their best ones.
     pub fn groups(&self) -> Vec<MatchGroup> {
         let mut groups: Vec<MatchGroup> = Vec::new();
-        let mut places: NumberMap<Place, usize> = NumberMap::default();
+        let mut places: FxHashMap<Place, usize> = FxHashMap::default();
         let mut lines = KnownLines::default();
         // For each log that has copies of other logs' lines, the log of the first one.
-        let mut copied: NumberMap<usize, usize> = NumberMap::default();
+        let mut copied: FxHashMap<usize, usize> = FxHashMap::default();
         for found in &self.matches {
             let place = match (found.spot, found.line) {
                 (MatchSpot::Title(number) | MatchSpot::Line(number, _), _) => Place::Memory(number),

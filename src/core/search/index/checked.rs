@@ -60,7 +60,6 @@ fn save(cache: &Path, checked: &BTreeMap<PathBuf, FileStamp>) -> std::io::Result
 /// Returns the size of a file, its time and its place on the disk.
 fn stamp_of(path: &Path) -> Option<FileStamp> {
     let metadata = fs::metadata(path).ok()?;
-    #[cfg(unix)]
     let (time, place) = {
         use std::os::unix::fs::MetadataExt as _;
         let nanoseconds = metadata.ctime().wrapping_mul(1_000_000_000);
@@ -68,12 +67,6 @@ fn stamp_of(path: &Path) -> Option<FileStamp> {
             nanoseconds.wrapping_add(metadata.ctime_nsec()),
             metadata.ino(),
         )
-    };
-    #[cfg(not(unix))]
-    let (time, place) = {
-        let modified = metadata.modified().ok()?;
-        let age = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
-        (i64::try_from(age.as_nanos()).ok()?, 0)
     };
     Some((metadata.len(), time, place))
 }

@@ -189,7 +189,6 @@ impl Deref for GuardedMap {
 #[allow(unsafe_code)]
 unsafe impl stable_deref_trait::StableDeref for GuardedMap {}
 
-#[cfg(unix)]
 #[allow(unsafe_code)]
 mod guard {
     //! The signal handler and the ranges that it guards.
@@ -341,24 +340,6 @@ mod guard {
         unsafe {
             let default = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
             libc::sigaction(libc::SIGBUS, &default, ptr::null_mut());
-        }
-    }
-}
-
-#[cfg(not(unix))]
-mod guard {
-    //! On this system, a file that is mapped cannot be cut.
-
-    use std::sync::Arc;
-    use std::sync::atomic::AtomicBool;
-
-    /// Guards nothing.
-    #[derive(Debug)]
-    pub(super) struct Guard;
-
-    impl Guard {
-        pub(super) fn new(_: &memmap2::Mmap, _: &Arc<AtomicBool>) -> std::io::Result<Self> {
-            Ok(Self)
         }
     }
 }

@@ -237,14 +237,7 @@ fn hash(file: &mut File, at: u64, length: u64) -> io::Result<u64> {
 }
 
 /// Returns the inode number of an open file; 0 if the system has none.
-#[cfg(unix)]
 fn inode(file: &File) -> u64 {
     use std::os::unix::fs::MetadataExt;
     file.metadata().map_or(0, |metadata| metadata.ino())
-}
-
-/// Returns the inode number of an open file; 0 if the system has none.
-#[cfg(not(unix))]
-fn inode(_: &File) -> u64 {
-    0
 }

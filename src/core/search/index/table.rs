@@ -324,14 +324,7 @@ fn save(path: &Path, bytes: Vec<u8>) -> io::Result<()> {
 }
 
 /// Returns the path that was stored as these bytes.
-#[cfg(unix)]
 pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
-}
-
-/// Returns the path that was stored as these bytes.
-#[cfg(not(unix))]
-pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(bytes).as_ref())
 }

@@ -523,7 +523,6 @@ fn a_record_that_is_too_long_costs_only_itself_and_is_told() {
     assert!(start > LONGEST_RECORD);
 }
 
-#[cfg(unix)]
 #[test]
 fn files_that_shrink_while_they_are_read_are_never_wrong_text_and_are_rebuilt() {
     let mut home = TestCache::new();

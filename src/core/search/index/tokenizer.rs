@@ -4,7 +4,7 @@
 
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
-use crate::core::text::{clip, fold, name_parts, words};
+use crate::core::text::{Word, Words, clip, fold, name_parts, words};
 
 /// The name of the tokenizer.
 pub(super) const WORDS: &str = "words";
@@ -39,9 +39,7 @@ struct WordTokenizer {
 }
 
 struct WordStream<'a> {
-    text: &'a str,
-    /// What was read of the text.
-    at: usize,
+    words: Words<'a>,
     /// The parts of the last word that are still to come, the last one first.
     parts: Vec<&'a str>,
     token: &'a mut Token,
@@ -53,46 +51,14 @@ impl Tokenizer for WordTokenizer {
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
         self.token.reset();
         WordStream {
-            text,
-            at: 0,
+            words: words(text),
             parts: Vec::new(),
             token: &mut self.token,
         }
     }
 }
 
-impl<'a> WordStream<'a> {
-    /// Returns the next word. Most are ASCII, for which bytes are looked at.
-    fn next_word(&mut self) -> Option<&'a str> {
-        let bytes = self.text.as_bytes();
-        let mut start = self.at;
-        loop {
-            let byte = *bytes.get(start)?;
-            if byte.is_ascii_alphanumeric() {
-                break;
-            }
-            if !byte.is_ascii() {
-                return self.next_wide_word(start);
-            }
-            start += 1;
-        }
-        let rest = &bytes[start..];
-        let length = rest.iter().position(|byte| !byte.is_ascii_alphanumeric());
-        let end = start + length.unwrap_or(rest.len());
-        if bytes.get(end).is_some_and(|byte| !byte.is_ascii()) {
-            return self.next_wide_word(start);
-        }
-        self.at = end;
-        Some(&self.text[start..end])
-    }
-
-    /// Returns the next word from a place on where letters beyond ASCII may be.
-    fn next_wide_word(&mut self, from: usize) -> Option<&'a str> {
-        let word = words(&self.text[from..]).next();
-        self.at = word.map_or(self.text.len(), |word| from + word.at + word.text.len());
-        word.map(|word| word.text)
-    }
-
+impl WordStream<'_> {
     fn set(&mut self, word: &str) {
         if word.is_ascii() {
             self.token.text.push_str(term_of(word));
@@ -111,7 +77,7 @@ impl TokenStream for WordStream<'_> {
             self.set(part);
             return true;
         }
-        let Some(word) = self.next_word() else {
+        let Some(Word { text: word, .. }) = self.words.next() else {
             return false;
         };
         self.token.position = self.token.position.wrapping_add(1);

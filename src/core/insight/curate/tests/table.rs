@@ -120,9 +120,6 @@ fn deleted(is_back: bool) -> Fixture {
     fixture
 }
 
-const ORIGIN: &str =
-    "---\nname: a\ndescription: d\ntype: project\noriginSessionId: 4b2f6c1e-93aa\n---\n\ntext\n";
-
 fn of_dangerous_text(rule: &str) -> Option<Case> {
     Some(match rule {
         "secret" => case(
@@ -337,7 +334,6 @@ fn of_logs(rule: &str) -> Option<Case> {
         one("Said in claude-code:4b2f6c1e-93aa#L12.")
             .with_logs(logs(vec![session("4b2f6c1e-93aa", days)]))
     };
-    let origin = |id: &str| Fixture::new(&[("a.md", ORIGIN)]).with_logs(logs(vec![session(id, 1)]));
     Some(match rule {
         "ignored" => case(
             corrected(90),
@@ -355,11 +351,6 @@ fn of_logs(rule: &str) -> Option<Case> {
                 "b.md: b.md <no call in any log names it|the first of these sessions|the last of these sessions>",
             ],
             rarely_read(3),
-        ),
-        "origin-gone" => case(
-            origin("another"),
-            &["a.md: origins <originSessionId: 4b2f6c1e-93aa>"],
-            origin("4b2f6c1e-93aa"),
         ),
         "swept-soon" => case(
             cited(25),

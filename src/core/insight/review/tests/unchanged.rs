@@ -21,7 +21,6 @@ impl Fixture {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn an_unchanged_store_is_known_by_its_times_alone() {
     let fixture = Fixture::new(&[("a.md", "one\n"), ("b.md", "two\n")]);

@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::analysis::{KnownClause, terms_of};
 use super::word::for_each_word;
 use super::{Point, PointKind};
 use crate::core::insight::timeline::event::Event;
 use crate::core::log::MessageKind;
-use crate::core::text::{Term, TermMap, TermSet, words};
+use crate::core::text::{Term, words};
 
 /// Returns the distinct terms of a text, without stop words, in a fixed order.
 pub(in crate::core) fn terms(text: &str) -> Vec<Term> {
@@ -26,13 +28,13 @@ pub(in crate::core) fn terms(text: &str) -> Vec<Term> {
 /// How many messages have each term.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary {
-    counts: TermMap<usize>,
+    counts: FxHashMap<Term, usize>,
 }
 
 impl Vocabulary {
     /// Counts the terms of what was said.
     pub(super) fn of(events: &[Event]) -> Self {
-        let mut counts: TermMap<usize> = TermMap::default();
+        let mut counts: FxHashMap<Term, usize> = FxHashMap::default();
         for event in events
             .iter()
             .filter(|event| event.kind == MessageKind::Text)
@@ -60,7 +62,7 @@ impl Vocabulary {
 pub struct SegmentWords {
     segments: usize,
     /// The number of segments, and the last of them.
-    counts: TermMap<(usize, usize)>,
+    counts: FxHashMap<Term, (usize, usize)>,
 }
 
 /// How many terms of a session are counted; text with more of them is not a language.
@@ -189,7 +191,7 @@ pub(super) struct Choice<'a> {
     /// The indices of the chosen candidates, the best first.
     pub(super) chosen: Vec<usize>,
     /// The terms of the chosen candidates.
-    pub(super) covered: TermSet,
+    pub(super) covered: FxHashSet<Term>,
     /// The number of their words.
     pub(super) words: usize,
     of_kind: BTreeMap<PointKind, usize>,
@@ -203,7 +205,7 @@ impl<'a> Choice<'a> {
             repeated_event: 1.0,
             most_of_kind: usize::MAX,
             chosen: Vec::new(),
-            covered: TermSet::default(),
+            covered: FxHashSet::default(),
             words: 0,
             of_kind: BTreeMap::new(),
         }

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::choose::{Candidate, Choice, SegmentWords, Vocabulary, terms};
 use super::clause::{Clause, clauses, pattern};
@@ -11,7 +12,7 @@ use super::word::for_each_word;
 use super::{MOST_WORDS, Point, PointKind, Summary, texts};
 use crate::core::insight::timeline::event::Event;
 use crate::core::log::MessageKind;
-use crate::core::text::{Term, TermMap, TermSet, fold, is_common, words};
+use crate::core::text::{Term, fold, is_common, words};
 
 /// The name of a speaker before what is said.
 static SPEAKER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([\p{Lu}][\w.'-]{1,30}): "));
@@ -121,7 +122,7 @@ fn title(points: &[(Point, usize)], rarity: &dyn Fn(Term) -> f64) -> String {
         }
     }
     phrases.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let mut told = TermSet::default();
+    let mut told = FxHashSet::default();
     let mut chosen: Vec<(usize, String)> = Vec::new();
     let mut length = 0;
     for (_, at, phrase, found) in phrases {
@@ -164,11 +165,11 @@ fn telling_runs(text: &str) -> Vec<String> {
 /// by the number of times that it was said.
 fn keywords(
     events: &[Event],
-    covered: &TermSet,
+    covered: &FxHashSet<Term>,
     worth: &dyn Fn(Term, usize) -> f64,
 ) -> Vec<String> {
     // How often each term was said, and its first form.
-    let mut counts: TermMap<(usize, &str)> = TermMap::default();
+    let mut counts: FxHashMap<Term, (usize, &str)> = FxHashMap::default();
     for (_, event) in texts(events) {
         for_each_word(&event.text, |word, facts| {
             if facts.counts && word.text.chars().count() > 3 {

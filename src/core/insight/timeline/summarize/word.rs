@@ -3,7 +3,9 @@
 
 use std::cell::RefCell;
 
-use crate::core::text::{Stems, Term, TermMap, Word, fold, is_common, words};
+use rustc_hash::FxHashMap;
+
+use crate::core::text::{Stems, Term, Word, fold, is_common, words};
 
 /// How many words are kept; text with more distinct ones is not a language.
 const KNOWN: usize = 1 << 16;
@@ -23,7 +25,7 @@ pub(super) struct WordFacts {
 #[derive(Default)]
 struct KnownWords {
     stems: Stems,
-    facts: TermMap<WordFacts>,
+    facts: FxHashMap<Term, WordFacts>,
 }
 
 impl KnownWords {
