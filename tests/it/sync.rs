@@ -327,6 +327,22 @@ fn a_hand_written_index_travels_as_the_lines_of_its_memories() {
 }
 
 #[test]
+fn an_index_that_arrives_with_its_memories_has_no_line_about_itself() {
+    let remote = Remote::new();
+    let [one, two] = ["one", "two"].map(|name| Machine::new(&remote, name, Review));
+    one.write("a.md", "text\n");
+    one.write(
+        "MEMORY.md",
+        "# Mine\n\n- [A](a.md) - my words\n\nBe brief.\n",
+    );
+    one.sync();
+    fs::remove_file(two.root().join("MEMORY.md")).expect("removed");
+    two.sync();
+    two.accept();
+    assert_eq!(two.read("MEMORY.md"), one.read("MEMORY.md"));
+}
+
+#[test]
 fn the_same_project_at_two_paths_is_one_and_a_moved_one_goes_on() {
     let remote = Remote::new();
     let one = Machine::at(&remote, "one", Accept, "work/shop");
