@@ -560,10 +560,10 @@ fn both_texts_of_a_conflict_are_merged_and_none_is_taken_at_once() {
         "Ten seconds.",
         "Twenty seconds.",
     ]);
-    ui.press("enter");
+    ui.press("<cr>");
     ui.shows(["Decide every place first"]);
     ui.press("b");
-    let effects = ui.press("enter");
+    let effects = ui.press("<cr>");
     ui.carry_out(&effects);
     let made = store.root().read("grace.md").expect("reads");
     let made = String::from_utf8(made.expect("a file")).expect("text");
