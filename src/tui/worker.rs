@@ -118,6 +118,7 @@ impl Workers {
         let corpus_worker = CorpusWorker {
             catalog: outside.catalog,
             watch: self::watch(events, Event::LogsChanged),
+            is_watching: false,
             search_worker: searches.sender(),
             why_worker: whys.sender(),
             // A pick shows no numbers of memories.

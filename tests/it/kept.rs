@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::process::Stdio;
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -326,4 +328,69 @@ fn what_is_among_the_kept_logs_and_is_none_is_reported() {
     home.file(&format!("{kept}/gemini/old.json"), "{\"agent\":\"gemini\"}");
     let report = home.run(&["doctor"]).out;
     assert!(report.contains("gemini/old.json"), "{report}");
+}
+
+#[test]
+fn a_keep_that_is_killed_leaves_the_earlier_copy_or_the_new_one() {
+    const KILLS: u32 = 100;
+    let id = "11111111-2222-3333-4444-555555555555";
+    for in_database in [false, true] {
+        let home = Home::in_memory();
+        let database = home.path().join(".hermes/state.db");
+        fs::create_dir_all(database.parent().expect("a folder")).expect("made");
+        let writer = rusqlite::Connection::open(&database).expect("a database");
+        let tables = format!(
+            "PRAGMA journal_mode=WAL;
+            CREATE TABLE sessions (id TEXT, parent_session_id TEXT, title TEXT, started_at REAL, cwd TEXT, git_branch TEXT, model TEXT);
+            CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content TEXT, tool_call_id TEXT, tool_calls TEXT, tool_name TEXT, timestamp REAL, reasoning TEXT, reasoning_content TEXT);
+            INSERT INTO sessions VALUES ('{id}', NULL, 't', 1.0, '/repo', 'main', 'm');"
+        );
+        let mut lines = String::new();
+        if in_database {
+            writer.execute_batch(&tables).expect("tables");
+        }
+        let mut grow = |number: usize| {
+            let text = format!("message {number} {}", "zebra ".repeat(2000));
+            if in_database {
+                let row = "INSERT INTO messages (session_id, role, content, timestamp) VALUES (?1, 'user', ?2, 1.0)";
+                writer.execute(row, [id, &text]).expect("a row");
+            } else {
+                let message = serde_json::json!({ "role": "user", "content": text });
+                let line = serde_json::json!({ "type": "user", "uuid": number.to_string(), "message": message });
+                lines += &format!("{line}\n");
+                home.file(&format!(".claude/projects/-p/{id}.jsonl"), &lines);
+            }
+        };
+        let mut now = 1;
+        grow(now);
+        let started = Instant::now();
+        home.ok(&["keep", id, "--all"]);
+        let whole = started.elapsed();
+        let folder = home.path().join(".local/share/tome/kept");
+        fs::remove_dir_all(&folder).expect("deleted");
+        let mut earlier = 0;
+        for kill in 0..KILLS {
+            let mut keep = home.command(&["keep", id, "--all"]);
+            let mut keep = keep.stdout(Stdio::null()).spawn().expect("runs");
+            std::thread::sleep(whole * (kill + 1) / KILLS);
+            // It may have ended.
+            drop(keep.kill());
+            keep.wait().expect("ends");
+            let copies = tome::core::log::keep::kept(&folder, &[]);
+            assert!(copies.len() <= 1, "{copies:?}");
+            let copied = copies.first().map_or(0, |copy| {
+                let copy = tome::core::log::read(copy).expect("a copy is whole");
+                copy.messages.len()
+            });
+            assert!(
+                [earlier, now].contains(&copied),
+                "{copied} of {earlier} or {now}"
+            );
+            earlier = copied;
+            now += 1;
+            grow(now);
+        }
+        home.ok(&["keep", id, "--all"]);
+        assert_eq!(tome::core::log::keep::kept(&folder, &[]).len(), 1);
+    }
 }

@@ -413,15 +413,17 @@ impl Report<'_> {
         }
         let mut documents = curated.documents.iter();
         let document = documents.find(|document| document.memory.path == path);
-        let entry = document
-            .zip(found.line)
-            .and_then(|(document, line)| Some(document.entry_at(line)?.slug.clone()));
         let texts = self.stores.iter().flat_map(|store| &store.documents);
         let secrets = self
             .secrets
             .get_or_init(|| KnownSecrets::of(texts.map(|document| document.text.as_str())));
         // Findings are uploaded, logged and shared: no rule shows a secret.
         let mask = |text: &str| secrets.mask(text);
+        let entry = document
+            .zip(found.line)
+            .and_then(|(document, line)| document.entry_at(line))
+            .filter(|entry| mask(&entry.title) == entry.title)
+            .map(|entry| entry.slug.clone());
         let evidence = found.evidence.into_iter().map(|piece| Evidence {
             text: mask(&piece.text),
             path: piece.path.as_deref().map(mask),

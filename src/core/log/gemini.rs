@@ -34,13 +34,30 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
             let found = location::logs_under(Agent::Gemini, chats.clone(), &id_of);
             let paths = found.iter().map(|log| log.path.clone());
             let lines: HashSet<PathBuf> = paths.filter(|path| is_lines(path)).collect();
+            // The first log of a session, by the beginning of its id: older versions write those of
+            // its subagents beside it with a later time, newer ones in a folder named by the id.
+            let mut sessions: HashMap<String, String> = HashMap::new();
+            for log in &found {
+                let first = sessions.entry(session_start(&log.id).to_owned());
+                let first = first.or_insert_with(|| log.id.clone());
+                if log.id < *first {
+                    first.clone_from(&log.id);
+                }
+            }
             for log in found {
                 // A resumed session continues in a file of lines beside its old file.
                 if !is_lines(&log.path) && lines.contains(&log.path.with_extension("jsonl")) {
                     continue;
                 }
                 let directory = log.path.parent().filter(|directory| *directory != chats);
-                let parent = directory.map(location::name);
+                let session = directory.map(location::name);
+                let start = session
+                    .as_deref()
+                    .map_or(session_start(&log.id), |session| {
+                        session.split('-').next().unwrap_or(session)
+                    });
+                let first = sessions.get(start).filter(|first| **first != log.id);
+                let parent = first.cloned().or(session);
                 logs.push(LogFile { parent, ..log });
             }
         }
@@ -51,6 +68,14 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
 fn id_of(name: &str) -> Option<String> {
     let id = name.strip_suffix(".jsonl");
     id.or_else(|| name.strip_suffix(".json")).map(str::to_owned)
+}
+
+/// Returns the beginning of the session's id, with which the name of its log ends.
+fn session_start(id: &str) -> &str {
+    let start = id
+        .strip_prefix("session-")
+        .and_then(|id| id.rsplit_once('-'));
+    start.map_or(id, |(_, start)| start)
 }
 
 fn is_lines(path: &Path) -> bool {
@@ -74,6 +99,9 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
 struct GeminiSession {
     records: Vec<(u64, Vec<u8>)>,
     at: HashMap<String, usize>,
+    /// What was typed for a message that was sent otherwise, by its id: resuming a session writes
+    /// all messages again without it.
+    typed: HashMap<String, String>,
     /// The size of all records, in bytes.
     size: u64,
     /// The number of records that would have made the session larger than [`LARGEST_WHOLE`].
@@ -104,7 +132,8 @@ fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
     let mut sink = Sink::new(&mut carry, &mut messages, 0);
     for (line, record) in &records {
         sink.turn_to(*line);
-        message(record, &calls, &mut sink);
+        let typed = record.text("id").and_then(|id| session.typed.get(&id));
+        message(record, typed, &calls, &mut sink);
         sink.drain(take);
     }
     Ok(carry)
@@ -223,7 +252,10 @@ impl GeminiSession {
         } else if record.get("sessionId").is_some() && record.get("type").is_none() {
             header(record, &mut carry.head);
         } else if record.get("type").is_some() {
-            self.upsert(line, record.text("id"), bytes);
+            let id = record.text("id");
+            let typed = Some(text(record, "displayContent")).filter(|text| !text.trim().is_empty());
+            self.typed.extend(id.clone().zip(typed));
+            self.upsert(line, id, bytes);
         } else {
             carry.skipped.unknown += 1;
         }
@@ -231,7 +263,10 @@ impl GeminiSession {
 
     /// Replaces all messages; `line` is their line in the log, `None` numbers them from 1.
     fn replace<'a>(&mut self, messages: impl Iterator<Item = Raw<'a>>, line: Option<u64>) {
-        *self = Self::default();
+        *self = Self {
+            typed: std::mem::take(&mut self.typed),
+            ..Self::default()
+        };
         for (ordinal, message) in (1..).zip(messages) {
             let id = message.object().and_then(|message| message.text("id"));
             self.upsert(line.unwrap_or(ordinal), id, message.bytes());
@@ -269,7 +304,12 @@ fn header(record: &Object<'_>, head: &mut Head) {
     head.cwd = head.cwd.take().or(directory);
 }
 
-fn message(record: &Object<'_>, calls: &HashSet<String>, sink: &mut Sink<'_>) {
+fn message(
+    record: &Object<'_>,
+    typed: Option<&String>,
+    calls: &HashSet<String>,
+    sink: &mut Sink<'_>,
+) {
     let id = record.text("id");
     sink.stamp = RecordStamp {
         time: record.time("timestamp"),
@@ -278,7 +318,10 @@ fn message(record: &Object<'_>, calls: &HashSet<String>, sink: &mut Sink<'_>) {
         ..RecordStamp::default()
     };
     match record.word("type") {
-        Some("user") => prompt(record, calls, sink),
+        Some("user") => {
+            let shown = text(record, "displayContent");
+            prompt(record, typed.unwrap_or(&shown), calls, sink);
+        }
         Some("gemini") => reply(record, sink),
         Some("info" | "warning" | "error") => sink.notice(text(record, "content")),
         _ => sink.carry.skipped.unknown += 1,
@@ -286,13 +329,12 @@ fn message(record: &Object<'_>, calls: &HashSet<String>, sink: &mut Sink<'_>) {
 }
 
 /// Adds the typed prompt, and what the program sent instead as injected text if it differs.
-fn prompt(record: &Object<'_>, calls: &HashSet<String>, sink: &mut Sink<'_>) {
+fn prompt(record: &Object<'_>, shown: &str, calls: &HashSet<String>, sink: &mut Sink<'_>) {
     let sent = text(record, "content");
-    let shown = text(record, "displayContent");
     if shown.trim().is_empty() || shown == sent {
         sink.prompt(sent);
     } else {
-        sink.prompt(shown);
+        sink.prompt(shown.to_owned());
         sink.say(Role::User, Origin::Injected, sent);
     }
     for part in record.items("content").filter_map(Raw::object) {
@@ -340,13 +382,13 @@ fn reply(record: &Object<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Returns the output of a tool as sent to the model, or else as displayed.
 /// Whether a tool's response is an error.
 pub(super) fn is_error(response: Raw<'_>) -> bool {
     let response = response.object();
     response.is_some_and(|response| response.get("error").is_some())
 }
 
+/// Returns the output of a tool as sent to the model, or else as displayed.
 fn output(call: &Object<'_>) -> String {
     let mut parts = Vec::new();
     for part in call.items("result").filter_map(Raw::object) {
@@ -533,6 +575,24 @@ mod tests {
     }
 
     #[test]
+    fn what_was_typed_is_known_after_the_messages_were_written_again_without_it() {
+        let transcript = read_lines_of(&[
+            r#"{"id":"1","type":"user","content":[{"text":"Please tidy the stable"}],"displayContent":[{"text":"/tidy the stable"}]}"#,
+            r#"{"$set":{"messages":[{"id":"1","type":"user","content":[{"text":"Please tidy the stable"}]}]}}"#,
+            r#"{"id":"2","type":"user","content":[{"text":"what does @a.md say?"},{"text":"\n--- Content from referenced files ---"},{"text":"\nContent from @a.md:\n"},{"text":"hay"},{"text":"\n--- End of content ---"}]}"#,
+        ]);
+        assert_eq!(
+            describe_messages(&transcript.messages),
+            [
+                "2 user text: /tidy the stable",
+                "2 system text*: Please tidy the stable",
+                "3 user text: what does @a.md say?",
+                "3 system text*: --- Content from referenced files ---\n\nContent from @a.md:\n\nhay\n\n--- End of content ---",
+            ]
+        );
+    }
+
+    #[test]
     fn broken_blank_and_partial_lines_are_counted() {
         let transcript = read_lines_of(&[
             "",
@@ -552,6 +612,13 @@ mod tests {
         home.write(&format!("{CHATS}/session-a.jsonl"), "");
         home.write(&format!("{CHATS}/session-b.json"), "{ cut");
         home.write(&format!("{CHATS}/main/sub.jsonl"), "");
+        home.write(&format!("{CHATS}/0123abcd-45/sub.jsonl"), "");
+        for (minute, text) in [("01", "do it"), ("02", "Your task is to look.")] {
+            home.write(
+                &format!("{CHATS}/session-2026-02-01T10-{minute}-0123abcd.json"),
+                format!(r#"{{"messages":[{{"type":"user","content":"{text}"}}]}}"#),
+            );
+        }
         home.write(".gemini/tmp/repo/logs.json", "[]");
         let logs = home.locate();
         let found: Vec<_> = logs
@@ -561,12 +628,24 @@ mod tests {
         assert_eq!(
             found,
             [
+                (
+                    "sub.jsonl".to_owned(),
+                    Some("session-2026-02-01T10-01-0123abcd".to_owned())
+                ),
                 ("sub.jsonl".to_owned(), Some("main".to_owned())),
+                ("session-2026-02-01T10-01-0123abcd.json".to_owned(), None),
+                (
+                    "session-2026-02-01T10-02-0123abcd.json".to_owned(),
+                    Some("session-2026-02-01T10-01-0123abcd".to_owned())
+                ),
                 ("session-a.jsonl".to_owned(), None),
                 ("session-b.json".to_owned(), None),
             ]
         );
-        let broken = read(&logs[2]).expect("it is there");
+        let broken = read(&logs[5]).expect("it is there");
         assert_eq!(broken.skipped.broken, 1);
+        let told = |log| describe_messages(&read(log).expect("it is there").messages);
+        assert_eq!(told(&logs[2]), ["1 user text: do it"]);
+        assert_eq!(told(&logs[3]), ["1 assistant text^: Your task is to look."]);
     }
 }

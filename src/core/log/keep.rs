@@ -60,35 +60,74 @@ pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
     }
     let original = read(log)?;
     let tail = tail(&log.path);
-    // Until it is read back, an earlier copy stays.
-    let tried = private::create_unique_dir(&agent, "new-").map_err(|e| Error::io(&agent, e))?;
-    let made = copy_log(log, &tried, &tail)
-        .and_then(|()| check_copy(log, &original, &tried.join(&tail)))
+    let folder = private::create_unique_dir(&agent, &format!("{}-", safe_name(log)));
+    let folder = folder.map_err(|e| Error::io(&agent, e))?;
+    let made = copy_log(log, &folder, &tail)
+        .and_then(|()| check_copy(log, &original, &folder.join(&tail)))
         .and_then(|texts| {
-            let name = free_name(&agent, &tail, log, &texts);
-            let path = agent.join(&name);
-            let moved = replace_dir(&tried, &path).and_then(|()| private::flush_dir(&agent));
-            moved.map_err(|e| Error::io(&path, e))?;
-            Ok(name)
+            private::flush_dir(&agent).map_err(|e| Error::io(&agent, e))?;
+            Ok(texts)
         });
     if made.is_err() {
-        // A folder that is left behind is not read.
-        drop(fs::remove_dir_all(&tried));
+        // A folder without a description is not read.
+        drop(fs::remove_dir_all(&folder));
     }
-    let name = made?;
+    let place = free_place(dir, log, &made?);
     let description = Description {
         log: LogFile {
             title: log.title.clone().or(original.head.title.clone()),
             ..log.clone()
         },
         head: original.head,
-        copy: Path::new(&name).join(&tail),
+        copy: Path::new(&location::name(&folder)).join(&tail),
     };
-    let beside = descriptions.join(format!("{}-{name}.json", log.agent.name()));
-    let text = serde_json::to_vec(&description).map_err(|e| Error::io(&beside, e.into()))?;
-    let written = private::replace(&beside, |file| file.write_all(&text));
-    written.map_err(|e| Error::io(&beside, e))?;
+    let beside = &place.description;
+    let text = serde_json::to_vec(&description).map_err(|e| Error::io(beside, e.into()))?;
+    // From now on the new copy counts, and until now the earlier one: neither is ever without a
+    // description.
+    let written = private::replace(beside, |file| file.write_all(&text));
+    written.map_err(|e| Error::io(beside, e))?;
+    if let Some(earlier) = place.earlier {
+        // What is left is named by doctor.
+        drop(fs::remove_dir_all(agent.join(earlier)));
+    }
     Ok(agent.join(description.copy))
+}
+
+/// Where the description of a copy goes.
+struct DescriptionPlace {
+    description: PathBuf,
+    /// The folder of the earlier copy that it described.
+    earlier: Option<PathBuf>,
+}
+
+/// Returns the first place that is free, or that of an earlier copy whose messages the new one has.
+fn free_place(dir: &Path, log: &LogFile, texts: &[String]) -> DescriptionPlace {
+    let usual = format!("{}-{}", log.agent.name(), safe_name(log));
+    let place_of = |name: String| dir.join(DESCRIPTIONS).join(name + ".json");
+    let further = (2..).map(|number| format!("{usual}-{number}"));
+    let mut description = place_of(usual.clone());
+    for next in further {
+        let Some((_, copy)) = described(dir, &description) else {
+            break;
+        };
+        if read(&copy).is_ok_and(|copied| texts.starts_with(&texts_of(&copied))) {
+            let inside = copy.path.strip_prefix(dir.join(log.agent.name())).ok();
+            let first = inside.and_then(|inside| match inside.components().next()? {
+                Component::Normal(name) => Some(PathBuf::from(name)),
+                _ => None,
+            });
+            return DescriptionPlace {
+                description,
+                earlier: first,
+            };
+        }
+        description = place_of(next);
+    }
+    DescriptionPlace {
+        description,
+        earlier: None,
+    }
 }
 
 /// Returns the name of a file and of the folders above it.
@@ -101,38 +140,6 @@ fn tail(path: &Path) -> PathBuf {
     names[names.len().saturating_sub(FOLDERS + 1)..]
         .iter()
         .collect()
-}
-
-/// Moves a folder to where another one may be.
-fn replace_dir(new: &Path, path: &Path) -> io::Result<()> {
-    if !path.exists() {
-        return fs::rename(new, path);
-    }
-    let old = new.with_extension("old");
-    fs::rename(path, &old)?;
-    if let Err(error) = fs::rename(new, path) {
-        fs::rename(&old, path)?;
-        return Err(error);
-    }
-    // The copy is in place; what is left is named by doctor.
-    drop(fs::remove_dir_all(old));
-    Ok(())
-}
-
-/// The name for a copy: one that is free, or that of an earlier copy whose messages it has.
-fn free_name(folder: &Path, tail: &Path, log: &LogFile, texts: &[String]) -> String {
-    let usual = safe_name(log);
-    let names = (2..).map(|number| format!("{usual}-{number}"));
-    let mut names = std::iter::once(usual.clone()).chain(names);
-    let is_free = |name: &String| {
-        let path = folder.join(name);
-        let earlier = read(&LogFile {
-            path: path.join(tail),
-            ..log.clone()
-        });
-        !path.exists() || earlier.is_ok_and(|earlier| texts.starts_with(&texts_of(&earlier)))
-    };
-    names.find(is_free).unwrap_or(usual)
 }
 
 fn texts_of(transcript: &Transcript) -> Vec<String> {
@@ -384,7 +391,10 @@ mod tests {
         assert_eq!(kept(&dir, &[]).len(), 2);
         // A log that grew replaces its copy.
         fs::write(&original, both.clone() + &line("more")).expect("writes");
-        assert_eq!(keep(&dir, &log(original)).expect("kept"), copy);
+        let newest = keep(&dir, &log(original)).expect("kept");
+        assert!(newest.exists() && other.exists() && !copy.exists());
+        assert_eq!(kept(&dir, &[]).len(), 2);
+        assert_eq!(strays(&dir), Vec::<PathBuf>::new());
     }
 
     #[test]

@@ -106,6 +106,12 @@ const LISTS: &[&str] = &[
     "# Files mentioned by the user:",
 ];
 
+/// The lines around the files that a client adds to a prompt that names them.
+const FILES: [&str; 2] = [
+    "--- Content from referenced files ---",
+    "--- End of content ---",
+];
+
 /// The heading of what the user typed below such a list.
 const REQUEST: &str = "## My request for Codex:";
 
@@ -171,6 +177,10 @@ fn next_part<'a>(text: &'a str, unclosed: &mut u64) -> (Speaker, Cow<'a, str>, &
     }
     if begins(LISTS) {
         let (said, after) = through(text, REQUEST);
+        return (Speaker::Program, said.into(), after);
+    }
+    if text.starts_with(FILES[0]) {
+        let (said, after) = through(text, FILES[1]);
         return (Speaker::Program, said.into(), after);
     }
     if let Some((command, after)) = shell_command(text) {
@@ -275,6 +285,9 @@ fn after_block(text: &str) -> Option<&str> {
 /// Returns where the next block of the program begins that has a line of its own and is closed;
 /// the end of the text if there is none.
 fn next_block(text: &str, unclosed: &mut u64) -> usize {
+    let files = text.find(&format!("\n{}\n", FILES[0]));
+    let is_closed = |at: &usize| text[*at..].contains(FILES[1]);
+    let text = &text[..files.filter(is_closed).map_or(text.len(), |at| at + 1)];
     for (at, _) in text.match_indices("\n<") {
         let block = &text[at + 1..];
         let Some(tag) = tag_of(block) else { continue };

@@ -65,8 +65,14 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         _ => return Recognized::Unknown,
     };
     let message = record.object("message").unwrap_or_default();
-    for part in message.items("parts").filter_map(Raw::object) {
-        take_part(&part, role, sink);
+    let parts: Vec<Object<'_>> = message.items("parts").filter_map(Raw::object).collect();
+    if role == Role::User {
+        // A file that a prompt names stands in parts of its own, between lines that tell it.
+        let texts: Vec<String> = parts.iter().filter_map(|part| part.text("text")).collect();
+        sink.prompt(texts.join("\n"));
+    }
+    for part in &parts {
+        take_part(part, role, sink);
     }
     Recognized::Known
 }
@@ -91,7 +97,7 @@ fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
         let text = part.text("text").unwrap_or_default();
         match role {
             _ if part.is_true("thought") => sink.think(text),
-            Role::User => sink.prompt(text),
+            Role::User => {}
             Role::Tool => sink.result(None, text),
             role => sink.say(role, Origin::Written, text),
         }
@@ -135,7 +141,7 @@ mod tests {
         home.write(
             ".qwen/projects/-repo/chats/q1.jsonl",
             [
-                r#"{"uuid":"1","parentUuid":null,"sessionId":"q1","timestamp":"2026-08-01T10:00:00Z","type":"user","cwd":"/repo","version":"0.15","gitBranch":"main","message":{"role":"user","parts":[{"text":"find it"},{"inlineData":{"mimeType":"image/png","data":"AA"}}]}}"#,
+                r#"{"uuid":"1","parentUuid":null,"sessionId":"q1","timestamp":"2026-08-01T10:00:00Z","type":"user","cwd":"/repo","version":"0.15","gitBranch":"main","message":{"role":"user","parts":[{"text":"find it"},{"text":"\n--- Content from referenced files ---"},{"text":"hay"},{"text":"\n--- End of content ---"},{"inlineData":{"mimeType":"image/png","data":"AA"}}]}}"#,
                 r#"{"uuid":"2","type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"response_text":"Let me look."}}}"#,
                 r#"{"uuid":"3","type":"assistant","model":"coder","message":{"role":"model","parts":[{"text":"hm","thought":true},{"text":"Let me look."},{"functionCall":{"id":"c1","name":"run_shell_command","args":{"command":"ls"}}}]}}"#,
                 r#"{"uuid":"4","type":"tool_result","message":{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"run_shell_command","response":{"output":"files"}}}]},"toolCallResult":{"callId":"c1","resultDisplay":"files"}}"#,
@@ -152,6 +158,7 @@ mod tests {
             describe_messages(&transcript.messages),
             [
                 "1 user text: find it",
+                "1 system text*: --- Content from referenced files ---\nhay\n\n--- End of content ---",
                 "1 user notice: [image]",
                 "3 assistant thinking: hm",
                 "3 assistant text: Let me look.",

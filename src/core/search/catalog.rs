@@ -170,16 +170,9 @@ impl LogCatalog {
     ) -> Result<ScopedCorpus> {
         let mut corpus = self.refreshed(files, results, progress)?;
         let unread = corpus.problems();
-        let left = if progress.is_cancelled() {
-            files
-                .len()
-                .saturating_sub(corpus.logs().len() + corpus.unread().len())
-        } else {
-            0
-        };
         let left = match results {
-            ReadResults::Now => left + corpus.logs_without_results(),
-            ReadResults::Later => left,
+            ReadResults::Now => corpus.left().max(corpus.logs_without_results()),
+            ReadResults::Later => corpus.left(),
         };
         corpus.keep_logs(|log| self.contains(log));
         Ok(ScopedCorpus {
@@ -380,18 +373,26 @@ pub fn log_summaries(corpus: &Corpus, files: &[LogFile]) -> Vec<(String, LogSumm
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::{Duration, UNIX_EPOCH};
 
     use super::*;
     use crate::core::search::index::BuildProgress;
 
-    /// Cancels the refresh before it begins.
-    struct Hurried;
+    /// Cancels the refresh after this many logs.
+    struct After(usize, AtomicUsize);
 
-    impl Progress for Hurried {
-        fn advance(&self, _: BuildProgress) {}
+    fn after(logs: usize) -> After {
+        After(logs, AtomicUsize::new(0))
+    }
+
+    impl Progress for After {
+        fn advance(&self, _: BuildProgress) {
+            self.1.fetch_add(1, Ordering::Relaxed);
+        }
 
         fn is_cancelled(&self) -> bool {
-            true
+            self.1.load(Ordering::Relaxed) > self.0
         }
     }
 
@@ -424,24 +425,41 @@ mod tests {
         (home, catalog)
     }
 
-    fn logs(catalog: &LogCatalog, progress: &dyn Progress) -> (usize, usize) {
-        let scoped = catalog
-            .scoped_corpus(&catalog.files(), ReadResults::Now, progress)
-            .expect("readable");
-        (scoped.corpus.logs().len(), scoped.left)
-    }
-
     #[test]
-    fn a_reading_that_was_called_off_says_how_much_is_left() {
+    fn a_reading_that_was_called_off_has_the_newest_and_says_how_much_is_left() {
         let (_home, catalog) = house();
-        assert_eq!(logs(&catalog, &Hurried), (0, 2));
-        assert_eq!(logs(&catalog, &()), (1, 0));
-        assert_eq!(logs(&catalog, &Hurried), (1, 0));
         let everybodys = LogCatalog {
             scope: LogScope::All,
-            ..catalog
+            ..catalog.clone()
         };
-        assert_eq!(logs(&everybodys, &()), (2, 0));
+        for file in catalog.files() {
+            let time = UNIX_EPOCH + Duration::from_secs(1 + u64::from(file.id == OURS));
+            let log = fs::File::options().append(true).open(&file.path);
+            log.and_then(|log| log.set_modified(time)).expect("set");
+        }
+        let logs = |catalog: &LogCatalog, progress: &dyn Progress| {
+            let scoped = catalog.scoped_corpus(&catalog.files(), ReadResults::Now, progress);
+            let scoped = scoped.expect("readable");
+            let ids: Vec<_> = scoped
+                .corpus
+                .logs()
+                .map(|log| log.id().to_owned())
+                .collect();
+            (ids, scoped.left)
+        };
+        let ours = vec![OURS.to_owned()];
+        let both = vec![THEIRS.to_owned(), OURS.to_owned()];
+        assert_eq!(logs(&everybodys, &after(0)), (Vec::new(), 2));
+        assert_eq!(logs(&everybodys, &after(1)), (ours.clone(), 1));
+        assert_eq!(logs(&everybodys, &()), (both.clone(), 0));
+        assert_eq!(logs(&catalog, &after(0)), (ours, 0));
+        // A log that has grown is left, too.
+        for file in catalog.files() {
+            let text = fs::read_to_string(&file.path).expect("a log");
+            fs::write(&file.path, text.clone() + &text).expect("written");
+        }
+        assert_eq!(logs(&everybodys, &after(1)), (both.clone(), 1));
+        assert_eq!(logs(&everybodys, &()), (both, 0));
     }
 
     #[test]

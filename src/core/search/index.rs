@@ -223,6 +223,7 @@ pub struct Corpus {
     misses_results: AtomicBool,
     unread: Vec<Error>,
     notes: Vec<String>,
+    left: usize,
     cache_error: Option<Error>,
     /// The working directories of all logs, for logs that have only the hash of theirs.
     projects: OnceLock<HashedProjects>,
@@ -343,6 +344,7 @@ impl Corpus {
             misses_results: AtomicBool::new(false),
             unread: Vec::new(),
             notes: Vec::new(),
+            left: 0,
             cache_error: None,
             projects: OnceLock::new(),
             sessions: OnceLock::new(),
@@ -380,20 +382,6 @@ impl Corpus {
         self.with_rows(shown)
     }
 
-    /// Sets the errors of the logs that could not be read, what was left out of others, and why
-    /// the corpus is only in memory.
-    fn with_problems(
-        mut self,
-        unread: Vec<Error>,
-        notes: Vec<String>,
-        cache_error: Option<Error>,
-    ) -> Self {
-        self.unread = unread;
-        self.notes = notes;
-        self.cache_error = cache_error;
-        self
-    }
-
     /// Makes only those of the visible logs visible that `is_kept` accepts.
     pub fn keep_logs(&mut self, is_kept: impl Fn(&Log<'_>) -> bool) {
         let kept: Vec<usize> = self
@@ -426,6 +414,11 @@ impl Corpus {
     /// the log's path.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// Returns how many logs the last refresh did not read, because it was cancelled.
+    pub fn left(&self) -> usize {
+        self.left
     }
 
     /// Returns what the last refresh could not read, left out or could not write, in a line each.

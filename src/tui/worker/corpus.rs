@@ -1,15 +1,16 @@
 //! The corpus worker: finds the logs, keeps the corpus up to date, and watches for new messages.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::thread::{JobSender, Worker};
 use super::{curate, search, tell_unwatched, timeline, why};
+use crate::core::Result;
 use crate::core::disk::watch::{DirectoryWatcher, WatchDepth};
 use crate::core::log::LogFile;
-use crate::core::memory::library::Library;
+use crate::core::memory::library::{Library, LogGroup};
 use crate::core::search::catalog::{LogCatalog, ScopedCorpus, log_summaries, read_corpus};
 use crate::core::search::index::{BuildProgress, Progress, ReadResults};
 use crate::tui::effect::LogsJob;
@@ -19,6 +20,8 @@ use crate::tui::event::{Event, EventSender};
 pub(crate) struct CorpusWorker {
     pub(crate) catalog: LogCatalog,
     pub(crate) watch: Option<DirectoryWatcher>,
+    /// Whether the directories of the logs are watched.
+    pub(crate) is_watching: bool,
     pub(crate) search_worker: JobSender<search::Job>,
     pub(super) why_worker: JobSender<why::Message>,
     /// `None` where no numbers of memories are shown.
@@ -36,21 +39,46 @@ pub(crate) struct CorpusWorker {
 
 impl CorpusWorker {
     fn refresh(&mut self) {
-        let files = self.catalog.files();
-        // Before they are read: what is written meanwhile is read again.
-        self.watch_logs(&files);
+        let mut files = self.catalog.files();
+        if self.is_watching {
+            // Before they are read: what is written meanwhile is read again.
+            self.watch_logs(&files);
+        }
         let meter = ProgressReporter {
             events: self.events.clone(),
             leaving: Arc::clone(&self.leaving),
             last: Mutex::new(Instant::now()),
+            whole: AtomicU64::new(0),
         };
-        let read_logs = |results| {
-            read_corpus(
-                || self.catalog.scoped_corpus(&files, results, &meter),
-                |scoped| Library::group_logs(log_summaries(&scoped.corpus, &files)),
-            )
+        // What has been read so far is shown and found meanwhile, the newest logs first. Each slice
+        // is twice as long, so that to begin again costs little.
+        let mut slice = FIRST_SLICE;
+        let said = loop {
+            let until = Instant::now() + slice;
+            let sliced = Slice {
+                meter: &meter,
+                until,
+            };
+            let read = self.read_logs(&files, ReadResults::Later, &sliced);
+            let is_whole = !matches!(&read, Ok((scoped, _)) if scoped.left > 0);
+            if meter.is_cancelled() || is_whole && self.is_watching {
+                break read;
+            }
+            if let Ok((scoped, logs)) = read {
+                self.events.send(Event::LogsListed(Arc::new(logs)));
+                let corpus = Arc::new(scoped.corpus);
+                self.search_worker.send(search::Job::Logs(corpus));
+            }
+            slice *= 2;
+            if !self.is_watching {
+                // This takes a while, so that the first logs are shown before it. What was written
+                // before it begins is seen by listing them again.
+                self.watch_logs(&files);
+                self.is_watching = true;
+                files = self.catalog.files();
+            }
         };
-        let read = match read_logs(ReadResults::Later) {
+        let read = match said {
             // What was said can be found while the results, which are most of the text, are read.
             Ok((scoped, logs)) if scoped.corpus.logs_without_results() > 0 => {
                 self.events.send(Event::LogsListed(Arc::new(logs)));
@@ -59,7 +87,7 @@ impl CorpusWorker {
                     worker.send(timeline::Job::Conversations(Arc::clone(&corpus)));
                 }
                 self.search_worker.send(search::Job::Logs(corpus));
-                read_logs(ReadResults::Now)
+                self.read_logs(&files, ReadResults::Now, &meter)
             }
             all => all,
         };
@@ -87,6 +115,19 @@ impl CorpusWorker {
             }
             Err(error) => self.events.fail(&error),
         }
+    }
+
+    /// Reads the logs as far as `progress` allows, and lists those that were read.
+    fn read_logs(
+        &self,
+        files: &[LogFile],
+        results: ReadResults,
+        progress: &dyn Progress,
+    ) -> Result<(ScopedCorpus, Vec<LogGroup>)> {
+        read_corpus(
+            || self.catalog.scoped_corpus(files, results, progress),
+            |scoped| Library::group_logs(log_summaries(&scoped.corpus, files)),
+        )
     }
 
     /// Watches the directories of the logs, where new ones may appear.
@@ -146,17 +187,25 @@ impl Worker for CorpusWorker {
     }
 }
 
+/// How long logs are read before the first of them are shown.
+const FIRST_SLICE: Duration = Duration::from_millis(25);
+
 /// Reports the progress of the reading to the app.
 struct ProgressReporter {
     events: EventSender,
     leaving: Arc<AtomicBool>,
     /// The time of the last report, at first that of the start: short work is not reported.
     last: Mutex<Instant>,
+    /// The bytes that were to be read at first.
+    whole: AtomicU64,
 }
 
 impl Progress for ProgressReporter {
-    fn advance(&self, tally: BuildProgress) {
+    fn advance(&self, mut tally: BuildProgress) {
         const EVERY: Duration = Duration::from_millis(100);
+        let whole = self.whole.fetch_max(tally.bytes, Ordering::Relaxed);
+        tally.bytes_done += whole.saturating_sub(tally.bytes);
+        tally.bytes = tally.bytes.max(whole);
         let Ok(mut last) = self.last.try_lock() else {
             return;
         };
@@ -168,5 +217,21 @@ impl Progress for ProgressReporter {
 
     fn is_cancelled(&self) -> bool {
         self.leaving.load(Ordering::Relaxed)
+    }
+}
+
+/// A part of the reading, which ends at a time.
+struct Slice<'a> {
+    meter: &'a ProgressReporter,
+    until: Instant,
+}
+
+impl Progress for Slice<'_> {
+    fn advance(&self, tally: BuildProgress) {
+        self.meter.advance(tally);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.meter.is_cancelled() || Instant::now() >= self.until
     }
 }

@@ -63,10 +63,7 @@ pub(super) fn refresh(
     };
     let table = Table::default();
     let plan = Plan::new(&table, logs, options.results);
-    let built = build.run(table, &plan, progress)?;
-    Ok(Corpus::new(cache, build.index.clone(), built.table)?
-        .with_logs(logs)
-        .with_problems(built.unread, built.notes, Some(why)))
+    build.corpus(build.run(table, &plan, progress)?, Some(why))
 }
 
 /// Updates the cache.
@@ -142,20 +139,17 @@ fn build_cache(
         logs,
         options,
     };
-    let built = match build.run(table, &plan, progress) {
-        Ok(built) => built,
+    match build.run(table, &plan, progress) {
+        Ok(built) => build.corpus(built, None),
         Err(error) => {
             // On a full disk, what was written in vain would otherwise stay for good.
             build.sweep();
             if let Some(last) = Corpus::open_without_logs(cache) {
                 last.table.delete_others(cache);
             }
-            return Err(error);
+            Err(error)
         }
-    };
-    Ok(Corpus::new(cache, build.index.clone(), built.table)?
-        .with_logs(logs)
-        .with_problems(built.unread, built.notes, None))
+    }
 }
 
 /// Acquires the build lock; `None` if another build holds it for longer than this.
@@ -302,6 +296,8 @@ struct Built {
     table: Table,
     unread: Vec<Error>,
     notes: Vec<String>,
+    /// The number of logs that were not read, because it was cancelled.
+    left: usize,
 }
 
 /// A log that was read.
@@ -423,6 +419,19 @@ impl Build<'_> {
             table,
             unread,
             notes,
+            left: tasks.len() - done.0.into_inner(),
+        })
+    }
+
+    /// Returns the corpus that was built; `cache_error` says why it is only in memory.
+    fn corpus(&self, built: Built, cache_error: Option<Error>) -> Result<Corpus> {
+        let corpus = Corpus::new(self.cache, self.index.clone(), built.table)?;
+        Ok(Corpus {
+            unread: built.unread,
+            notes: built.notes,
+            left: built.left,
+            cache_error,
+            ..corpus.with_logs(self.logs)
         })
     }
 

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use super::{AUTH, TestApp, moment};
 use crate::core::change::history::History;
 use crate::core::change::{Author, Direction, commit, replay};
+use crate::core::memory::library::Library;
 use crate::tui::effect::{Effect, Request, UndoDirection, WriteJob};
 use crate::tui::event::{Event, NewMemoryText};
 use crate::tui::keymap::KeyContext;
+use crate::tui::pane::browse::fixture;
 
 impl TestApp {
     /// Writes what the last effect asks for, reads the stores again and reports the change, as
@@ -89,6 +91,32 @@ fn a_new_memory_is_under_the_cursor() {
     ui.add("Auth2");
     ui.is_at("Auth2");
     ui.shows(["filter ❯"]);
+}
+
+#[test]
+fn logs_that_are_listed_later_leave_the_cursor_where_it_is() {
+    let mut ui = TestApp::new();
+    let mut listed = Vec::new();
+    for (time, title) in [
+        (3, "the newest"),
+        (2, "an older one"),
+        (4, "one that goes on"),
+    ] {
+        let mut log = fixture::log_summary(title, title);
+        log.time = time;
+        listed.push(("/shop".to_owned(), log));
+        let logs = Library::group_logs(listed.clone());
+        ui.tell(Event::LogsListed(Arc::new(logs)));
+        if listed.len() == 1 {
+            ui.press("G l j l j");
+        }
+        ui.is_at("the newest");
+        assert!(ui.row("sessions").contains(&format!(" {} ", listed.len())));
+    }
+    let text = ui.text();
+    let (_, listed) = text.split_once("claude-code").expect("an agent");
+    let titles = ["one that goes on", "the newest", "an older one"];
+    assert!(titles.map(|title| listed.find(title)).is_sorted(), "{text}");
 }
 
 #[test]

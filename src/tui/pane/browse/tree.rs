@@ -508,7 +508,7 @@ impl TreeBuilder<'_> {
         if log_groups.is_empty() {
             return;
         }
-        // Open if the tree has no other rows.
+        // All of them are shown if the tree has no other rows.
         let fold = if self.tree.rows.is_empty() {
             Fold::Open
         } else {
@@ -521,7 +521,7 @@ impl TreeBuilder<'_> {
         let agent = |at: usize| self.library.logs[at].agent;
         for same in log_groups.chunk_by(|a, b| agent(a.0) == agent(b.0)) {
             let row = self.push(Node::Agent(same[0].0), 1);
-            if !self.foldable(row, count(same), Fold::Closed) {
+            if !self.foldable(row, count(same), fold) {
                 continue;
             }
             for group in same {
@@ -532,7 +532,7 @@ impl TreeBuilder<'_> {
                     continue;
                 }
                 let row = self.push(Node::LogGroup(*at), 2);
-                if self.foldable(row, own(group), Fold::Closed) {
+                if self.foldable(row, own(group), fold) {
                     self.logs(*at, logs, 3);
                 }
             }
