@@ -9,9 +9,13 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+#[path = "support/side_by_side.rs"]
+mod side_by_side;
+
+use side_by_side::{git, memory_text, succeed};
 use tome::core::change::history::History;
 use tome::core::insight::review::observe;
 use tome::core::memory::Memory;
@@ -27,15 +31,8 @@ fn main() -> std::io::Result<()> {
     let store = home.path().join("store");
     fs::create_dir(&store)?;
     for n in 0..MEMORIES {
-        let kind = ["user", "feedback", "project", "reference"][n % 4];
-        let body =
-            "A sentence about what was decided and why it was decided so. ".repeat(4 + n % 13);
-        fs::write(
-            store.join(format!("memory_{n:05}.md")),
-            format!(
-                "---\nname: Memory {n}\ndescription: what memory {n} is about\ntype: {kind}\nupdated: 2026-01-01\n---\n\n{body}\n"
-            ),
-        )?;
+        let path = store.join(format!("memory_{n:05}.md"));
+        fs::write(path, memory_text(n, ""))?;
     }
     let tome = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tome"));
@@ -169,19 +166,4 @@ fn median(mut run: impl FnMut(usize)) -> Duration {
         .collect();
     times.sort();
     times[RUNS / 2]
-}
-
-fn git(at: &Path, args: &[&str]) {
-    let mut command = Command::new("git");
-    command.args(["-c", "user.name=bench", "-c", "user.email=bench@localhost"]);
-    command.args(["-c", "gc.auto=0"]);
-    succeed(command.args(args).current_dir(at));
-}
-
-fn succeed(command: &mut Command) {
-    let status = command
-        .stdout(Stdio::null())
-        .status()
-        .expect("the program runs");
-    assert!(status.success(), "{command:?}");
 }

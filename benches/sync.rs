@@ -11,6 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+#[path = "support/side_by_side.rs"]
+mod side_by_side;
+
+use side_by_side::{git, git_command, memory_text, succeed};
+
 const MEMORIES: usize = 10_000;
 const FIRSTS: usize = 3;
 const CHANGES: usize = 9;
@@ -160,14 +165,6 @@ impl Machine {
     }
 }
 
-fn memory_text(n: usize, more: &str) -> String {
-    let kind = ["user", "feedback", "project", "reference"][n % 4];
-    let body = "A sentence about what was decided and why it was decided so. ".repeat(4 + n % 13);
-    format!(
-        "---\nname: Memory {n}\ndescription: what memory {n} is about\ntype: {kind}\nupdated: 2026-01-01\n---\n\n{body}{more}\n"
-    )
-}
-
 fn make_memories(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
     for n in 0..MEMORIES {
@@ -187,24 +184,4 @@ fn size(dir: &Path) -> u64 {
     let files = walkdir::WalkDir::new(dir).into_iter().flatten();
     let sizes = files.filter_map(|file| file.metadata().ok().filter(fs::Metadata::is_file));
     sizes.map(|about| about.len()).sum()
-}
-
-fn git_command(at: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new("git");
-    command.args(["-c", "user.name=bench", "-c", "user.email=bench@localhost"]);
-    command.args(["-c", "gc.auto=0"]);
-    command.args(args).current_dir(at);
-    command
-}
-
-fn git(at: &Path, args: &[&str]) {
-    succeed(&mut git_command(at, args));
-}
-
-fn succeed(command: &mut Command) {
-    let status = command
-        .stdout(Stdio::null())
-        .status()
-        .expect("the program runs");
-    assert!(status.success(), "{command:?}");
 }

@@ -122,6 +122,11 @@ fn told(
         "failure": report.failure,
     });
     let outcome = Outcome::found(report.failure.is_none());
+    let state = match (state, &report.failure) {
+        // What was to be sent is still to be.
+        (State::Done, Some(_)) => State::Dry,
+        _ => state,
+    };
     let mut lines = Vec::new();
     if state == State::Status {
         lines.push(format!(

@@ -8,6 +8,7 @@ use super::Exit;
 use crate::core::change::{BrokenLinks, Change, ChangeRequest};
 use crate::core::insight::context::{AgentContext, Draft};
 use crate::core::insight::curate::Finding;
+use crate::core::insight::review::Resolution;
 use crate::core::log::{Agent, LogFile, Resume};
 use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::store::StoreId;
@@ -118,6 +119,11 @@ pub(crate) struct WaiveJob {
 pub(crate) enum ReviewJob {
     /// Accept the items and hunks with these ids, store by store.
     Accept(Vec<(StoreId, Vec<String>)>),
+    /// Write what was made of both texts of a conflict.
+    Resolve {
+        store: StoreId,
+        resolution: Resolution,
+    },
     /// Note something about the file of the items and hunks with these ids.
     Note {
         store: StoreId,

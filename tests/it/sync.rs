@@ -10,7 +10,7 @@ use machine::{Machine, Remote, texts};
 use serde_json::Value;
 use tome::core::change::history::Author;
 use tome::core::change::recorded_edits;
-use tome::core::insight::review::{Item, Selection, accept, plan_reverts};
+use tome::core::insight::review::{Item, Resolution, Selection, accept, plan_reverts, resolve};
 use tome::core::insight::sync::toggle;
 use tome::core::memory::config::IncomingMode::{Accept, Review};
 use tome::core::memory::config::Settings;
@@ -160,6 +160,74 @@ fn both_sides_changed_is_merged_or_a_conflict_with_both_texts() {
     two.sync();
     one.sync();
     assert_eq!(one.read("b.md"), "changed\n");
+}
+
+#[test]
+fn what_a_person_makes_of_both_texts_is_sent_and_undone() {
+    let remote = Remote::new();
+    let [one, two] = ["one", "two"].map(|name| Machine::new(&remote, name, Review));
+    one.write("b.md", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    one.sync();
+    two.sync();
+    two.accept();
+    two.sync();
+    one.write("b.md", "one\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    two.write("b.md", "two\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    one.sync();
+    two.sync();
+    let item = two.items().remove(0);
+    let texts = item.conflict.clone().expect("both texts");
+    assert!(texts.ours.starts_with("two") && texts.theirs.starts_with("one"));
+    assert!(texts.base.starts_with('1'));
+    let resolution = |ours: &str| Resolution {
+        id: item.id.clone(),
+        ours: ours.to_owned(),
+        text: texts.ours.replace("two", "one and two"),
+    };
+    let merge = |ours: &str| {
+        let [who, door] = ["you", "tui"].map(str::to_owned);
+        let (author, moment) = (Author { who, door }, two.moment());
+        resolve(
+            &two.history,
+            &two.store(),
+            &resolution(ours),
+            &author,
+            &moment,
+        )
+    };
+    let told = merge("another text")
+        .expect_err("it was not seen")
+        .to_string();
+    assert!(told.contains("look at it again"), "{told}");
+    merge(&texts.ours).expect("merged");
+    assert_eq!(two.items().len(), 0);
+    two.undo();
+    assert_eq!(
+        (two.items().len(), two.read("b.md")),
+        (1, texts.ours.clone())
+    );
+    merge(&texts.ours).expect("merged");
+    two.sync();
+    one.sync();
+    one.accept();
+    assert!(one.read("b.md").starts_with("one and two\n"));
+    // A part that was rejected is not asked for again by the next sync.
+    one.sync();
+    one.write("b.md", "first\n2\n3\n4\n5\n6\n7\n8\nlast\n");
+    one.sync();
+    two.sync();
+    let hunks = two.items().remove(0).hunks;
+    assert_eq!(hunks.len(), 2);
+    two.reject_ids(vec![hunks[0].id.clone()]);
+    two.sync();
+    let left = two.items().remove(0).hunks;
+    assert_eq!(left.len(), 1, "{left:?}");
+    two.accept();
+    assert!(two.read("b.md").starts_with("one and two\n") && two.read("b.md").ends_with("last\n"));
+    two.sync();
+    one.sync();
+    one.accept();
+    assert_eq!(one.read("b.md"), two.read("b.md"));
 }
 
 #[test]
@@ -421,7 +489,7 @@ fn a_team_sends_branches_that_others_merge() {
 #[test]
 fn an_agents_own_place_is_mapped_by_the_project() {
     let remote = Remote::new();
-    let settings = "[[agent]]\nname = \"claude\"\nsync = true\nincoming = \"accept\"\n";
+    let settings = "[[agent]]\nname = \"claude\"\nsync = true\n";
     let homes = [Home::new(), Home::new()];
     let slug = |home: &Home| {
         let path = home.project().display().to_string();
@@ -433,10 +501,10 @@ fn an_agents_own_place_is_mapped_by_the_project() {
         home.ok(&["sync", "--init", &remote.url(), "--machine", name]);
     }
     let [one, two] = &homes;
-    one.file(
-        &format!(".claude/projects/{}/memory/a.md", slug(one)),
-        "text\n",
-    );
+    let memory = |home: &Home, name: &str| format!(".claude/projects/{}/memory/{name}", slug(home));
+    one.file(&memory(one, "a.md"), "text\n");
+    let index = "# Mine\n\n- [A](a.md) - my words\n\nBe brief.\n";
+    one.file(&memory(one, "MEMORY.md"), index);
     // It is the same from elsewhere, where only the name of the directory tells the project.
     let elsewhere = one
         .command(&["sync", "--json"])
@@ -452,10 +520,10 @@ fn an_agents_own_place_is_mapped_by_the_project() {
         remote.paths()
     );
     two.ok(&["sync"]);
-    assert_eq!(
-        two.read(&format!(".claude/projects/{}/memory/a.md", slug(two))),
-        "text\n"
-    );
+    two.ok(&["review", "--accept", "all"]);
+    assert_eq!(two.read(&memory(two, "a.md")), "text\n");
+    // The index that comes with its memories has no line about itself.
+    assert_eq!(two.read(&memory(two, "MEMORY.md")), index);
 }
 
 /// The program is killed at every step of a sync: of its own, of its changes, before and after every

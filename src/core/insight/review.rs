@@ -31,14 +31,14 @@ pub use attribute::{Attributions, KnownWriter, WrittenLines, attributed, attribu
 pub use decide::{Selection, accept, accepted_memories, annotate, plan_revert, plan_reverts};
 pub(crate) use incoming::groups;
 pub use incoming::{
-    Arrival, Incoming, Sent, ThreeTexts, decided_incoming, forget_decided, offer, outcome,
-    plan_arrivals, waiting_incoming,
+    Arrival, ConflictTexts, Incoming, Resolution, Sent, ThreeTexts, decided_incoming,
+    forget_decided, incoming_folder, offer, outcome, plan_arrivals, resolve, waiting_incoming,
 };
 pub use line_source::{LineSource, Reason, line_sources};
-pub use observe::{Observed, Writer, observe, observe_files, observe_store};
+pub use observe::{Observed, Writer, observe, observe_files, observe_store, observed_files};
 pub use proposal::add_draft;
 pub use queue::{Item, ItemChange, ReviewHunk, queue};
-pub use state::{Note, count, here_before, is_far_behind, seen_files, waiting_paths};
+pub use state::{Note, count, here_before, is_far_behind, waiting_paths};
 pub use why::{
     KnownFiles, TouchingCall, calls_of_log, calls_touching, memory_meant, words_before_message,
 };

@@ -8,8 +8,9 @@
 //! what changed here is one commit on top of theirs (see [`send`]). Deletes travel as tombstones,
 //! and what is merely absent is put back. Indexes are made again on each machine; of a hand-written
 //! `MEMORY.md` the lines travel (see [`index`]). The READMEs of the coder layout do not: each folder
-//! has one whose lines are titles and counts of what is in it on this machine, and lessons are found
-//! by their own titles and tags. Secrets and orders are held back (see [`held_back`]).
+//! has one whose lines are titles and counts of what is in it on this machine, and change with every
+//! lesson, so that two machines would conflict with every sync. Words of a person in one stay on that
+//! machine; what all should have is a lesson, which travels and is found by its title and tags. Secrets and orders are held back (see [`held_back`]).
 
 mod blobs;
 mod chosen;

@@ -371,6 +371,7 @@ fn reviewed(job: &ReviewJob, result: Result<usize>, undo: Option<String>) -> Toa
         (_, Ok(0)) => Toast::trouble("It was changed meanwhile; look at it again"),
         (ReviewJob::Accept(_), Ok(1)) => Toast::done(format!("Accepted{back}")),
         (ReviewJob::Accept(_), Ok(number)) => Toast::done(format!("Accepted {number} files{back}")),
+        (ReviewJob::Resolve { .. }, Ok(_)) => Toast::done(format!("Merged{back}")),
         (ReviewJob::Note { .. }, Ok(_)) => Toast::done("Noted"),
     }
 }

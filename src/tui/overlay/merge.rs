@@ -1,13 +1,19 @@
 //! The merge dialog: wherever two texts differ, take one of them, both or neither. The texts are
-//! two versions of a memory, or memories that become one.
+//! two versions of a memory, one of which another machine may have sent, or memories that become
+//! one.
+
+use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 
 use super::combine::Combining;
+use crate::core::insight::review::{ConflictTexts, Item, Resolution};
+use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
 use crate::tui::chrome::Dialog;
+use crate::tui::effect::{Effect, ReviewJob, WriteJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{centred, reading_area};
@@ -29,6 +35,12 @@ enum Subject {
         text: Unsaved,
         theirs: String,
     },
+    /// The memory of this machine, and what another one sent.
+    Conflict {
+        store: StoreId,
+        item: Box<Item>,
+        texts: Arc<ConflictTexts>,
+    },
     Memories(Combining),
 }
 
@@ -42,6 +54,18 @@ impl MergeDialog {
         Self {
             widget: Merge::new(base, &text.text, &theirs),
             subject: Subject::Versions { text, theirs },
+        }
+    }
+
+    /// Creates a merge of both texts of a conflict.
+    pub(crate) fn of_conflict(store: StoreId, item: Item, texts: Arc<ConflictTexts>) -> Self {
+        Self {
+            widget: Merge::new(&texts.base, &texts.ours, &texts.theirs),
+            subject: Subject::Conflict {
+                store,
+                item: Box::new(item),
+                texts,
+            },
         }
     }
 
@@ -67,6 +91,16 @@ impl MergeDialog {
                 };
                 let resolved = Event::Resolved(merged);
                 vec![Step::Close, Step::Broadcast(Box::new(resolved))]
+            }
+            Subject::Conflict { store, item, texts } => {
+                let resolution = Resolution {
+                    id: item.id.clone(),
+                    ours: texts.ours.clone(),
+                    text: self.widget.result().unwrap_or_default(),
+                };
+                let store = store.clone();
+                let job = WriteJob::Review(ReviewJob::Resolve { store, resolution });
+                vec![Step::Close, Step::Effect(Effect::Write(job))]
             }
             Subject::Memories(combining) => match combining.take(choices) {
                 Some(next) => {
@@ -111,7 +145,7 @@ impl MergeDialog {
 impl Pane for MergeDialog {
     fn key_context(&self) -> KeyContext {
         match self.subject {
-            Subject::Versions { .. } => KeyContext::Merge,
+            Subject::Versions { .. } | Subject::Conflict { .. } => KeyContext::Merge,
             Subject::Memories(_) => KeyContext::Combine,
         }
     }
@@ -145,8 +179,14 @@ impl Pane for MergeDialog {
 
     fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
         let (name, is_changed) = match &self.subject {
-            Subject::Versions { text, .. } => (text.path.clone(), " was changed outside"),
-            Subject::Memories(combining) => (combining.title(), ""),
+            Subject::Versions { text, .. } => {
+                (text.path.clone(), " was changed outside".to_owned())
+            }
+            Subject::Conflict { item, .. } => (
+                item.path.clone(),
+                format!(" was changed by {}, too", item.author.who),
+            ),
+            Subject::Memories(combining) => (combining.title(), String::new()),
         };
         let mut title = match self.widget.open() {
             0 => format!("{name} · everything is decided"),

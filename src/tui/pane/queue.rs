@@ -374,8 +374,9 @@ impl Pane for QueuePane {
             | Action::Note
             | Action::Why => self.entry().is_some(),
             Action::Edit | Action::Delete | Action::Open => self.entry().is_some_and(|entry| {
+                let is_sent = action == Action::Edit && entry.item.sent.is_some();
                 let is_there = entry.item.change != ItemChange::Added || !entry.item.is_offered();
-                is_there && entry.item.change != ItemChange::Deleted
+                is_there && !is_sent && entry.item.change != ItemChange::Deleted
             }),
             Action::NextHunk => self.entry().is_some_and(|entry| entry.divisions() > 0),
             _ => true,

@@ -12,11 +12,11 @@ use crate::core::change::history::{History, Record};
 use crate::core::change::recorded_edits;
 use crate::core::disk::revision::Revision;
 use crate::core::disk::trust::real_path;
-use crate::core::disk::watch::DirectoryWatcher;
+use crate::core::disk::watch::{DirectoryWatcher, WatchDepth};
 use crate::core::insight::context::PieceKind;
 use crate::core::insight::curate::git::Git;
 use crate::core::insight::rehome::homes_of_project;
-use crate::core::insight::review::{here_before, queue};
+use crate::core::insight::review::{here_before, incoming_folder, queue};
 use crate::core::memory::discover::{Discovered, DiscoveryScope, FoundStore, Problem, discover};
 use crate::core::memory::layout::{Layout, index};
 use crate::core::memory::library::Library;
@@ -226,7 +226,9 @@ impl LibraryWorker {
 
     fn watch_stores(&mut self) {
         let Some(watch) = &mut self.watch else { return };
-        let failed = watch.await_targets(self.library.watched());
+        let mut targets = self.library.watched();
+        targets.push((incoming_folder(&self.history), WatchDepth::All));
+        let failed = watch.await_targets(targets);
         tell_unwatched(&failed, &mut self.unwatched, &self.events);
     }
 
@@ -237,6 +239,10 @@ impl LibraryWorker {
             if !failed.is_empty() {
                 tell_unwatched(&failed, &mut self.unwatched, &self.events);
             }
+        }
+        let incoming = incoming_folder(&self.history);
+        if paths.iter().any(|path| path.starts_with(&incoming)) {
+            self.writer.send(writer::Message::Incoming);
         }
         let library = self.library.refresh(paths);
         if library != *self.library {

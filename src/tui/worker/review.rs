@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::writer::Writer;
 use crate::core::Result;
 use crate::core::insight::review::{
-    Observed, Selection, accept, accepted_memories, annotate, count, observe, waiting_paths,
+    Observed, Resolution, Selection, accept, accepted_memories, annotate, count, observe, resolve,
+    waiting_paths,
 };
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::core::memory::store::StoreId;
@@ -71,6 +72,7 @@ impl Writer {
     pub(super) fn review(&mut self, job: &ReviewJob) -> Result<usize> {
         let decided = match job {
             ReviewJob::Accept(stores) => self.accept(stores),
+            ReviewJob::Resolve { store, resolution } => self.resolve(store, resolution),
             ReviewJob::Note { store, ids, text } => {
                 let selection = Selection::Ids(ids.clone());
                 let moment = (self.clock)();
@@ -92,6 +94,20 @@ impl Writer {
         let (author, moment) = (&self.author, &(self.clock)());
         let records = accept(&self.history, &meant, &selection, author, moment)?;
         Ok(accepted_memories(&records).len())
+    }
+
+    fn resolve(&self, store: &StoreId, resolution: &Resolution) -> Result<usize> {
+        let store = self.planner().store(store)?;
+        let moment = (self.clock)();
+        let made = resolve(&self.history, store, resolution, &self.author, &moment)?;
+        Ok(usize::from(made.is_some()))
+    }
+
+    /// Counts what waits after another process brought something from other machines.
+    pub(super) fn take_incoming(&mut self) {
+        // What waits may be other things than before, and as many.
+        self.review_counts.clear();
+        self.count_again();
     }
 
     /// Counts what waits after a decision.

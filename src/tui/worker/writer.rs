@@ -101,6 +101,8 @@ pub(super) enum Message {
     Job(WriteJob),
     /// The current stores.
     Stores(Arc<Library>),
+    /// What other machines sent, and waits, has changed.
+    Incoming,
     /// Undo changes to the stores that a crashed process left unfinished.
     Settle,
 }
@@ -124,6 +126,7 @@ impl Worker for Writer {
                 self.run_job(job);
             }
             Message::Stores(library) => self.take_stores(library),
+            Message::Incoming => self.take_incoming(),
             Message::Settle => {
                 self.settle();
                 self.lock_wait.end();

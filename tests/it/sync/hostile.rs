@@ -253,6 +253,29 @@ fn hooks_of_the_clone_are_not_run() {
     assert!(remote.has("b.md") && !mark.exists());
 }
 
+/// A git that is killed, or a machine without power, leaves locks that no process holds.
+#[test]
+fn what_a_killed_git_left_in_the_clone_holds_nobody_up() {
+    let remote = Remote::new();
+    let machine = shared(&remote);
+    let clone = machine.root().ancestors().find_map(find_clone);
+    let clone = clone.expect("the clone");
+    let names = [
+        "refs/tome/base.lock",
+        "refs/remotes/tome/main.lock",
+        "packed-refs.lock",
+        "objects/pack/tmp_pack_1",
+        "fast_import_crash_1",
+    ];
+    for name in names {
+        fs::write(clone.join(name), "").expect("written");
+    }
+    machine.write("b.md", "more\n");
+    machine.sync();
+    assert!(remote.has("b.md"));
+    assert!(names.iter().all(|name| !clone.join(name).exists()));
+}
+
 fn find_clone(above: &Path) -> Option<std::path::PathBuf> {
     let clone = above.join("data/sync/repo.git");
     clone.is_dir().then_some(clone)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -19,6 +20,9 @@ use tome::core::memory::store::Store;
 use tome::core::text::time::Moment;
 
 use crate::support::{copy, directory_in_memory};
+
+/// The program.
+const GIT: &str = "/usr/bin/git";
 
 fn git(dir: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
@@ -135,6 +139,15 @@ impl Remote {
         fs::rename(self.path(), self.dir.path().join("away")).expect("moved");
     }
 
+    /// Takes away the locks that a killed git left, as who keeps the remote does.
+    pub(crate) fn unlock(&self) {
+        for entry in walkdir::WalkDir::new(self.path()).into_iter().flatten() {
+            if entry.file_name().to_string_lossy().ends_with(".lock") {
+                fs::remove_file(entry.path()).expect("removed");
+            }
+        }
+    }
+
     pub(crate) fn show(&self) {
         fs::rename(self.dir.path().join("away"), self.path()).expect("moved");
     }
@@ -218,8 +231,7 @@ impl Machine {
             Ok(())
         });
         let history = History::with_observer(&dir.path().join("data/history"), observer);
-        let git =
-            Git::at("/usr/bin/git").without_variables(std::env::vars_os().map(|(name, _)| name));
+        let git = Git::at(GIT).without_variables(std::env::vars_os().map(|(name, _)| name));
         let machine = Self {
             dir,
             project,
@@ -232,6 +244,25 @@ impl Machine {
         };
         machine.with_sync(|sync| sync.init(&remote.url(), name).expect("initialized"));
         machine
+    }
+
+    /// Lets every call of git be killed that takes longer than so many milliseconds, with all that it
+    /// started; 0 for none.
+    pub(crate) fn kill_git_after(&mut self, milliseconds: usize) {
+        let program = if milliseconds == 0 {
+            PathBuf::from(GIT)
+        } else {
+            let program = self.dir.path().join(format!("git-{milliseconds}"));
+            if !program.exists() {
+                let limit = format!("{}.{:03}", milliseconds / 1000, milliseconds % 1000);
+                let script = format!("#!/bin/sh\nexec timeout -s KILL {limit} {GIT} \"$@\"\n");
+                fs::write(&program, script).expect("written");
+                let mode = fs::Permissions::from_mode(0o755);
+                fs::set_permissions(&program, mode).expect("a mode");
+            }
+            program
+        };
+        self.git = Git::at(program).without_variables(std::env::vars_os().map(|(name, _)| name));
     }
 
     /// The same machine, whose changes go to a branch.

@@ -52,6 +52,8 @@ struct World {
     open: [BTreeSet<String>; 3],
     is_online: bool,
     kills: usize,
+    /// How many syncs failed because git was killed.
+    git_kills: usize,
     syncs: usize,
     conflicts: usize,
 }
@@ -79,6 +81,7 @@ impl World {
             open: Default::default(),
             is_online: true,
             kills: 0,
+            git_kills: 0,
             syncs: 0,
             conflicts: 0,
         }
@@ -224,6 +227,13 @@ impl World {
         };
         let is_killed = self.dice.roll(4) == 0;
         let fuse = if is_killed { 1 + self.dice.roll(36) } else { 0 };
+        let is_git_killed = !is_killed && self.dice.roll(6) == 0;
+        let life = if is_git_killed {
+            2 + self.dice.roll(20)
+        } else {
+            0
+        };
+        self.machines[at].kill_git_after(life);
         let machine = &self.machines[at];
         machine.fuse.store(fuse, Ordering::SeqCst);
         let ended = catch_unwind(AssertUnwindSafe(|| machine.try_sync()));
@@ -231,6 +241,12 @@ impl World {
         let mut known = all_words(&before);
         known.append(&mut self.open[at]);
         match ended {
+            Ok(report) if is_git_killed && self.is_online && report.failure.is_some() => {
+                self.git_kills += 1;
+                self.remote.unlock();
+                self.open[at] = known;
+                return;
+            }
             Ok(report) => {
                 self.syncs += 1;
                 let failure = report.failure;
@@ -284,6 +300,9 @@ impl World {
 
     /// In the end all have the same.
     fn converge(&mut self) {
+        for machine in &mut self.machines {
+            machine.kill_git_after(0);
+        }
         if !self.is_online {
             self.remote.show();
             self.is_online = true;
@@ -340,8 +359,8 @@ fn run(seed: u64, rounds: usize) {
     }
     world.converge();
     report(&format!(
-        "sync: {rounds} rounds of seed {seed}, {} syncs, {} kills, {} conflicts",
-        world.syncs, world.kills, world.conflicts
+        "sync: {rounds} rounds of seed {seed}, {} syncs, {} kills, {} of git, {} conflicts",
+        world.syncs, world.kills, world.git_kills, world.conflicts
     ));
 }
 

@@ -35,8 +35,9 @@ use crate::core::{Error, Result};
 /// How much of the file is read at once while headers are looked for behind damage.
 const WINDOW: usize = 1 << 16;
 
-/// How much is read for one header. With more, the versions between the headers would be read, too.
-const NEAR_HEADER: usize = 1 << 9;
+/// How much is read at once while headers are read: most versions are so short that reading them
+/// costs less than to go from one header to the next.
+const NEAR_HEADER: usize = 1 << 14;
 
 /// How many bytes may be damaged at a stretch. With more, the file is not one of versions.
 const MOST_DAMAGE: u64 = 1 << 28;

@@ -1,7 +1,7 @@
 //! Since when a memory exists: the earliest time that its header, the history, git, the logs or the
 //! file itself tell. A session that began before could not have it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -71,15 +71,12 @@ pub(super) fn committed(
     }
     let mut all = HashMap::new();
     for (tree, files) in trees {
-        let below = files
-            .iter()
-            .filter_map(|file| file.strip_prefix(tree).ok()?.to_str());
-        let below: Vec<String> = below.map(|path| format!(":(literal){path}")).collect();
-        let asked = Asked { git, tree, below };
-        let Some(mut times) = asked.kept_times(files, cache) else {
+        let folders = folders_as_arguments(tree, &files);
+        let work_tree = WorkTreeFiles { git, tree, folders };
+        let Some(mut times) = work_tree.kept_times(files, cache) else {
             continue;
         };
-        let edited = asked.output(&["ls-files", "--modified", "-z", "--"]);
+        let edited = work_tree.output(&["ls-files", "--modified", "-z", "--"]);
         for path in edited.unwrap_or_default().split('\0') {
             if let Some(times) = times.get_mut(&tree.join(path)) {
                 times.changed = None;
@@ -90,18 +87,41 @@ pub(super) fn committed(
     all
 }
 
-/// A question to git about files of a work tree.
-struct Asked<'a> {
-    git: &'a Git,
-    tree: &'a Path,
-    /// The files, as git's arguments.
-    below: Vec<String>,
+/// The folders of files as git's arguments: without those below them, as there may be more files
+/// than arguments. Empty, which is all folders, if even the folders are too many.
+fn folders_as_arguments(tree: &Path, files: &[PathBuf]) -> Vec<String> {
+    const MOST: usize = 500;
+    let folders = files
+        .iter()
+        .filter_map(|file| file.strip_prefix(tree).ok()?.parent()?.to_str());
+    let folders: BTreeSet<&str> = folders.collect();
+    if folders.len() > MOST {
+        return Vec::new();
+    }
+    let argument = |folder: &&str| {
+        let mut argument = ":(glob)".to_owned();
+        for c in folder.chars() {
+            argument.extend("*?[\\".contains(c).then_some('\\'));
+            argument.push(c);
+        }
+        argument.push_str(if folder.is_empty() { "*" } else { "/*" });
+        argument
+    };
+    folders.iter().map(argument).collect()
 }
 
-impl Asked<'_> {
+/// Files of a work tree that git is asked about.
+struct WorkTreeFiles<'a> {
+    git: &'a Git,
+    tree: &'a Path,
+    /// Their folders, as git's arguments.
+    folders: Vec<String>,
+}
+
+impl WorkTreeFiles<'_> {
     fn output(&self, args: &[&str]) -> Option<String> {
-        let files = self.below.iter().map(String::as_str);
-        let args: Vec<&str> = args.iter().copied().chain(files).collect();
+        let folders = self.folders.iter().map(String::as_str);
+        let args: Vec<&str> = args.iter().copied().chain(folders).collect();
         self.git.run(self.tree, &args)
     }
 
@@ -120,7 +140,10 @@ impl Asked<'_> {
         {
             return Some(times);
         }
-        let kept: KeptTimes = (head, files, self.times());
+        let mut times = self.times();
+        let of: HashSet<&PathBuf> = files.iter().collect();
+        times.retain(|path, _| of.contains(path));
+        let kept: KeptTimes = (head, files, times);
         save(&path, &kept);
         Some(kept.2)
     }

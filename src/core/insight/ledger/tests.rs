@@ -55,7 +55,12 @@ fn git_tells_when_a_file_was_added_and_last_changed_as_it_is() {
         assert!(command.status().expect("git runs").success());
     };
     run(&["init", "-q"], "@1000 +0000");
-    let files = ["a.md", "b.md", "new.md"].map(|name| tree.join(name));
+    let files = ["a.md", "of [b]*/b.md", "new.md"].map(|name| tree.join(name));
+    fs::create_dir(tree.join("of [b]*")).expect("a folder");
+    // More than one call of a program takes as arguments.
+    let long = "long".repeat(30);
+    let many = (0..20_000).map(|n| tree.join(format!("none/{long}{n}.md")));
+    let asked: Vec<_> = files.iter().cloned().chain(many).collect();
     for (time, text) in [("@1000 +0000", "one"), ("@2000 +0000", "two")] {
         files[..2]
             .iter()
@@ -67,7 +72,7 @@ fn git_tells_when_a_file_was_added_and_last_changed_as_it_is() {
     fs::write(&files[2], "three").expect("writes");
     // The second time from what was kept.
     for _ in 0..2 {
-        let times = since::committed(&git, &files, &tree.join("cache"));
+        let times = since::committed(&git, &asked, &tree.join("cache"));
         let times = files.each_ref().map(|file| times.get(file));
         let told = times.map(|times| times.map(|times| (times.added, times.changed)));
         let added = 1_000_000;

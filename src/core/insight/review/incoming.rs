@@ -86,6 +86,40 @@ impl Sent {
     }
 }
 
+/// Both texts of a conflict, and the one that both sides had last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConflictTexts {
+    /// What both sides had; empty if they made the file by themselves.
+    pub base: String,
+    /// What is here.
+    pub ours: String,
+    /// What the other side has.
+    pub theirs: String,
+}
+
+impl ConflictTexts {
+    /// The texts, if there are two.
+    fn of(texts: ThreeTexts<'_>) -> Option<Arc<Self>> {
+        let text = |bytes: &[u8]| std::str::from_utf8(bytes).ok().map(str::to_owned);
+        Some(Arc::new(Self {
+            base: text(texts.base.unwrap_or_default())?,
+            ours: text(texts.ours?)?,
+            theirs: text(texts.theirs?)?,
+        }))
+    }
+}
+
+/// What a person made of both texts of a conflict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolution {
+    /// The id of the item.
+    pub id: String,
+    /// The text that was here when the person saw it.
+    pub ours: String,
+    /// The text that is to be here.
+    pub text: String,
+}
+
 /// The largest file of an incoming change.
 const LARGEST: u64 = 64 << 10;
 
@@ -96,10 +130,15 @@ const DECIDED: &str = "decided";
 /// Up to how many changes that are accepted at once each is a change of its own.
 const EACH_BY_ITSELF: usize = 64;
 
+/// The folder of the incoming changes of all stores.
+pub fn incoming_folder(history: &History) -> PathBuf {
+    history.dir().join(INCOMING)
+}
+
 /// The folder of the incoming changes of a store.
 fn folder(history: &History, root: &Path) -> PathBuf {
     let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
-    history.dir().join(INCOMING).join(&name[..32])
+    incoming_folder(history).join(&name[..32])
 }
 
 fn name_of(path: &str, end: &str) -> String {
@@ -231,6 +270,7 @@ impl Offered {
             theirs: theirs.as_deref(),
         };
         let (after, is_conflict) = outcome(store, &incoming.path, texts);
+        let conflict = is_conflict.then(|| ConflictTexts::of(texts)).flatten();
         let mut file = WaitingFile {
             path: incoming.path.clone(),
             accepted: ours,
@@ -238,7 +278,8 @@ impl Offered {
             renamed_from: None,
             items: Vec::new(),
         };
-        file.items = vec![item(store, &file, &incoming, is_conflict)];
+        let item = item(store, &file, &incoming, is_conflict);
+        file.items = vec![Item { conflict, ..item }];
         Some(Self { incoming, file })
     }
 }
@@ -281,6 +322,7 @@ fn item(store: &Store, file: &WaitingFile, incoming: &Incoming, is_conflict: boo
         file: file.path.clone(),
         current: Arc::from(after),
         proposal: None,
+        conflict: None,
         sent: Some(Sent {
             is_conflict,
             ..sent.clone()
@@ -482,6 +524,48 @@ pub(super) fn plan_reject(
         of: None,
         rejected,
     }))
+}
+
+/// Writes what the person made of both texts of a conflict, which is decided then. Nothing is done if
+/// another text is here by now.
+pub fn resolve(
+    history: &History,
+    store: &Store,
+    resolution: &Resolution,
+    author: &Author,
+    moment: &Moment,
+) -> Result<Option<Record>> {
+    let Resolution { id, ours, text } = resolution;
+    let root = store.root().path();
+    let roots = [root, &folder(history, root)];
+    let made = plan_and_commit::<Error>(history, &roots, author, moment, || {
+        let is_meant = |one: &Offered| {
+            let is_seen = one.file.accepted.as_deref() == Some(ours.as_bytes());
+            is_seen && one.file.items.iter().any(|item| item.id == *id)
+        };
+        let found = offered(history, store).into_iter().find(is_meant);
+        let Offered { incoming, .. } =
+            found.ok_or_else(|| Error::refused(id, "was changed meanwhile; look at it again"))?;
+        if text == ours {
+            let selection = Selection::Ids(vec![id.clone()]);
+            let rejected = plan_reject(history, store, &selection)?;
+            return rejected.ok_or_else(|| Error::not_found(id));
+        }
+        let arrival = Arrival {
+            path: incoming.path.clone(),
+            before: Some(Revision::of(ours.as_bytes())),
+            after: Some(text.clone().into_bytes()),
+            sent: incoming.sent.clone(),
+        };
+        let mut change = plan_arrivals(store, &[arrival], None, moment)?;
+        let path = store.rules().reference_of(&incoming.path);
+        change.message = format!("Merged with {}: {path}", incoming.sent.origin());
+        change
+            .edits
+            .extend(decision(history, store, &incoming, false)?);
+        Ok(change)
+    })?;
+    Ok(made.record)
 }
 
 /// The edit of the file in which a change waits. It is derived, so that an undo of the change after

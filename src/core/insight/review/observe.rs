@@ -4,11 +4,11 @@
 //! first sight of a store is its baseline: its versions are stored, nothing waits for review, and the
 //! number of files is told until it is accepted.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::incoming::incoming_count;
 use super::proposal::proposal_count;
-use super::saved::{Listed, SavedState};
+use super::saved::{Listed, Missing, SavedState};
 use super::state::{SeenFile, State, written_count};
 use crate::core::change::history::{Author, ChangeVerb, FileChange, History, Origin, Record};
 use crate::core::disk::revision::Revision;
@@ -108,7 +108,7 @@ pub fn observe(
         files: files.collect(),
         folders: Vec::new(),
     };
-    let observed = observe_listing(history, store, listing, moment)?;
+    let (observed, _) = observe_listing(history, store, listing, moment)?;
     Ok(observed.with_proposals(proposed))
 }
 
@@ -117,20 +117,47 @@ pub fn observe(
 pub fn observe_store(history: &History, store: &Store, moment: &Moment) -> Result<Observed> {
     let proposed = proposal_count(history, store.root(), store.layout())
         + incoming_count(history, store.root().path());
-    let observed = observe_written(history, store, moment)?;
+    let (observed, _) = observe_written(history, store, moment)?;
     Ok(observed.with_proposals(proposed))
 }
 
-fn observe_written(history: &History, store: &Store, moment: &Moment) -> Result<Observed> {
+/// As [`observe_store`]; returns every file as it was seen then, or `None` while another process
+/// changes the store.
+pub fn observed_files(
+    history: &History,
+    store: &Store,
+    moment: &Moment,
+) -> Result<Option<BTreeMap<String, Revision>>> {
+    let (observed, state) = observe_written(history, store, moment)?;
+    if observed.is_busy {
+        return Ok(None);
+    }
+    let state = match state {
+        Some(state) => Some(state),
+        None => State::load(history, store.id())?.map(|(state, _)| state),
+    };
+    let files = state.into_iter().flat_map(|state| state.files);
+    Ok(Some(
+        files.map(|(path, seen)| (path, seen.revision)).collect(),
+    ))
+}
+
+/// Observes a store; returns its state, too, if that had to be loaded.
+fn observe_written(
+    history: &History,
+    store: &Store,
+    moment: &Moment,
+) -> Result<(Observed, Option<State>)> {
     if let Some(saved) = SavedState::read(history, store.id())?
         && saved.is_current(history)?
     {
         let waiting = saved.count();
         if saved.files_are_as_seen(store.root()) {
-            return Ok(Observed {
+            let observed = Observed {
                 waiting,
                 ..Observed::default()
-            });
+            };
+            return Ok((observed, None));
         }
     }
     let rules = store.rules();
@@ -159,10 +186,10 @@ fn observe_listing(
     store: &Store,
     mut listing: Listing,
     moment: &Moment,
-) -> Result<Observed> {
+) -> Result<(Observed, Option<State>)> {
     if store.root().path().to_str().is_none() {
         // The history could not name it, and nothing can be changed there.
-        return Ok(Observed::default());
+        return Ok((Observed::default(), None));
     }
     if store.layout() == Layout::Index {
         // The index is no memory, but agents write it by hand.
@@ -183,17 +210,19 @@ fn observe_listing(
         }
     };
     if let Some(waiting) = known {
-        return Ok(Observed {
+        let observed = Observed {
             waiting,
             ..Observed::default()
-        });
+        };
+        return Ok((observed, None));
     }
     let Some(_lock) = history.try_lock(&[store.root().path()])? else {
-        return Ok(Observed {
+        let observed = Observed {
             records: Vec::new(),
             waiting: written_count(history, store.id())?.unwrap_or(0),
             is_busy: true,
-        });
+        };
+        return Ok((observed, None));
     };
     let observer = Observer {
         history,
@@ -204,7 +233,10 @@ fn observe_listing(
     let (mut state, mut is_behind) = match State::load(history, store.id())? {
         Some(loaded) => loaded,
         None => match State::rebuilt(history, store.id())? {
-            None => return observer.take_baseline(listing),
+            None => {
+                let state = observer.take_baseline(listing)?;
+                return Ok((Observed::default(), Some(state)));
+            }
             Some(state) => (observer.with_files_never_changed(state, &listing)?, true),
         },
     };
@@ -213,7 +245,8 @@ fn observe_listing(
         state.folders = listing.folders;
         is_behind = true;
     }
-    observer.record_differences((state, is_behind), &paths)
+    let (observed, state) = observer.record_differences((state, is_behind), &paths)?;
+    Ok((observed, Some(state)))
 }
 
 /// The files that must be read to know whether they differ from what was last seen.
@@ -254,7 +287,8 @@ pub fn observe_files(
         moment,
         writer,
     };
-    observer.record_differences(loaded, &paths)
+    let (observed, _) = observer.record_differences(loaded, &paths)?;
+    Ok(observed)
 }
 
 /// Whether files of this kind are reviewed; raw conversations are not.
@@ -293,7 +327,7 @@ impl Observer<'_> {
     }
 
     /// Stores the versions of all files; none of them waits.
-    fn take_baseline(&self, listing: Listing) -> Result<Observed> {
+    fn take_baseline(&self, listing: Listing) -> Result<State> {
         let mut state = State::empty(self.history)?;
         let paths: Vec<&String> = listing.files.iter().map(|(path, _)| path).collect();
         self.add_baseline(&mut state, &paths)?;
@@ -301,7 +335,7 @@ impl Observer<'_> {
         state.here_before = state.files.len() - self.written_by_tome(&state)?;
         self.step("observe: the baseline is kept")?;
         state.save(self.history, self.store.id())?;
-        Ok(Observed::default())
+        Ok(state)
     }
 
     /// Adds the files that the journal does not tell of to a state that was made from it. Nobody
@@ -376,7 +410,7 @@ impl Observer<'_> {
         &self,
         (mut state, mut is_changed): (State, bool),
         paths: &[String],
-    ) -> Result<Observed> {
+    ) -> Result<(Observed, State)> {
         let mut seen_now: Vec<(String, SeenFile)> = Vec::new();
         let mut differences = Vec::new();
         for path in paths {
@@ -408,12 +442,14 @@ impl Observer<'_> {
             self.step("observe: the versions are kept")?;
             self.history.record_all(&records)?;
             self.step("observe: recorded")?;
-            // The state on disk is brought up to date from the journal, as after a crash here.
-            if let Some((loaded, _)) = State::load(self.history, self.store.id())? {
-                let folders = std::mem::take(&mut state.folders);
-                state = State { folders, ..loaded };
-                is_changed = true;
-            }
+            // The state is brought up to date from the journal, as after a crash here.
+            let root = self.store.root().path();
+            state.follow(
+                self.history,
+                root,
+                Missing::of(self.history, root, state.position)?,
+            )?;
+            is_changed = true;
         }
         for (path, seen) in seen_now {
             if state.revision(&path) == Some(seen.revision) {
@@ -424,11 +460,12 @@ impl Observer<'_> {
             state.save(self.history, self.store.id())?;
             self.step("observe: saved")?;
         }
-        Ok(Observed {
+        let observed = Observed {
             waiting: state.waiting.len(),
             records,
             is_busy: false,
-        })
+        };
+        Ok((observed, state))
     }
 
     /// Stores the new versions and builds a record for each difference.

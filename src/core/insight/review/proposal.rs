@@ -299,6 +299,7 @@ fn item(
         current: Arc::default(),
         proposal: Some(file.to_owned()),
         sent: None,
+        conflict: None,
         id,
     };
     item.bind();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::blame::{WrittenText, writers};
-use super::incoming::{Sent, incoming_items};
+use super::incoming::{ConflictTexts, Sent, incoming_items};
 use super::proposal::proposed_items;
 use super::state::{Note, OtherWrite, State, Waiting};
 use crate::core::Result;
@@ -50,6 +50,8 @@ pub struct Item {
     pub proposal: Option<String>,
     /// The machine that sent it; `None` if it is of this one.
     pub sent: Option<Sent>,
+    /// Both texts, if both sides changed it and none deleted it.
+    pub conflict: Option<Arc<ConflictTexts>>,
 }
 
 impl Item {
@@ -333,6 +335,7 @@ fn items(
             current: Arc::clone(&text),
             proposal: None,
             sent: None,
+            conflict: None,
             id,
         });
     }

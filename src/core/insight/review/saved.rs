@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,20 @@ pub(super) struct Missing {
     pub(super) is_behind: bool,
 }
 
+impl Missing {
+    /// What the journal has of the store at a root since a position.
+    pub(super) fn of(history: &History, root: &Path, since: FilePosition) -> Result<Self> {
+        let (mut records, position) = history.records_since(since)?;
+        let is_far = records.len() > MOST_BEHIND;
+        records.retain(|record| record.touches(&[root]));
+        Ok(Self {
+            is_behind: is_far || !records.is_empty(),
+            records,
+            position,
+        })
+    }
+}
+
 impl SavedState {
     /// The saved state of a store. A damaged one is as good as none: it is made again from the
     /// journal.
@@ -114,14 +128,7 @@ impl SavedState {
 
     /// What the journal has since.
     pub(super) fn missing(&self, history: &History) -> Result<Missing> {
-        let (mut records, position) = history.records_since(self.head.position)?;
-        let is_far = records.len() > MOST_BEHIND;
-        records.retain(|record| record.touches(&[self.head.root.as_path()]));
-        Ok(Missing {
-            is_behind: is_far || !records.is_empty(),
-            records,
-            position,
-        })
+        Missing::of(history, &self.head.root, self.head.position)
     }
 
     /// Whether the journal has nothing since that this state must have.
@@ -191,15 +198,15 @@ fn parse(head: Head, text: &str) -> Option<State> {
     let mut lines = text.lines();
     let waiting: BTreeMap<String, Waiting> = serde_json::from_str(lines.next()?).ok()?;
     let ended: Vec<EndedWait> = serde_json::from_str(lines.next()?).ok()?;
-    let mut files = BTreeMap::new();
-    for line in file_lines(text) {
+    let seen = |line: Option<FileLine<'_>>| {
         let line = line?;
         let seen = SeenFile {
             revision: line.revision.parse().ok()?,
             stamp: line.stamp,
         };
-        files.insert(line.path.into_owned(), seen);
-    }
+        Some((line.path.into_owned(), seen))
+    };
+    let files: BTreeMap<String, SeenFile> = file_lines(text).map(seen).collect::<Option<_>>()?;
     if files.len() != head.files {
         return None;
     }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::incoming::incoming_count;
 use super::proposal::{is_proposal, proposal_count};
-use super::saved::{self, SavedState};
+use super::saved::{self, Missing, SavedState};
 use crate::core::Result;
 use crate::core::change::history::{
     Author, ChangeVerb, FileChange, FilePosition, History, Origin, Record,
@@ -138,12 +138,24 @@ impl State {
         let Some(mut state) = saved.parse()? else {
             return Ok(None);
         };
+        let is_behind = missing.is_behind;
+        state.follow(history, store.root(), missing)?;
+        Ok(Some((state, is_behind)))
+    }
+
+    /// Applies what the journal has since.
+    pub(super) fn follow(
+        &mut self,
+        history: &History,
+        root: &Path,
+        missing: Missing,
+    ) -> Result<()> {
         for record in &missing.records {
-            state.apply(history, store.root(), record)?;
+            self.apply(history, root, record)?;
         }
-        state.position = missing.position;
-        state.forget_old();
-        Ok(Some((state, missing.is_behind)))
+        self.position = missing.position;
+        self.forget_old();
+        Ok(())
     }
 
     /// The state of a store whose file is lost or damaged, from the whole journal; `None` if the
@@ -391,18 +403,6 @@ pub fn is_far_behind(history: &History, store: &StoreId) -> Result<bool> {
     let saved = SavedState::read(history, store)?;
     let position = saved.map_or_else(FilePosition::default, |saved| saved.position());
     Ok(history.bytes_since(position)? > FAR)
-}
-
-/// Every file of a store as it was last seen; `None` if the store was never seen.
-pub fn seen_files(
-    history: &History,
-    store: &StoreId,
-) -> Result<Option<BTreeMap<String, Revision>>> {
-    let loaded = State::load(history, store)?;
-    Ok(loaded.map(|(state, _)| {
-        let files = state.files.into_iter();
-        files.map(|(path, seen)| (path, seen.revision)).collect()
-    }))
 }
 
 /// The files of a store that wait for review, those included that are gone.

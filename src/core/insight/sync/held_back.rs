@@ -1,6 +1,8 @@
 //! What is held back until a person says otherwise: secrets, texts that read like orders, and
 //! deletes of most of a store.
 
+use std::collections::BTreeSet;
+
 use super::Motion;
 use super::plan::{Step, StoreSides};
 use super::repo::LARGEST_FILE;
@@ -23,25 +25,24 @@ pub struct HeldBack {
 
 impl StoreSides<'_> {
     /// Looks for secrets and orders in everything that may be sent or taken in, on all cores.
-    pub(super) fn check_ahead(&mut self) {
+    pub(super) fn check_ahead(&mut self, open: &BTreeSet<String>) {
         let root = self.here.store.root();
         let is_new = |(path, revision): &(&String, &Revision)| {
             let id = self.base.files.get(*path);
-            id.and_then(|id| self.blobs.revisions.get(id)) != Some(*revision)
+            id.and_then(|id| self.blobs.revision(id)).as_ref() != Some(*revision)
         };
-        let own: Vec<(&String, &Revision)> = self.files.iter().filter(is_new).collect();
+        let own = open
+            .iter()
+            .filter_map(|path| Some((path, self.files.get(path)?)));
+        let own: Vec<(&String, &Revision)> = own.filter(is_new).collect();
         let own = on_all_cores(own.len(), |at| {
             let (path, revision) = own[at];
             let bytes = root.read(path).ok()??;
             (Revision::of(&bytes) == *revision).then(|| (*revision, reason(&bytes)))
         });
         let read = self.blobs.bytes.borrow();
-        let theirs = self
-            .there
-            .files
-            .iter()
-            .filter(|(path, id)| self.base.files.get(*path) != Some(*id));
-        let theirs: Vec<&Vec<u8>> = theirs.filter_map(|(_, id)| read.get(id)).collect();
+        let theirs = open.iter().filter_map(|path| self.there.files.get(path));
+        let theirs: Vec<&Vec<u8>> = theirs.filter_map(|id| read.get(id)).collect();
         let theirs = on_all_cores(theirs.len(), |at| {
             (Revision::of(theirs[at]), reason(theirs[at]))
         });

@@ -41,7 +41,7 @@ impl StoreSides<'_> {
         let files = &self.files;
         let is_shared = |name: &str| files.contains_key(name) && remote_files.contains(name);
         let theirs = self.composed(&self.there, is_shared)?;
-        let agreed = self.composed(&self.base, is_shared)?;
+        let agreed = self.composed(self.base, is_shared)?;
         // Without the lines of memories that are not here it may look like a generated one.
         if theirs.as_deref().is_some_and(is_generated) {
             return Ok(None);
@@ -328,12 +328,9 @@ impl StoreSides<'_> {
         );
         for (name, line) in &pieces.lines {
             let place = self.path_in_repo(&format!("{LINES}/{name}"));
-            let known = self
-                .there
-                .lines
-                .get(name)
-                .and_then(|id| self.blobs.revisions.get(id));
-            if known != Some(&Revision::of(line.as_bytes())) {
+            let id = self.there.lines.get(name);
+            let known = id.and_then(|id| self.blobs.revision(id));
+            if known != Some(Revision::of(line.as_bytes())) {
                 ops.insert(place, FileOp::Write(line.clone().into_bytes()));
             }
         }

@@ -67,10 +67,11 @@ impl Keys<'_> {
                 store.name()
             )
         })?;
-        let remote = self
-            .git
-            .run(&project, &["config", "--get", "remote.origin.url"]);
-        let remote = remote.map(|url| plain_address(&url)).unwrap_or_default();
+        // What it is was told by the first sync.
+        let args = ["config", "--get", "remote.origin.url"];
+        let remote = known.is_none().then(|| self.git.run(&project, &args));
+        let remote = remote.flatten().map(|url| plain_address(&url));
+        let remote = remote.unwrap_or_default();
         let folder = project
             .file_name()
             .map(|name| name.to_string_lossy().into_owned());

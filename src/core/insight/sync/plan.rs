@@ -1,7 +1,9 @@
 //! The plan for one store: what comes, what goes, what waits, and what is agreed on then.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, btree_map};
+use std::iter::Peekable;
 
 use super::blobs::Blobs;
 use super::chosen::SharedHere;
@@ -59,8 +61,8 @@ pub(super) struct StoreSides<'a> {
     pub(super) moment: &'a Moment,
     pub(super) mode: Mode,
     pub(super) blobs: &'a Blobs<'a>,
-    pub(super) base: SharedStore,
-    pub(super) there: SharedStore,
+    pub(super) base: &'a SharedStore,
+    pub(super) there: Cow<'a, SharedStore>,
     /// The files here.
     pub(super) files: BTreeMap<String, Revision>,
     /// What the person decided about since the last sync, by the files.
@@ -72,9 +74,9 @@ pub(super) struct StoreSides<'a> {
     /// The files that the history says were deleted here, once they were looked for.
     pub(super) deleted: OnceCell<HashSet<String>>,
     pub(super) refusals: Refusals,
-    /// The files that are left alone, because the remote has something of that name which is not
-    /// taken in.
-    pub(super) left_alone: HashSet<String>,
+    /// The files of which not everybody has the same, once they were looked for. Those are left out
+    /// of which the remote has something that is not taken in.
+    pub(super) open: BTreeSet<String>,
     /// Why contents are held back, as far as it is known.
     pub(super) checked: HashMap<Revision, Option<&'static str>>,
     pub(super) held_back: Vec<HeldBack>,
@@ -96,9 +98,15 @@ impl<'a> StoreSides<'a> {
                 FileKind::Memory | FileKind::Overview | FileKind::Instructions
             )
         };
+        let mut open = self.differing();
         let refusals = &mut self.refusals;
         self.files.retain(|path, _| {
-            let name = check_name(path);
+            // What everybody has was looked at before.
+            let name = if open.contains(path) {
+                check_name(path)
+            } else {
+                Ok(())
+            };
             if is_memory(path)
                 && let Err(reason) = name
             {
@@ -106,40 +114,70 @@ impl<'a> StoreSides<'a> {
             }
             is_memory(path) && name.is_ok()
         });
-        let files = &self.files;
-        let names = self.there.files.keys().chain(self.there.deleted.keys());
-        let clashes = clashing(names, |name| files.contains_key(name), files.keys());
+        let (files, there) = (&self.files, &self.there);
+        let is_here = |name: &str| files.contains_key(name);
+        let is_there =
+            |name: &&String| there.files.contains_key(*name) || there.deleted.contains_key(*name);
+        let names = || open.iter().filter(is_there);
+        let clashes = if names().all(|name| is_here(name)) {
+            Vec::new()
+        } else {
+            clashing(names(), is_here, files.keys())
+        };
         for name in &clashes {
             refusals.add("its name is another one's on some disks", name);
         }
-        let blobs = self.blobs;
-        let is_allowed = |path: &String, id: &String, refusals: &mut Refusals| {
-            let is_fitting = files.contains_key(path)
+        let mut left_alone = HashSet::new();
+        for path in names().filter(|path| *path != INDEX_TEXT) {
+            let is_fitting = is_here(path)
                 || is_memory(path) && rules.allow(Operation::Receive, path, store.root()).is_ok();
             if !is_fitting {
                 refusals.add("the store can have no such file", path);
             }
-            let is_small = blobs.revisions.contains_key(id);
-            if !is_small {
+            let ids = [there.files.get(path), there.deleted.get(path)];
+            let is_small = |id: &String| self.blobs.revision(id).is_some();
+            let are_small = ids.into_iter().flatten().all(is_small);
+            if !are_small {
                 refusals.add("larger than 1 MB", path);
             }
-            is_fitting && is_small && !clashes.contains(path)
-        };
-        let mut left_alone = HashSet::new();
-        let mut is_taken = |path: &String, id: &String| {
-            let is_taken = path == INDEX_TEXT || is_allowed(path, id, refusals);
-            if !is_taken {
+            if !is_fitting || !are_small || clashes.contains(path) {
                 left_alone.insert(path.clone());
             }
-            is_taken
-        };
-        self.there.files.retain(|path, id| is_taken(path, id));
-        self.there.deleted.retain(|path, id| is_taken(path, id));
-        self.left_alone = left_alone;
+        }
+        open.remove(INDEX_TEXT);
+        if !left_alone.is_empty() {
+            let there = self.there.to_mut();
+            there.files.retain(|path, _| !left_alone.contains(path));
+            there.deleted.retain(|path, _| !left_alone.contains(path));
+            open.retain(|path| !left_alone.contains(path));
+        }
+        self.open = open;
+    }
+
+    /// The files of which not everybody has the same, most of the time few.
+    fn differing(&self) -> BTreeSet<String> {
+        let mut open: BTreeSet<String> = self.decided.keys().cloned().collect();
+        let mut base = self.base.files.iter().peekable();
+        let mut here = self.files.iter().peekable();
+        for (path, id) in &self.there.files {
+            let agreed = advanced(&mut base, path, &mut open);
+            let own = advanced(&mut here, path, &mut open);
+            if agreed != Some(id) || own.is_none() || own.copied() != self.blobs.revision(id) {
+                open.insert(path.clone());
+            }
+        }
+        open.extend(base.map(|(path, _)| path.clone()));
+        open.extend(here.map(|(path, _)| path.clone()));
+        for (one, other) in [(self.base, &*self.there), (&*self.there, self.base)] {
+            let stones = one.deleted.iter();
+            let stones = stones.filter(|(path, id)| other.deleted.get(*path) != Some(*id));
+            open.extend(stones.map(|(path, _)| path.clone()));
+        }
+        open
     }
 
     fn version(&self, shared: &SharedStore, path: &str) -> Version {
-        let revision = |id: &String| self.blobs.revisions.get(id).copied();
+        let revision = |id: &String| self.blobs.revision(id);
         match (shared.files.get(path), shared.deleted.contains_key(path)) {
             (Some(id), _) => revision(id).map_or(Version::Absent, Version::Text),
             (None, true) => Version::Deleted,
@@ -173,20 +211,12 @@ impl<'a> StoreSides<'a> {
         deleted.contains(path)
     }
 
-    /// Whether everybody has the same of a file, as most of the time.
-    fn is_settled(&self, path: &str) -> bool {
-        let id = self.there.files.get(path);
-        id.is_some_and(|id| self.base.files.get(path) == Some(id))
-            && id.and_then(|id| self.blobs.revisions.get(id)) == self.files.get(path)
-            && !self.decided.contains_key(path)
-    }
-
     /// The versions of a file.
     fn versions(&self, path: &str) -> Versions {
         let decided = self.decided.get(path);
         let base = match decided {
             Some(one) => one.remote.map_or(Version::Deleted, Version::Text),
-            None => self.version(&self.base, path),
+            None => self.version(self.base, path),
         };
         let here = match self.files.get(path) {
             Some(revision) => Version::Text(*revision),
@@ -207,18 +237,23 @@ impl<'a> StoreSides<'a> {
     /// The plan.
     pub(super) fn plan(mut self) -> Told<StorePlan<'a>> {
         self.narrow();
-        self.check_ahead();
-        let lists = [&self.base, &self.there].into_iter();
-        let shared = lists.flat_map(|one| one.files.keys().chain(one.deleted.keys()));
-        let is_open = |path: &&String| {
-            *path != INDEX_TEXT && !self.left_alone.contains(*path) && !self.is_settled(path)
+        let open = std::mem::take(&mut self.open);
+        let there = |path: &String| {
+            self.there
+                .files
+                .get(path)
+                .filter(|id| self.base.files.get(path) != Some(*id))
         };
-        let names: BTreeSet<&String> = shared.chain(self.files.keys()).filter(is_open).collect();
-        let names: Vec<String> = names.into_iter().cloned().collect();
+        let stone = |path: &String| self.there.deleted.get(path);
+        self.blobs.load(
+            open.iter()
+                .flat_map(|path| there(path).into_iter().chain(stone(path))),
+        )?;
+        self.check_ahead(&open);
         let mut steps = Vec::new();
-        for path in names {
-            let versions = self.versions(&path);
-            let step = self.step(&path, versions)?;
+        for path in &open {
+            let versions = self.versions(path);
+            let step = self.step(path, versions)?;
             steps.extend(step);
         }
         self.hold_deletes_back(&mut steps);
@@ -249,9 +284,11 @@ impl<'a> StoreSides<'a> {
         let motions: Vec<_> = motions.collect();
         let sent = motions.iter().filter(|(motion, _)| *motion == Motion::Sent);
         let sent: HashSet<&String> = sent.map(|(_, path)| path).collect();
-        let files = self.files.keys();
-        let is_shared = |path: &String| self.there.files.contains_key(path) || sent.contains(path);
-        let carried = files.filter(|path| is_shared(path)).count();
+        let is_alone = |path: &&String| {
+            let is_shared = self.there.files.contains_key(*path) || sent.contains(*path);
+            self.files.contains_key(*path) && !is_shared
+        };
+        let carried = self.files.len() - open.iter().filter(is_alone).count();
         let reference = |path: &str| self.here.store.rules().reference_of(path);
         let report = StoreReport {
             name: self.here.store.name().to_owned(),
@@ -435,9 +472,16 @@ impl<'a> StoreSides<'a> {
             } else {
                 Motion::Offered
             });
+            // Of what waits already the person may have rejected a part.
+            let known = self.waiting.get(&path).filter(|one| one.blob == blob);
+            let rest = known.filter(|one| one.theirs != one.remote);
+            let [base, theirs_left] = match rest {
+                Some(rest) => [rest.base, rest.theirs],
+                None => [keep(&base)?, keep(&theirs)?],
+            };
             step.offer = Some(Incoming {
-                base: keep(&base)?,
-                theirs: keep(&theirs)?,
+                base,
+                theirs: theirs_left,
                 index: None,
                 remote: theirs.as_deref().map(Revision::of),
                 blob,
@@ -529,6 +573,19 @@ impl<'a> StoreSides<'a> {
         }
         ops
     }
+}
+
+/// Goes on to a path in a sorted list, and collects the paths before it; returns what it has there.
+fn advanced<'a, V>(
+    list: &mut Peekable<btree_map::Iter<'a, String, V>>,
+    path: &String,
+    before: &mut BTreeSet<String>,
+) -> Option<&'a V> {
+    while let Some((passed, _)) = list.next_if(|(next, _)| *next < path) {
+        before.insert(passed.clone());
+    }
+    list.next_if(|(next, _)| *next == path)
+        .map(|(_, value)| value)
 }
 
 /// What a tombstone says the file had.

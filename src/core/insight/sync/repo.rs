@@ -57,11 +57,21 @@ pub(super) struct Repo<'a> {
 }
 
 /// A file of a commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TreeEntry {
-    pub(super) mode: String,
-    pub(super) id: String,
-    pub(super) path: String,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TreeEntry<'a> {
+    pub(super) mode: &'a str,
+    pub(super) id: &'a str,
+    pub(super) path: &'a str,
+}
+
+impl<'a> TreeEntry<'a> {
+    /// An entry of git's list.
+    pub(super) fn parse(line: &'a str) -> Option<Self> {
+        let (head, path) = line.split_once('\t')?;
+        let mut head = head.split(' ');
+        let (mode, _, id) = (head.next()?, head.next()?, head.next()?);
+        Some(Self { mode, id, path })
+    }
 }
 
 /// What becomes of a file in a new commit.
@@ -149,8 +159,15 @@ impl<'a> Repo<'a> {
     }
 
     fn call(&self, args: &[&str], input: &[u8], limits: &Limits) -> Result<Vec<u8>, GitFailure> {
-        // Nobody else may read what memories say.
-        let all = &[&["-c", "core.sharedRepository=0600"], args].concat();
+        let own = [
+            // Nobody else may read what memories say.
+            "-c",
+            "core.sharedRepository=0600",
+            // A pack has a new tree as a few changes of the old one, and is pushed so.
+            "-c",
+            "fastimport.unpackLimit=1",
+        ];
+        let all = &[&own, args].concat();
         self.step(args[0], "")?;
         let call = GitCall {
             args: all,
@@ -198,7 +215,7 @@ impl<'a> Repo<'a> {
             folder: packs.clone(),
             most: MOST_FETCHED,
         };
-        remove_half_fetched(&packs);
+        remove_leftovers(&self.dir);
         if let Some(why) = room.excess() {
             let clone = self.dir.display();
             return Err(format!(
@@ -228,7 +245,7 @@ impl<'a> Repo<'a> {
                 self.local(&["update-ref", "-d", &tracked], b"").map(drop)
             }
             Err(failure) => {
-                remove_half_fetched(&packs);
+                remove_leftovers(&self.dir);
                 Err(failure.why)
             }
         }
@@ -255,8 +272,8 @@ impl<'a> Repo<'a> {
         one == other || self.local(&["merge-base", one, other], b"").is_ok()
     }
 
-    /// The files of a commit.
-    pub(super) fn files(&self, commit: &str) -> Told<Vec<TreeEntry>> {
+    /// The files of a commit: entries that end with a zero.
+    pub(super) fn files(&self, commit: &str) -> Told<String> {
         let args = ["ls-tree", "-r", "-z", "--full-tree", commit];
         let limits = Limits {
             printed: LONGEST_LIST,
@@ -264,25 +281,8 @@ impl<'a> Repo<'a> {
         };
         let told = self.call(&args, b"", &limits);
         let told = told.map_err(|failure| format!("the list of its files: {}", failure.why))?;
-        let entry = |line: &[u8]| {
-            // Not UTF-8: it is refused by its name.
-            let line = String::from_utf8_lossy(line);
-            let (head, path) = line.split_once('\t')?;
-            let mut head = head.split(' ');
-            let (mode, _, id) = (head.next()?, head.next()?, head.next()?);
-            Some(TreeEntry {
-                mode: mode.to_owned(),
-                id: id.to_owned(),
-                path: path.to_owned(),
-            })
-        };
-        let lines = told
-            .split(|byte| *byte == 0)
-            .filter(|line| !line.is_empty());
-        lines
-            .map(entry)
-            .collect::<Option<Vec<_>>>()
-            .ok_or_else(|| "git's list is not understood".to_owned())
+        // What is not UTF-8 is refused by its name.
+        Ok(String::from_utf8_lossy(&told).into_owned())
     }
 
     /// The contents of blobs; those that are too large are left out.
@@ -494,8 +494,12 @@ impl<'a> Repo<'a> {
             let entries = std::fs::read_dir(self.dir.join("objects").join(folder));
             entries.map_or(0, Iterator::count)
         };
+        // The next sync tries again what fails.
+        if count("pack") > FILES_OF_PACKS {
+            // The small packs become one; the large ones stay.
+            drop(self.local(&["repack", "-d", "--quiet", "--geometric=2"], b""));
+        }
         if count("17") > LOOSE_OF_A_FOLDER || count("pack") > FILES_OF_PACKS {
-            // The next sync tries again.
             drop(self.local(&["gc", "--quiet", "--prune=2.weeks.ago"], b""));
         }
     }
@@ -518,13 +522,20 @@ impl Limits {
     }
 }
 
-/// Removes what a fetch that did not end left.
-fn remove_half_fetched(packs: &Path) {
-    let entries = std::fs::read_dir(packs).into_iter().flatten().flatten();
-    for entry in entries {
-        if entry.file_name().to_string_lossy().starts_with("tmp_") {
-            // One that stays counts as fetched.
-            drop(std::fs::remove_file(entry.path()));
+/// Removes what calls of git that were killed left in the clone: half of a pack, reports, and locks,
+/// which nobody holds, since one sync runs at a time.
+fn remove_leftovers(clone: &Path) {
+    let is_left = |name: &str| {
+        let starts = ["tmp_", "fast_import_crash_"];
+        name.ends_with(".lock") || starts.iter().any(|start| name.starts_with(start))
+    };
+    for (folder, depth) in [("", 1), ("refs", 9), ("objects/pack", 1)] {
+        let entries = walkdir::WalkDir::new(clone.join(folder)).max_depth(depth);
+        for entry in entries.into_iter().flatten() {
+            if is_left(&entry.file_name().to_string_lossy()) {
+                // One that stays is told by the next call of git.
+                drop(std::fs::remove_file(entry.path()));
+            }
         }
     }
 }
@@ -532,7 +543,7 @@ fn remove_half_fetched(packs: &Path) {
 /// How many loose objects one of their 256 folders has, and how many files the packs, when they are
 /// packed.
 const LOOSE_OF_A_FOLDER: usize = 40;
-const FILES_OF_PACKS: usize = 150;
+const FILES_OF_PACKS: usize = 60;
 
 /// Who changed a file last.
 #[derive(Debug, Clone)]

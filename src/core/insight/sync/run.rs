@@ -3,6 +3,7 @@
 //! A crash at any point leaves what the next sync understands: what was written here and is the same
 //! at the remote is agreed on, and so is what was sent. The base moves last, in one step.
 
+use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::TryLockError;
@@ -14,15 +15,14 @@ use super::key::{Keys, StoreKey};
 use super::plan::{Step, StorePlan, StoreSides};
 use super::repo::{Authored, BASE, Repo, SEEN, Told, remote_ref};
 use super::send::Outgoing;
-use super::state::{Agreed, LastSync, SyncState};
-use super::tree::{Refusals, SharedStore, SharedTree};
+use super::state::{KnownBlobs, LastSync, SyncState};
+use super::tree::{EMPTY, Refusals, SharedStore, SharedTree};
 use super::{Mode, Motion, NO_REMOTE, StoreReport, Sync, SyncReport};
 use crate::core::change::plan_and_commit;
 use crate::core::disk::private;
-use crate::core::disk::revision::Revision;
 use crate::core::insight::review::{
-    Arrival, Incoming, Sent, decided_incoming, forget_decided, groups, observe_store, offer,
-    plan_arrivals, seen_files, waiting_incoming,
+    Arrival, Incoming, Sent, decided_incoming, forget_decided, groups, observed_files, offer,
+    plan_arrivals, waiting_incoming,
 };
 use crate::core::memory::config::OutgoingMode;
 use crate::core::memory::layout::Layout;
@@ -197,7 +197,7 @@ impl Sync<'_> {
                 Round::Again => {}
             }
         }
-        Err("other machines were always first; the next sync goes on".to_owned())
+        Err("every push was refused: other machines were first, or a killed git left a lock at the remote".to_owned())
     }
 }
 
@@ -253,15 +253,13 @@ impl OneRound<'_> {
     fn run(&self, ready: &[Ready], report: &mut SyncReport) -> Told<Round> {
         let commits = self.commits()?;
         let tree = |commit: &Option<String>| match commit {
-            Some(commit) => self.repo.files(commit).map(SharedTree::of),
+            Some(commit) => SharedTree::parse(&self.repo.files(commit)?),
             None => Ok(SharedTree::default()),
         };
         let there = tree(&commits.there)?;
-        let base = if commits.base == commits.there {
-            there.clone()
-        } else {
-            tree(&commits.base)?
-        };
+        let is_other = commits.base != commits.there;
+        let base = is_other.then(|| tree(&commits.base)).transpose()?;
+        let base = base.as_ref().unwrap_or(&there);
         report.notes = there.refusals.lines();
         let is_here = |key: &&String| ready.iter().any(|ready| ready.key.key == **key);
         report.elsewhere = there
@@ -272,12 +270,12 @@ impl OneRound<'_> {
             .collect();
         let senders = OnceCell::new();
         let sender = |path: &str| self.sender(&commits, &senders, path);
-        let trees = [&base, &there];
-        let blobs = self.blobs(ready, trees, &commits, &sender)?;
+        let trees = [base, &there];
+        let known = KnownBlobs::load(self.sync.dir);
+        let blobs = self.blobs(ready, trees, &known, &sender)?;
         let mut outgoing = Outgoing::default();
         for ready in ready {
-            let sides = self.sides(ready, trees, &blobs);
-            let sides = match sides {
+            let sides = match self.sides(ready, trees, &blobs) {
                 Ok(sides) => sides,
                 Err(error) => {
                     report
@@ -298,7 +296,9 @@ impl OneRound<'_> {
             return Ok(Round::Done);
         }
         self.step("sync: taken in")?;
-        let (round, commit) = self.send(&commits, &outgoing, trees, &blobs)?;
+        let (round, commit) = self.send(&commits, &outgoing, &blobs)?;
+        // What is not kept is read again.
+        drop(known.add(self.sync.dir, &blobs.found.borrow(), trees));
         if matches!(round, Round::Done) {
             report.commit = commit;
             for (root, decided) in &outgoing.settled {
@@ -314,37 +314,25 @@ impl OneRound<'_> {
         &'b self,
         ready: &[Ready],
         trees: [&SharedTree; 2],
-        commits: &Commits,
+        known: &'b KnownBlobs,
         sender: &'b dyn Fn(&str) -> (Sent, i64),
     ) -> Told<Blobs<'b>> {
-        let known = commits
-            .base
-            .as_ref()
-            .and_then(|base| Agreed::load(self.sync.dir, base));
-        let mut revisions = known.unwrap_or_default().0;
-        let stores = trees.into_iter().flat_map(|tree| {
+        let blobs = Blobs {
+            repo: self.repo,
+            known,
+            found: RefCell::default(),
+            bytes: RefCell::default(),
+            sender,
+        };
+        let is_same = std::ptr::eq(trees[0], trees[1]);
+        let stores = trees[usize::from(is_same)..].iter().flat_map(|tree| {
             ready
                 .iter()
                 .filter_map(|ready| tree.stores.get(&ready.key.key))
         });
-        let ids: BTreeSet<&str> = stores
-            .flat_map(SharedStore::ids)
-            .map(String::as_str)
-            .filter(|id| !revisions.contains_key(*id))
-            .collect();
-        let ids: Vec<&str> = ids.into_iter().collect();
-        let bytes = self.repo.contents(&ids)?;
-        revisions.extend(
-            bytes
-                .iter()
-                .map(|(id, bytes)| (id.clone(), Revision::of(bytes))),
-        );
-        Ok(Blobs {
-            repo: self.repo,
-            revisions,
-            bytes: RefCell::new(bytes),
-            sender,
-        })
+        let ids = stores.flat_map(SharedStore::ids);
+        blobs.load(ids.filter(|id| !known.revisions.contains_key(*id)))?;
+        Ok(blobs)
     }
 
     /// Who sent a file of the repository, and when.
@@ -387,14 +375,17 @@ impl OneRound<'_> {
     fn sides<'b>(
         &'b self,
         ready: &'b Ready,
-        [base, there]: [&SharedTree; 2],
+        [base, there]: [&'b SharedTree; 2],
         blobs: &'b Blobs<'b>,
     ) -> Result<StoreSides<'b>> {
         let store = &ready.here.store;
         let (history, root) = (self.sync.history, store.root().path());
         let files = if store.root().exists() {
             let mut tries = 0;
-            while observe_store(history, store, self.sync.moment)?.is_busy {
+            loop {
+                if let Some(files) = observed_files(history, store, self.sync.moment)? {
+                    break files;
+                }
                 tries += 1;
                 if tries >= BUSY_TRIES {
                     return Err(Error::refused(
@@ -404,12 +395,10 @@ impl OneRound<'_> {
                 }
                 std::thread::sleep(BUSY_PAUSE);
             }
-            seen_files(history, store.id())?.unwrap_or_default()
         } else {
             BTreeMap::new()
         };
-        let of_key =
-            |tree: &SharedTree| tree.stores.get(&ready.key.key).cloned().unwrap_or_default();
+        let of_key = |tree: &'b SharedTree| tree.stores.get(&ready.key.key);
         Ok(StoreSides {
             here: &ready.here,
             key: &ready.key,
@@ -418,15 +407,15 @@ impl OneRound<'_> {
             moment: self.sync.moment,
             mode: self.mode,
             blobs,
-            base: of_key(base),
-            there: of_key(there),
+            base: of_key(base).unwrap_or(&EMPTY),
+            there: Cow::Borrowed(of_key(there).unwrap_or(&EMPTY)),
             files,
             decided: by_path(decided_incoming(history, root)),
             waiting: by_path(waiting_incoming(history, root)),
             allow: self.allow,
             deleted: OnceCell::new(),
             refusals: Refusals::default(),
-            left_alone: Default::default(),
+            open: BTreeSet::new(),
             checked: HashMap::new(),
             held_back: Vec::new(),
         })
@@ -438,7 +427,7 @@ impl OneRound<'_> {
         &'b self,
         mut plan: StorePlan<'b>,
         ready: &'b Ready,
-        trees: [&SharedTree; 2],
+        trees: [&'b SharedTree; 2],
         blobs: &'b Blobs<'b>,
     ) -> Told<StorePlan<'b>> {
         if self.mode == Mode::Real {

@@ -1,6 +1,6 @@
 //! Sending: commits of what changed here, and of what is agreed on then.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::blobs::Blobs;
@@ -9,8 +9,6 @@ use super::repo::{
     remote_ref,
 };
 use super::run::{Commits, OneRound, Round};
-use super::state::Agreed;
-use super::tree::{SharedStore, SharedTree};
 use crate::core::insight::review::Incoming;
 
 /// What is sent, and what is agreed on then.
@@ -48,7 +46,6 @@ impl OneRound<'_> {
         &self,
         commits: &Commits,
         outgoing: &Outgoing,
-        trees: [&SharedTree; 2],
         blobs: &Blobs<'_>,
     ) -> Told<(Round, Option<String>)> {
         let there = commits.there.as_deref();
@@ -71,6 +68,7 @@ impl OneRound<'_> {
         } else {
             self.repo.write(&next)?
         };
+        blobs.found.borrow_mut().extend(written.blobs);
         let named = next.iter().map(|commit| commit.name);
         let (mut sent, mut agreed) = (None, None);
         for (name, made) in named.zip(written.commits) {
@@ -119,14 +117,6 @@ impl OneRound<'_> {
         let refs: Vec<(&str, &str, Option<&str>)> = refs.collect();
         if !refs.is_empty() {
             self.repo.set_refs(&refs)?;
-        }
-        if let Some(agreed) = agreed.filter(|agreed| commits.base.as_deref() != Some(*agreed)) {
-            // What the blobs contain need not be read again.
-            let stores = trees.into_iter().flat_map(|tree| tree.stores.values());
-            let ids: HashSet<&String> = stores.flat_map(SharedStore::ids).collect();
-            let known = blobs.revisions.iter().filter(|(id, _)| ids.contains(id));
-            let known = known.map(|(id, revision)| (id.clone(), *revision));
-            Agreed(known.chain(written.blobs).collect()).save(self.sync.dir, agreed);
         }
         let sent = sent.map(|sent| sent.id);
         Ok((Round::Done, sent.or(branch)))

@@ -1,11 +1,13 @@
 //! What sync keeps in its directory beside the clone: the remote, the stores that were chosen, what
-//! the person allowed, and a table of what was agreed on.
+//! the person allowed, and a table of what blobs contain.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::tree::{SharedStore, SharedTree};
 use crate::core::disk::foreign::read_capped;
 use crate::core::disk::private;
 use crate::core::disk::revision::Revision;
@@ -13,7 +15,7 @@ use crate::core::memory::layout::Layout;
 use crate::core::{Error, Result};
 
 const FILE: &str = "sync.json";
-const TABLE: &str = "agreed";
+const TABLE: &str = "blobs";
 const LARGEST: u64 = 64 << 20;
 
 /// The state.
@@ -78,34 +80,71 @@ impl SyncState {
     }
 }
 
-/// What the blobs of a commit of the base contain: a table, so that they need not be read.
+/// What blobs contain: a table, so that they need not be read. A blob has one content for ever, so
+/// that lines are only added.
 #[derive(Debug, Default)]
-pub(super) struct Agreed(pub(super) HashMap<String, Revision>);
+pub(super) struct KnownBlobs {
+    pub(super) revisions: HashMap<String, Revision>,
+    /// How many lines the file has.
+    lines: usize,
+}
 
-impl Agreed {
-    /// The table, if it is of this commit.
-    pub(super) fn load(dir: &Path, commit: &str) -> Option<Self> {
-        let bytes = read_capped(&dir.join(TABLE), LARGEST).ok()?;
-        let text = String::from_utf8(bytes).ok()?;
-        let mut lines = text.lines();
-        (lines.next()? == commit).then_some(())?;
+impl KnownBlobs {
+    /// The table; what is not known is read again.
+    pub(super) fn load(dir: &Path) -> Self {
+        let bytes = read_capped(&dir.join(TABLE), LARGEST).unwrap_or_default();
+        let text = String::from_utf8(bytes).unwrap_or_default();
         let row = |line: &str| {
             let (id, revision) = line.split_once(' ')?;
             Some((id.to_owned(), revision.parse().ok()?))
         };
-        let rows: Option<HashMap<String, Revision>> = lines.map(row).collect();
-        rows.map(Self)
+        // A line that a crash cut is none.
+        let revisions: HashMap<String, Revision> = text.lines().filter_map(row).collect();
+        Self {
+            lines: text.lines().count(),
+            revisions,
+        }
     }
 
-    /// Writes the table of a commit.
-    pub(super) fn save(&self, dir: &Path, commit: &str) {
-        let mut text = format!("{commit}\n");
-        for (id, revision) in &self.0 {
-            text.push_str(&format!("{id} {revision}\n"));
+    /// Adds what was found out to the file, and writes it anew when most of it is about blobs that
+    /// are in no tree any more.
+    pub(super) fn add(
+        &self,
+        dir: &Path,
+        new: &HashMap<String, Revision>,
+        trees: [&SharedTree; 2],
+    ) -> io::Result<()> {
+        const FEW: usize = 1000;
+        let shared = || {
+            let stores = trees.into_iter().flat_map(|tree| tree.stores.values());
+            stores.flat_map(SharedStore::ids)
+        };
+        let mut text = String::new();
+        let mut line = |id: &str, revision: &Revision| {
+            text.push_str(id);
+            text.push(' ');
+            text.push_str(&revision.to_string());
+            text.push('\n');
+        };
+        if self.lines > FEW && self.lines > 2 * shared().count() {
+            let ids: HashSet<&String> = shared().collect();
+            for id in ids {
+                let revision = new.get(id).or_else(|| self.revisions.get(id));
+                revision.into_iter().for_each(|revision| line(id, revision));
+            }
+            return private::replace_unflushed(&dir.join(TABLE), |file| {
+                file.write_all(text.as_bytes())
+            });
         }
-        // Without it the blobs are read again.
-        drop(private::replace_unflushed(&dir.join(TABLE), |file| {
-            std::io::Write::write_all(file, text.as_bytes())
-        }));
+        let new = new
+            .iter()
+            .filter(|(id, _)| !self.revisions.contains_key(*id));
+        new.for_each(|(id, revision)| line(id, revision));
+        if text.is_empty() {
+            return Ok(());
+        }
+        let mut file = private::open_append(&dir.join(TABLE))?;
+        // Behind a line that was cut a new one begins.
+        file.write_all(format!("\n{text}").as_bytes())
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::repo::TreeEntry;
+use super::repo::{Told, TreeEntry};
 use crate::core::text::display::visible_line;
 use crate::core::text::hidden::is_hidden;
 
@@ -35,6 +35,15 @@ pub(super) struct SharedStore {
     pub(super) index: Option<String>,
     pub(super) about: Option<String>,
 }
+
+/// A store that the repository does not have.
+pub(super) static EMPTY: SharedStore = SharedStore {
+    files: BTreeMap::new(),
+    deleted: BTreeMap::new(),
+    lines: BTreeMap::new(),
+    index: None,
+    about: None,
+};
 
 impl SharedStore {
     /// The blob at a path below the folder of the store.
@@ -90,11 +99,20 @@ pub(super) struct SharedTree {
 }
 
 impl SharedTree {
-    pub(super) fn of(entries: Vec<TreeEntry>) -> Self {
+    /// What a list of files has.
+    pub(super) fn parse(list: &str) -> Told<Self> {
+        let lines = list.split_terminator('\0');
+        let entries: Option<Vec<TreeEntry<'_>>> = lines.map(TreeEntry::parse).collect();
+        entries
+            .map(|entries| Self::of(&entries))
+            .ok_or_else(|| "git's list is not understood".to_owned())
+    }
+
+    fn of(entries: &[TreeEntry<'_>]) -> Self {
         let mut tree = Self::default();
         for entry in entries {
-            if let Err(reason) = tree.take(&entry) {
-                tree.refusals.add(reason, &entry.path);
+            if let Err(reason) = tree.take(entry) {
+                tree.refusals.add(reason, entry.path);
             }
         }
         for (key, store) in &mut tree.stores {
@@ -107,15 +125,15 @@ impl SharedTree {
         tree
     }
 
-    fn take(&mut self, entry: &TreeEntry) -> Result<(), &'static str> {
-        match entry.mode.as_str() {
+    fn take(&mut self, entry: &TreeEntry<'_>) -> Result<(), &'static str> {
+        match entry.mode {
             "100644" => {}
             "120000" => return Err("a link, which is not followed"),
             "160000" => return Err("a submodule, which is not fetched"),
             "100755" => return Err("a program, which is no memory"),
             _ => return Err("no plain file"),
         }
-        let name = entry.path.rsplit('/').next().unwrap_or(&entry.path);
+        let name = entry.path.rsplit('/').next().unwrap_or(entry.path);
         if name.starts_with(".git") {
             return Err("settings of git, which are not followed");
         }
@@ -128,14 +146,19 @@ impl SharedTree {
             return Ok(());
         };
         let (key, path) = below.split_once('/').ok_or("no file of a store")?;
-        if !is_key(key) {
-            return Err("no name of a store");
+        if !self.stores.contains_key(key) {
+            if !is_key(key) {
+                return Err("no name of a store");
+            }
+            if self.stores.len() >= MOST_STORES {
+                return Err("there are more than 2,000 stores");
+            }
+            self.stores.insert(key.to_owned(), SharedStore::default());
         }
-        if !self.stores.contains_key(key) && self.stores.len() >= MOST_STORES {
-            return Err("there are more than 2,000 stores");
-        }
-        let store = self.stores.entry(key.to_owned()).or_default();
-        let id = entry.id.clone();
+        let Some(store) = self.stores.get_mut(key) else {
+            return Err("no file of a store");
+        };
+        let id = entry.id.to_owned();
         let (place, file) = match path.split_once('/') {
             Some((DELETED, file)) => (&mut store.deleted, file),
             Some((LINES, file)) => (&mut store.lines, file),
@@ -170,10 +193,10 @@ pub(super) fn check_name(file: &str) -> Result<(), &'static str> {
     if file.len() > LONGEST || file.split('/').count() > 6 {
         return Err("the name is too long");
     }
-    if file
-        .chars()
-        .any(|c| c.is_control() || is_hidden(c) || c == char::REPLACEMENT_CHARACTER)
-    {
+    let is_plain = |c: char| c.is_ascii_graphic() || c == ' ';
+    if file.chars().any(|c| {
+        !is_plain(c) && (c.is_control() || is_hidden(c) || c == char::REPLACEMENT_CHARACTER)
+    }) {
         return Err("the name has invisible characters");
     }
     if file.contains(['\\', ':', '*', '?', '"', '<', '>', '|']) {
@@ -230,10 +253,10 @@ mod tests {
 
     #[test]
     fn only_plain_files_of_stores_are_taken() {
-        let entry = |(mode, path): &(&str, &str)| TreeEntry {
-            mode: (*mode).to_owned(),
-            id: "1".to_owned(),
-            path: (*path).to_owned(),
+        let entry = |(mode, path): &(&'static str, &'static str)| TreeEntry {
+            mode,
+            id: "1",
+            path,
         };
         let good = [
             ("100644", "stores/claude/a.md"),
@@ -244,7 +267,7 @@ mod tests {
             ("100644", "stores/claude/.about"),
             ("100644", "README.md"),
         ];
-        let tree = SharedTree::of(good.iter().map(entry).collect());
+        let tree = SharedTree::of(&good.map(|one| entry(&one)));
         assert_eq!(tree.refusals, Refusals::default());
         let store = &tree.stores["claude"];
         assert_eq!(
@@ -273,15 +296,15 @@ mod tests {
             ("100644", "stores/.deleted/a.md"),
         ];
         for one in bad {
-            let tree = SharedTree::of(vec![entry(&one)]);
+            let tree = SharedTree::of(&[entry(&one)]);
             assert_eq!(tree.refusals.lines().len(), 1, "{one:?}");
             assert!(
                 tree.stores.values().all(|store| store.files.is_empty()),
                 "{one:?}"
             );
         }
-        let many = (0..50_000).map(|n| entry(&("100644", &format!("stores/x/{n}.md"))));
-        let tree = SharedTree::of(many.collect());
+        let many = (0..50_000).map(|n| format!("100644 blob 1\tstores/x/{n}.md\0"));
+        let tree = SharedTree::parse(&many.collect::<String>()).expect("a list");
         assert!(tree.stores["x"].files.is_empty() && tree.refusals.lines().len() == 1);
     }
 

@@ -242,12 +242,12 @@ impl Rules for Index {
     }
 
     fn update_index(&self, planned: &mut dyn FileView, touched: &[TouchedFile]) -> Result<()> {
-        let itself = TouchedFile::Edited(INDEX.to_owned());
-        if touched.contains(&itself) {
-            // An edit of the index itself is taken as it is; a new memory gets its line.
+        let itself = [TouchedFile::Added, TouchedFile::Edited].map(|how| how(INDEX.to_owned()));
+        if touched.iter().any(|touch| itself.contains(touch)) {
+            // What the index itself was made is taken as it is; a new memory gets its line.
             let added = touched
                 .iter()
-                .filter(|touch| matches!(touch, TouchedFile::Added(_)));
+                .filter(|touch| matches!(touch, TouchedFile::Added(file) if file != INDEX));
             for touch in added {
                 let text = planned.text(INDEX)?.unwrap_or_default();
                 let text = update_index_line(planned, text, touch)?;

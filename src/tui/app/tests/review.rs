@@ -6,8 +6,10 @@ use std::sync::Arc;
 use super::{TestApp, plan_of};
 use crate::core::change::history::{History, Origin};
 use crate::core::change::{Author, Change};
+use crate::core::disk::revision::Revision;
 use crate::core::insight::review::{
-    Selection, Writer, accept, annotate, observe_files, observe_store, plan_reverts, queue,
+    Incoming, Selection, Sent, Writer, accept, annotate, observe_files, observe_store, offer,
+    plan_reverts, queue, resolve,
 };
 use crate::core::memory::library::{Library, LogSummary};
 use crate::core::memory::store::Store;
@@ -133,6 +135,11 @@ impl Reviewing {
                 };
                 let records = accept(&self.history, &[&store], &ids, &author, &moment(3));
                 records.map(|records| records.iter().map(|record| record.files.len()).sum())
+            }
+            ReviewJob::Resolve { resolution, .. } => {
+                let author = Author::outside();
+                let made = resolve(&self.history, &store, resolution, &author, &moment(3));
+                made.map(|made| usize::from(made.is_some()))
             }
             ReviewJob::Note { ids, text, .. } => {
                 let ids = Selection::Ids(ids.clone());
@@ -513,6 +520,56 @@ fn what_comes_back_after_it_was_deleted_is_said_to() {
     );
     reviewing.select("release.md");
     reviewing.shows(["You deleted one like it"]);
+}
+
+#[test]
+fn both_texts_of_a_conflict_are_merged_and_none_is_taken_at_once() {
+    let mut ui = Reviewing::new();
+    let texts = ["Five", "Twenty", "Ten"].map(|word| format!("# Grace\n\n{word} seconds.\n"));
+    for text in &texts {
+        ui.write("grace.md", |_| text.clone());
+        ui.observe();
+    }
+    let store = ui.store();
+    let author = Author::outside();
+    accept(&ui.history, &[&store], &Selection::All, &author, &moment(3)).expect("accepted");
+    let [base, theirs, _] = texts.each_ref().map(|text| Revision::of(text.as_bytes()));
+    let incoming = Incoming {
+        path: "grace.md".to_owned(),
+        base: Some(base),
+        theirs: Some(theirs),
+        index: None,
+        sent: Sent {
+            machine: "laptop".to_owned(),
+            commit: "c0ffee".to_owned(),
+            is_conflict: true,
+        },
+        time: 4,
+        remote: Some(theirs),
+        blob: None,
+        is_rejected: false,
+    };
+    offer(&ui.history, store.root().path(), &[incoming]).expect("offered");
+    ui.load();
+    ui.shows(["conflict: changed here"]);
+    assert_eq!(ui.press("e"), []);
+    ui.shows(["a merges both texts"]);
+    assert_eq!(ui.press("a"), []);
+    ui.shows([
+        "grace.md was changed by laptop, too · 1 to decide",
+        "Ten seconds.",
+        "Twenty seconds.",
+    ]);
+    ui.press("<cr>");
+    ui.shows(["Decide every place first"]);
+    ui.press("b");
+    let effects = ui.press("<cr>");
+    ui.carry_out(&effects);
+    let made = store.root().read("grace.md").expect("reads");
+    let made = String::from_utf8(made.expect("a file")).expect("text");
+    assert_eq!(made, "# Grace\n\nTen seconds.\nTwenty seconds.\n");
+    ui.shows(["Merged"]);
+    ui.lacks(["conflict"]);
 }
 
 #[test]

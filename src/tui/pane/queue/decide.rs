@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::QueuePane;
 use super::rows::Entry;
@@ -14,7 +15,9 @@ use crate::tui::action::Action;
 use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, WriteJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
+use crate::tui::layout::Focus;
 use crate::tui::model::PaneContext;
+use crate::tui::overlay::merge::MergeDialog;
 use crate::tui::overlay::note::{NotePrompt, NotePurpose};
 use crate::tui::pane::browse::tree::Key;
 use crate::tui::pane::log::{LogPane, cited_log};
@@ -36,7 +39,24 @@ impl QueuePane {
         vec![Step::Effect(Effect::Write(WriteJob::Review(job)))]
     }
 
+    /// Accepts the file or hunk under the cursor. Both texts of a conflict are merged by the person;
+    /// of one that a side deleted, what was deleted is looked at first.
     pub(super) fn accept_chosen(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let conflict = self.entry().filter(|entry| entry.item.is_conflict());
+        if let Some(Entry { store, item, .. }) = conflict
+            && let Some(texts) = &item.conflict
+        {
+            let merge = MergeDialog::of_conflict(store.clone(), item.clone(), Arc::clone(texts));
+            return vec![Step::Push(Box::new(merge))];
+        }
+        if conflict.is_some() && self.focus == Focus::Tree {
+            self.focus = Focus::Preview;
+            let key = |action| cx.keymap.key(KeyContext::Queue, action).unwrap_or_default();
+            let (accept, revert) = (key(Action::Accept), key(Action::Revert));
+            return say(format!(
+                "Both sides changed it: {accept} takes what was sent, {revert} keeps yours"
+            ));
+        }
         let entry = self.entry();
         let chosen = entry.map(|entry| (entry.store.clone(), self.chosen_ids(entry)));
         self.accept(chosen.into_iter().collect(), cx)
@@ -86,6 +106,9 @@ impl QueuePane {
         let Some(entry) = self.entry() else {
             return Vec::new();
         };
+        if entry.item.sent.is_some() {
+            return vec![self.only_proposed(entry, cx)];
+        }
         match FileState::of(entry, cx.library) {
             FileState::Memory(key) => vec![Step::Broadcast(Box::new(Event::Reveal {
                 key,
@@ -169,12 +192,14 @@ impl QueuePane {
     fn only_proposed(&self, entry: &Entry, cx: &PaneContext<'_>) -> Step {
         let key = cx.keymap.key(KeyContext::Queue, Action::Accept);
         let path = &entry.item.path;
-        let how = key.map(|key| format!("; {key} accepts it"));
-        let state = if entry.item.sent.is_some() {
-            "sent, and not here yet"
+        let (state, makes) = if entry.item.conflict.is_some() {
+            ("here and sent with other words", "merges both texts")
+        } else if entry.item.sent.is_some() {
+            ("not written as it was sent yet", "accepts it")
         } else {
-            "only proposed"
+            ("only proposed", "accepts it")
         };
+        let how = key.map(|key| format!("; {key} {makes}"));
         Step::Toast(Toast::done(format!(
             "{path} is {state}{}",
             how.unwrap_or_default()
