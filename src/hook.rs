@@ -57,6 +57,8 @@ pub struct HookContext<'a> {
     pub event: Option<&'a str>,
     /// tome's data directory.
     pub data: &'a Path,
+    /// The user's home directory.
+    pub home: &'a Path,
     /// The history, whose locks are used.
     pub history: &'a History,
     /// The current time.
@@ -78,6 +80,9 @@ pub trait HookMemory {
 
     /// The stores of a directory's project.
     fn stores(&self, cwd: &Path) -> Vec<Store>;
+
+    /// The stores of all projects.
+    fn all_stores(&self) -> Vec<Store>;
 
     /// The directory of the coder's lessons, which may not exist.
     fn lessons(&self) -> PathBuf;

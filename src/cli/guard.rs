@@ -48,8 +48,12 @@ fn make(
     let mut made: Vec<Guard> = Vec::new();
     if given.is_empty() {
         for words in &statements {
-            let checks = forbidden(words).into_iter();
-            made.extend(checks.map(|check| Guard::new(&store, &file, words, check)));
+            // What is said twice is one rule.
+            for check in forbidden(words) {
+                if !made.iter().any(|known| known.check == check) {
+                    made.push(Guard::new(&store, &file, words, check));
+                }
+            }
         }
     } else {
         let words = statements
@@ -62,7 +66,7 @@ fn make(
         made.extend(new);
     }
     for new in &made {
-        Checker::new(&new.check)?;
+        Checker::new(&new.check, &world.environment.home)?;
     }
     if made.is_empty() {
         let what = format!(
@@ -199,10 +203,13 @@ fn try_on_logs(
     let tried: Vec<usize> = (0..guards.len())
         .filter(|at| ids.contains(&guards[*at].id))
         .collect();
-    let checks = tried.iter().map(|at| Checker::new(&guards[*at].check));
+    let home = &world.environment.home;
+    let checks = tried
+        .iter()
+        .map(|at| Checker::new(&guards[*at].check, home));
     let checks: Vec<Checker> = checks.collect::<Result<_, _>>()?;
     let (found, cited) = world.read_whole_corpus(|LogCorpus { corpus, .. }| {
-        let found = backtest(corpus, &checks);
+        let found = backtest(corpus, &checks, home);
         let cited: Vec<String> = found.stops.iter().map(|stop| cite(corpus, stop)).collect();
         (found, cited)
     })?;
@@ -216,7 +223,7 @@ fn try_on_logs(
             stopped: stops.len(),
         };
         let guard = &mut guards[*at];
-        guard.tried = Some(trial);
+        guard.tried = Some(trial).filter(|trial| trial.calls > 0);
         lines.push(format!("{}  {}", rule(guard), share(&found, number, trial)));
         for (stop, citation) in stops.iter().rev().take(MOST_SHOWN) {
             lines.push(format!("  {citation}  {}", mask(&stop.what)));
@@ -240,7 +247,10 @@ fn try_on_logs(
 
 fn share(found: &Backtest, number: usize, trial: Trial) -> String {
     let calls = found.calls[number];
-    let percent = 100.0 * trial.stopped as f64 / calls.max(1) as f64;
+    if calls == 0 {
+        return "off: the logs have no call to try it on".to_owned();
+    }
+    let percent = 100.0 * trial.stopped as f64 / calls as f64;
     format!(
         "would have asked about {} of {calls} calls ({percent:.2} %)",
         trial.stopped

@@ -56,6 +56,7 @@ pub(super) fn run(args: &HookArgs, world: &World) {
                 is_attended: is_attended(),
                 event: args.event.as_deref(),
                 data: &world.environment.data,
+                home: &world.environment.home,
                 history: &world.history,
                 moment: &world.moment,
                 settings: world.settings.hook,
@@ -167,6 +168,15 @@ impl HookMemory for World {
         } else {
             World::stores(self).unwrap_or_default()
         }
+    }
+
+    fn all_stores(&self) -> Vec<Store> {
+        let found = discover(
+            &self.environment,
+            &self.settings,
+            DiscoveryScope::Everything,
+        );
+        found.stores.into_iter().map(|found| found.store).collect()
     }
 
     fn lessons(&self) -> PathBuf {

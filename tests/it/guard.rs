@@ -88,7 +88,18 @@ fn a_guard_is_made_tried_and_then_asks_in_every_agent_that_can() {
         tried.contains("claude-code:s0#L2  git push -f origin main"),
         "{tried}"
     );
-    assert!(tried.contains("0 of 0 calls (0.00 %)"), "{tried}");
+    // What was tried on nothing stays off.
+    assert!(tried.contains("off: the logs have no call"), "{tried}");
+    assert!(home.ok(&["guard"]).contains("off: not tried yet"));
+    let read = r#"{"type":"tool_use","id":"t9","name":"Read","input":{"file_path":"/p/a.js"}}"#;
+    home.file(
+        ".claude/projects/-p/s9.jsonl",
+        format!(
+            "{{\"type\":\"assistant\",\"sessionId\":\"s9\",\"uuid\":\"u9\",\"cwd\":\"/p\",\"timestamp\":\"2026-01-02T03:04:05Z\",\"message\":{{\"role\":\"assistant\",\"content\":[{read}]}}}}\n"
+        ),
+    );
+    let tried = home.ok(&["guard", "--backtest"]);
+    assert!(tried.contains("0 of 1 calls (0.00 %)"), "{tried}");
     assert!(
         home.ok(&["guard"])
             .contains("on, would have asked about 1 of 3 calls")
@@ -182,6 +193,12 @@ fn what_a_memory_does_not_say_plainly_the_person_says() {
         home.ok(&["guard", "--backtest", "AGENTS.md"])
             .contains("1 of 3 calls")
     );
+    // What a memory says twice is one rule.
+    let twice = "- Never run `rm -rf`.\n- Again: never run `rm -rf`!\n";
+    home.file("project/AGENTS.md", twice);
+    let made = home.ok(&["guard", "AGENTS.md"]);
+    assert_eq!(made.matches("command rm -rf").count(), 1, "{made}");
+    home.file("project/AGENTS.md", RULES);
     for wrong in [&["--edit", "("][..], &["--command", "a; b"]] {
         let output = home.run(&[&["guard", "AGENTS.md#L3"], wrong].concat());
         assert_eq!(output.code, 2, "{output:?}");
@@ -212,6 +229,22 @@ fn an_agent_that_writes_a_memory_is_confirmed() {
     ));
     let patch = "*** Begin Patch\n*** Update File: .memory/zoo.md\n@@\n-x\n+y\n*** End Patch";
     assert!(asks("apply_patch", json!({ "command": patch })));
+    // Whatever names it, of whatever project, and the folder that has it.
+    let other = ".claude/projects/-other/memory";
+    home.file(&format!("{other}/MEMORY.md"), "- [A](a.md) — a\n");
+    home.file(&format!("{other}/a.md"), "x\n");
+    for command in [
+        format!("echo x >> ~/{other}/a.md"),
+        format!("cd $HOME/{other} && truncate -s 0 a.md"),
+        format!("rm -r \"${{HOME}}/{other}\""),
+        "rm -r .memory".to_owned(),
+    ] {
+        assert!(asks("Bash", json!({ "command": command })), "{command}");
+    }
+    assert!(!asks(
+        "Bash",
+        json!({ "command": "rm -r src; echo x > ~/a.md" })
+    ));
     assert!(!asks("Write", write("README.md")));
     assert!(!asks(
         "Read",

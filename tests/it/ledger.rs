@@ -48,7 +48,8 @@ fn memory_folder(home: &Home) -> String {
     format!(".claude/projects/{slug}/memory")
 }
 
-/// Adds a session of Claude Code on a day: what the person and the agent say, and calls (`!FILE`).
+/// Adds a session of Claude Code on a day: what the person and the agent say, and calls that read
+/// (`!FILE`) or add a last line (`+FILE LINE`).
 fn session(home: &Home, number: u8, day: &str, turns: &[&str]) {
     let id = format!("{number:08}-2222-4333-8444-555555555555");
     let mut log = String::new();
@@ -57,6 +58,13 @@ fn session(home: &Home, number: u8, day: &str, turns: &[&str]) {
             ("!", file) => {
                 let input = json!({ "file_path": file });
                 let call = json!([{ "type": "tool_use", "id": format!("t{minute}"), "name": "Read", "input": input }]);
+                ("assistant", call)
+            }
+            ("+", call) => {
+                let (file, line) = call.split_once(' ').expect("a line");
+                let (old, new) = ("branch.", format!("branch.\n{line}"));
+                let input = json!({ "file_path": file, "old_string": old, "new_string": new });
+                let call = json!([{ "type": "tool_use", "id": format!("t{minute}"), "name": "Edit", "input": input }]);
                 ("assistant", call)
             }
             (">", said) => ("user", json!(said)),
@@ -204,6 +212,44 @@ fn a_memory_that_was_said_again_is_a_finding() {
 }
 
 #[test]
+fn the_message_that_taught_a_line_does_not_count_against_it() {
+    let line = "Name feature flags after their ticket.";
+    let said = ">no, name feature flags after their ticket";
+    let turns = [
+        ">add the flag",
+        ".Added as beta.",
+        said,
+        ".Sorry, I note it.",
+    ];
+    for (by_log, later, expected) in [(true, false, 0), (true, true, 1), (false, false, 0)] {
+        let home = project();
+        let file = home.project().join("CLAUDE.md");
+        let note = format!("+{} {line}", file.display());
+        let mut first = turns.to_vec();
+        if by_log {
+            first.push(&note);
+        }
+        session(&home, 8, "2026-02-11", &first);
+        if later {
+            session(&home, 9, "2026-02-20", &turns);
+        }
+        let text = fs::read_to_string(&file).expect("reads");
+        for (day, line) in [("2026-02-01", ""), ("2026-02-12", line)] {
+            fs::write(&file, format!("{text}{line}\n")).expect("writes");
+            for args in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", day]] {
+                let mut git = std::process::Command::new("git");
+                git.args(["-c", "user.name=k", "-c", "user.email=k@example.org"]);
+                git.env("GIT_COMMITTER_DATE", format!("{day}T00:00:00Z"));
+                let git = git.args(args).current_dir(home.project());
+                assert!(git.status().expect("git runs").success());
+            }
+        }
+        let told = ledger(&home);
+        assert_eq!(counts(&told["CLAUDE.md"])[3], expected, "{by_log} {later}");
+    }
+}
+
+#[test]
 fn what_was_said_twice_and_no_memory_says_is_drafted_and_never_written_by_itself() {
     let home = project();
     for (number, wish) in [
@@ -240,7 +286,8 @@ fn what_was_said_twice_and_no_memory_says_is_drafted_and_never_written_by_itself
     assert!(text.contains("pnpm") && text.contains("grip:"), "{text}");
     // Rejected, it does not come again; undone, it waits again; accepted, it is a memory.
     home.ok(&["review", "--revert", "all"]);
-    home.run(&["curate", "--rule", "untaught"]);
+    let found = home.run(&["curate", "--rule", "untaught"]).out;
+    assert!(!found.contains("pnpm"), "{found}");
     assert!(!home.run(&["review", "--json"]).out.contains("pnpm"));
     home.ok(&["undo"]);
     assert!(home.run(&["review", "--json"]).out.contains("pnpm"));

@@ -259,6 +259,10 @@ impl HookMemory for NoMemory {
         Vec::new()
     }
 
+    fn all_stores(&self) -> Vec<Store> {
+        Vec::new()
+    }
+
     fn lessons(&self) -> PathBuf {
         PathBuf::new()
     }
@@ -297,6 +301,7 @@ fn handle_hook(bytes: &[u8], dir: &Path) {
                 is_attended: true,
                 event: None,
                 data: &data,
+                home: dir,
                 history: &history,
                 moment: &moment(),
                 settings,

@@ -1,11 +1,14 @@
 //! What a tool call is about to do, or did: the commands that it runs as words, the files that it
 //! touches, and the text that it writes.
 
+use std::path::{Path, PathBuf};
+
 use regex::Regex;
 
 use crate::core::log::touch::{
     FileTouch, FileUse, TextEdit, file_touches, shell_commands, text_edit,
 };
+use crate::core::memory::config::expand;
 
 /// A tool call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,6 +55,17 @@ impl Act {
             touches,
             written,
         }
+    }
+
+    /// The call as it is made in a directory: with absolute paths, also of what is below the home
+    /// directory.
+    pub fn made_in(mut self, cwd: &Path, home: &Path) -> Self {
+        for touch in self.touches.iter_mut().filter(|touch| !touch.is_in_store) {
+            let path = expand(&touch.path, home, cwd);
+            let path: PathBuf = path.components().collect();
+            touch.path = path.to_string_lossy().into_owned();
+        }
+        self
     }
 
     /// Whether it runs nothing and touches nothing.

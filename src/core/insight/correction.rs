@@ -39,8 +39,10 @@ const MOST: f32 = 95.0;
 const READ: usize = 400;
 const READ_AROUND: usize = 160;
 
-/// From this length on, a message is more than a correction.
+/// From this length on, a message is more than a correction; up to that one, behind a question, it is
+/// an answer.
 const LONG: usize = 1_200;
+const SHORT: usize = 60;
 
 /// How much of its weight each further sign adds.
 const FURTHER: [f32; 6] = [1.0, 0.6, 0.4, 0.3, 0.2, 0.1];
@@ -68,8 +70,8 @@ static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
         (
             8.0,
             r"\b(?:that['’]?s|this\ is|it['’]?s)\ not\ what\ i\b
-            |\bi\ (?:already\ |just\ |clearly\ )?(?:told|asked|said|mentioned|did(?:n['’]?t|\ not)\ (?:tell|say|ask|want|mean))\b
-            |\b(?:as|like|what)\ i\ (?:said|meant|mean|asked|mentioned|told)\b
+            |\bi(?:['’]ve|\ have)?\ (?:already\ |just\ |never\ |\w+ly\ )?(?:told|asked|said|mentioned|did(?:n['’]?t|\ not)\ (?:tell|say|ask|want|mean))\b
+            |\bhow\ (?:often|many\ times)\ (?:do|must|should)\ i\b|\b(?:as|like|what)\ i\ (?:said|meant|mean|asked|mentioned|told)\b
             |\bich\ (?:habe?|hatte)\ (?:\S+\ ){0,4}gesagt\b|\bich\ sagte\b|\bj['’]ai\ (?:déjà\ )?dit\b
             |\bte\ (?:he\ dicho|dije)\b|\beu\ (?:já\ )?disse\b|\bя\ (?:же\ )?(?:сказал|говорил|просил)
             |我(?:已经|不是)?(?:说过|说了|让你|要的是)|(?:と|って)言った|말했잖|라고\ 했",
@@ -106,22 +108,23 @@ static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
         // What the agent did, or did not.
         (
             6.0,
-            r"\byou(?:['’]ve)?\ (?:just\ |again\ |still\ |also\ |only\ )?(?:forgot|missed|ignored|broke|removed|deleted|dropped|lost|skipped|marked|changed
+            r"\byou(?:['’]ve)?\ (?:just\ |again\ |still\ |also\ |only\ )?(?:forgot|missed|ignored|broke|committed|merged|pushed|ran|touched|removed|deleted|dropped|lost|skipped|marked|changed
             |added|put|used|made|updated|wrote|misunderst\w+|misread|keep|kept|shouldn['’]?t|should\ not|should\ have|were\ supposed|didn['’]?t|did\ not
             |haven['’]?t|have\ old|are\ (?:on|wrong|missing|not))\b
-            |\bisn['’]?t\ your\b|\byour\ \w+(?:\ \w+){0,4}\ (?:is|are)\ (?:wrong|just|not)\b
+            |\byou(?:['’]?re|\ are)\ (?:just|only|still|again|always)\ \w+ing\b|\bisn['’]?t\ your\b|\byour\ \w+(?:\ \w+){0,4}\ (?:is|are)\ (?:wrong|just|not)\b
             |\bdu\ (?:hast|solltest)\b|\btu\ (?:as|n['’]as)\b|你(?:又|忘|没|不应该|把|错)",
         ),
         (
             6.0,
-            r"\b(?:that|this|it|which|we|you)(?:['’]?s|\ is|\ was|\ are|\ were|\ got?|\ had|\ have|\ did)\ (?:this\ |it\ |that\ |all\ )?
+            r"\Awrong\b|\bthat['’]?s\ not\ [^,.]{1,30},\ (?:that|it)['’]?s\b
+            |\b(?:that|this|it|which|we|you)(?:['’]?s|\ is|\ was|\ are|\ were|\ got?|\ had|\ have|\ did)\ (?:this\ |it\ |that\ |all\ )?
             (?:completely\ |totally\ |just\ |still\ )?(?:wrong|incorrect|not\ (?:right|correct|true|the\ right|the\ appropriate|appropriate|what|how|needed|necessary))\b
             |\bis\ not\ the\ (?:right|appropriate|correct)\b|\b(?:falsch|faux|incorrecto|errado|неправильно)\b|错了|不对|間違|틀렸",
         ),
         (
             6.0,
             r"\A(?:(?:no|please|ok(?:ay)?|actually|hm+|can\ you|could\ you|let['’]?s|sorry|just)[,.\ ]+)*(?:revert|undo|roll\ ?back)\b
-            |\b(?:change|put|set|switch|move|take)\ (?:it|that|this|them)\ back\b|\bgo\ back\ (?:here\ )?to\ how\b
+            |\b(?:change|put|set|switch|move|take)\ (?:it|that|this|them)\ back\b|\bput\ (?:\S+\ ){1,3}back\b|\bgo\ back\ (?:here\ )?to\ how\b
             |\brückgängig\b|\bannule\b|\bdeshaz\b|\bdesfaz\b|\bоткати\b|\bверни\b|撤销|回滚|改回|元に戻|되돌려",
         ),
         // It is not wanted, or otherwise.
@@ -133,7 +136,7 @@ static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
         ),
         (
             5.0,
-            r"\A(?:please\ )?(?:do\ not|don['’]?t|never)\b|\bshould(?:n['’]?t|\ not|\ never)\b|\bmust\ not\b|\bnot\ supposed\ to\b|\b(?:is|are)\ never\b|不要|别",
+            r"(?:\A|[.!]\ )(?:please\ )?(?:do\ not|don['’]?t|never)\b|\bshould(?:n['’]?t|\ not|\ never)\b|\bmust\ not\b|\bnot\ supposed\ to\b|\b(?:is|are)\ never\b|不要|别",
         ),
         (
             4.0,
@@ -141,7 +144,7 @@ static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
         ),
         (
             3.0,
-            r"\binstead(?:\ of)?\b|\brather\ than\b|\bstattdessen\b|\bau\ lieu\b|\ben\ lugar\b|\bem\ vez\b|\bвместо\b|而不是|じゃなくて|말고",
+            r"\binstead(?:\ of)?\b|,\ not\ |\brather\ than\b|\bstattdessen\b|\bau\ lieu\b|\ben\ lugar\b|\bem\ vez\b|\bвместо\b|而不是|じゃなくて|말고",
         ),
         (
             4.0,
@@ -149,7 +152,7 @@ static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
         ),
         (
             4.0,
-            r"\A(?:can['’]?t|isn['’]?t|aren['’]?t|doesn['’]?t|shouldn['’]?t|couldn['’]?t|wouldn['’]?t)\b|\bdoesn['’]?t\ that\ mean\b|\bshouldn['’]?t\ (?:this|it|we|that|you|the)\b",
+            r"\A(?:\w+,\ )?you\ should\b|\A(?:can['’]?t|isn['’]?t|aren['’]?t|doesn['’]?t|shouldn['’]?t|couldn['’]?t|wouldn['’]?t)\b|\bdoesn['’]?t\ that\ mean\b|\bshouldn['’]?t\ (?:this|it|we|that|you|the)\b",
         ),
         (
             4.0,
@@ -169,7 +172,11 @@ static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
         ),
         (
             4.0,
-            r"\bremember\ (?:to|that)\b|\bremember:|\bfrom\ now\ on\b|\bnext\ time\b|\bmerk\ dir\b|\bà\ partir\ de\ maintenant\b|\ba\ partir\ de\ ahora\b|记住|以后",
+            r"\bremember\ (?:to|not|never|always|(?:that\ )?(?:we|you|i))\b|\bremember\ that[.!]?\z|\bremember:|\bfrom\ now\ on\b|\bnext\ time\b|\bmerk\ dir\b|\bà\ partir\ de\ maintenant\b|\ba\ partir\ de\ ahora\b|记住|以后",
+        ),
+        (
+            3.0,
+            r"\bi\ (?:only\ |just\ )?wanted\ (?:a|an|the|only|just)\b|\b(?:like|as)\ (?:everywhere|always|usual)\b|\bwe\ already\ have\b",
         ),
         (3.0, r"\bactually\b|\bpreviously\b|\bwe\ lost\b"),
         (
@@ -189,7 +196,7 @@ static OTHERWISE: LazyLock<Vec<Sign>> = LazyLock::new(|| {
     let signs = [
         (
             -4.0,
-            r"\A(?:yes|yeah|yep|yup|ok(?:ay)?|sure|perfect|great|nice|thanks|go\ ahead|do\ it|cool|looks\ good|lgtm|ja|oui|sí|да)\b|\A(?:好|はい|네)",
+            r"\A(?:yes|yeah|yep|yup|ok(?:ay)?|sure|perfect|great|good|fine|nice|thanks|thank\ you|it\ works|awesome|excellent|continue|go\ (?:ahead|on)|do\ it|cool|looks\ good|lgtm|ja|oui|sí|да)\b|\A(?:好|はい|네)",
         ),
         (
             -3.0,
@@ -206,7 +213,35 @@ static OTHERWISE: LazyLock<Vec<Sign>> = LazyLock::new(|| {
         ),
         (
             -5.0,
-            r"\b(?:lol|haha+|hehe|(?:just\ )?kidding|jk|joking|rofl)\b|😂|🤣|😄|😅|;-?\)|:-?D\b",
+            r"\b(?:lol|(?:ha){2,}h?|hehe|(?:just\ )?kidding|jk|joking|rofl)\b|😂|🤣|😄|😅|;-?\)|:-?D\b",
+        ),
+        (-3.0, r":-?\)"),
+        // A question out of interest, a plan, a state of things, praise.
+        (
+            -5.0,
+            r"\b(?:just|only)\ (?:curious|asking|wondering|interested)\b|\bout\ of\ (?:curiosity|interest)\b|\blike\ to\ understand\b",
+        ),
+        (
+            -5.0,
+            r"\A(?:wait|hold\ on|stop)\ (?:for|until|till|at|after|before|when)\b
+            |\Ano\ \w+(?:\ \w+){0,2}\ (?:exists?|is|are|was|were|found|left|available|yet)\b
+            |\Ano\ (?:hay|existen?|tenemos|tiene)\b|\bi\ thought\ (?:about|of|over)\b
+            |(?:\A|[,.!:]\ |\bis\ |['’]s\ )exactly\ (?:what|as|like|how)\ i\b",
+        ),
+        // What others made, or the program does.
+        (
+            -6.0,
+            r"\b(?:upstream|whoever|(?:previous|former|original|old)\ (?:author|developer|contractor|maintainer|owner|team)s?|commit\ [0-9a-f]{6,40}|(?:release|version)\ v?\d+)\b
+            |\b(?:revert|undo|roll\ ?back)\ (?:(?-i:[A-Z][a-z]+)['’]s\b|(?:\S+\ ){1,4}(?:of|from)\ (?:last|yesterday|this)\b)
+            |\b(?:that|what)\ (?:(?:the|our)(?:\ \w+){1,2}|(?-i:[A-Z][a-z]+))\ (?:\w+ed|set|made|wrote|did|put|built)\b|\b(?:revert|undo|roll\ ?back)\ [^.,]*\ by\ (?:the\ )?\w
+            |\A\S+(?:\ \S+){0,3}\ (?:says|states|requires|recommends)\b
+            |\b(?:librar(?:y|ies)|framework|plugin|vendor|v\d\S*|version\ \d\S*)\ (?:\w+\ ){0,2}(?:removed|renamed|changed|dropped|deprecated|made|broke)\b",
+        ),
+        (
+            -3.0,
+            r"\A(?:the|our|those|these)\ (?:\S+\ ){1,4}(?:is|are)\ (?:wrong|incorrect|broken|not)\b|\b(?:it|they|which)\ (?:should(?:n['’]?t|\ not|\ never)|must\ not|(?:is|are)\ not\ supposed)\b
+            |\bthat\ should\ (?:not|never)\ happen\b|\A(?:the|our)\ (?:\w+\ ){1,3}(?:stor|skip|delet|ignor|accept|reject|send|load|sav|dropp?|los|show|hid|clos|open)(?:s|es|ed|ped)\b
+            |\bsince\ (?-i:[A-Z]|\d|last|yesterday|the)|\A(?:we|i|it|you)\ also\b|\Anext\b|\ be\ …",
         ),
         (
             -4.0,
@@ -216,13 +251,14 @@ static OTHERWISE: LazyLock<Vec<Sign>> = LazyLock::new(|| {
         (-2.0, r"\b(?:fails?|failed|broken|regression)\b"),
         (
             -8.0,
-            r"\bno\ (?:need\ to\ (?:worry|apologi[sz]e)|problem|worries|issues?|rush|idea|comments?|more\ \w+)\b
+            r"(?:\bno|n['’]?t)\ need\ to\ (?:worry|apologi[sz]e|hurry|rush|wait)\b|\bno\ (?:problem|worries|issues?|rush|idea|comments?|more\ \w+)\b
+            |\Ano\ te\ preocupes\b|\A(?:do\ not|don['’]?t|never)\ (?:worry|mind|bother|panic)\b
             |\A(?:no|nope),?\ (?:then|that['’]?s\ (?:fine|good|ok|all|it)|thanks|thank\ you|it['’]?s\ (?:fine|good|ok)|not\ (?:yet|now))\b",
         ),
         (
             -6.0,
-            r"\b(?:he|she|they|someone|somebody|docs?|documentation|readme|reviewers?|customers?|client|boss|manager|colleague|teacher|comment|issue|feedback|linter|compiler|article|spec|ticket|quote|song|book|movie)
-            \ (?:just\ |also\ )?(?:say|says|said|wrote|writes|told|tells|asks|asked|claims?|complains?)\b",
+            r"\b(?:he|she|they|someone|somebody|docs?|documentation|readme|guide|reviewers?|maintainers?|customers?|users?|client|boss|manager|lead|colleague|teacher|comment|issue|feedback|linter|compiler|article|spec|ticket|quote|song|book|movie)(?:\ (?:from|of|in|on)\ \S+)?
+            \ (?:just\ |also\ |keeps\ )?(?:say|says|said|saying|wrote|writes|told|tells|asks|asked|claims?|complains?)\b",
         ),
     ];
     let signs = signs.into_iter();
@@ -241,6 +277,9 @@ static AGREES: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// How an answer begins that refuses what was asked.
+static REFUSES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\A(?:no|do\ not|don['’]?t|never)"));
+
 /// A line that a program or another agent has written.
 static PASTED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
@@ -249,13 +288,26 @@ static PASTED: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Words in quotation marks.
-static QUOTED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#""[^"\n]*\ [^"\n]*"|“[^”\n]*\ [^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]"#));
+/// Words in quotation marks, and those behind a word that says that a text follows.
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#""[^"\n]*\ [^"\n]*"|“[^”\n]*\ [^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]|‘[^’\n]*\ [^’\n]*’
+        |(?<before>\A|[\s(:])'[^'\s](?:[^'\n]|\w'\w)*\ (?:[^'\n]|\w'\w)*'(?<after>[\s.,;:!?)]|\z)
+        |\b(?:heading|title|text|label|caption|subject\ line|prompt|stanza|sentence)(?:\ (?:of|for|on)(?:\ \S+){1,3})?(?:\ (?:should|must|shall))?(?:\ (?:read|say|be|is|reads|says))?:\ .+"#,
+    )
+});
+
+/// What the person said to somebody else.
+static TOLD_OTHERS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"\bi\ (?:\w+\ )?(?:told|asked)\ (?:my|our|the|him|her|them|everyone|everybody|(?-i:[A-Z][a-z]+))\b",
+    )
+});
 
 /// Returns with which confidence a message is a correction, in percent; `None` if it is none.
 pub fn confidence(turn: &Turn<'_>) -> Option<u8> {
     let words = own_words(turn.said);
+    let words = TOLD_OTHERS.replace_all(&words, "…");
     let words = clip(&words, READ);
     let mut weights: Vec<f32> = SIGNS
         .iter()
@@ -273,9 +325,8 @@ pub fn confidence(turn: &Turn<'_>) -> Option<u8> {
         .iter()
         .filter(|Sign(_, sign)| sign.is_match(begin));
     score += against.map(|Sign(weight, _)| *weight).sum::<f32>();
-    let is_no = first
-        .get(..2)
-        .is_some_and(|start| start.eq_ignore_ascii_case("no"));
+    let is_no = REFUSES.is_match(first);
+    let is_answer = is_no || words.len() <= SHORT;
     let tail = turn.reply.len().saturating_sub(READ_AROUND);
     let tail = turn.reply.get(tail..).unwrap_or(turn.reply);
     for (counts, weight) in [
@@ -283,6 +334,7 @@ pub fn confidence(turn: &Turn<'_>) -> Option<u8> {
         (turn.is_interruption, INTERRUPTED),
         (turn.is_undone, UNDONE),
         (is_no && tail.contains('?'), ANSWERED),
+        (is_answer && tail.trim_end().ends_with('?'), ANSWERED),
         (turn.said.len() > LONG, TOO_LONG),
         (turn.reply.is_empty() && !turn.has_acted, UNPROVOKED),
     ] {
@@ -315,7 +367,7 @@ pub fn own_words(said: &str) -> String {
         if !own.is_empty() {
             own.push('\n');
         }
-        own.push_str(&QUOTED.replace_all(line, "…"));
+        own.push_str(&QUOTED.replace_all(line, "${before}…${after}"));
         if own.len() > READ {
             break;
         }

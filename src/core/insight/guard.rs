@@ -131,11 +131,12 @@ pub fn save(data: &Path, guards: &[Guard]) -> Result<()> {
 pub fn asking<'a>(
     guards: Vec<Guard>,
     act: &Act,
+    home: &Path,
     stores: impl FnOnce() -> &'a [Store],
 ) -> Option<(Guard, String)> {
     let tried = guards.into_iter().filter(|guard| guard.tried.is_some());
     let matching = tried.filter_map(|guard| {
-        let stopped = Checker::new(&guard.check).ok()?.stopped(act)?;
+        let stopped = Checker::new(&guard.check, home).ok()?.stopped(act)?;
         Some((guard, stopped))
     });
     let matching: Vec<(Guard, String)> = matching.collect();
@@ -177,17 +178,20 @@ pub struct Backtest {
 }
 
 /// Tries guards on every call of the logs. A copy of a call in another session counts once.
-pub fn backtest(corpus: &Corpus, checks: &[Checker]) -> Backtest {
+pub fn backtest(corpus: &Corpus, checks: &[Checker], home: &Path) -> Backtest {
     let mut seen = std::collections::HashSet::new();
     let mut found = Backtest {
         calls: vec![0; checks.len()],
         stops: Vec::new(),
     };
     for log in 0..corpus.logs().len() {
+        let cwd = corpus.log(log).and_then(|log| log.cwd().map(PathBuf::from));
+        let cwd = cwd.unwrap_or_default();
         for at in corpus.messages(log, &[Part::Calls]) {
             // A damaged message is recorded by the corpus.
             let _ = corpus.message(at, |message| {
                 let act = Act::of(message.tool.unwrap_or_default(), message.text);
+                let act = act.made_in(&cwd, home);
                 let is_copy = message
                     .identity
                     .is_some_and(|identity| !seen.insert((identity, message.time)));

@@ -13,7 +13,7 @@ mod since;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -491,6 +491,7 @@ impl<'a> Builder<'a> {
     /// all corrections.
     fn count_corrections(&mut self, had: &[Vec<Held>], lines: &Lines<'_>) -> Vec<Correction> {
         let mut seen: HashSet<(String, Option<i64>)> = HashSet::new();
+        let mut written: HashMap<usize, Vec<Option<i64>>> = HashMap::new();
         let mut corrections = Vec::new();
         for (session, had) in self.sessions.iter().zip(had) {
             if session.unlisted.is_some() {
@@ -503,15 +504,29 @@ impl<'a> Builder<'a> {
                 }
                 let citation = session.cite(said.line);
                 let words = WordSet::of(&said.text);
-                let mut memory = None;
-                for at in lines.units_like(&words) {
+                let said_at = said.time.unwrap_or(i64::MAX);
+                // The first known time of the lines of each unit that say the same.
+                let mut same: BTreeMap<usize, Option<i64>> = BTreeMap::new();
+                for line in lines.like(&words) {
+                    let at = line.unit;
                     let is_held = |held: &Held| held.unit == at && held.from < said.line;
-                    let unit = &mut self.units[at];
-                    let is_old = unit.since <= said.time.unwrap_or(i64::MAX);
-                    if is_old && had.iter().any(is_held) {
-                        unit.account.corrected.push(citation.clone());
-                        memory = Some(unit.account.name());
+                    let unit = &self.units[at];
+                    if unit.since > said_at || !had.iter().any(is_held) {
+                        continue;
                     }
+                    let times = written.entry(unit.file);
+                    let times = times.or_insert_with(|| since::lines(self.sources, unit));
+                    let time = times.get(line.number).copied().flatten();
+                    let first = same.entry(at).or_insert(time);
+                    *first = [*first, time].into_iter().flatten().min();
+                }
+                let mut memory = None;
+                // What the message itself taught says nothing about the memory.
+                same.retain(|_, first| first.is_none_or(|time| time <= said_at));
+                for at in same.into_keys() {
+                    let account = &mut self.units[at].account;
+                    account.corrected.push(citation.clone());
+                    memory = Some(account.name());
                 }
                 if said.confidence >= LEAST || memory.is_some() {
                     corrections.push(correction(said, citation, memory));
@@ -548,7 +563,7 @@ impl<'a> Builder<'a> {
                     group.push(other);
                 }
             }
-            let is_known = |one: &usize| !lines.units_like(index.get(*one)).is_empty();
+            let is_known = |one: &usize| lines.like(index.get(*one)).next().is_some();
             if group.len() < 2 || used.contains(&at) || group.iter().any(is_known) {
                 continue;
             }
@@ -577,11 +592,17 @@ struct Held {
     from: u64,
 }
 
+/// Where a line stands: in which unit, and at which place of its file, from 0.
+#[derive(Debug, Clone, Copy)]
+struct LinePlace {
+    unit: usize,
+    number: usize,
+}
+
 /// The lines of all units.
 struct Lines<'a> {
     index: WordSetIndex,
-    /// The unit of each line.
-    units: Vec<usize>,
+    places: Vec<LinePlace>,
     weights: WordWeights<'a>,
 }
 
@@ -589,26 +610,27 @@ impl<'a> Lines<'a> {
     fn of(units: &[Unit<'_>], corpus: &'a Corpus) -> Self {
         let mut lines = Self {
             index: WordSetIndex::default(),
-            units: Vec::new(),
+            places: Vec::new(),
             weights: WordWeights::of(corpus),
         };
-        for (number, unit) in units.iter().enumerate() {
-            for line in unit.own_text().lines().filter(|line| !line.is_empty()) {
+        for (at, unit) in units.iter().enumerate() {
+            let numbered = (unit.first_line()..).zip(unit.own_text().lines());
+            for (number, line) in numbered.filter(|(_, line)| !line.is_empty()) {
                 lines.index.push(WordSet::of(line));
-                lines.units.push(number);
+                lines.places.push(LinePlace { unit: at, number });
             }
         }
         lines
     }
 
-    /// Returns the units of which a line says the same.
-    fn units_like(&self, words: &WordSet) -> BTreeSet<usize> {
+    /// Returns the lines that say the same.
+    fn like(&self, words: &WordSet) -> impl Iterator<Item = LinePlace> {
         let candidates = self.index.sharing(words, SHARED_WORDS).into_iter();
         let same = candidates.filter(|line| {
             let shared = self.weights.shared(words, self.index.get(*line));
             is_same(shared, SHARED_PART)
         });
-        same.map(|line| self.units[line]).collect()
+        same.map(|line| self.places[line])
     }
 }
 
@@ -664,10 +686,15 @@ impl Unit<'_> {
         self.text.text.get(self.span.clone()).unwrap_or_default()
     }
 
+    /// The place of its first line in its file, from 0.
+    fn first_line(&self) -> usize {
+        let before = self.text.text.get(..self.span.start).unwrap_or_default();
+        before.matches('\n').count()
+    }
+
     /// Whether it has one of these lines of its file.
     fn has(&self, (first, last): (usize, usize)) -> bool {
-        let before = self.text.text.get(..self.span.start).unwrap_or_default();
-        let start = before.matches('\n').count() + 1;
+        let start = self.first_line() + 1;
         let end = start + self.own_text().lines().count();
         start <= last && first < end
     }

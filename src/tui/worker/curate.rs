@@ -158,8 +158,8 @@ impl CurateWorker {
             self.count();
         }
         let ledger = self.counted.as_deref().cloned().unwrap_or_default();
-        let collection = collection.with_logs(logs.map(|logs| logs.with_ledger(ledger)));
-        put_drafts(&collection, &self.history, &[])?;
+        let mut collection = collection.with_logs(logs.map(|logs| logs.with_ledger(ledger)));
+        put_drafts(&mut collection, &self.history, &[])?;
         let waivers = waiver::read(&self.setup.environment.data)?;
         let of = chosen(&collection, &[]).count();
         let mut done = 0;

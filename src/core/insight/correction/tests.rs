@@ -63,6 +63,14 @@ fn what_corrects_the_agent_is_found_in_the_languages_met() {
         "不要改这个文件",
         "違う、元に戻して",
         "아니, 되돌려 줘",
+        "Don't push to main, open a PR. I've said that before.",
+        "we use pnpm here, not npm. please remember that",
+        "You should fix the code, not the test.",
+        "I never told you to deploy",
+        "a sleep is not a fix, you're just hiding the race",
+        "you committed to the wrong branch",
+        "this belongs in lib, how often do I have to say it",
+        "it's way too complicated, I wanted a simple function",
     ] {
         assert!(judged(said).is_some(), "{said}");
     }
@@ -87,6 +95,18 @@ fn quotations_jokes_reports_questions_and_requests_are_none() {
         "```\nno, use tabs instead\n```\nadd this to the sample conversation",
         "the song says \"don't stop me now\", put it into the lyrics file",
         "the ticket says that is wrong and should be 42, have a look",
+        "start the section with 'I told you never to force-push', it is a good hook",
+        "the heading should read: Why did it not do what I told it?",
+        "I told my wife computers would replace me",
+        "the ticket from the testers says the button should not be visible for guests",
+        "RFC 9110 says servers must not send a body with 204. Do we comply?",
+        // What others made.
+        "undo the patch that upstream made in 3.1, we don't want their default",
+        "revert commit 4fa2c1, it broke production",
+        "Revert Tom's merge, it broke the nightly build",
+        "undo the version bump that the release bot made",
+        "v2 of the library removed that method, we have to use the new one instead",
+        "created_at should be timestamptz, whoever wrote this forgot time zones",
         // Jokes.
         "haha no way, that was quick",
         "lol you should have been a poet",
@@ -109,6 +129,10 @@ fn quotations_jokes_reports_questions_and_requests_are_none() {
         "the function returns null, it should return an empty list",
         "the date displays as 1970",
         "the worker panics when the queue is empty",
+        "the parser is wrong: it should not accept trailing commas",
+        "the login code stores passwords in plain text, that should never happen",
+        "no tests exist for this module. Write some.",
+        "we don't use Grafana any more since May",
         // Corrections of the code and other requests.
         "rename the variable foo to bar",
         "replace the loop with a map",
@@ -150,6 +174,13 @@ fn quotations_jokes_reports_questions_and_requests_are_none() {
         "both",
         "no idea, you decide",
         "great, now the docs",
+        "why did you use a BTreeMap and not a HashMap? Just curious.",
+        "wait for the CI and then tag it",
+        "perfect, exactly what I said. Next: the docs.",
+        "remember that step 2 needs the staging key, it is in the vault",
+        "don't worry about the slow join",
+        "we don't need to hurry",
+        "good. I thought about it and would like a second endpoint",
     ];
     let wrong: Vec<&str> = others
         .into_iter()
@@ -190,6 +221,12 @@ fn what_stands_around_a_message_counts() {
         })
     };
     assert!(no("Both are changed.") > no("Shall I change both?"));
+    let push = Turn {
+        said: "don't push yet, I want to look at it first",
+        reply: "Should I push?",
+        ..plain
+    };
+    assert_eq!(confidence(&push), None);
     // Nobody can be corrected who has said and done nothing.
     let first = Turn {
         said: "don't use tabs",

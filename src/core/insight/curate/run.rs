@@ -122,7 +122,8 @@ pub fn findings(
         return Ok(saved.result);
     }
     let (collection, errors) = collect(stores, sources)?;
-    let collection = collection.with_logs(read_logs()?);
+    let mut collection = collection.with_logs(read_logs()?);
+    put_drafts(&mut collection, sources.history, request.only)?;
     let mut notes: Vec<String> = errors.iter().map(ToString::to_string).collect();
     notes.extend(limits(&collection));
     let roots: BTreeSet<&PathBuf> = collection
@@ -136,7 +137,6 @@ pub fn findings(
             .filter_map(|root| sources.git.lateness(root)),
     );
     let findings = check(&collection, request.only);
-    put_drafts(&collection, sources.history, request.only)?;
     let result = Curated { findings, notes };
     let probes = collection.probes.all();
     let times = probes.values().flatten().map(|stamp| stamp.time());

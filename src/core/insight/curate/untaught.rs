@@ -65,8 +65,12 @@ fn by_store<'a>(collection: &'a Collection<'_>) -> Vec<(usize, &'a Untaught)> {
     placed.collect()
 }
 
-/// Puts a draft of each into Review, once.
-pub fn put_drafts(collection: &Collection<'_>, history: &History, only: &[String]) -> Result<()> {
+/// Puts a draft of each into Review, once. What the person rejected is not told again.
+pub fn put_drafts(
+    collection: &mut Collection<'_>,
+    history: &History,
+    only: &[String],
+) -> Result<()> {
     if !is_chosen(RULE.id, &collection.settings, only) {
         return Ok(());
     }
@@ -75,6 +79,7 @@ pub fn put_drafts(collection: &Collection<'_>, history: &History, only: &[String
         time: midnight.map(|day| day.timestamp()).unwrap_or_default(),
         today: collection.today,
     };
+    let mut waiting: Vec<Untaught> = Vec::new();
     for (number, untaught) in by_store(collection) {
         let store = collection.stores[number].store;
         let proposal = &untaught.proposal;
@@ -100,9 +105,14 @@ pub fn put_drafts(collection: &Collection<'_>, history: &History, only: &[String
         };
         let edit = change.edits.iter().find(|edit| edit.path == file);
         let text = edit.and_then(|edit| String::from_utf8(edit.after.clone()?).ok());
-        if let Some(text) = text {
-            add_draft(history, store, &file, &text)?;
+        if let Some(text) = text
+            && add_draft(history, store, &file, &text)?
+        {
+            waiting.push(untaught.clone());
         }
+    }
+    if let Some(logs) = &mut collection.logs {
+        logs.ledger.untaught = waiting;
     }
     Ok(())
 }

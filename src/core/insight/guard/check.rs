@@ -4,13 +4,15 @@
 //! options anywhere. `*` stands for any letters of a word, and alone for any words.
 
 use std::fmt;
+use std::path::Path;
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::core::insight::act::{Act, WrittenText, file_name, pattern};
 use crate::core::insight::context::expression;
-use crate::core::log::touch::{FileUse, script_commands};
+use crate::core::log::touch::{FileUse, of_home, script_commands};
+use crate::core::memory::config::expand;
 use crate::core::text::{clip, one_line};
 use crate::core::{Error, Result};
 
@@ -90,8 +92,8 @@ impl Word {
 }
 
 impl Checker {
-    /// Reads what a check looks for; an error if it cannot be read.
-    pub fn new(check: &Check) -> Result<Self> {
+    /// Reads what a check looks for; an error if it cannot be read. `home` is the user's.
+    pub fn new(check: &Check, home: &Path) -> Result<Self> {
         let (kind, text) = check.parts();
         let wrong = |why: &str| Error::refused(format!("--{kind} {text}"), why);
         let (mut words, mut expressions) = (Vec::new(), Vec::new());
@@ -105,6 +107,8 @@ impl Checker {
             }
             Check::Path(glob) | Check::Read(glob) => {
                 let bare = glob.trim_start_matches("./").trim_end_matches('/');
+                let bare = expand(&of_home(bare), home, Path::new(""));
+                let bare = bare.to_string_lossy();
                 let place = if bare.starts_with('/') { "" } else { "**/" };
                 let both = [format!("{place}{bare}"), format!("{place}{bare}/**")];
                 expressions.extend(both.iter().filter_map(|glob| expression(glob)));
@@ -157,9 +161,11 @@ impl Checker {
                 let reads = matches!(self.check, Check::Read(_));
                 let mut touches = act.touches.iter();
                 let found = touches.find(|touch| {
-                    let path = touch.path.trim_start_matches("./");
                     (reads || touch.usage != FileUse::Read)
-                        && self.expressions.iter().any(|glob| glob.is_match(path))
+                        && self
+                            .expressions
+                            .iter()
+                            .any(|glob| glob.is_match(&touch.path))
                 })?;
                 Some(format!("{} {}", found.usage.name(), found.path))
             }
@@ -333,8 +339,10 @@ mod tests {
     use super::*;
 
     fn stops(check: &Check, tool: &str, input: &str) -> bool {
-        let checker = Checker::new(check).expect("a check");
-        checker.stopped(&Act::of(tool, input)).is_some()
+        let (home, cwd) = (Path::new("/h"), Path::new("/p"));
+        let checker = Checker::new(check, home).expect("a check");
+        let act = Act::of(tool, input).made_in(cwd, home);
+        checker.stopped(&act).is_some()
     }
 
     #[test]
@@ -396,6 +404,32 @@ mod tests {
                 "{pattern}: {command}"
             );
         }
+    }
+
+    #[test]
+    fn a_file_is_the_same_however_it_is_named() {
+        let names = ["~/.ssh/config", "$HOME/.ssh/config", "${HOME}/.ssh/config"];
+        for rule in names.iter().chain(&["/h/.ssh/config"]) {
+            let check = Check::Read((*rule).to_owned());
+            for command in [
+                "cat ~/.ssh/config",
+                "cat \"$HOME/.ssh/config\"",
+                "cat ${HOME}/.ssh/config",
+                "cat /h/.ssh/config",
+                "cd ~/.ssh && cat config",
+                "cd $HOME && cd .ssh; cat ./config",
+            ] {
+                let input = format!("command: {command}");
+                assert!(stops(&check, "Bash", &input), "{rule}: {command}");
+            }
+            assert!(stops(&check, "Read", "file_path: /h/.ssh/config"), "{rule}");
+            assert!(
+                !stops(&check, "Read", "file_path: /p/.ssh/config"),
+                "{rule}"
+            );
+        }
+        let dist = Check::Path("/p/dist".to_owned());
+        assert!(stops(&dist, "Bash", "command: truncate -s 0 dist/a.js"));
     }
 
     #[test]
@@ -513,7 +547,7 @@ mod tests {
             path("/".into()),
             Check::Command("a; b".into()),
         ] {
-            assert!(Checker::new(&wrong).is_err(), "{wrong}");
+            assert!(Checker::new(&wrong, Path::new("/h")).is_err(), "{wrong}");
         }
     }
 }

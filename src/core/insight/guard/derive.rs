@@ -49,6 +49,12 @@ static ADDS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"(?i)\b(?:install|depend|dependenc(?:y|ies)|package|librar(?:y|ies)|crate)\w*\b")
 });
 
+static USES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?:us(?:e|es|ing)|call|write|add|import|leave|put|have|introduce|allow|rely)\b")
+});
+/// The name of a line at the end of a commit's message.
+static TRAILER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[A-Z][a-z]+(?:-[A-Za-z]+)+:?$"));
+
 /// What is forbidden in plain words.
 static PHRASES: LazyLock<[(Regex, Check); 5]> = LazyLock::new(|| {
     let command = |text: &str| Check::Command(text.to_owned());
@@ -93,11 +99,13 @@ pub fn forbidden(line: &str) -> Vec<Check> {
     };
     // Code stands at the odd places.
     let parts: Vec<&str> = line.split('`').collect();
-    let (mut is_forbidden, mut said) = (false, String::new());
+    let (mut is_forbidden, mut is_aside, mut said) = (false, false, String::new());
     for (at, part) in parts.iter().enumerate() {
         if at % 2 == 1 {
             let after = parts.get(at + 1).copied().unwrap_or_default();
-            if is_forbidden || AFTER.is_match(after) {
+            // An option that is named in passing is forbidden somewhere only.
+            let is_named = is_aside && part.starts_with('-');
+            if is_forbidden && !is_named || AFTER.is_match(after) {
                 add(check_of(part.trim(), &said));
             }
             continue;
@@ -114,6 +122,7 @@ pub fn forbidden(line: &str) -> Vec<Check> {
                 plain(&rest[..cue.start()], &mut add);
             }
             (is_forbidden, said) = (is_next, String::new());
+            is_aside = cue.as_str().starts_with([',', '(']);
             rest = &rest[cue.end()..];
         }
         if is_forbidden {
@@ -167,7 +176,12 @@ fn check_of(code: &str, said: &str) -> Option<Check> {
     if is_word && ADDS.is_match(said) {
         return Some(Check::Package(code.to_owned()));
     }
-    // A text that is no code would be met anywhere.
+    if TRAILER.is_match(code) {
+        return command(format!("git commit *{code}*"));
+    }
+    // What is not to be used, and not what is not to be published or shown. A text that is no code
+    // would be met anywhere.
+    let is_used = USES.is_match(said) || !said.contains(|c: char| c.is_ascii_alphabetic());
     let is_code = code.contains(|c: char| "()._:!<>[]{}=@#".contains(c))
         || code.contains(|c: char| c.is_ascii_uppercase()) && code.len() > 2;
     let edge = |c: Option<char>| match c {
@@ -175,7 +189,7 @@ fn check_of(code: &str, said: &str) -> Option<Check> {
         _ => "",
     };
     let (start, end) = (edge(code.chars().next()), edge(code.chars().last()));
-    is_code.then(|| Check::Edit(format!("{start}{}{end}", regex::escape(code))))
+    (is_code && is_used).then(|| Check::Edit(format!("{start}{}{end}", regex::escape(code))))
 }
 
 /// Whether code is the name of a file or a folder.
@@ -189,7 +203,12 @@ fn is_path(code: &str) -> bool {
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
         && !code.contains('(');
     let is_file = has_ending && (code.contains('/') || is_known_ending(ending));
-    is_file || code.ends_with('/') || code.contains("/**") || code.starts_with(".env")
+    is_file
+        || code.starts_with("~/")
+        || code.starts_with("$HOME/")
+        || code.ends_with('/')
+        || code.contains("/**")
+        || code.starts_with(".env")
 }
 
 fn is_known_ending(ending: &str) -> bool {
@@ -275,6 +294,16 @@ mod tests {
             ("Run `npm test`. It is not slow", &[]),
             ("Tests live in `tests/`", &[]),
             ("Never be rude", &[]),
+            (
+                "NEVER add `Co-Authored-By:` trailers",
+                &["command git commit *Co-Authored-By:*"],
+            ),
+            (
+                "Do not read or edit `~/.ssh/config`",
+                &["read ~/.ssh/config"],
+            ),
+            ("Run it for real (not `--dry-run`)", &[]),
+            ("never publish `node_modules`", &[]),
             (
                 "Always use the root (not `os.Getwd()`) for paths.",
                 &[r"edit \bos\.Getwd\(\)"],

@@ -20,7 +20,7 @@ use crate::core::text::clip;
 use crate::core::text::display::safe;
 
 /// The form of the facts and the rules by which they are found; others are not read.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The most touches, names and messages that are kept of a log.
 const MOST: usize = 2_000;

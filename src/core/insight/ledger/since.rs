@@ -1,13 +1,17 @@
 //! Since when a memory exists: the earliest time that its header, the history, git, the logs or the
-//! file itself tell. A session that began before could not have it.
+//! file itself tell. A session that began before could not have it. And since when its lines do, which
+//! may be younger.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::{Sources, Unit};
 use crate::core::change::history::History;
 use crate::core::insight::curate::git::Git;
+use crate::core::insight::review::{LineSource, line_sources};
 use crate::core::insight::timeline::record::{load, save};
 use crate::core::memory::Memory;
 
@@ -108,6 +112,42 @@ fn folders_as_arguments(tree: &Path, files: &[PathBuf]) -> Vec<String> {
         argument
     };
     folders.iter().map(argument).collect()
+}
+
+/// Returns when each line of a unit's file was written, as the logs, the history or git tell.
+pub(super) fn lines(sources: &Sources<'_>, unit: &Unit<'_>) -> Vec<Option<i64>> {
+    let store = &sources.stores[unit.store];
+    let path = store.rules().file_of(&unit.account.path);
+    let lines: Vec<&str> = unit.text.text.lines().collect();
+    let (corpus, history) = (Some(sources.corpus), sources.history);
+    // A history that cannot be read tells nothing.
+    let known = line_sources(corpus, history, store, &path, &lines);
+    let mut known = known.unwrap_or_default().into_iter();
+    let committed = line_commits(sources.git, &unit.account.file);
+    let time = |line: &&str| match known.next().flatten().as_deref() {
+        Some(LineSource::Call(reason)) => reason.time,
+        Some(LineSource::Change(record)) => Some(record.time),
+        None => committed.get(*line).copied(),
+    };
+    lines.iter().map(time).collect()
+}
+
+/// Returns when the lines of a file were committed. The version of the commit is asked about, not the
+/// file: that would run the filters that a project names.
+fn line_commits(git: &Git, file: &Path) -> HashMap<String, i64> {
+    let place = file.parent().zip(file.file_name().and_then(OsStr::to_str));
+    let asked = ["blame", "--no-textconv", "--line-porcelain", "HEAD", "--"];
+    let told = place.and_then(|(folder, name)| git.run(folder, &[&asked[..], &[name]].concat()));
+    let mut times = HashMap::new();
+    let mut time = None;
+    for line in told.unwrap_or_default().lines() {
+        if let Some(told) = line.strip_prefix("committer-time ") {
+            time = told.parse::<i64>().ok().map(|seconds| seconds * 1000);
+        } else if let Some(text) = line.strip_prefix('\t') {
+            times.extend(time.map(|time| (text.to_owned(), time)));
+        }
+    }
+    times
 }
 
 /// Files of a work tree that git is asked about.

@@ -83,8 +83,9 @@ struct Target {
     path: String,
 }
 
-/// Proposes a new file of a store, unless that was done before.
-pub fn add_draft(history: &History, store: &Store, file: &str, text: &str) -> Result<()> {
+/// Proposes a new file of a store, unless that was done before. Whether it waits, and was not
+/// rejected.
+pub fn add_draft(history: &History, store: &Store, file: &str, text: &str) -> Result<bool> {
     let folder = history.drafts_of(store.root().path());
     let path = folder.join(file);
     let is_new = !store.root().has(file) && !path.exists();
@@ -93,7 +94,8 @@ pub fn add_draft(history: &History, store: &Store, file: &str, text: &str) -> Re
         private::replace_unflushed(&path, |new| new.write_all(text.as_bytes()))
             .map_err(|error| Error::io(&path, error))?;
     }
-    Ok(())
+    // A draft that was decided on is left empty.
+    Ok(path.metadata().is_ok_and(|known| known.len() > 0))
 }
 
 /// tome's own drafts for a store, each as a new file.

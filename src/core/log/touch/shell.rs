@@ -1,5 +1,8 @@
 //! The files that a plain shell script touches: redirections, `tee`, `rm`, `mv`, `cp`, `sed`,
-//! and what `git` stages. Words with variables or patterns name no file that is known here.
+//! and what `git` stages. Words with patterns or variables other than the home directory name no file
+//! that is known here.
+
+use std::borrow::Cow;
 
 use super::{CommitAct, FileTouch, FileUse};
 use crate::core::text::file_name;
@@ -229,8 +232,9 @@ pub(super) fn touches(script: &str) -> Vec<FileTouch> {
     let mut folder = String::new();
     for command in commands(script) {
         let mut touch = |path: &str, usage: FileUse| {
-            if is_path(path) {
-                found.push(FileTouch::new(&joined(&folder, path), usage));
+            let path = of_home(path);
+            if is_path(&path) {
+                found.push(FileTouch::new(&joined(&folder, &path), usage));
             }
         };
         for target in &command.targets {
@@ -241,11 +245,15 @@ pub(super) fn touches(script: &str) -> Vec<FileTouch> {
         let name = file_name(name);
         match (name, words.get(1..).unwrap_or_default()) {
             ("cd", [to, ..]) if folder.len() + to.len() < LONGEST_PATH => {
-                folder = joined(&folder, to);
+                folder = joined(&folder, &of_home(to));
             }
             ("tee", rest) => operands(rest, &[]).for_each(|path| touch(path, FileUse::Write)),
             ("rm" | "unlink" | "trash", rest) => {
                 operands(rest, &[]).for_each(|path| touch(path, FileUse::Delete));
+            }
+            ("truncate", rest) => {
+                let valued = ["-s", "--size", "-r", "--reference"];
+                operands(rest, &valued).for_each(|path| touch(path, FileUse::Write));
             }
             ("cat" | "head" | "tail" | "less" | "bat" | "nl", rest) => {
                 let valued = ["-n", "-c", "--lines", "--bytes"];
@@ -526,6 +534,14 @@ fn steps_back(target: &str) -> Option<usize> {
         None => None,
     }
     .filter(|steps| *steps > 0)
+}
+
+/// A path with the home directory in the form that has no variable.
+pub fn of_home(path: &str) -> Cow<'_, str> {
+    let below = path.strip_prefix("$HOME");
+    let below = below.or_else(|| path.strip_prefix("${HOME}"));
+    let below = below.filter(|below| below.is_empty() || below.starts_with('/'));
+    below.map_or(Cow::Borrowed(path), |below| format!("~{below}").into())
 }
 
 /// Whether a word of a command is the path of a file, as far as it can be known here.

@@ -8,10 +8,11 @@ use serde_json::json;
 use super::finding::TestUi;
 use super::review::Reviewing;
 use crate::core::change::history::{Author, Origin};
+use crate::core::insight::curate::{Evidence, Finding, Severity};
 use crate::core::insight::review::{Attributions, LineSource, Reason, WrittenLines};
 use crate::core::log::touch::FileUse;
-use crate::tui::effect::{Effect, WhyJob};
-use crate::tui::event::{Event, ExplainedText};
+use crate::tui::effect::{CurateJob, Effect, WhyJob};
+use crate::tui::event::{CurateStep, Event, ExplainedText};
 use crate::tui::keymap::KeyContext;
 
 fn attribution(hunk: &str) -> Attributions {
@@ -172,6 +173,48 @@ fn a_session_lists_the_memories_that_it_touched_and_goes_to_the_call() {
     ui.press("<cr>");
     assert_eq!(ui.place(), KeyContext::Log);
     ui.is_at("Edit");
+}
+
+#[test]
+fn what_no_memory_says_leads_to_the_message_and_has_nothing_to_merge() {
+    let mut ui = with_writing_session();
+    let effects = ui.press("c");
+    let [Effect::Curate(CurateJob { generation })] = *effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    let cited = |citation: &str| Evidence {
+        citation: Some(citation.to_owned()),
+        ..Evidence::default()
+    };
+    let finding = Finding {
+        id: "1".to_owned(),
+        rule: "untaught",
+        severity: Severity::Note,
+        store: 0,
+        path: "MEMORY.md".to_owned(),
+        entry: None,
+        line: None,
+        subject: "tokens".to_owned(),
+        message: "you said it".to_owned(),
+        evidence: vec![cited("claude-code:s2#L1"), cited("claude-code:s1#L1")],
+        fix: None,
+        waived: None,
+    };
+    let findings = vec![(ui.id("claude"), finding)];
+    for step in [
+        CurateStep::Found {
+            findings,
+            done: 1,
+            of: 1,
+        },
+        CurateStep::Finished(Ok(())),
+    ] {
+        ui.tell(Event::Curated { generation, step });
+    }
+    ui.shows(["you said it"]);
+    ui.lacks(["merge"]);
+    ui.press("<cr>");
+    assert_eq!(ui.place(), KeyContext::Log, "{}", ui.text());
 }
 
 #[test]

@@ -230,11 +230,11 @@ impl ContextPane {
     }
 }
 
-/// How many sessions had a file in their context, and how often it was corrected.
+/// How many sessions had a file in their context or read it, and how often it was corrected.
 fn loaded(account: &Account) -> String {
     let sessions = count(account.context.len(), "session", "sessions");
-    let corrections = count(account.corrected.len(), "correction", "corrections");
-    format!("read by {sessions}, {corrections}")
+    let (read, corrected) = (account.read.len(), account.corrected.len());
+    format!("in context of {sessions}, read {read}, corrected {corrected}")
 }
 
 /// The size of what is sent of a piece.

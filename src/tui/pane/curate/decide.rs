@@ -6,6 +6,7 @@ use super::CuratePane;
 use super::rows::Located;
 use super::visit::waive;
 use crate::core::insight::curate::Finding;
+use crate::core::log::Agent;
 use crate::core::memory::FileKind;
 use crate::core::memory::citation::Citation;
 use crate::core::memory::library::Library;
@@ -16,6 +17,7 @@ use crate::tui::event::Event;
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::note::{NotePrompt, NotePurpose};
 use crate::tui::pane::browse::tree::Key;
+use crate::tui::pane::log::{LogPane, cited_log};
 use crate::tui::pane::{Step, can_merge, say};
 use crate::tui::widget::emphasis::MarkedWords;
 
@@ -147,13 +149,19 @@ impl CuratePane {
         }
     }
 
-    /// Opens the memory in the tree at the line; leaving it comes back to the list.
+    /// Opens the memory in the tree at the line, or without one the first message that is cited;
+    /// leaving it comes back to the list.
     pub(super) fn open_memory(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(located) = self.selected() else {
             return Vec::new();
         };
         let Some(key) = memory_key(located, cx.library) else {
-            return self.edit(cx);
+            let mut cited = located.finding.evidence.iter();
+            let log = cited.find_map(|one| cited_log(cx.library, one.citation.as_ref()?));
+            return match log {
+                Some((log, start)) => LogPane::open(log.file.clone(), log.title.clone(), start),
+                None => self.edit(cx),
+            };
         };
         let finding = &located.finding;
         let opened = Event::OpenFound {
@@ -208,7 +216,10 @@ pub(super) fn names_another(located: &Located) -> bool {
 fn citations(located: &Located) -> Vec<Citation> {
     let evidence = located.finding.evidence.iter();
     let texts = evidence.filter_map(|piece| piece.citation.as_ref());
-    texts.filter_map(|text| text.parse().ok()).collect()
+    let all = texts.filter_map(|text| text.parse().ok());
+    let of_session = |one: &Citation| one.store.as_deref().and_then(Agent::named).is_some();
+    all.filter(|one| !of_session(one) || one.path.contains('.'))
+        .collect()
 }
 
 /// The other memories that the evidence of a finding cites.
