@@ -27,7 +27,7 @@ const STILL: Duration = Duration::from_millis(400);
 /// The running program with its input and output.
 pub(crate) struct TerminalSession {
     child: Box<dyn Child + Send + Sync>,
-    _master: Box<dyn MasterPty + Send>,
+    master: Box<dyn MasterPty + Send>,
     keys: Arc<Mutex<Box<dyn Write + Send>>>,
     seen: Arc<(Mutex<Output>, Condvar)>,
     /// The unpacked sample.
@@ -56,12 +56,7 @@ impl TerminalSession {
     ) -> Result<Self> {
         let demo = unpacked()?;
         prepare(&demo)?;
-        let pty = native_pty_system().openpty(PtySize {
-            rows,
-            cols: columns,
-            pixel_width: 0,
-            pixel_height: 0,
-        })?;
+        let pty = native_pty_system().openpty(pty_size((columns, rows)))?;
         let mut command = CommandBuilder::new(program);
         command.cwd(&demo.project);
         command.env_clear();
@@ -74,7 +69,6 @@ impl TerminalSession {
         drop(pty.slave);
         let mut output = pty.master.try_clone_reader()?;
         let keys = Arc::new(Mutex::new(pty.master.take_writer()?));
-        let cells = |number| NonZeroU16::new(number).ok_or("a terminal has cells");
         let seen = Arc::new((
             Mutex::new(Output {
                 parser: vt100::Parser::new(cells(rows)?, cells(columns)?, 0),
@@ -102,7 +96,7 @@ impl TerminalSession {
         });
         Ok(Self {
             child,
-            _master: pty.master,
+            master: pty.master,
             keys,
             seen,
             demo,
@@ -132,6 +126,15 @@ impl TerminalSession {
         let mut writer = self.keys.lock().expect("nobody panics with it");
         writer.write_all(keys.as_bytes())?;
         Ok(writer.flush()?)
+    }
+
+    /// Gives the terminal another size.
+    pub(crate) fn resize(&mut self, (columns, rows): Size) -> Result<()> {
+        let mut seen = self.seen.0.lock().expect("nobody panics with it");
+        let screen = seen.parser.screen_mut();
+        screen.set_size(cells(rows)?, cells(columns)?);
+        drop(seen);
+        Ok(self.master.resize(pty_size((columns, rows)))?)
     }
 
     /// Sends keys, and waits for a text on the screen.
@@ -203,6 +206,19 @@ impl TerminalSession {
 }
 
 /// Returns the folder of the sample.
+fn pty_size((cols, rows): Size) -> PtySize {
+    PtySize {
+        rows,
+        cols,
+        pixel_width: 0,
+        pixel_height: 0,
+    }
+}
+
+fn cells(number: u16) -> Result<NonZeroU16> {
+    Ok(NonZeroU16::new(number).ok_or("a terminal has cells")?)
+}
+
 fn root() -> PathBuf {
     std::env::temp_dir().join("tome-pictures")
 }

@@ -3,6 +3,8 @@
 //! Run: `cargo run --release --example soak -- [SECONDS [SEED]]`; without numbers ten minutes. A third of
 //! the time each is for a terminal of 80×24, 120×40 and 200×60, with more memories each time.
 //!
+//! Every fourth action is followed by another size of the terminal, from 9×3 to 200×60.
+//!
 //! It ends with an error if the program ends by itself, if the screen and the files disagree about how
 //! many memories there are, if the history or a store is not well, or if memory grows. The keys
 //! so far are in a file, whose name is printed, so that a run can be looked at.
@@ -31,6 +33,10 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The terminals, and how many memories are added to those of the sample.
 const SCENES: [(Size, usize); 3] = [((80, 24), 0), ((120, 40), 300), ((200, 60), 3_000)];
+
+/// The sizes that a terminal gets for a moment, and how many actions there are for each change.
+const OTHER_SIZES: [Size; 6] = [(120, 36), (100, 20), (80, 24), (40, 10), (200, 60), (9, 3)];
+const ACTIONS_A_RESIZE: usize = 4;
 
 /// The store whose memories are written and counted.
 const STORE: &str = ".memory";
@@ -124,6 +130,8 @@ fn main() -> Result<()> {
 struct Soak<'a> {
     program: &'a Path,
     stage: TerminalSession,
+    /// The size at which the screen is compared with the files.
+    size: Size,
     writer: Writer,
     /// Everything that was pressed.
     pressed: String,
@@ -147,6 +155,7 @@ impl<'a> Soak<'a> {
             program,
             stage,
             writer,
+            size,
             pressed: String::new(),
         })
     }
@@ -155,7 +164,7 @@ impl<'a> Soak<'a> {
     fn run(&mut self, dice: &mut Dice, time: Duration) -> Result<String> {
         let until = Instant::now() + time;
         let total: usize = ACTIONS.iter().map(|(weight, _)| weight).sum();
-        let (mut actions, mut looks) = (0_u64, 0_u64);
+        let (mut actions, mut resizes, mut looks) = (0_u64, 0_u64, 0_u64);
         let mut memory = Vec::new();
         while Instant::now() < until {
             let pause = Instant::now() + BETWEEN_LOOKS;
@@ -172,6 +181,12 @@ impl<'a> Soak<'a> {
                     return Err(self.failure(&format!("the program is gone: {error}")));
                 }
                 actions += 1;
+                if dice.below(ACTIONS_A_RESIZE) == 0 {
+                    let size = OTHER_SIZES[dice.below(OTHER_SIZES.len())];
+                    writeln!(self.pressed, "{size:?}")?;
+                    self.stage.resize(size)?;
+                    resizes += 1;
+                }
                 // Bursts as well as pauses.
                 std::thread::sleep(Duration::from_millis(dice.below(4) as u64 * 10));
             }
@@ -187,7 +202,7 @@ impl<'a> Soak<'a> {
         }
         let written = self.writer.written.load(Ordering::Relaxed);
         Ok(format!(
-            "{actions} actions, {written} writes of others, {looks} looks, {} → {} KB resident",
+            "{actions} actions, {resizes} resizes, {written} writes of others, {looks} looks, {} → {} KB resident",
             first.unwrap_or_default(),
             last.unwrap_or_default()
         ))
@@ -196,6 +211,7 @@ impl<'a> Soak<'a> {
     /// Leaves whatever is open, and compares the screen with what the files are.
     fn look(&mut self) -> Result<()> {
         self.writer.is_paused.store(true, Ordering::SeqCst);
+        self.stage.resize(self.size)?;
         std::thread::sleep(Duration::from_millis(300));
         // Out of every place; questions about unsaved text are answered with "keep".
         for _ in 0..12 {

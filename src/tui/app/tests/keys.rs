@@ -358,26 +358,71 @@ fn a_wide_tree_says_what_its_memories_are_about() {
     assert!(!narrow.contains("Auth Refactor  Backend"), "{narrow}");
 }
 
-/// The size of a terminal may change between an event and the frame that shows it.
+/// The size of a terminal may change between an event and the frame that shows it, from any size to
+/// any other. Then keys and sizes at random: `TOME_RESIZES` says how many.
 #[test]
 fn a_frame_of_another_size_is_drawn_in_every_place() {
     const SIZES: [(u16, u16); 6] = [(120, 36), (100, 20), (80, 24), (40, 10), (200, 60), (9, 3)];
+    const KEYS: [&str; 12] = [
+        "j",
+        "<pagedown>",
+        "x",
+        "G",
+        "<tab>",
+        "<cr>",
+        "k",
+        "<end>",
+        "<right>",
+        "n",
+        " ",
+        "<esc>",
+    ];
     let places = [
         "", "<cr>", "e", "/auth", "c", "R", "t", "a", "H", "?", ":", "n", "r", "M", "+", "/x?",
     ];
+    let draw = |ui: &mut TestApp, (width, height): (u16, u16), place: &str| {
+        let backend = TestBackend::new(width, height);
+        let mut terminal = Terminal::new(backend).expect("a terminal");
+        terminal.draw(|frame| ui.app.draw(frame)).expect("draws");
+        let whole = ui.app.areas.whole;
+        assert_eq!((whole.width, whole.height), (width, height), "{place}");
+    };
+    let resize = |ui: &mut TestApp, (width, height): (u16, u16)| {
+        ui.tell(Event::Input(vec![Input::Resize(width, height)]));
+    };
+    let walks = std::env::var("TOME_RESIZES").map_or(600, |count| count.parse().expect("a number"));
+    let mut random = 1_u64;
+    let mut below = |count: usize| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (random >> 33) as usize % count
+    };
     for place in places {
-        let mut ui = TestApp::sized(120, 36, Background::Dark);
-        ui.press(AUTH);
-        ui.press(place);
-        for (width, height) in SIZES {
-            for key in ["j", "<pagedown>", "x"] {
-                ui.press(key);
-                let backend = TestBackend::new(width, height);
-                let mut terminal = Terminal::new(backend).expect("a terminal");
-                terminal.draw(|frame| ui.app.draw(frame)).expect("draws");
-                let whole = ui.app.areas.whole;
-                assert_eq!((whole.width, whole.height), (width, height), "{place}");
+        let open = || {
+            let mut ui = TestApp::sized(120, 36, Background::Dark);
+            ui.press(AUTH);
+            ui.press(place);
+            ui
+        };
+        let mut ui = open();
+        for (at, from) in SIZES.into_iter().enumerate() {
+            for to in SIZES {
+                resize(&mut ui, from);
+                ui.press(KEYS[at % 3]);
+                draw(&mut ui, to, place);
             }
+        }
+        let mut ui = open();
+        for step in 0..walks / places.len() {
+            if step % 50 == 0 {
+                ui = open();
+            }
+            if below(2) == 0 {
+                resize(&mut ui, SIZES[below(SIZES.len())]);
+            }
+            ui.press(KEYS[below(KEYS.len())]);
+            draw(&mut ui, SIZES[below(SIZES.len())], place);
         }
     }
 }
