@@ -69,7 +69,7 @@ const AUTH: &str = "Use JWT with refresh token rotation.";
 pub(crate) fn browse(stage: &mut TerminalSession) -> Result<()> {
     stage.see("9 sessions")?;
     // Row by row, so that the top of the tree stays visible.
-    stage.press(&"j".repeat(16), AUTH)
+    stage.press(&"j".repeat(22), AUTH)
 }
 
 fn find(stage: &mut TerminalSession) -> Result<()> {
