@@ -228,7 +228,7 @@ static OTHERWISE: LazyLock<Vec<Sign>> = LazyLock::new(|| {
             |\Ano\ (?:hay|existen?|tenemos|tiene)\b|\bi\ thought\ (?:about|of|over)\b
             |(?:\A|[,.!:]\ |\bis\ |['’]s\ )exactly\ (?:what|as|like|how)\ i\b",
         ),
-        // What others made, or the program does.
+        // What others made, or the program does. `…` stands for what was quoted.
         (
             -6.0,
             r"\b(?:upstream|whoever|(?:previous|former|original|old)\ (?:author|developer|contractor|maintainer|owner|team)s?|commit\ [0-9a-f]{6,40}|(?:release|version)\ v?\d+)\b

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::json;
 pub use edit::{ReplacedText, TextEdit, text_edit};
-pub use shell::of_home;
+pub use shell::home_as_tilde;
 
 /// What a call does to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

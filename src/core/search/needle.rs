@@ -39,7 +39,7 @@ pub(super) struct Needles {
     /// Whether a longer word that begins like a needle counts as a form of it.
     accepts_beginnings: bool,
     /// The search for what their forms begin with; made when there is text to search.
-    prefixes: OnceLock<Option<AhoCorasick>>,
+    prefix_search: OnceLock<Option<AhoCorasick>>,
 }
 
 /// A position in a text where a form of a needle begins.
@@ -115,7 +115,7 @@ impl Needles {
             all,
             phrases: Vec::new(),
             accepts_beginnings: false,
-            prefixes: OnceLock::new(),
+            prefix_search: OnceLock::new(),
         }
     }
 
@@ -191,20 +191,20 @@ impl Needles {
     /// Returns whether a text of ASCII has what a form of a needle begins with; most texts do not, and
     /// this takes a fraction of the time that their words take.
     fn may_be_in(&self, text: &str) -> bool {
-        let prefixes = self.prefixes.get_or_init(|| {
+        let search = self.prefix_search.get_or_init(|| {
             let all = self.all.iter().flat_map(|needle| &needle.prefixes);
             let mut builder = AhoCorasick::builder();
             builder.ascii_case_insensitive(true);
             builder.kind(Some(AhoCorasickKind::NoncontiguousNFA));
             builder.build(all).ok()
         });
-        prefixes.as_ref().is_none_or(|all| all.is_match(text))
+        search.as_ref().is_none_or(|search| search.is_match(text))
     }
 
     /// Returns the match of a needle if the word is a form of it.
     fn match_at(&self, number: usize, word: &Word<'_>, stems: &mut Stems) -> Option<NeedleMatch> {
         let needle = &self.all[number];
-        if !needle.may_begin(word.text) {
+        if !needle.may_have_form(word.text) {
             return None;
         }
         let is_exact = word.term() == needle.exact_term;
@@ -235,8 +235,8 @@ impl Needle {
         }
     }
 
-    /// Whether a word begins like a form of it; one that is not all ASCII may.
-    fn may_begin(&self, word: &str) -> bool {
+    /// Whether a word may be a form of it: it begins like one, or is not all ASCII.
+    fn may_have_form(&self, word: &str) -> bool {
         let begins = |prefix: &String| {
             let beginning = word.as_bytes().get(..prefix.len());
             beginning.is_some_and(|bytes| bytes.eq_ignore_ascii_case(prefix.as_bytes()))

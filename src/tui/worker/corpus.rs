@@ -53,9 +53,9 @@ impl CorpusWorker {
         // What has been read so far is shown and found meanwhile, the newest logs first. Each slice
         // is twice as long, so that to begin again costs little.
         let mut slice = FIRST_SLICE;
-        let said = loop {
+        let without_results = loop {
             let until = Instant::now() + slice;
-            let sliced = Slice {
+            let sliced = TimeSlice {
                 meter: &meter,
                 until,
             };
@@ -78,7 +78,7 @@ impl CorpusWorker {
                 files = self.catalog.files();
             }
         };
-        let read = match said {
+        let read = match without_results {
             // What was said can be found while the results, which are most of the text, are read.
             Ok((scoped, logs)) if scoped.corpus.logs_without_results() > 0 => {
                 self.events.send(Event::LogsListed(Arc::new(logs)));
@@ -220,13 +220,13 @@ impl Progress for ProgressReporter {
     }
 }
 
-/// A part of the reading, which ends at a time.
-struct Slice<'a> {
+/// The reading until a time, after which it is cancelled.
+struct TimeSlice<'a> {
     meter: &'a ProgressReporter,
     until: Instant,
 }
 
-impl Progress for Slice<'_> {
+impl Progress for TimeSlice<'_> {
     fn advance(&self, tally: BuildProgress) {
         self.meter.advance(tally);
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::insight::act::{Act, WrittenText, file_name, pattern};
 use crate::core::insight::context::expression;
-use crate::core::log::touch::{FileUse, of_home, script_commands};
+use crate::core::log::touch::{FileUse, home_as_tilde, script_commands};
 use crate::core::memory::config::expand;
 use crate::core::text::{clip, one_line};
 use crate::core::{Error, Result};
@@ -107,7 +107,7 @@ impl Checker {
             }
             Check::Path(glob) | Check::Read(glob) => {
                 let bare = glob.trim_start_matches("./").trim_end_matches('/');
-                let bare = expand(&of_home(bare), home, Path::new(""));
+                let bare = expand(&home_as_tilde(bare), home, Path::new(""));
                 let bare = bare.to_string_lossy();
                 let place = if bare.starts_with('/') { "" } else { "**/" };
                 let both = [format!("{place}{bare}"), format!("{place}{bare}/**")];

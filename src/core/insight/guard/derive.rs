@@ -103,9 +103,9 @@ pub fn forbidden(line: &str) -> Vec<Check> {
     for (at, part) in parts.iter().enumerate() {
         if at % 2 == 1 {
             let after = parts.get(at + 1).copied().unwrap_or_default();
-            // An option that is named in passing is forbidden somewhere only.
-            let is_named = is_aside && part.starts_with('-');
-            if is_forbidden && !is_named || AFTER.is_match(after) {
+            // An option in a parenthesis or behind a comma is said of one case, not forbidden for all.
+            let is_one_case = is_aside && part.starts_with('-');
+            if is_forbidden && !is_one_case || AFTER.is_match(after) {
                 add(check_of(part.trim(), &said));
             }
             continue;

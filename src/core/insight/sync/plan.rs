@@ -160,8 +160,8 @@ impl<'a> StoreSides<'a> {
         let mut base = self.base.files.iter().peekable();
         let mut here = self.files.iter().peekable();
         for (path, id) in &self.there.files {
-            let agreed = advanced(&mut base, path, &mut open);
-            let own = advanced(&mut here, path, &mut open);
+            let agreed = skip_to(&mut base, path, &mut open);
+            let own = skip_to(&mut here, path, &mut open);
             if agreed != Some(id) || own.is_none() || own.copied() != self.blobs.revision(id) {
                 open.insert(path.clone());
             }
@@ -575,8 +575,9 @@ impl<'a> StoreSides<'a> {
     }
 }
 
-/// Goes on to a path in a sorted list, and collects the paths before it; returns what it has there.
-fn advanced<'a, V>(
+/// Skips the entries of a sorted list before a path, and collects their paths; returns what the
+/// list has at the path.
+fn skip_to<'a, V>(
     list: &mut Peekable<btree_map::Iter<'a, String, V>>,
     path: &String,
     before: &mut BTreeSet<String>,

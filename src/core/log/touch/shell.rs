@@ -232,7 +232,7 @@ pub(super) fn touches(script: &str) -> Vec<FileTouch> {
     let mut folder = String::new();
     for command in commands(script) {
         let mut touch = |path: &str, usage: FileUse| {
-            let path = of_home(path);
+            let path = home_as_tilde(path);
             if is_path(&path) {
                 found.push(FileTouch::new(&joined(&folder, &path), usage));
             }
@@ -245,7 +245,7 @@ pub(super) fn touches(script: &str) -> Vec<FileTouch> {
         let name = file_name(name);
         match (name, words.get(1..).unwrap_or_default()) {
             ("cd", [to, ..]) if folder.len() + to.len() < LONGEST_PATH => {
-                folder = joined(&folder, &of_home(to));
+                folder = joined(&folder, &home_as_tilde(to));
             }
             ("tee", rest) => operands(rest, &[]).for_each(|path| touch(path, FileUse::Write)),
             ("rm" | "unlink" | "trash", rest) => {
@@ -536,8 +536,8 @@ fn steps_back(target: &str) -> Option<usize> {
     .filter(|steps| *steps > 0)
 }
 
-/// A path with the home directory in the form that has no variable.
-pub fn of_home(path: &str) -> Cow<'_, str> {
+/// A path with `~` for the home directory, where it was written as a variable.
+pub fn home_as_tilde(path: &str) -> Cow<'_, str> {
     let below = path.strip_prefix("$HOME");
     let below = below.or_else(|| path.strip_prefix("${HOME}"));
     let below = below.filter(|below| below.is_empty() || below.starts_with('/'));
