@@ -24,6 +24,7 @@ use crate::core::log::Agent;
 use crate::core::text::diff;
 use crate::core::{Error, Result};
 
+pub use file::written_folders;
 pub use plugin::plugin;
 
 /// The directories of the agents' settings, passed in by the caller.

@@ -1,5 +1,6 @@
 //! `tome setup`: shows the planned changes of an agent's settings, and makes them.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use crate::core::log::Agent;
 use crate::core::memory::discover::project_folders;
 use crate::setup::{
     AGENTS, Actions, Plan, SettingsDirs, SetupMode, SetupRequest, SetupScope, carry_out, plan,
-    plugin, quoted,
+    plugin, quoted, written_folders,
 };
 
 pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> CommandResult {
@@ -204,31 +205,17 @@ fn confirm(printer: &mut Printer, planned: &Plan) -> Result<bool, Failure> {
 
 impl World {
     /// Returns the folders outside of stores in which tome replaces files.
-    fn written_folders(&self) -> Vec<PathBuf> {
-        let dirs = homes(self);
-        let project = &dirs.project;
-        let mut folders = vec![
-            dirs.claude,
-            dirs.codex,
-            dirs.gemini,
-            dirs.copilot.join("hooks"),
-            dirs.copilot,
-            dirs.opencode.join("plugins"),
-            dirs.opencode,
-            project.join(".claude"),
-            project.join(".codex"),
-            project.join(".gemini"),
-            project.join(".opencode/plugins"),
-            project.join(".github/hooks"),
-            project.join(".github"),
-            project.clone(),
+    fn written_folders(&self) -> BTreeSet<PathBuf> {
+        let originals = homes(self).memory;
+        let mut folders = written_folders(&originals);
+        folders.extend([
+            originals,
             self.config_dir.clone(),
             self.data_dir.clone(),
-            dirs.memory,
             self.history.dir().to_owned(),
             self.history.dir().join("review"),
             self.history.dir().join("pending"),
-        ];
+        ]);
         folders.extend(
             self.common
                 .config

@@ -1,5 +1,6 @@
 //! Settings files: reads and replaces them as a whole, and keeps their originals.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -113,10 +114,21 @@ pub(super) fn forget(memory: &Path, path: &Path) -> Vec<PathBuf> {
     folders
 }
 
+/// The folders of the files whose originals are kept.
+pub fn written_folders(memory: &Path) -> BTreeSet<PathBuf> {
+    let notes = fs::read_dir(memory).into_iter().flatten().flatten();
+    let originals = notes.filter_map(|note| saved_original(&note.path()));
+    let folders = originals.filter_map(|one| Some(target(&one.path).parent()?.to_owned()));
+    folders.collect()
+}
+
 fn read_note(memory: &Path, path: &Path) -> Option<SavedOriginal> {
-    let bytes = read_capped(&note_path(memory, path), LARGEST_WHOLE).ok()?;
-    let remembered: SavedOriginal = serde_json::from_slice(&bytes).ok()?;
-    (remembered.path == path).then_some(remembered)
+    saved_original(&note_path(memory, path)).filter(|remembered| remembered.path == path)
+}
+
+fn saved_original(note: &Path) -> Option<SavedOriginal> {
+    let bytes = read_capped(note, LARGEST_WHOLE).ok()?;
+    serde_json::from_slice(&bytes).ok()
 }
 
 fn note_path(memory: &Path, path: &Path) -> PathBuf {

@@ -237,9 +237,11 @@ fn each_setting_is_shown_with_where_it_comes_from() {
 #[test]
 fn what_a_killed_process_left_is_named_and_removed() {
     let home = Home::new();
+    home.ok(&["setup", "claude-code", "--plugin", "plug"]);
+    home.ok(&["setup", "copilot"]);
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(600);
     let left = [
-        ".claude/settings.json.4242-0.tome.tmp",
+        "project/plug/skills/recall/SKILL.md.4242-0.tome.tmp",
         ".config/tome/config.toml.4242-1.tome.tmp",
         ".copilot/hooks/tome.json.4242-2.tome.tmp",
     ];
