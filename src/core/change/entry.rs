@@ -2,7 +2,7 @@
 //!
 //! Every change is a splice inside the entry: all other bytes of the file stay.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::PlannedFiles;
 use super::plan::Planner;
@@ -17,7 +17,7 @@ use crate::core::{Error, Result};
 pub(super) struct NamedEntry {
     /// The file below the root.
     pub(super) file: String,
-    /// The text of the file.
+    /// The text of the file; a byte that is no text is a [stand-in](with_stand_ins).
     pub(super) text: String,
     pub(super) entry: Entry,
 }
@@ -51,8 +51,9 @@ impl Planner<'_> {
             return Ok(None);
         }
         let file = self.target(Operation::Patch, path_of_file)?;
-        let text = self.read_expected(planned, &file)?;
-        let text = text.ok_or_else(|| Error::not_found(path_of_file))?;
+        self.check(planned, &file)?;
+        let bytes = planned.bytes(&file)?;
+        let text = with_stand_ins(&bytes.ok_or_else(|| Error::not_found(path_of_file))?);
         let memory = self.store.rules().read(&file, &text);
         let entry = memory.entries.into_iter().find(|entry| entry.slug == slug);
         let entry = entry.ok_or_else(|| Error::not_found(path))?;
@@ -67,7 +68,7 @@ impl Planner<'_> {
         text: String,
     ) -> Result<()> {
         let text = self.store.rules().normalize(Some(&at.text), text);
-        planned.set(&at.file, Some(text.into_bytes()))
+        planned.set(&at.file, Some(without_stand_ins(&text)))
     }
 
     /// Adds a text to the end of an entry.
@@ -129,7 +130,7 @@ impl Planner<'_> {
             old: old.as_deref(),
         };
         let text = self.store.rules().append(planned, &input)?;
-        planned.set(&file, Some(text.into_bytes()))?;
+        planned.set(&file, Some(without_stand_ins(&text)))?;
         Ok(file)
     }
 
@@ -153,6 +154,39 @@ impl Planner<'_> {
         }
         Ok(())
     }
+}
+
+/// The characters that stand for bytes from 128 to 255 that are no text, in a private plane.
+const STAND_INS: RangeInclusive<char> = '\u{10ff80}'..='\u{10ffff}';
+
+/// Bytes as text in which every byte that is no UTF-8 is replaced by a character that stands for
+/// it, so that [`without_stand_ins`] returns the same bytes.
+fn with_stand_ins(bytes: &[u8]) -> String {
+    let stand_in = |byte: &u8| char::from_u32(0x10_ff00 + u32::from(*byte));
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for char in chunk.valid().chars() {
+            if STAND_INS.contains(&char) {
+                text.extend(char.to_string().as_bytes().iter().filter_map(stand_in));
+            } else {
+                text.push(char);
+            }
+        }
+        text.extend(chunk.invalid().iter().filter_map(stand_in));
+    }
+    text
+}
+
+fn without_stand_ins(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    for char in text.chars() {
+        if STAND_INS.contains(&char) {
+            bytes.push((u32::from(char) & 0xff) as u8);
+        } else {
+            bytes.extend(char.to_string().as_bytes());
+        }
+    }
+    bytes
 }
 
 /// The ranges in order; those that overlap are one.
@@ -278,6 +312,22 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_of_a_file_with_bytes_that_are_no_text_is_changed() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let store = store(temp.path(), Layout::Entries, &[]);
+        let odd = b"# Task Group: a\xff\xe2\x82\nx \xf4\x8f\xbe\x80\n\n# Task Group: b\nold\n";
+        fs::write(temp.path().join("notes.md"), odd).expect("writes");
+        let request = ChangeRequest::Write {
+            path: "notes.md#task-group-b".to_owned(),
+            content: "new\n".to_owned(),
+            fields: Fields::default(),
+        };
+        let change = plan(&store, &request, &context()).expect("planned");
+        let after = change.edits[0].after.clone().expect("written");
+        assert_eq!(after, [&odd[..odd.len() - 4], b"new\n"].concat());
+    }
+
+    #[test]
     fn an_entry_moves_into_a_memory_of_its_own() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let (from, to) = (temp.path().join("from"), temp.path().join("to"));
@@ -370,6 +420,9 @@ mod tests {
         assert_eq!(after(&change, "MEMORY.md"), format!("{text}\n§\nthird"));
         let refused = plan(&store, &append("y".repeat(60)), &context()).expect_err("too long");
         assert!(refused.to_string().contains("2200 characters"), "{refused}");
+        let settings = "memory:\n  memory_char_limit: 3000 # more\n";
+        fs::write(temp.path().join(".hermes/config.yaml"), settings).expect("writes");
+        plan(&store, &append("y".repeat(60)), &context()).expect("fits");
         let delete = ChangeRequest::Delete {
             paths: vec!["MEMORY.md#second".to_owned()],
         };

@@ -7,6 +7,7 @@ use super::{
     FileView, IndexUpdate, Operation, Rules, TouchedFile, View, WriteInput, append_entry,
     format_files,
 };
+use crate::core::disk::foreign::{LARGEST_SETTINGS, read_capped};
 use crate::core::disk::sandbox::{FoundFile, Root};
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory, stem};
@@ -94,17 +95,27 @@ pub(in crate::core) fn places(root: &Root) -> &'static [&'static str] {
     }
 }
 
-/// How many characters Hermes keeps in a file at most.
+/// How many characters Hermes keeps in a file at most, as its settings say.
 fn limit(root: &Root, file: &str) -> Option<usize> {
-    let is_hermes = root.path().ends_with("memories")
-        && root.path().parent().is_some_and(|home| {
-            home.join("state.db").exists() || home.file_name().is_some_and(|name| name == ".hermes")
-        });
-    match file {
-        "MEMORY.md" if is_hermes => Some(2_200),
-        "USER.md" if is_hermes => Some(1_375),
-        _ => None,
+    let (key, usual) = match file {
+        "MEMORY.md" => ("memory_char_limit:", 2_200),
+        "USER.md" => ("user_char_limit:", 1_375),
+        _ => return None,
+    };
+    let home = root
+        .path()
+        .parent()
+        .filter(|_| root.path().ends_with("memories"))?;
+    if !home.join("state.db").exists() && home.file_name().is_none_or(|name| name != ".hermes") {
+        return None;
     }
+    let settings = read_capped(&home.join("config.yaml"), LARGEST_SETTINGS).unwrap_or_default();
+    let settings = String::from_utf8_lossy(&settings);
+    let mut values = settings
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix(key));
+    let value = values.find_map(|value| value.split_whitespace().next()?.parse().ok());
+    Some(value.unwrap_or(usual))
 }
 
 /// Returns an error if the header of a memory protects it, as Letta protects some.
