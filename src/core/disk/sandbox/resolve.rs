@@ -88,9 +88,7 @@ pub fn check(path: &str) -> Result<()> {
 /// Checks a path lexically and splits it into parts.
 fn lexical(path: &str) -> Result<VecDeque<String>> {
     let escapes = || Error::Escapes { path: path.into() };
-    let windows_drive =
-        path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
-    if path.contains('\0') || path.starts_with(['/', '\\']) || windows_drive {
+    if path.contains('\0') || path.starts_with(['/', '\\']) {
         return Err(escapes());
     }
     let mut depth = 0_usize;
