@@ -84,8 +84,15 @@ impl World {
     /// Returns the catalog of all logs, also if `--store` is given: any session can have written
     /// into the named stores.
     fn whole_log_catalog(&self) -> Result<LogCatalog, Failure> {
-        let mut catalog = self.log_catalog()?;
-        let stores = std::mem::take(&mut catalog.locations.stores);
+        let found = self.discovered()?.stores.into_iter();
+        let mut stores: Vec<Store> = found.map(|found| found.store).collect();
+        if !self.common.store.is_empty() {
+            stores.extend(self.stores()?);
+        }
+        let mut catalog = self.log_catalog_of(&stores);
+        let mut stores = std::mem::take(&mut catalog.locations.stores);
+        stores.sort();
+        stores.dedup();
         catalog.locations = self.locations.clone();
         catalog.locations.stores = stores;
         catalog.kept = Some(self.kept.clone());

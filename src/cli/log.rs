@@ -47,15 +47,26 @@ fn captured(id: &str, world: &World) -> Result<Option<(LogFile, Transcript)>, Fa
         let agent = own.find_map(|(_, event)| Agent::named(&event.agent));
         let is_own = |message: &Message| message.session.as_deref() == Some(&session);
         transcript.messages.retain(is_own);
-        let times = transcript
-            .messages
-            .iter()
-            .filter_map(|message| message.time);
+        let messages = transcript.messages.iter();
+        let times = messages.clone().filter_map(|message| message.time);
+        let said_by = |role| {
+            let is_said = move |message: &&Message| {
+                message.role == role
+                    && message.kind == MessageKind::Text
+                    && message.origin == Origin::Written
+            };
+            messages.clone().filter(is_said)
+        };
+        let prompts = said_by(Role::User);
         transcript.head = Head {
             session: Some(session.clone()),
             cwd: transcript.head.cwd,
             first: times.clone().min(),
             last: times.max(),
+            first_prompt: prompts.clone().next().map(|prompt| prompt.text.clone()),
+            last_prompt: prompts.clone().last().map(|prompt| prompt.text.clone()),
+            turns: prompts.count() as u64,
+            replies: said_by(Role::Assistant).count() as u64,
             ..Head::default()
         };
         let file = LogFile {

@@ -74,6 +74,28 @@ fn json_of(home: &Home, args: &[&str]) -> Value {
 }
 
 #[test]
+fn a_line_of_a_stores_own_log_is_promoted_as_recall_cites_it() {
+    let home = Home::new();
+    let event = |id: u32, kind: &str, role: &str, text: &str| {
+        json!({ "event_id": id.to_string(), "session_id": "s1", "timestamp": 1_790_000_000_000_u64,
+            "event_type": kind, "role": role, "text": text, "metadata": {} })
+    };
+    let told = event(1, "user_message", "user", "staging lives on quokka17 now");
+    let noted = event(2, "assistant_stop", "assistant", "Noted.");
+    home.file("project/.memory/events.jsonl", format!("{told}\n{noted}\n"));
+    home.file("project/.claude/memory/MEMORY.md", "# Memory\n");
+    let recalled = json_of(&home, &["recall", "quokka17"]);
+    let cited = recalled["results"][0]["citation"].as_str();
+    let cited = cited.expect("a citation");
+    assert!(cited.ends_with("events.jsonl#L1"), "{recalled}");
+    let said = home.ok(&["promote", cited, "--store", ".claude/memory"]);
+    assert!(said.contains("quokka17"), "{said}");
+    let head = &json_of(&home, &["log", "s1"])["head"];
+    assert_eq!(head["first_prompt"], "staging lives on quokka17 now");
+    assert_eq!((&head["turns"], &head["replies"]), (&json!(1), &json!(1)));
+}
+
+#[test]
 fn promoted_lines_are_recalled_and_their_grip_outlives_the_log_and_the_cache() {
     let (home, log) = shop();
     let before = files(&home);

@@ -1,6 +1,7 @@
 //! Promotes lines of a log to a memory: proposes a name, a description, a kind and a text, which
 //! holds a grip on the lines.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use crate::core::insight::timeline::comment::{comment, grips_in};
@@ -13,7 +14,7 @@ use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 use crate::core::search::MemoryTexts;
-use crate::core::search::index::Corpus;
+use crate::core::search::index::{Corpus, Log};
 use crate::core::text::display::safe;
 use crate::core::{Error, Result};
 
@@ -116,17 +117,48 @@ fn paragraph(text: &str) -> String {
 
 fn quotes_of_lines(corpus: &Corpus, reference: &str) -> Result<Vec<Quote>> {
     let Ok(citation) = reference.parse::<Citation>();
-    let missing = || Error::not_found(reference);
     let agent = citation.store.as_deref().and_then(Agent::named);
-    let agent = agent.ok_or_else(|| {
-        let why = "promote takes grips and lines of a log, such as codex:ID#L12-14";
-        Error::refused(reference, why)
-    })?;
+    let logs: Vec<usize> = match agent {
+        Some(agent) => Vec::from_iter(log_named_by(corpus, agent, &citation.path)),
+        None => logs_in_file(corpus, reference, &citation.path)?,
+    };
     let CitedPart::Lines(lines) = &citation.part else {
         return Err(Error::refused(reference, "name its lines, such as #L12-14"));
     };
-    let number = log_named_by(corpus, agent, &citation.path).ok_or_else(missing)?;
-    let events = LogEvents::of(corpus, number);
+    let quotes = logs.into_iter().flat_map(|log| quoted(corpus, log, lines));
+    let quotes: Vec<Quote> = quotes.collect();
+    if quotes.is_empty() {
+        return Err(Error::not_found(reference));
+    }
+    Ok(quotes)
+}
+
+/// The logs in the file of a store that a citation names, such as `events.jsonl`.
+fn logs_in_file(corpus: &Corpus, reference: &str, file: &str) -> Result<Vec<usize>> {
+    let is_it = |log: &Log<'_>| {
+        matches!(log.agent(), Some(Agent::Events | Agent::Session)) && log.path().ends_with(file)
+    };
+    let logs = corpus.logs().enumerate();
+    let found: Vec<(usize, Log<'_>)> = logs.filter(|(_, log)| is_it(log)).collect();
+    let why = match found.first() {
+        None => "promote takes grips and lines of a log, such as codex:ID#L12-14",
+        Some((_, first)) if found.iter().any(|(_, log)| log.path() != first.path()) => {
+            "several stores have such a file; name the session, such as session:ID#L12-14"
+        }
+        Some(_) => return Ok(found.iter().map(|(number, _)| *number).collect()),
+    };
+    Err(Error::refused(reference, why))
+}
+
+/// Quotes what these lines of a log say.
+fn quoted(corpus: &Corpus, log: usize, lines: &RangeInclusive<usize>) -> Vec<Quote> {
+    let Some((agent, id)) = corpus
+        .log(log)
+        .and_then(|log| Some((log.agent()?, log.cited_id())))
+    else {
+        return Vec::new();
+    };
+    let events = LogEvents::of(corpus, log);
     let is_cited =
         |at: &usize| usize::try_from(events.line(*at)).is_ok_and(|line| lines.contains(&line));
     let mut cited: Vec<Event> = (0..events.count())
@@ -137,15 +169,12 @@ fn quotes_of_lines(corpus: &Corpus, reference: &str) -> Result<Vec<Quote>> {
     if cited.iter().any(|event| event.kind == MessageKind::Text) {
         cited.retain(|event| event.kind == MessageKind::Text);
     }
-    if cited.is_empty() {
-        return Err(missing());
-    }
     let quote = |event: &Event| Quote {
-        grip: Grip::new(agent, &citation.path, event, 1),
+        grip: Grip::new(agent, &id, event, 1),
         role: event.role,
         text: shortened(&safe(&event.text), LONGEST),
     };
-    Ok(cited.iter().map(quote).collect())
+    cited.iter().map(quote).collect()
 }
 
 fn shortened(text: &str, longest: usize) -> String {
