@@ -19,8 +19,13 @@ use crate::core::memory::store::Store;
 pub(super) fn run(args: &MergeArgs, world: &World) -> Reported<'static> {
     let mut found: Vec<(Store, String)> = Vec::new();
     for path in args.into.iter().chain(&args.paths) {
-        let (store, path) = world.memory_named(path)?;
-        let file = store.locate(&path)?;
+        let (store, named) = world.memory_named(path)?;
+        if named.contains('#') && !store.holds(&named) {
+            return Err(Failure::Usage(format!(
+                "{path}: whole memories are merged; of two entries, append the text of one to the other and delete it"
+            )));
+        }
+        let file = store.locate(&named)?;
         let reference = store.rules().reference_of(&file);
         let is_known = |(known, path): &(Store, String)| {
             known.root().path() == store.root().path() && *path == reference

@@ -10,6 +10,7 @@ use super::print::{Answer, Cell, Reported, Text, TextStyle, print_error, print_n
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
+use crate::core::disk::trust::real_path;
 use crate::core::insight::rehome::{
     FormerHome, Rehoming, claude_home_of, homes_of_project, plan_rehome,
 };
@@ -26,7 +27,7 @@ pub(super) fn run(args: &RehomeArgs, world: &World) -> Reported<'static> {
     let target = match &args.to {
         Some(to) => world.store_named(to, None)?,
         None => {
-            let root = world.claude_root()?;
+            let root = world.claude_root(&source)?;
             Store::open("claude", &root, Some(Layout::Index))?
         }
     };
@@ -107,8 +108,13 @@ impl World {
         homes
     }
 
-    fn claude_root(&self) -> Result<PathBuf, Failure> {
-        let root = claude_memory_root(&self.environment, &self.settings);
+    /// Where Claude Code reads the memories of the project, for a store of its own.
+    fn claude_root(&self, source: &Store) -> Result<PathBuf, Failure> {
+        let is_claude = source
+            .root()
+            .path()
+            .starts_with(real_path(&self.environment.claude));
+        let root = claude_memory_root(&self.environment, &self.settings).filter(|_| is_claude);
         root.ok_or_else(|| {
             Failure::Usage("say where the memories go: tome rehome FROM TO".to_owned())
         })

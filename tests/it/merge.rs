@@ -141,6 +141,7 @@ fn memories_of_the_former_path_are_listed_with_proof_and_gathered_with_one_undo(
         let (path, slug) = slug(name);
         let at = format!(".claude/projects/{slug}");
         home.file(&format!("{at}/memory/plan.md"), memory("Plan", "Ship it."));
+        home.file(&format!("{at}/memory/old/b.md"), memory("B", "Kept."));
         home.file(
             &format!("{at}/memory/MEMORY.md"),
             "# Memory\n\n- [Plan](plan.md) - about Plan\n",
@@ -157,7 +158,7 @@ fn memories_of_the_former_path_are_listed_with_proof_and_gathered_with_one_undo(
     assert_eq!(former.len(), 1, "{listed}");
     assert_eq!(
         (&former[0]["memories"], &former[0]["there"]),
-        (&1.into(), &false.into())
+        (&2.into(), &false.into())
     );
     let from = former[0]["project"].as_str().expect("a path").to_owned();
     assert!(from.ends_with("/before"), "{from}");
@@ -167,7 +168,7 @@ fn memories_of_the_former_path_are_listed_with_proof_and_gathered_with_one_undo(
     assert!(shown.contains("+Ship it."), "{shown}");
     assert_eq!(tree(&claude), before);
     let said = home.ok(&["rehome", &from]);
-    assert!(said.contains("1 memory of"), "{said}");
+    assert!(said.contains("2 memories of"), "{said}");
     let here = slug("project").1;
     let plan = home.read(&format!(".claude/projects/{here}/memory/plan.md"));
     assert!(plan.ends_with("Ship it.\n"));

@@ -19,12 +19,14 @@ use regex::Regex;
 
 use crate::core::change::{BrokenLinks, Change, ChangeContext, Edit, Transfer, plan_moves};
 use crate::core::disk::foreign::open_regular;
+use crate::core::disk::sandbox::Root;
 use crate::core::disk::trust::real_path;
 use crate::core::insight::curate::git::Git;
 use crate::core::memory::config::Settings;
 use crate::core::memory::discover::{
     Environment, claude_memory_root, claude_slug, project_folders,
 };
+use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::index::{INDEX, with_former_line};
 use crate::core::memory::stem;
 use crate::core::memory::store::Store;
@@ -163,11 +165,8 @@ fn folders(projects: &Path) -> Vec<PathBuf> {
 }
 
 fn count_memories(root: &Path) -> usize {
-    let entries = fs::read_dir(root).into_iter().flatten().flatten();
-    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names
-        .filter(|name| name.ends_with(".md") && name != INDEX)
-        .count()
+    let files = Root::open(root).and_then(|root| Layout::Index.rules().files(&root));
+    files.map_or(0, |files| files.len())
 }
 
 /// How many logs of a project are read, and how much of each.
