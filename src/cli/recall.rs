@@ -27,9 +27,13 @@ pub(super) fn run(args: &RecallArgs, world: &World) -> Reported<'static> {
     let query = Query::of_prose(&text, &world.now);
     // Logs can match even when there is no store.
     let stores = world.stores_or(|_| {})?;
-    if !stores.is_empty() && stores.iter().all(|store| store.layout() == Layout::Coder) {
+    let are_lessons =
+        !stores.is_empty() && stores.iter().all(|store| store.layout() == Layout::Coder);
+    if are_lessons {
         let lessons = lesson::lessons(&MemoryTexts::read(&stores)?, &query);
-        return lessons_found(&text, &lessons);
+        if !lessons.is_empty() {
+            return lessons_found(&text, &lessons);
+        }
     }
     let request = RecallRequest {
         query: &query,
@@ -75,6 +79,9 @@ pub(super) fn run(args: &RecallArgs, world: &World) -> Reported<'static> {
             request.limit
         };
         answer = merge(answer, near, limit);
+    }
+    if answer.hits.is_empty() && are_lessons {
+        return lessons_found(&text, &[]);
     }
     if answer.hits.is_empty() && stores.is_empty() && !has_logs {
         say_no_store();

@@ -227,11 +227,14 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-/// Returns whether the character belongs to a script without spaces between words.
+/// Returns whether the character belongs to a script without spaces between words, or is a number in
+/// a circle, which stands before a word without a space.
 fn stands_alone(char: char) -> bool {
     matches!(
         char,
-        '\u{3040}'..='\u{30ff}'
+        '\u{2460}'..='\u{24ff}'
+            | '\u{2776}'..='\u{2793}'
+            | '\u{3040}'..='\u{30ff}'
             | '\u{3400}'..='\u{4dbf}'
             | '\u{4e00}'..='\u{9fff}'
             | '\u{ac00}'..='\u{d7af}'
@@ -308,6 +311,7 @@ mod tests {
             ("a—b", &["a", "b"]),
             ("数据库db", &["数", "据", "库", "db"]),
             ("v2数x", &["v2", "数", "x"]),
+            ("⑥API", &["⑥", "API"]),
         ];
         for (text, expected) in cases {
             assert_eq!(texts(text), *expected, "{text}");

@@ -62,6 +62,21 @@ fn lessons_of_a_skill_are_recalled_and_stored_where_they_are() {
 }
 
 #[test]
+fn a_readme_is_found_where_no_lesson_has_the_word() {
+    let home = Home::new();
+    home.file(
+        "project/.memory/semantic/README.md",
+        "# Semantic\n\n- [Rules](../old/rules.md) - the wombat rule\n",
+    );
+    let other = lesson("Bound retries", "#net");
+    home.file("project/.memory/semantic/net.md", other);
+    let found = home.ok(&["recall", "wombat"]);
+    assert!(found.contains("semantic/README.md#L3"), "{found}");
+    let none = home.run(&["recall", "quokka"]);
+    assert!(none.out.contains("No universal patterns"), "{none:?}");
+}
+
+#[test]
 fn an_update_is_dated_and_the_answer_counts_the_lessons() {
     let home = Home::new();
     home.file(
