@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn an_entry_of_a_file_with_bytes_that_are_no_text_is_changed() {
         let temp = tempfile::tempdir().expect("a temporary directory");
-        let store = store(temp.path(), Layout::Entries, &[]);
+        let store = store(temp.path(), Layout::Entries, &[("raw_memories.md", "")]);
         let odd = b"# Task Group: a\xff\xe2\x82\nx \xf4\x8f\xbe\x80\n\n# Task Group: b\nold\n";
         fs::write(temp.path().join("notes.md"), odd).expect("writes");
         let request = ChangeRequest::Write {
@@ -323,7 +323,8 @@ mod tests {
             fields: Fields::default(),
         };
         let change = plan(&store, &request, &context()).expect("planned");
-        let after = change.edits[0].after.clone().expect("written");
+        let edit = change.edits.iter().find(|edit| edit.path == "notes.md");
+        let after = edit.and_then(|edit| edit.after.clone()).expect("written");
         assert_eq!(after, [&odd[..odd.len() - 4], b"new\n"].concat());
     }
 

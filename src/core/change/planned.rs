@@ -223,6 +223,11 @@ impl FileView for PlannedFiles<'_> {
         text.transpose()
     }
 
+    fn shown_text(&self, file: &str) -> Result<String> {
+        let bytes = self.bytes(file)?.unwrap_or_default();
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     fn contains(&self, file: &str) -> bool {
         match self.slots.get(file) {
             Some(slot) => slot.after.is_some(),

@@ -247,6 +247,9 @@ pub trait FileView {
     /// The text of a file, planned edits included; an error if it is not UTF-8.
     fn text(&self, file: &str) -> Result<Option<String>>;
 
+    /// The same for showing it, whatever its bytes are; empty if there is no such file.
+    fn shown_text(&self, file: &str) -> Result<String>;
+
     /// Whether the file exists, planned edits included.
     fn contains(&self, file: &str) -> bool;
 

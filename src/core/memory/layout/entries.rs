@@ -329,7 +329,7 @@ fn codex_note(planned: &dyn FileView, root: &Root, touch: &TouchedFile) -> Resul
     let Some(before) = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()) else {
         return Ok(None);
     };
-    let after = planned.text(file)?.unwrap_or_default();
+    let after = planned.shown_text(file)?;
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let replacements = diff::replacements(&old, &new);
     let removed: Vec<&str> = replacements
