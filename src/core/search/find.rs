@@ -258,8 +258,9 @@ struct Search<'a> {
 /// Who a line is from, in the order in which lines are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Voice {
-    /// A memory, the title of a session, or the words of a person.
+    /// A memory, or the words of a person.
     Person,
+    /// An agent's words, or the title of a session.
     Agent,
     /// A program put it into the conversation.
     Program,
@@ -399,7 +400,10 @@ impl<'a> Search<'a> {
             let time = Some(memory_text.memory.time()).filter(|time| *time > 0);
             wanted.matcher.lines(title, &mut |_, score| {
                 let spot = MatchSpot::Title(number);
-                self.take(score + TITLE + CURATED, time, spot);
+                self.take(
+                    score + TITLE + CURATED,
+                    (Voice::Person, Reverse(time), spot),
+                );
             });
             let text = &memory_text.text;
             wanted.matcher.lines(text, &mut |offset, score| {
@@ -411,7 +415,7 @@ impl<'a> Search<'a> {
                 let is_heading = text[offset..].starts_with('#');
                 let score = score + if is_heading { HEADING } else { 0 };
                 let spot = MatchSpot::Line(number, line);
-                self.take(score + CURATED, time, spot);
+                self.take(score + CURATED, (Voice::Person, Reverse(time), spot));
             });
         }
     }
@@ -431,14 +435,15 @@ impl<'a> Search<'a> {
             if filters.allows_time(time) {
                 wanted.matcher.lines(title, &mut |_, score| {
                     let spot = MatchSpot::Session(number);
-                    self.take(score + SESSION, time, spot);
+                    self.take(score + SESSION, (Voice::Agent, Reverse(time), spot));
                 });
             }
         }
     }
 
     /// Adds a match, unless the line was found closer.
-    fn take(&mut self, score: u32, time: Option<i64>, spot: MatchSpot) {
+    fn take(&mut self, score: u32, order: LineOrder) {
+        let (.., spot) = order;
         if self.closer.iter().all(|closer| closer.spot != spot) {
             let found = Match {
                 closeness: self.closeness,
@@ -447,8 +452,7 @@ impl<'a> Search<'a> {
                 line: None,
             };
             self.found.total += 1;
-            self.scored
-                .push((found, (Voice::Person, Reverse(time), spot)));
+            self.scored.push((found, order));
         }
     }
 
@@ -783,6 +787,28 @@ mod tests {
     }
 
     #[test]
+    fn plain_letters_find_accents_and_accents_only_themselves() {
+        let home = TestHome::new(
+            &[("a.md", "Chez Chloé\n")],
+            &[conversation(&["le café Noël", "the cafe of Chloe"])],
+        );
+        for (query, count) in [
+            ("chloe", 2),
+            ("chloé", 1),
+            ("noel", 1),
+            ("cafe", 2),
+            ("Cafe", 0),
+        ] {
+            let found = search(&home, query);
+            let words = found.matches.iter();
+            let words = words
+                .filter(|one| one.closeness == Closeness::Words)
+                .count();
+            assert_eq!(words, count, "{query}");
+        }
+    }
+
+    #[test]
     fn people_come_before_agents_and_the_newest_first() {
         let home = TestHome::new(
             &[("note.md", "# Packs\n\nthe packfile of a release\n")],
@@ -1104,7 +1130,7 @@ mod tests {
                 "((Foo|bar|émile|sun|sunk|数据|x_yz|no-go)[ \n/]){0,5}", 1..9,
             ),
             read in "((Foo|bar|sunk|x_yz)[ \n]){0,5}",
-            word in "fo|foo|bar|émi|su|sun|x_y|数|数据|no-go|go|yz",
+            word in "fo|foo|bar|émi|emi|su|sun|x_y|数|数据|no-go|go|yz",
         ) {
             let home = TestHome::new(&[("a.md", "x")], &[]);
             let line = |role: &str, text: &str| {

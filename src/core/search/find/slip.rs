@@ -160,10 +160,13 @@ impl<'a> Spellings<'a> {
     }
 }
 
-/// Returns a regular expression for a folded word, with or without accents.
-fn accepting_accents(folded: &str) -> String {
+/// Returns a regular expression for a word: one without accents is found with and without them.
+pub(super) fn accepting_accents(word: &str) -> String {
+    if !word.is_ascii() {
+        return regex::escape(word);
+    }
     let letter = |letter: char| {
-        let accented = match letter {
+        let accented = match letter.to_ascii_lowercase() {
             'a' => "aàáâãäå",
             'c' => "cç",
             'e' => "eèéêë",
@@ -174,9 +177,13 @@ fn accepting_accents(folded: &str) -> String {
             'y' => "yýÿ",
             _ => return regex::escape(letter.encode_utf8(&mut [0; 4])),
         };
-        format!("[{accented}]")
+        if letter.is_uppercase() {
+            format!("[{}]", accented.to_uppercase())
+        } else {
+            format!("[{accented}]")
+        }
     };
-    folded.chars().map(letter).collect()
+    word.chars().map(letter).collect()
 }
 
 /// Returns how many letters of a word of this length may be wrong.

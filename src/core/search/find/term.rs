@@ -14,8 +14,9 @@ use crate::core::text::{clip, fold};
 /// A word or phrase of a query, and the texts that are accepted for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Term {
-    /// A regular expression.
+    /// A regular expression, and one that is enough for a text of ASCII alone, if it differs.
     pattern: String,
+    for_ascii: Option<String>,
     case: Case,
     /// The text of the query, folded.
     typed: String,
@@ -40,20 +41,25 @@ impl Term {
     pub(super) fn as_typed(atom: &Atom) -> Self {
         // A phrase may be wrapped, but does not go on in another paragraph.
         const BLANK: &str = r"(?:[ \t]*\r?\n[ \t]*|[ \t]+)";
-        let words: Vec<String> = atom.text.split_whitespace().map(regex::escape).collect();
-        let text = if words.is_empty() {
-            regex::escape(&atom.text)
-        } else {
-            words.join(BLANK)
+        let pattern = |written: fn(&str) -> String| {
+            let words: Vec<String> = atom.text.split_whitespace().map(written).collect();
+            let text = if words.is_empty() {
+                regex::escape(&atom.text)
+            } else {
+                words.join(BLANK)
+            };
+            match atom.mode {
+                MatchMode::Fuzzy | MatchMode::Exact => text,
+                MatchMode::Word => format!(r"\b{{start-half}}{text}\b{{end-half}}"),
+                MatchMode::Start => format!(r"(?m)^[ \t]*{text}"),
+                MatchMode::End => format!(r"(?m){text}[ \t]*$"),
+                MatchMode::Line => format!(r"(?m)^[ \t]*{text}[ \t]*$"),
+            }
         };
-        let pattern = match atom.mode {
-            MatchMode::Fuzzy | MatchMode::Exact => text,
-            MatchMode::Word => format!(r"\b{{start-half}}{text}\b{{end-half}}"),
-            MatchMode::Start => format!(r"(?m)^[ \t]*{text}"),
-            MatchMode::End => format!(r"(?m){text}[ \t]*$"),
-            MatchMode::Line => format!(r"(?m)^[ \t]*{text}[ \t]*$"),
-        };
-        Self::new(pattern, atom)
+        Self {
+            for_ascii: atom.text.is_ascii().then(|| pattern(regex::escape)),
+            ..Self::new(pattern(slip::accepting_accents), atom)
+        }
     }
 
     /// Returns the term that accepts what matches a pattern instead of an atom.
@@ -74,6 +80,7 @@ impl Term {
     fn new(pattern: String, atom: &Atom) -> Self {
         Self {
             pattern,
+            for_ascii: None,
             regex: LazyRegex::default(),
             case: atom.case,
             typed: fold(&atom.text).into_owned(),
@@ -96,14 +103,39 @@ impl Term {
         compiled.as_ref()
     }
 
-    fn bytes_regex(&self) -> Option<Regex> {
-        RegexBuilder::new(&self.pattern)
-            .case_insensitive(self.case == Case::Ignored)
-            // ASCII letters are found faster without their relatives beyond ASCII, among which a
-            // word may end.
-            .unicode(!self.pattern.is_ascii() || self.pattern.contains(r"\b{"))
-            .build()
-            .ok()
+    fn compiled(&self) -> Option<TermRegexes> {
+        let compiled = |pattern: &str| {
+            RegexBuilder::new(pattern)
+                .case_insensitive(self.case == Case::Ignored)
+                // ASCII letters are found faster without their relatives beyond ASCII, among which
+                // a word may end.
+                .unicode(!pattern.is_ascii() || pattern.contains(r"\b{"))
+                .build()
+                .ok()
+        };
+        let any = compiled(&self.pattern)?;
+        let ascii = match &self.for_ascii {
+            Some(pattern) => compiled(pattern)?,
+            None => any.clone(),
+        };
+        Some(TermRegexes { ascii, any })
+    }
+}
+
+/// The regular expressions of a term: most texts are ASCII, in which no accents need be accepted.
+#[derive(Clone)]
+struct TermRegexes {
+    ascii: Regex,
+    any: Regex,
+}
+
+impl TermRegexes {
+    fn of(&self, text: &str) -> &Regex {
+        if text.is_ascii() {
+            &self.ascii
+        } else {
+            &self.any
+        }
     }
 }
 
@@ -112,7 +144,7 @@ impl Term {
 pub(super) struct TermMatcher {
     /// The longest first: it is searched, the others are tested where it is found.
     wanted: Vec<CompiledTerm>,
-    unwanted: Vec<Regex>,
+    unwanted: Vec<TermRegexes>,
     /// Whether the terms may be on different lines of a text.
     crosses_lines: bool,
 }
@@ -121,7 +153,7 @@ pub(super) struct TermMatcher {
 struct CompiledTerm {
     /// The position in the query.
     order: usize,
-    regex: Regex,
+    regexes: TermRegexes,
     typed: String,
     letters: u32,
 }
@@ -148,7 +180,7 @@ impl TermMatcher {
         for (order, term) in terms.iter().enumerate() {
             wanted.push(CompiledTerm {
                 order,
-                regex: term.bytes_regex()?,
+                regexes: term.compiled()?,
                 letters: u32::try_from(term.typed.chars().count()).ok()?.max(1),
                 typed: term.typed.clone(),
             });
@@ -157,7 +189,7 @@ impl TermMatcher {
         let mut unwanted = Vec::new();
         for atom in &query.atoms {
             if atom.polarity == Polarity::Unwanted {
-                unwanted.push(Term::as_typed(atom).bytes_regex()?);
+                unwanted.push(Term::as_typed(atom).compiled()?);
             }
         }
         let is_free = |atom: &Atom| {
@@ -178,21 +210,21 @@ impl TermMatcher {
             return;
         };
         let bytes = text.as_bytes();
-        if others.iter().any(|term| !term.regex.is_match(bytes)) {
+        let mut others = others.iter();
+        if others.any(|term| !term.regexes.of(text).is_match(bytes)) {
             return;
         }
         let mut best: Option<(u32, usize)> = None;
         let mut is_found = false;
         let mut from = 0;
-        while let Some(found) = first.regex.find_at(bytes, from) {
+        let first = first.regexes.of(text);
+        while let Some(found) = first.find_at(bytes, from) {
             let start = memrchr(b'\n', &bytes[..found.start()]).map_or(0, |at| at + 1);
             let rest = &bytes[found.end()..];
             let end = found.end() + memchr(b'\n', rest).unwrap_or(rest.len());
             let line = text.get(start..end).unwrap_or_default();
-            let is_unwanted = self
-                .unwanted
-                .iter()
-                .any(|term| term.is_match(line.as_bytes()));
+            let mut unwanted = self.unwanted.iter();
+            let is_unwanted = unwanted.any(|term| term.of(line).is_match(line.as_bytes()));
             if !is_unwanted {
                 let (score, has_all) = self.score(line);
                 if has_all {
@@ -223,7 +255,7 @@ impl TermMatcher {
             let mut terms = self.wanted.iter();
             (
                 score,
-                terms.all(|term| term.regex.is_match(line.as_bytes())),
+                terms.all(|term| term.regexes.of(line).is_match(line.as_bytes())),
             )
         }
     }
@@ -251,7 +283,7 @@ impl TermMatcher {
             };
             // Of equal ones the first.
             let mut best: Option<(u32, Range<usize>)> = None;
-            for found in term.regex.find_iter(bytes).take(TRIES) {
+            for found in term.regexes.of(line).find_iter(bytes).take(TRIES) {
                 let one = worth_of(found.range());
                 if best.as_ref().is_none_or(|best| one.0 > best.0) {
                     best = Some(one);
