@@ -350,7 +350,10 @@ mod tests {
             REGISTRY.replace("## Task 2: ship\n- boxes\n\n", "")
         );
         let memory = after(&change, "ship.md");
-        assert!(memory.starts_with("---\nname: Task 2: ship\n"), "{memory}");
+        assert!(
+            memory.starts_with("---\nname: \"Task 2: ship\"\n"),
+            "{memory}"
+        );
         assert!(memory.ends_with("---\n\n- boxes\n"), "{memory}");
         assert!(after(&change, "MEMORY.md").contains("(ship.md)"));
     }

@@ -19,7 +19,7 @@ use crate::core::memory::layout::FileView;
 use crate::core::memory::layout::listing::{EMPTY_INDEX, own_lines};
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory, stem};
-use crate::core::text::header::frontmatter::Frontmatter;
+use crate::core::text::header::frontmatter::{Frontmatter, scalar};
 use crate::core::text::header::section::by_heading;
 use crate::core::text::header::{Entry, lines, newline};
 use crate::core::text::one_line;
@@ -205,8 +205,8 @@ impl Rules for Index {
         let description = fields.description.as_deref().unwrap_or(first);
         Ok(format!(
             "---\nname: {}\ndescription: {}\ntype: {category}\nupdated: {today}\n---\n\n{}\n",
-            one_line(name),
-            one_line(description),
+            scalar(&one_line(name)),
+            scalar(&one_line(description)),
             input.content.strip_suffix('\n').unwrap_or(input.content),
         ))
     }

@@ -112,7 +112,7 @@ impl Frontmatter {
                     Some(quote @ ('"' | '\'')) if old.len() > 1 && old.ends_with(quote) => {
                         quoted(&value, quote)
                     }
-                    _ => value,
+                    _ => scalar(&value),
                 };
                 // An empty value may have no blank after its colon.
                 let gap = text[..field.span.start].ends_with(':') && !written.is_empty();
@@ -122,7 +122,7 @@ impl Frontmatter {
             None => splice(
                 text,
                 self.fence..self.fence,
-                &format!("{key}: {value}{}", newline(text)),
+                &format!("{key}: {}{}", scalar(&value), newline(text)),
             ),
         }
     }
@@ -310,6 +310,21 @@ fn code_point(kind: char, escape: &str) -> Option<(char, usize)> {
         return Some((char::from_u32(whole)?, end + 2 + digits));
     }
     Some((char::from_u32(first)?, end))
+}
+
+/// A value as YAML reads it: quoted where it would be something else, or no YAML, as it is.
+pub fn scalar(value: &str) -> String {
+    const MARKS: &str = "[]{}&*!|>'\"%@`,#?";
+    let is_plain = !value.starts_with(|first: char| MARKS.contains(first))
+        && !value.starts_with("- ")
+        && !value.contains(": ")
+        && !value.contains(" #")
+        && !value.ends_with(':');
+    if is_plain {
+        value.to_owned()
+    } else {
+        quoted(value, '"')
+    }
 }
 
 fn quoted(value: &str, quote: char) -> String {
@@ -526,7 +541,7 @@ mod tests {
         #[test]
         fn a_value_that_was_set_reads_back(
             text in "---\r?\n([a-z]{1,3}: ?[a-z\"' #:]{0,8}\r?\n|  [a-z]{1,3}: [a-z]{0,4}\r?\n){0,5}---\r?\n.{0,10}",
-            value in "[a-zA-Z0-9][a-zA-Z0-9 ,.]{0,20}[a-z]",
+            value in "[!-~é]([ -~é]{0,20}[!-~é])?",
         ) {
             if let Some(head) = Frontmatter::parse(&text) {
                 let set = head.set(&text, "name", &value);
