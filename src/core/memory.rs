@@ -96,13 +96,17 @@ impl Memory {
 
     /// When it was last changed as its header says, which survives copies and clones.
     pub fn stated_time(&self) -> Option<i64> {
+        const HOUR: i64 = 3_600_000;
         let text = self.updated.as_deref()?.trim();
-        let time = text.parse::<jiff::Timestamp>().ok();
-        let day = || {
-            let day: jiff::civil::Date = text.get(..10)?.parse().ok()?;
-            Some(day.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
-        };
-        time.or_else(day).map(|time| time.as_millisecond())
+        if let Ok(time) = text.parse::<jiff::Timestamp>() {
+            return Some(time.as_millisecond());
+        }
+        let day: jiff::civil::Date = text.get(..10)?.parse().ok()?;
+        let day = day.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp();
+        let day = day.as_millisecond();
+        // The file tells the hour, if it was written on that day, wherever that was.
+        let is_of_day = (day - 14 * HOUR..day + 36 * HOUR).contains(&self.modified);
+        Some(if is_of_day { self.modified } else { day })
     }
 }
 
