@@ -484,12 +484,12 @@ impl<'a> Checkup<'a> {
             if let Some(problem) = &memory.problem {
                 let place = world.short_path(&root.join(&memory.path));
                 let bytes = store.root().read(&store.rules().file_of(&memory.path));
-                let is_text =
-                    matches!(&bytes, Ok(Some(bytes)) if std::str::from_utf8(bytes).is_ok());
-                let remedy = if is_text {
-                    "correct it: `e` on it in `tome` edits it"
-                } else {
-                    "convert it to UTF-8, for instance with `iconv -f latin1 -t utf-8`; only then can it be edited"
+                let remedy = match bytes {
+                    Ok(Some(bytes)) if std::str::from_utf8(&bytes).is_err() => {
+                        "convert it to UTF-8, for instance with `iconv -f latin1 -t utf-8`; only then can it be edited"
+                    }
+                    Ok(_) => "correct it: `e` on it in `tome` edits it",
+                    Err(_) => "let the user who runs tome read it",
                 };
                 self.add_problem(place, problem, remedy);
             }

@@ -49,14 +49,17 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             for id in ids.find_iter(&document.text) {
                 let (log, end) = doomed[id.pattern().as_usize()];
                 let line = document.line_at(id.start());
+                let when = if end < today {
+                    "when it next starts".to_owned()
+                } else {
+                    format!("on {}", date(end))
+                };
                 let found = Found {
                     line: Some(line),
                     subject: log.citation(),
                     message: format!(
-                        "cites the session {}, which Claude Code deletes after {keeps} days, on \
-                         {}; tome keep {} keeps it",
-                        log.id,
-                        date(end),
+                        "cites the session {0}, which Claude Code deletes after {keeps} days, \
+                         {when}; tome keep {0} keeps it",
                         log.id
                     ),
                     evidence: vec![
