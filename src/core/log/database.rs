@@ -119,9 +119,10 @@ pub(super) fn time(row: &Row<'_>, column: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, log};
+    use super::super::fixture::log;
     use super::super::read;
     use super::*;
+    use crate::core::fixture::Home;
 
     #[test]
     fn columns_of_any_type_are_read_and_missing_ones_are_none() {

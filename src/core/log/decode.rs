@@ -316,8 +316,9 @@ fn bare(number: u64, line: &[u8]) -> &[u8] {
 mod tests {
     use std::fs;
 
-    use super::super::fixture::{Home, describe_messages, log, read_bytes};
+    use super::super::fixture::{describe_messages, log, read_bytes};
     use super::*;
+    use crate::core::fixture::Home;
 
     /// A record of Claude Code with this prompt.
     fn user(text: &str) -> String {
