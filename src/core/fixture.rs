@@ -112,30 +112,32 @@ impl Case {
     }
 }
 
-/// Compares what is told of each case in a folder of `tests/fixtures` with the snapshot beside it.
-/// In snapshots, `~` is the home.
-pub(crate) fn check_cases(folder: &str, tell: impl Fn(&Case) -> String) {
+/// Compares what is told of each case in a folder of `tests/fixtures` with the snapshot beside it,
+/// where `~` is the home. Returns all that is told.
+pub(crate) fn check_cases(folder: &str, tell: impl Fn(Case) -> String) -> String {
     let walk = walkdir::WalkDir::new(fixtures().join(folder)).sort_by_file_name();
     let files = walk
         .into_iter()
         .map(|entry| entry.expect("readable").into_path());
-    let mut count = 0;
+    let mut all = String::new();
     for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "txt")) {
         let name = file
             .strip_prefix(fixtures())
             .expect("a fixture")
             .with_extension("");
         let case = Case::named(&name.to_string_lossy());
-        let told = tell(&case).replace(&case.home.path().display().to_string(), "~");
+        let home = case.home.path().display().to_string();
+        let told = tell(case).replace(&home, "~");
+        all.push_str(&told);
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path(file.parent().expect("a folder"));
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
         let name = name.file_name().expect("a name").to_string_lossy();
         settings.bind(|| insta::assert_snapshot!(&*name, told));
-        count += 1;
     }
-    assert!(count > 0, "no cases in {folder}");
+    assert!(!all.is_empty(), "no cases in {folder}");
+    all
 }
 
 fn fixtures() -> PathBuf {

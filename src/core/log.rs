@@ -492,7 +492,7 @@ mod tests {
 
     #[test]
     fn every_case_of_the_agents_logs_is_read() {
-        check_cases("logs", fixture::describe_logs);
+        check_cases("logs", |case| fixture::describe_logs(&case.home));
     }
 
     #[test]

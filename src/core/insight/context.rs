@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn every_case_of_an_agents_rules_is_loaded() {
-        check_cases("context", fixture::told_of_case);
+        check_cases("context", |case| fixture::told_of_case(&case));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{Agent, LogFile, LogLocations, LogStart, Message, Transcript, locate, not_understood};
 use super::{Origin, read};
-use crate::core::fixture::{Case, Home};
+use crate::core::fixture::Home;
 
 impl Home {
     /// Finds the logs of the home.
@@ -67,15 +67,14 @@ pub(super) fn describe_messages(messages: &[Message]) -> Vec<String> {
         .collect()
 }
 
-/// Returns all that is known of the logs of a case. The store of its home is `store`, and its
-/// project `repo`.
-pub(super) fn describe_logs(case: &Case) -> String {
-    let home = case.home.path();
-    let files = case.home.files();
+/// Returns all that is known of the logs of a home. Its store is `store`, and its project `repo`.
+pub(super) fn describe_logs(home: &Home) -> String {
+    let files = home.files();
+    let root = home.path();
     let locations = LogLocations {
-        stores: vec![home.join("store")],
-        projects: vec![home.join("repo")],
-        ..LogLocations::of_home(&home)
+        stores: vec![root.join("store")],
+        projects: vec![root.join("repo")],
+        ..LogLocations::of_home(&root)
     };
     let logs = locate(&locations);
     let mut told = String::new();
@@ -86,7 +85,7 @@ pub(super) fn describe_logs(case: &Case) -> String {
         let path = strange.path.display();
         writeln!(told, "not understood: {path}: {}", strange.why).expect("written");
     }
-    assert_eq!(case.home.files(), files, "reading leaves no files behind");
+    assert_eq!(home.files(), files, "reading leaves no files behind");
     told
 }
 

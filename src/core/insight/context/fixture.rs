@@ -26,7 +26,10 @@ pub(super) fn told_of_case(case: &Case) -> String {
     let home = case.home.path();
     let agent = Agent::named(case.setting("agent").unwrap_or_default()).expect("an agent");
     let cwd = case.setting("in").unwrap_or_default();
-    let mut told = told(&home, &pieces_with(&home, (agent, cwd), &case.settings, None));
+    let mut told = told(
+        &home,
+        &pieces_with(&home, (agent, cwd), &case.settings, None),
+    );
     if case.setting("order") == Some("any") {
         told.sort();
     }
