@@ -2,13 +2,11 @@
 //!
 //! Known from public readers and their tests. Later versions keep threads on their server alone.
 
-use std::path::PathBuf;
-
 use super::content::{self, Speaker};
 use super::decode::Decode;
 use super::json::{self, JsonItem, Object, Raw};
 use super::sink::{RecordStamp, Sink, ToolUse};
-use super::{Agent, Format, Head, LogFile, LogLocations, Resume, TitleSource, location};
+use super::{Agent, Format, LogFile, LogLocations, Resume, TitleSource, location};
 use crate::core::Result;
 
 pub(super) const FORMAT: Format = Format {
@@ -16,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
     name: "amp",
     locate,
     decode: Decode::Into(read),
-    resume,
+    resume: |log, head| Some(Resume::by("amp", ["threads", "continue", &log.id], head)),
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -28,14 +26,6 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
             location::found(Agent::Amp, path, id)
         })
         .collect()
-}
-
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    Some(Resume {
-        program: "amp",
-        args: ["threads", "continue", &log.id].map(str::to_owned).to_vec(),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
 }
 
 fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
@@ -91,7 +81,7 @@ fn take_message(message: &Object<'_>, sink: &mut Sink<'_>) {
 fn take_result(result: &Object<'_>, sink: &mut Sink<'_>) {
     let run = result.object("run").unwrap_or_default();
     let output = run.get("result").or_else(|| run.get("error"));
-    let output = output.map_or_else(String::new, content::flat);
+    let output = content::flat(output);
     let id = result.text("toolUseID");
     let has_failed = run.get("status").is_some_and(|status| !status.is("done"));
     sink.tool_result(ToolUse::new(id, None, output).failing(has_failed));

@@ -74,7 +74,7 @@ fn record(step: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         time: step.time("created_at"),
         ..RecordStamp::default()
     };
-    let text = || step.get("content").map_or_else(String::new, content::flat);
+    let text = || content::flat(step.get("content"));
     match (step.word("source"), step.word("type")) {
         (_, Some("USER_INPUT")) => prompt(text(), sink),
         (_, Some("PLANNER_RESPONSE")) => {

@@ -101,11 +101,11 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if log.parent.is_some() || log.id.starts_with("agent-") {
         return None;
     }
-    Some(Resume {
-        program: fork::program(Agent::ClaudeCode, "claude", &log.path)?,
-        args: option("--resume", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by(
+        fork::program(Agent::ClaudeCode, "claude", &log.path)?,
+        option("--resume", &log.id),
+        head,
+    ))
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
@@ -241,7 +241,7 @@ fn notice(record: &Object<'_>, message: Option<&Object<'_>>, sink: &mut Sink<'_>
         Some(message) => message.get("content"),
         None => record.get("message"),
     };
-    sink.notice(content.map_or_else(String::new, content::flat));
+    sink.notice(content::flat(content));
 }
 
 fn system(record: &Object<'_>, sink: &mut Sink<'_>) {
@@ -262,9 +262,7 @@ fn attachment(record: &Object<'_>, sink: &mut Sink<'_>) {
     };
     match attachment.word("type") {
         Some("queued_command") => {
-            let text = attachment
-                .get("prompt")
-                .map_or_else(String::new, content::flat);
+            let text = content::flat(attachment.get("prompt"));
             if sink.is_duplicate(TextSource::Conversation, Role::User, &text) {
                 return;
             }
@@ -278,9 +276,7 @@ fn attachment(record: &Object<'_>, sink: &mut Sink<'_>) {
             }
         }
         Some("hook_additional_context" | "hook_success" | "hook_system_message") => {
-            let text = attachment
-                .get("content")
-                .map_or_else(String::new, content::flat);
+            let text = content::flat(attachment.get("content"));
             sink.say(Role::System, Origin::Injected, text);
         }
         Some("nested_memory") => {

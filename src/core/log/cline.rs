@@ -7,7 +7,7 @@
 //! the extension's source and from tasks of 2026.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::asked::{around, take_asked};
 use super::content::{self, Speaker};
@@ -159,11 +159,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if log.parent.is_some() || location::name(&log.path) == HISTORY {
         return None;
     }
-    Some(Resume {
-        program: "cline",
-        args: super::option("--id", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by("cline", super::option("--id", &log.id), head))
 }
 
 fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
@@ -393,9 +389,7 @@ fn take_text(text: &str, calls: &mut OpenCalls, sink: &mut Sink<'_>) {
 fn take_result(result: &Object<'_>, calls: &mut OpenCalls, sink: &mut Sink<'_>) {
     let id = result.text("tool_use_id");
     let tool = id.as_deref().and_then(|id| calls.tool_of(id));
-    let text = result
-        .get("content")
-        .map_or_else(String::new, content::flat);
+    let text = content::flat(result.get("content"));
     let output = result_in_text(&text).map_or(text.as_str(), |(_, output)| output);
     let has_failed = result.is_true("is_error");
     add_result(

@@ -4,7 +4,7 @@
 //! by the program (`event_msg`). Whichever comes first is used.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::content::{self, Speaker};
 use super::decode::{Decode, Recognized};
@@ -95,11 +95,11 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if id.starts_with('-') {
         return None;
     }
-    Some(Resume {
-        program: fork::program(Agent::Codex, "codex", &log.path)?,
-        args: vec!["resume".to_owned(), id],
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by(
+        fork::program(Agent::Codex, "codex", &log.path)?,
+        vec!["resume".to_owned(), id],
+        head,
+    ))
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
@@ -181,7 +181,7 @@ fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         Some("message") => message(item, sink),
         // Sent by another agent; what this one says is a message.
         Some("agent_message") => {
-            let text = item.get("content").map_or_else(String::new, content::flat);
+            let text = content::flat(item.get("content"));
             sink.add(Speaker::Agent, text);
         }
         Some("reasoning") => {
@@ -196,7 +196,7 @@ fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
             sink.call_tool(ToolUse {
                 id: item.text("call_id"),
                 tool: Some(tool),
-                text: input.map_or_else(String::new, content::outline),
+                text: content::outline(input),
                 ..ToolUse::default()
             });
         }

@@ -1,14 +1,14 @@
 //! Copilot CLI: one directory with `events.jsonl` per session.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::decode::{Decode, Recognized};
 use super::json::{Object, Raw};
 use super::origin::Speaker;
 use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{
-    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, content,
-    location, option,
+    Agent, Format, LogFile, LogLocations, Origin, Resume, Role, TitleSource, content, location,
+    option,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
     name: "copilot",
     locate,
     decode: Decode::Records(record),
-    resume,
+    resume: |log, head| Some(Resume::by("copilot", option("--resume", &log.id), head)),
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -47,14 +47,6 @@ fn title(workspace: &Path) -> Option<String> {
         let value = value.trim().trim_matches(['"', '\'']);
         let is_block = value.starts_with(['|', '>']);
         (!value.is_empty() && !is_block).then(|| value.to_owned())
-    })
-}
-
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    Some(Resume {
-        program: "copilot",
-        args: option("--resume", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
     })
 }
 
@@ -126,9 +118,7 @@ fn reply(data: &Object<'_>, sink: &mut Sink<'_>) {
     let text = data.text("content").unwrap_or_default();
     sink.say(Role::Assistant, Origin::Written, text);
     for request in data.items("toolRequests").filter_map(Raw::object) {
-        let input = request
-            .get("arguments")
-            .map_or_else(String::new, content::outline);
+        let input = content::outline(request.get("arguments"));
         sink.call_tool(ToolUse {
             id: request.text("toolCallId"),
             tool: request.text("name"),

@@ -77,31 +77,25 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if log.parent.is_some() {
         return None;
     }
-    Some(Resume {
-        program: "crush",
-        args: super::option("--session", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by(
+        "crush",
+        super::option("--session", &log.id),
+        head,
+    ))
 }
 
 fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
-    let path = &log.path;
-    let connection = database::connect(path)?;
     let head = sink.head();
     head.session = Some(log.id.clone());
-    head.cwd = project_of(path);
-    let session = "SELECT title FROM sessions WHERE id = ?1";
-    database::rows(path, &connection, session, &log.id, &mut |row| {
-        let title = text(row, "title").unwrap_or_default();
-        sink.head().set_title(TitleSource::Ai, title);
-    })?;
-    let messages = "SELECT * FROM messages WHERE session_id = ?1 ORDER BY created_at, rowid";
-    let mut ordinal = 0;
-    database::rows(path, &connection, messages, &log.id, &mut |row| {
-        ordinal += 1;
-        sink.turn_to(ordinal);
-        message(row, sink);
-    })
+    head.cwd = project_of(&log.path);
+    let queries = [
+        "SELECT title FROM sessions WHERE id = ?1",
+        "SELECT * FROM messages WHERE session_id = ?1 ORDER BY created_at, rowid",
+    ];
+    let describe = |row: &Row<'_>, head: &mut Head| {
+        head.set_title(TitleSource::Ai, text(row, "title").unwrap_or_default());
+    };
+    database::read_session(log, sink, queries, describe, message)
 }
 
 /// Returns the project with the database `<project>/.crush/crush.db`.
@@ -154,13 +148,13 @@ fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
         Some("tool_call") => sink.call_tool(ToolUse::new(
             data.text("id"),
             data.text("name"),
-            data.get("input").map_or_else(String::new, content::outline),
+            content::outline(data.get("input")),
         )),
         Some("tool_result") => sink.tool_result(
             ToolUse::new(
                 data.text("tool_call_id"),
                 data.text("name").filter(|name| !name.is_empty()),
-                data.get("content").map_or_else(String::new, content::flat),
+                content::flat(data.get("content")),
             )
             .failing(data.is_true("is_error")),
         ),

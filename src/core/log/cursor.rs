@@ -5,7 +5,7 @@ mod chat;
 mod editor;
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::asked::take_asked;
 use super::content::{self, Speaker};
@@ -72,11 +72,11 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if location::name(&log.path) != "store.db" {
         return None;
     }
-    Some(Resume {
-        program: "cursor-agent",
-        args: super::option("--resume", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by(
+        "cursor-agent",
+        super::option("--resume", &log.id),
+        head,
+    ))
 }
 
 /// Returns the session of `…/<session>/subagents/<log>`.

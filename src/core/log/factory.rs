@@ -1,19 +1,17 @@
 //! Factory's droid: a `session_start` line, then messages.
 
-use std::path::PathBuf;
-
 use super::content::{self, Speaker};
 use super::decode::{Decode, Recognized};
 use super::json::Object;
 use super::sink::{RecordStamp, Sink};
-use super::{Agent, Format, Head, LogFile, LogLocations, Resume, TitleSource, location, option};
+use super::{Agent, Format, LogFile, LogLocations, Resume, TitleSource, location, option};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Factory,
     name: "factory",
     locate,
     decode: Decode::Records(record),
-    resume,
+    resume: |log, head| Some(Resume::by("droid", option("--resume", &log.id), head)),
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -22,14 +20,6 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
     roots
         .flat_map(|root| location::logs_under(Agent::Factory, root, &id))
         .collect()
-}
-
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    Some(Resume {
-        program: "droid",
-        args: option("--resume", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {

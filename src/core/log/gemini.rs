@@ -87,11 +87,11 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if log.parent.is_some() {
         return None;
     }
-    Some(Resume {
-        program: "gemini",
-        args: option("--resume", head.session.as_deref()?),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by(
+        "gemini",
+        option("--resume", head.session.as_deref()?),
+        head,
+    ))
 }
 
 /// The messages of a session so far, each as its line and the bytes of its record.
@@ -348,7 +348,7 @@ fn prompt(record: &Object<'_>, shown: &str, calls: &HashSet<String>, sink: &mut 
                 id,
                 tool: response.text("name"),
                 has_failed: output.is_some_and(is_error),
-                text: output.map_or_else(String::new, content::flat),
+                text: content::flat(output),
                 ..ToolUse::default()
             });
         }
@@ -369,7 +369,7 @@ fn reply(record: &Object<'_>, sink: &mut Sink<'_>) {
         sink.call_tool(ToolUse {
             id: id.clone(),
             tool: tool.clone(),
-            text: call.get("args").map_or_else(String::new, content::outline),
+            text: content::outline(call.get("args")),
             ..ToolUse::default()
         });
         sink.tool_result(ToolUse {

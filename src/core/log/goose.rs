@@ -4,8 +4,6 @@
 //! message's content as an array of JSON). Sessions of the files of lines before it are imported
 //! into the database by Goose itself.
 
-use std::path::PathBuf;
-
 use rusqlite::Row;
 
 use super::database::{self, text, time, value};
@@ -22,7 +20,13 @@ pub(super) const FORMAT: Format = Format {
     name: "goose",
     locate,
     decode: Decode::Into(read),
-    resume,
+    resume: |log, head| {
+        Some(Resume::by(
+            "goose",
+            ["session", "--resume", "--session-id", &log.id],
+            head,
+        ))
+    },
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -37,29 +41,12 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         .collect()
 }
 
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    let args = ["session", "--resume", "--session-id", &log.id];
-    Some(Resume {
-        program: "goose",
-        args: args.map(str::to_owned).to_vec(),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
-}
-
 fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
-    let path = &log.path;
-    let connection = database::connect(path)?;
-    let session = "SELECT * FROM sessions WHERE id = ?1";
-    database::rows(path, &connection, session, &log.id, &mut |row| {
-        describe(row, sink.head());
-    })?;
-    let messages = "SELECT * FROM messages WHERE session_id = ?1 ORDER BY id";
-    let mut ordinal = 0;
-    database::rows(path, &connection, messages, &log.id, &mut |row| {
-        ordinal += 1;
-        sink.turn_to(ordinal);
-        message(row, sink);
-    })
+    let queries = [
+        "SELECT * FROM sessions WHERE id = ?1",
+        "SELECT * FROM messages WHERE session_id = ?1 ORDER BY id",
+    ];
+    database::read_session(log, sink, queries, describe, message)
 }
 
 fn describe(row: &Row<'_>, head: &mut Head) {
@@ -131,7 +118,7 @@ fn take_part(part: &Object<'_>, speaker: Role, sink: &mut Sink<'_>) {
             sink.call_tool(ToolUse::new(
                 part.text("id"),
                 call.text("name"),
-                input.map_or_else(String::new, content::outline),
+                content::outline(input),
             ));
         }
         Some("toolResponse") => {
@@ -144,12 +131,8 @@ fn take_part(part: &Object<'_>, speaker: Role, sink: &mut Sink<'_>) {
                 .is_some_and(|value| value.is_true("isError"));
             let output = inside.and_then(|value| value.get("content")).or(value);
             sink.tool_result(
-                ToolUse::new(
-                    part.text("id"),
-                    None,
-                    output.map_or_else(String::new, content::flat),
-                )
-                .failing(result.is("status", "error") || inside_failed),
+                ToolUse::new(part.text("id"), None, content::flat(output))
+                    .failing(result.is("status", "error") || inside_failed),
             );
         }
         Some("image") => sink.show(speaker, content::IMAGE),

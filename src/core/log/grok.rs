@@ -90,7 +90,7 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         ..RecordStamp::default()
     };
     let content = record.get("content");
-    let text = || content.map_or_else(String::new, content::flat);
+    let text = || content::flat(content);
     match record.word("type") {
         Some("user") if record.get("synthetic_reason").is_some() => {
             sink.say(Role::System, Origin::Injected, text());
@@ -105,13 +105,8 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
             let head = sink.head();
             head.model = model.or(head.model.take());
             sink.say(Role::Assistant, Origin::Written, text());
-            for call in record.items("tool_calls").filter_map(Raw::object) {
-                let function = call.object("function");
-                let function = function.as_ref().unwrap_or(&call);
-                let input = function.get("arguments");
-                let input = input.map_or_else(String::new, content::outline);
-                sink.call_tool(ToolUse::new(call.text("id"), function.text("name"), input));
-            }
+            let calls = record.items("tool_calls").filter_map(Raw::object);
+            calls.for_each(|call| sink.call_tool(ToolUse::of_function(&call)));
         }
         Some("tool_result") => {
             let result = ToolUse::new(record.text("tool_call_id"), None, text());
@@ -119,7 +114,7 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         }
         Some("reasoning") => {
             let summary = record.get("summary");
-            sink.think(summary.map_or_else(String::new, content::flat));
+            sink.think(content::flat(summary));
         }
         Some("system") => sink.say(Role::System, Origin::Injected, text()),
         _ => return Recognized::Unknown,

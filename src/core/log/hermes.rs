@@ -3,8 +3,6 @@
 //! `~/.hermes/state.db`, with the tables `sessions` and `messages`. Known from the source of
 //! version 0.19. Content of several parts is JSON after a mark.
 
-use std::path::PathBuf;
-
 use rusqlite::Row;
 
 use super::content::{self, Speaker};
@@ -20,7 +18,13 @@ pub(super) const FORMAT: Format = Format {
     name: "hermes",
     locate,
     decode: Decode::Into(read),
-    resume,
+    resume: |log, head| {
+        Some(Resume::by(
+            "hermes",
+            super::option("--resume", &log.id),
+            head,
+        ))
+    },
 };
 
 /// The mark before content that is JSON.
@@ -34,34 +38,21 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         .collect()
 }
 
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    Some(Resume {
-        program: "hermes",
-        args: super::option("--resume", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
+    let queries = [
+        "SELECT * FROM sessions WHERE id = ?1",
+        "SELECT * FROM messages WHERE session_id = ?1 ORDER BY id",
+    ];
+    database::read_session(log, sink, queries, describe, message)
 }
 
-fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
-    let path = &log.path;
-    let connection = database::connect(path)?;
-    let session = "SELECT * FROM sessions WHERE id = ?1";
-    database::rows(path, &connection, session, &log.id, &mut |row| {
-        let head = sink.head();
-        head.session = text(row, "id");
-        head.cwd = text(row, "cwd");
-        head.branch = text(row, "git_branch");
-        head.model = text(row, "model");
-        let title = text(row, "title").unwrap_or_default();
-        head.set_title(TitleSource::Ai, title);
-    })?;
-    let messages = "SELECT * FROM messages WHERE session_id = ?1 ORDER BY id";
-    let mut ordinal = 0;
-    database::rows(path, &connection, messages, &log.id, &mut |row| {
-        ordinal += 1;
-        sink.turn_to(ordinal);
-        message(row, sink);
-    })
+fn describe(row: &Row<'_>, head: &mut Head) {
+    head.session = text(row, "id");
+    head.cwd = text(row, "cwd");
+    head.branch = text(row, "git_branch");
+    head.model = text(row, "model");
+    let title = text(row, "title").unwrap_or_default();
+    head.set_title(TitleSource::Ai, title);
 }
 
 fn message(row: &Row<'_>, sink: &mut Sink<'_>) {
@@ -79,7 +70,10 @@ fn message(row: &Row<'_>, sink: &mut Sink<'_>) {
             take(content, Speaker::Model, sink);
             let calls = text(row, "tool_calls").unwrap_or_default();
             match json::value(calls.trim().as_bytes()) {
-                Ok((calls, _)) => calls.items().for_each(|call| tool_call(call, sink)),
+                Ok((calls, _)) => {
+                    let calls = calls.items().filter_map(Raw::object);
+                    calls.for_each(|call| sink.call_tool(ToolUse::of_function(&call)));
+                }
                 Err(_) => sink.carry.skipped.broken += u64::from(!calls.trim().is_empty()),
             }
         }
@@ -103,13 +97,4 @@ fn take(content: String, speaker: Speaker, sink: &mut Sink<'_>) {
         Ok((parts, _)) => content::take(parts, speaker, sink),
         Err(_) => sink.carry.skipped.broken += 1,
     }
-}
-
-fn tool_call(call: Raw<'_>, sink: &mut Sink<'_>) {
-    let call = call.object().unwrap_or_default();
-    let function = call.object("function").unwrap_or_default();
-    let input = function
-        .get("arguments")
-        .map_or_else(String::new, content::outline);
-    sink.call_tool(ToolUse::new(call.text("id"), function.text("name"), input));
 }

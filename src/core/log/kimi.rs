@@ -7,7 +7,7 @@
 //! Kimi CLI: `~/.kimi/sessions/<hash>/<session>/wire.jsonl`, or `context.jsonl` alone in its first
 //! versions; `~/.kimi/kimi.json` lists the projects. Known from the source of version 1.52.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::decode::{Decode, Recognized};
 use super::json::{self, JsonItem, Object, Raw};
@@ -167,11 +167,11 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if log.parent.is_some() {
         return None;
     }
-    Some(Resume {
-        program: "kimi",
-        args: super::option("--session", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by(
+        "kimi",
+        super::option("--session", &log.id),
+        head,
+    ))
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
@@ -241,16 +241,14 @@ fn context(message: &Object<'_>, sink: &mut Sink<'_>) {
                 .items("toolCalls")
                 .chain(message.items("tool_calls"));
             for call in calls.filter_map(Raw::object) {
-                tool_call(&call, sink);
+                sink.call_tool(ToolUse::of_function(&call));
             }
         }
         Some("tool") => {
             let id = message
                 .text("toolCallId")
                 .or_else(|| message.text("tool_call_id"));
-            let output = message
-                .get("content")
-                .map_or_else(String::new, content::flat);
+            let output = content::flat(message.get("content"));
             sink.tool_result(ToolUse::new(id, None, output));
         }
         _ => {
@@ -267,7 +265,7 @@ fn step(event: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     match event.word("type") {
         Some("content.part") => take_part(&event.object("part").unwrap_or_default(), sink),
         Some("tool.call") => {
-            let input = event.get("args").map_or_else(String::new, content::outline);
+            let input = content::outline(event.get("args"));
             sink.call_tool(ToolUse::new(id, event.text("name"), input));
         }
         Some("tool.result") => {
@@ -299,7 +297,7 @@ fn without_type(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     match message.word("type") {
         Some("TurnBegin" | "SteerInput") => sink.prompt(parts_text(payload.get("user_input"))),
         Some("ContentPart") => take_part(&payload, sink),
-        Some("ToolCall") => tool_call(&payload, sink),
+        Some("ToolCall") => sink.call_tool(ToolUse::of_function(&payload)),
         Some("ToolResult") => {
             let value = payload.object("return_value").unwrap_or_default();
             let id = payload.text("tool_call_id");
@@ -324,18 +322,9 @@ fn without_type(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     Recognized::Known
 }
 
-fn tool_call(call: &Object<'_>, sink: &mut Sink<'_>) {
-    let function = call.object("function");
-    let function = function.as_ref().unwrap_or(call);
-    let input = function
-        .get("arguments")
-        .map_or_else(String::new, content::outline);
-    sink.call_tool(ToolUse::new(call.text("id"), function.text("name"), input));
-}
-
 /// Returns what a tool gave back, or else the program's message about it.
 fn output(result: &Object<'_>) -> String {
-    let output = result.get("output").map_or_else(String::new, content::flat);
+    let output = content::flat(result.get("output"));
     if output.trim().is_empty() {
         result.text("message").unwrap_or_default()
     } else {

@@ -9,7 +9,7 @@
 
 mod conversation;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::decode::{Decode, Recognized};
 use super::json::{self, Object, Raw};
@@ -72,11 +72,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
         return None;
     }
     let args = ["chat", "--resume-id", &log.id];
-    Some(Resume {
-        program: "kiro-cli",
-        args: args.map(str::to_owned).to_vec(),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by("kiro-cli", args, head))
 }
 
 /// What the file beside a file of lines tells.
@@ -130,20 +126,14 @@ fn event(record: &Object<'_>, payload: &Object<'_>, sink: &mut Sink<'_>) -> Reco
         id: record.text("id"),
         ..RecordStamp::default()
     };
-    let text = || {
-        payload
-            .get("content")
-            .map_or_else(String::new, content::flat)
-    };
+    let text = || content::flat(payload.get("content"));
     let id = payload.text("toolCallId");
     match payload.word("type") {
         Some("user") => sink.prompt(text()),
         Some("assistant") if payload.is("operationType", "Reasoning") => sink.think(text()),
         Some("assistant") => sink.say(Role::Assistant, Origin::Written, text()),
         Some("tool_call") => {
-            let input = payload
-                .get("args")
-                .map_or_else(String::new, content::outline);
+            let input = content::outline(payload.get("args"));
             sink.call_tool(ToolUse::new(id, payload.text("toolName"), input));
         }
         Some("tool_result") => sink.tool_result(ToolUse::new(id, None, text())),
@@ -190,7 +180,7 @@ fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
             sink.think(data.text("text").unwrap_or_else(text));
         }
         (Some("toolUse"), _) => {
-            let input = data.get("input").map_or_else(String::new, content::outline);
+            let input = content::outline(data.get("input"));
             sink.call_tool(ToolUse::new(
                 data.text("toolUseId"),
                 data.text("name"),

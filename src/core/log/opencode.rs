@@ -74,11 +74,11 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if log.parent.is_some() {
         return None;
     }
-    Some(Resume {
-        program: fork::program(Agent::Opencode, "opencode", &log.path)?,
-        args: option("--session", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by(
+        fork::program(Agent::Opencode, "opencode", &log.path)?,
+        option("--session", &log.id),
+        head,
+    ))
 }
 
 /// Decodes a message's own record and returns its role; its text is in its parts.
@@ -133,9 +133,7 @@ fn tool(part: &Object<'_>, sink: &mut Sink<'_>) {
     sink.call_tool(ToolUse {
         id: id.clone(),
         tool: tool.clone(),
-        text: state
-            .get("input")
-            .map_or_else(String::new, content::outline),
+        text: content::outline(state.get("input")),
         ..ToolUse::default()
     });
     if matches!(
@@ -153,7 +151,7 @@ fn tool(part: &Object<'_>, sink: &mut Sink<'_>) {
     sink.tool_result(ToolUse {
         id,
         tool,
-        text: output.map_or_else(String::new, content::flat),
+        text: content::flat(output),
         subagent: details.text("sessionId"),
         has_failed: state.is("status", "error"),
     });

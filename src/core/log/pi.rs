@@ -1,16 +1,20 @@
 //! pi: one log per session, with the records of the session layout.
 
-use std::path::PathBuf;
-
 use super::decode::Decode;
-use super::{Agent, Format, Head, LogFile, LogLocations, Resume, fork, location, option, session};
+use super::{Agent, Format, LogFile, LogLocations, Resume, fork, location, option, session};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Pi,
     name: "pi",
     locate,
     decode: Decode::Records(session::record),
-    resume,
+    resume: |log, head| {
+        Some(Resume::by(
+            fork::program(Agent::Pi, "pi", &log.path)?,
+            option("--session", &log.path.display().to_string()),
+            head,
+        ))
+    },
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -22,12 +26,4 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
     roots
         .flat_map(|root| location::logs_under(Agent::Pi, root, &id))
         .collect()
-}
-
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    Some(Resume {
-        program: fork::program(Agent::Pi, "pi", &log.path)?,
-        args: option("--session", &log.path.display().to_string()),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
 }

@@ -3,15 +3,12 @@
 //! `~/.qwen/projects/<project>/chats/<session>.jsonl`, in older versions `~/.qwen/tmp/…`. Known
 //! from sessions that version 0.15 wrote, and from the program itself.
 
-use std::path::PathBuf;
-
 use super::decode::{Decode, Recognized};
 use super::gemini;
 use super::json::{Object, Raw};
 use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{
-    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, content,
-    location,
+    Agent, Format, LogFile, LogLocations, Origin, Resume, Role, TitleSource, content, location,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -19,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
     name: "qwen",
     locate,
     decode: Decode::Records(record),
-    resume,
+    resume: |log, head| Some(Resume::by("qwen", super::option("--resume", &log.id), head)),
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -33,14 +30,6 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
             location::found(Agent::Qwen, path, id)
         })
         .collect()
-}
-
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    Some(Resume {
-        program: "qwen",
-        args: super::option("--resume", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
@@ -79,7 +68,7 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
 
 fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
     if let Some(call) = part.object("functionCall") {
-        let input = call.get("args").map_or_else(String::new, content::outline);
+        let input = content::outline(call.get("args"));
         sink.call_tool(ToolUse::new(call.text("id"), call.text("name"), input));
     } else if let Some(response) = part.object("functionResponse") {
         let output = response.get("response");
@@ -87,7 +76,7 @@ fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
             ToolUse::new(
                 response.text("id"),
                 response.text("name"),
-                output.map_or_else(String::new, content::flat),
+                content::flat(output),
             )
             .failing(output.is_some_and(gemini::is_error)),
         );

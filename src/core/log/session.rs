@@ -89,9 +89,7 @@ pub(super) fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
             sink.notice(summary.unwrap_or_default());
         }
         Some("custom_message") => {
-            let text = record
-                .get("content")
-                .map_or_else(String::new, content::flat);
+            let text = content::flat(record.get("content"));
             sink.say(Role::User, Origin::Injected, text);
         }
         Some("session_info") => {
@@ -166,7 +164,7 @@ pub(super) fn notes(log: &LogFile) -> BTreeMap<String, Vec<u8>> {
 
 fn message(body: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     sink.stamp.time = sink.stamp.time.or_else(|| body.time("timestamp"));
-    let text = || body.get("content").map_or_else(String::new, content::flat);
+    let text = || content::flat(body.get("content"));
     match body.word("role") {
         Some("user") => {
             if let Some(content) = body.get("content") {

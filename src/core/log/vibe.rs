@@ -4,8 +4,6 @@
 //! subagents' sessions in `agents/` below. Known from the source of version 3.0. Its messages have no
 //! times.
 
-use std::path::PathBuf;
-
 use super::decode::{Decode, Recognized};
 use super::json::{self, Object, Raw};
 use super::sink::{RecordStamp, Sink, ToolUse};
@@ -79,11 +77,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if log.parent.is_some() {
         return None;
     }
-    Some(Resume {
-        program: "vibe",
-        args: super::option("--resume", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by("vibe", super::option("--resume", &log.id), head))
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
@@ -93,9 +87,7 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         id,
         ..RecordStamp::default()
     };
-    let text = record
-        .get("content")
-        .map_or_else(String::new, content::flat);
+    let text = content::flat(record.get("content"));
     match record.word("role") {
         Some("user") if record.is_true("injected") => {
             sink.say(Role::System, Origin::Injected, text);
@@ -104,13 +96,8 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         Some("assistant") => {
             sink.think(record.text("reasoning_content").unwrap_or_default());
             sink.say(Role::Assistant, Origin::Written, text);
-            for call in record.items("tool_calls").filter_map(Raw::object) {
-                let function = call.object("function").unwrap_or_default();
-                let input = function
-                    .get("arguments")
-                    .map_or_else(String::new, content::outline);
-                sink.call_tool(ToolUse::new(call.text("id"), function.text("name"), input));
-            }
+            let calls = record.items("tool_calls").filter_map(Raw::object);
+            calls.for_each(|call| sink.call_tool(ToolUse::of_function(&call)));
         }
         Some("tool") => {
             let id = record.text("tool_call_id");

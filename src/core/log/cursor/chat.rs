@@ -229,11 +229,7 @@ fn take_part(part: &Object<'_>, sink: &mut Sink<'_>) {
         Some("reasoning") => sink.think(text()),
         Some("tool-call") => {
             let input = part.get("args").or_else(|| part.get("input"));
-            sink.call_tool(ToolUse::new(
-                id,
-                tool,
-                input.map_or_else(String::new, content::outline),
-            ));
+            sink.call_tool(ToolUse::new(id, tool, content::outline(input)));
         }
         Some("tool-result") => {
             let output = part.get("result").or_else(|| part.get("output"));

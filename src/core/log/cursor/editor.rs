@@ -175,7 +175,7 @@ fn take_message(id: Option<String>, message: &Object<'_>, sink: &mut Sink<'_>) {
     let input = ["rawArgs", "params"]
         .iter()
         .find_map(|key| call.get(key).filter(is_filled));
-    let input = input.map_or_else(String::new, content::outline);
+    let input = content::outline(input);
     sink.call_tool(ToolUse::new(id.clone(), Some(tool.clone()), input));
     if let Some(result) = call.get("result") {
         let has_failed = call.is("status", "error") || call.is("userDecision", "rejected");

@@ -87,7 +87,7 @@ fn reply(assistant: &Object<'_>, sink: &mut Sink<'_>) {
     let text = said.text("content").unwrap_or_default();
     sink.say(Role::Assistant, Origin::Written, text);
     for call in said.items("tool_uses").filter_map(Raw::object) {
-        let input = call.get("args").map_or_else(String::new, content::outline);
+        let input = content::outline(call.get("args"));
         sink.call_tool(ToolUse::new(call.text("id"), call.text("name"), input));
     }
 }
