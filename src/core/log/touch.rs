@@ -342,7 +342,9 @@ mod tests {
     /// Returns the columns of a table's lines; `\n` in them is a line break.
     fn rows<const COLUMNS: usize>(table: &str) -> Vec<[String; COLUMNS]> {
         let columns = |line: &str| {
-            let mut columns = line.split("=>").map(|text| text.trim().replace("\\n", "\n"));
+            let mut columns = line
+                .split("=>")
+                .map(|text| text.trim().replace("\\n", "\n"));
             std::array::from_fn(|_| columns.next().unwrap_or_default())
         };
         table.trim().lines().map(columns).collect()
