@@ -135,7 +135,13 @@ impl Fixture {
 
     /// Plans a change of the first store and makes it.
     fn change(&self, moment: &Moment, plan: impl FnMut() -> Result<Change>) -> Record {
-        let made = plan_and_commit(&self.history(), &[&self.root()], &author(), moment, plan);
+        let made = plan_and_commit(
+            &self.history(),
+            &[&self.root()],
+            &Author::test(),
+            moment,
+            plan,
+        );
         made.expect("is done").record.expect("a change")
     }
 
@@ -274,13 +280,6 @@ impl Fixture {
         changed
             .map(|path| (path.clone(), after.get(path).cloned()))
             .collect()
-    }
-}
-
-fn author() -> Author {
-    Author {
-        who: "you".to_owned(),
-        door: "test".to_owned(),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::{Fixture, author, memory, moment};
-use crate::core::change::{Direction, replay};
+use super::{Fixture, memory, moment};
+use crate::core::change::{Author, Direction, replay};
 use crate::core::insight::curate::waiver;
 use crate::core::memory::layout::Layout;
 use crate::core::text::time::Moment;
@@ -62,7 +62,7 @@ fn a_waiver_holds_until_the_evidence_changes() {
     assert_eq!(is_waived(), None);
     let finding = fixture.findings("broken-link").remove(0);
     let words = Some("kept for history");
-    waiver::record(&data, &finding, &author(), moment().today, words).expect("recorded");
+    waiver::record(&data, &finding, &Author::test(), moment().today, words).expect("recorded");
     assert_eq!(is_waived().as_deref(), Some("kept for history"));
     fixture.write(&[("a.md", "\nSee [[gone]].\n")]);
     assert!(is_waived().is_some(), "only the line number differs");
