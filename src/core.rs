@@ -6,6 +6,9 @@
 //!
 //! Each room uses only those above it; blank lines keep this order.
 
+#[cfg(test)]
+pub(crate) mod fixture;
+
 pub mod text;
 
 pub mod disk;

@@ -478,6 +478,7 @@ type ReadWhole = fn(&LogFile, &mut dyn FnMut(Message)) -> Result<Carry>;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::fixture::{Home, check_cases};
 
     #[test]
     fn every_agent_has_one_row_and_is_found_by_its_name() {
@@ -487,6 +488,11 @@ mod tests {
         assert!(Agent::all().is_sorted(), "logs are listed in this order");
         assert_eq!(Agent::all().count(), 24);
         assert_eq!(Agent::named("nobody"), None);
+    }
+
+    #[test]
+    fn every_case_of_the_agents_logs_is_read() {
+        check_cases("logs", |case| fixture::describe_logs(&case.home));
     }
 
     #[test]
@@ -556,7 +562,7 @@ mod tests {
             let to = (at + cut).min(given.len());
             given.splice(at.min(to)..to, bytes);
             let lines = [br#"{"kind":0,"v":"#.as_slice(), &given, b"}\n", &given, b"\n"].concat();
-            let home = fixture::Home::new();
+            let home = Home::new();
             for (name, content) in [("log.json", &given), ("log.jsonl", &lines)] {
                 home.write(name, content);
                 for agent in Agent::all() {
@@ -568,7 +574,6 @@ mod tests {
 
     #[test]
     fn places_that_are_not_there_hold_no_logs() {
-        let home = tempfile::tempdir().expect("a directory");
-        assert_eq!(locate(&LogLocations::of_home(home.path())), []);
+        assert_eq!(Home::new().locate(), []);
     }
 }

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::core::disk::foreign::{open_regular, without_waiting};
 use crate::core::{Error, Result};
 
@@ -135,20 +138,31 @@ fn replace_by(
 /// The number of characters of a checksum.
 const CHECKSUM: usize = 16;
 
-/// Returns a line for a cache, with a checksum before it. Nobody notices a wrong letter of a text
-/// otherwise.
-pub fn with_checksum(line: &str) -> String {
-    format!("{} {line}", checksum(line))
+/// Returns a value as a line of a cache: JSON behind a checksum. Nobody notices a wrong letter of a
+/// text otherwise.
+pub fn to_cache_line(value: &impl Serialize) -> Option<String> {
+    let json = serde_json::to_string(value).ok()?;
+    Some(format!("{} {json}", checksum(&json)))
 }
 
-/// Returns the line behind a checksum, if it is as it was written.
-pub fn checked(line: &str) -> Option<&str> {
-    let (found, line) = line.split_once(' ')?;
-    (found == checksum(line)).then_some(line)
+/// Returns the value in a line of a cache, if the line is as it was written.
+pub fn of_cache_line<T: DeserializeOwned>(line: &str) -> Option<T> {
+    let (found, json) = line.split_once(' ')?;
+    if found != checksum(json) {
+        return None;
+    }
+    serde_json::from_str(json).ok()
 }
 
 fn checksum(line: &str) -> String {
     blake3::hash(line.as_bytes()).to_hex()[..CHECKSUM].to_owned()
+}
+
+/// Replaces a file of a cache. What cannot be written is made again the next time.
+pub fn replace_cache(path: &Path, text: &str) {
+    drop(replace_unflushed(path, |file| {
+        file.write_all(text.as_bytes())
+    }));
 }
 
 /// Flushes the entries of a folder to disk.

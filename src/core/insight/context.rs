@@ -404,12 +404,17 @@ fn counted(n: usize, noun: &str) -> String {
 }
 
 #[cfg(test)]
-pub(crate) mod fixture;
+mod fixture;
 
 #[cfg(test)]
 mod tests {
-    use super::fixture::Home;
     use super::*;
+    use crate::core::fixture::{Home, check_cases};
+
+    #[test]
+    fn every_case_of_an_agents_rules_is_loaded() {
+        check_cases("context", |case| fixture::told_of_case(&case));
+    }
 
     #[test]
     fn a_draft_is_read_in_place_of_its_file_for_every_agent() {
@@ -423,7 +428,7 @@ mod tests {
             let path = format!("shop/{name}");
             let home = Home::with(&[("shop/.git/HEAD", ""), (&path, "old"), ("other.md", "x")]);
             let told = |draft: Option<&Draft>| -> Vec<String> {
-                let pieces = home.pieces_with(agent, "shop", draft).into_iter();
+                let pieces = home.pieces(agent, "shop", draft).into_iter();
                 pieces.map(|piece| piece.text).collect()
             };
             let draft = |file: &str| Draft {
@@ -502,7 +507,7 @@ mod tests {
         ] {
             let path = format!("shop/{name}");
             let home = Home::with(&[("shop/.git/HEAD", ""), (&path, &many), ("shop/m1.md", "m")]);
-            let pieces = home.pieces(agent, "shop");
+            let pieces = home.pieces(agent, "shop", None);
             assert!(pieces.len() <= 2 * MOST_IMPORTS + 3, "{}", agent.name());
             let told = pieces.iter().filter_map(|piece| piece.cut.as_deref());
             let told: Vec<&str> = told.collect();

@@ -263,14 +263,11 @@ impl Timeline {
             return;
         }
         let known = self.former();
-        let known = known
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Grip>(private::checked(line)?).ok());
+        let known = known.lines().filter_map(private::of_cache_line::<Grip>);
         let mut known: HashSet<String> = known.map(|grip| grip.id).collect();
         let new = grips.iter().filter(|grip| known.insert(grip.id.clone()));
         let lines: Vec<String> = new
-            .filter_map(|grip| serde_json::to_string(grip).ok())
-            .map(|line| private::with_checksum(&line))
+            .filter_map(|grip| private::to_cache_line(grip))
             .collect();
         if lines.is_empty() {
             return;
@@ -356,8 +353,7 @@ impl Timeline {
         let here = here.or_else(|| {
             let former = self.former();
             let lines = former.lines().filter(|line| line.contains(id));
-            let lines = lines.filter_map(private::checked);
-            let mut grips = lines.filter_map(|line| serde_json::from_str::<Grip>(line).ok());
+            let mut grips = lines.filter_map(private::of_cache_line::<Grip>);
             grips.find(|grip| grip.id == id)
         });
         here.or_else(|| self.kept_records().find_map(|log| grip_in(&log, id)))

@@ -406,24 +406,19 @@ fn time(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, describe_messages};
+    use super::super::fixture::describe_messages;
     use super::super::{locate, read};
     use super::*;
+    use crate::core::fixture::Home;
 
-    #[cfg(unix)]
     #[test]
     fn a_link_out_of_the_project_is_no_log_unless_it_is_trusted() {
         let home = Home::new();
-        home.write("shop/README.md", "");
-        home.write(
-            "secret",
-            "# aider chat started at 2026-01-01 10:00:00\n\n#### hi\n",
-        );
+        home.write("secret", "#### hi\n");
+        home.link(&format!("shop/{FILE}"), "../secret");
         let secret = home.path().join("secret");
-        let project = home.path().join("shop");
-        std::os::unix::fs::symlink(&secret, project.join(FILE)).expect("a link");
         let mut locations = LogLocations {
-            projects: vec![project],
+            projects: vec![home.path().join("shop")],
             ..LogLocations::default()
         };
         assert_eq!(locate(&locations), []);
@@ -431,119 +426,13 @@ mod tests {
         assert_eq!(locate(&locations).len(), 1);
     }
 
-    #[test]
-    fn chats_are_cut_into_what_person_program_and_model_said() {
-        let home = Home::new();
-        home.write(
-            &format!("repo/{FILE}"),
-            "\n# aider chat started at 2026-08-01 10:00:00\n\n> Aider v0.80  \n> Model: opus  \n\n\
-             #### add a test  \n#### for the parser  \n\nSure.\n\n# Plan\n\n```rust\nlet a = 1;\n```\n\n\
-             > Applied edit  \n\n# aider chat started at 2026-08-02 11:00:00\n\n#### again\n",
-        );
-        let locations = LogLocations {
-            projects: vec![home.path().join("repo")],
-            ..LogLocations::default()
-        };
-        let logs = locate(&locations);
-        let ids: Vec<_> = logs.iter().map(|log| log.id.as_str()).collect();
-        assert_eq!(
-            ids,
-            ["repo-2026-08-01T10-00-00", "repo-2026-08-02T11-00-00"]
-        );
-        let transcript = read(&logs[0]).expect("it is there");
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "4 system notice*: Aider v0.80\nModel: opus",
-                "7 user text: add a test\nfor the parser",
-                "10 assistant text: Sure.\n\n# Plan\n\n```rust\nlet a = 1;\n```",
-                "18 system notice*: Applied edit",
-            ]
-        );
-        assert_eq!(transcript.messages[0].time, Some(1_785_578_400_000));
-        assert_eq!(transcript.head.turns, 1);
-        let last = read(&logs[1]).expect("it is there");
-        assert_eq!(describe_messages(&last.messages), ["22 user text: again"]);
-        assert_eq!(last.messages[0].time, Some(1_785_668_400_000));
-        let size = fs::metadata(&logs[0].path).map_or(0, |file| file.len());
-        assert_eq!(logs[0].start.bytes + logs[0].size, logs[1].start.bytes);
-        assert_eq!(logs[1].start.bytes + logs[1].size, size);
-        let resume = logs[0]
-            .resume(&transcript.head)
-            .expect("it can be continued");
-        assert_eq!(resume.cwd, Some(home.path().join("repo")));
-    }
-
-    /// Reads the only chat of a file.
-    fn read_chat(text: &str) -> Vec<String> {
-        let home = Home::new();
+    /// Finds the chats of a project with this file.
+    fn chats(home: &Home, text: impl AsRef<[u8]>) -> Vec<LogFile> {
         home.write(&format!("repo/{FILE}"), text);
-        let locations = LogLocations {
+        locate(&LogLocations {
             projects: vec![home.path().join("repo")],
             ..LogLocations::default()
-        };
-        let logs = locate(&locations);
-        assert_eq!(logs.len(), 1, "{logs:?}");
-        describe_messages(&read(&logs[0]).expect("it is there").messages)
-    }
-
-    #[test]
-    fn what_the_program_sends_to_the_model_is_not_the_users() {
-        let plan = "1. Open the parser and read it.\n2. Change the first line of it.";
-        let echo = plan.replace('\n', "  \n#### ");
-        let text = format!(
-            "# aider chat started at 2026-08-01 10:00:00\n\n> aider --message Do  \nthis  \n\n\
-             #### /code  \n#### fix it  \n\n#### fix it  \n\n{plan}\n\n#### 3. Then\n\nDone.\n\n> Tokens: 1 sent  \n\n\
-             #### {echo}  \n\nok\n\n> Tokens: 1 sent  \n\n\
-             #### # Fix any errors below, if possible.  \n####   \n#### ## a.py  \n\n#### thanks  \n#### a lot  \n"
-        );
-        assert_eq!(
-            read_chat(&text),
-            [
-                "3 system notice*: aider --message Do",
-                "4 system notice*: this",
-                "6 user text: /code\nfix it",
-                "9 system text*: fix it",
-                &format!("11 assistant text: {plan}\n\n#### 3. Then\n\nDone."),
-                "18 system notice*: Tokens: 1 sent",
-                &format!("20 assistant text^: {plan}"),
-                "23 assistant text: ok",
-                "25 system notice*: Tokens: 1 sent",
-                "27 system text*: # Fix any errors below, if possible.\n\n## a.py",
-                "31 user text: thanks\na lot",
-            ]
-        );
-    }
-
-    #[test]
-    fn documentation_that_help_sends_is_not_the_users() {
-        let text = "# aider chat started at 2026-08-01 10:00:00\n\n#### /help how do I undo\n\n\
-             #### # Question: how do I undo\n\n#### # Here are some docs\n\n#### /undo\n\n#### undoes\n\nUse /undo.\n";
-        assert_eq!(
-            read_chat(text),
-            [
-                "3 user text: /help how do I undo",
-                "5 system text*: # Question: how do I undo\n# Here are some docs\n/undo\nundoes",
-                "13 assistant text: Use /undo.",
-            ]
-        );
-    }
-
-    #[test]
-    fn what_stands_before_the_first_beginning_is_a_chat_too() {
-        let home = Home::new();
-        let text = "#### first\n\n# aider chat started at 2026-01-01 10:00:00\n\n#### again\n";
-        home.write(&format!("repo/{FILE}"), text);
-        let locations = LogLocations {
-            projects: vec![home.path().join("repo")],
-            ..LogLocations::default()
-        };
-        let logs = locate(&locations);
-        let said: Vec<_> = logs
-            .iter()
-            .map(|log| describe_messages(&read(log).expect("it is there").messages))
-            .collect();
-        assert_eq!(said, [["1 user text: first"], ["5 user text: again"]]);
+        })
     }
 
     #[test]
@@ -553,15 +442,9 @@ mod tests {
         home.write(&format!("src/shop/{FILE}"), chat);
         home.write(&format!("src/.hidden/{FILE}"), chat);
         home.write(&format!("a/b/c/d/e/{FILE}"), chat);
-        home.write("src/linked/README.md", "");
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(
-            home.path().join("src/shop").join(FILE),
-            home.path().join("src/linked").join(FILE),
-        )
-        .expect("a link");
+        home.link(&format!("src/linked/{FILE}"), &format!("../shop/{FILE}"));
         let locations = LogLocations {
-            aider: vec![home.path().to_owned()],
+            aider: vec![home.path()],
             ..LogLocations::default()
         };
         let ids: Vec<_> = locate(&locations).into_iter().map(|log| log.id).collect();
@@ -571,12 +454,8 @@ mod tests {
     #[test]
     fn bytes_that_are_not_utf8_are_replaced_and_counted() {
         let home = Home::new();
-        home.write(&format!("repo/{FILE}"), b"#### caf\xe9\n");
-        let locations = LogLocations {
-            projects: vec![home.path().join("repo")],
-            ..LogLocations::default()
-        };
-        let transcript = read(&locate(&locations)[0]).expect("it is there");
+        let chats = chats(&home, b"#### caf\xe9\n");
+        let transcript = read(&chats[0]).expect("it is there");
         assert_eq!(
             describe_messages(&transcript.messages),
             ["1 user text: caf\u{fffd}"]
@@ -593,12 +472,7 @@ mod tests {
             "#### first\n{}#### last\n",
             format!("{line}\n").repeat(lines)
         );
-        home.write(&format!("repo/{FILE}"), text);
-        let locations = LogLocations {
-            projects: vec![home.path().join("repo")],
-            ..LogLocations::default()
-        };
-        let transcript = read(&locate(&locations)[0]).expect("it is there");
+        let transcript = read(&chats(&home, text)[0]).expect("it is there");
         let lengths: Vec<usize> = transcript.messages.iter().map(|m| m.text.len()).collect();
         assert_eq!(lengths.len(), 3);
         assert!(lengths[1] <= LONGEST_RECORD && lengths[1] > LONGEST_RECORD / 2);
@@ -609,12 +483,7 @@ mod tests {
     fn messages_that_are_too_many_for_a_transcript_are_counted() {
         let home = Home::new();
         let turns = super::super::MOST_MESSAGES / 2 + 5;
-        home.write(&format!("repo/{FILE}"), "#### a\nb\n".repeat(turns));
-        let locations = LogLocations {
-            projects: vec![home.path().join("repo")],
-            ..LogLocations::default()
-        };
-        let log = &locate(&locations)[0];
+        let log = &chats(&home, "#### a\nb\n".repeat(turns))[0];
         let transcript = read(log).expect("it is there");
         assert_eq!(transcript.messages.len(), super::super::MOST_MESSAGES);
         assert_eq!(transcript.skipped.left_out, 10);

@@ -2,13 +2,11 @@
 //!
 //! Known from public readers and their tests. Later versions keep threads on their server alone.
 
-use std::path::PathBuf;
-
 use super::content::{self, Speaker};
 use super::decode::Decode;
 use super::json::{self, JsonItem, Object, Raw};
 use super::sink::{RecordStamp, Sink, ToolUse};
-use super::{Agent, Format, Head, LogFile, LogLocations, Resume, TitleSource, location};
+use super::{Agent, Format, LogFile, LogLocations, Resume, TitleSource, location};
 use crate::core::Result;
 
 pub(super) const FORMAT: Format = Format {
@@ -16,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
     name: "amp",
     locate,
     decode: Decode::Into(read),
-    resume,
+    resume: |log, head| Some(Resume::by("amp", ["threads", "continue", &log.id], head)),
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -28,14 +26,6 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
             location::found(Agent::Amp, path, id)
         })
         .collect()
-}
-
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    Some(Resume {
-        program: "amp",
-        args: ["threads", "continue", &log.id].map(str::to_owned).to_vec(),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
 }
 
 fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
@@ -91,47 +81,8 @@ fn take_message(message: &Object<'_>, sink: &mut Sink<'_>) {
 fn take_result(result: &Object<'_>, sink: &mut Sink<'_>) {
     let run = result.object("run").unwrap_or_default();
     let output = run.get("result").or_else(|| run.get("error"));
-    let output = output.map_or_else(String::new, content::flat);
+    let output = content::flat(output);
     let id = result.text("toolUseID");
     let has_failed = run.get("status").is_some_and(|status| !status.is("done"));
     sink.tool_result(ToolUse::new(id, None, output).failing(has_failed));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture::{Home, describe_messages};
-
-    #[test]
-    fn a_thread_is_read() {
-        let home = Home::new();
-        home.write(
-            ".local/share/amp/threads/T-1.json",
-            r#"{"v":1,"id":"T-1","created":1785578400000,"title":"Find it","messages":[
-              {"role":"user","content":[{"type":"text","text":"find it"}],"meta":{"sentAt":1785578401000}},
-              {"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"Let me look."},{"type":"tool_use","id":"c1","name":"Bash","input":{"cmd":"ls"}}],"usage":{"model":"opus"}},
-              {"role":"user","content":[{"type":"tool_result","toolUseID":"c1","run":{"status":"done","result":{"output":"files","exitCode":0}}}]},
-              7],
-              "env":{"initial":{"trees":[{"displayName":"repo","uri":"file:///repo"}]}}}"#,
-        );
-        home.write(".local/share/amp/threads/other.json", "{}");
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: find it",
-                "2 assistant thinking: hm",
-                "2 assistant text: Let me look.",
-                "2 assistant tool-call Bash: cmd: ls",
-                "3 tool tool-result Bash: files",
-            ]
-        );
-        let head = &transcript.head;
-        assert_eq!(
-            [&head.cwd, &head.title, &head.model].map(Option::as_deref),
-            [Some("/repo"), Some("Find it"), Some("opus")]
-        );
-        assert_eq!(transcript.skipped.not_object, 1);
-        let resume = home.locate()[0].resume(head).expect("it can be continued");
-        assert_eq!(resume.args, ["threads", "continue", "T-1"]);
-    }
 }

@@ -74,7 +74,7 @@ fn record(step: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         time: step.time("created_at"),
         ..RecordStamp::default()
     };
-    let text = || step.get("content").map_or_else(String::new, content::flat);
+    let text = || content::flat(step.get("content"));
     match (step.word("source"), step.word("type")) {
         (_, Some("USER_INPUT")) => prompt(text(), sink),
         (_, Some("PLANNER_RESPONSE")) => {
@@ -135,73 +135,5 @@ fn plain(value: Raw<'_>) -> String {
     match encoded {
         Some(Ok((inner, []))) => inner.text().unwrap_or(text),
         _ => text,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture::{Home, describe_messages};
-
-    const BRAIN: &str = ".gemini/antigravity-cli/brain/a1/.system_generated/logs";
-
-    #[test]
-    fn every_kind_of_step_gives_what_it_holds() {
-        let home = Home::new();
-        home.write(&format!("{BRAIN}/transcript.jsonl"), "cut");
-        home.write(
-            &format!("{BRAIN}/transcript_full.jsonl"),
-            [
-                r#"{"step_index":0,"source":"USER_EXPLICIT","type":"USER_INPUT","status":"DONE","created_at":"2026-08-01T10:00:00Z","content":"<USER_REQUEST>\nfind it\n</USER_REQUEST>\n<USER_SETTINGS_CHANGE>\nThe user changed setting `Model Selection` from None to Gemini 3.5 Flash (Medium). No need to comment.\n</USER_SETTINGS_CHANGE>"}"#,
-                r#"{"step_index":1,"source":"SYSTEM","type":"CONVERSATION_HISTORY","status":"DONE"}"#,
-                r#"{"step_index":2,"source":"SYSTEM","type":"EPHEMERAL_MESSAGE","content":"noise"}"#,
-                r#"{"step_index":3,"source":"MODEL","type":"PLANNER_RESPONSE","created_at":"2026-08-01T10:00:01Z","content":"Let me look.","thinking":"hm","tool_calls":[{"name":"run_command","args":{"CommandLine":"\"ls -l\"","Cwd":"\"/repo\"","Blocking":true}}]}"#,
-                r#"{"step_index":4,"source":"MODEL","type":"RUN_COMMAND","content":"files"}"#,
-                r#"{"step_index":5,"source":"SYSTEM","type":"ERROR_MESSAGE","content":"quota"}"#,
-                r#"{"step_index":6,"source":"USER_EXPLICIT","type":"USER_INPUT","content":"plain"}"#,
-                r#"{"step_index":7}"#,
-            ]
-            .join("\n"),
-        );
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages)[..2],
-            [
-                "1 user text: find it".to_owned(),
-                "1 system text*: <USER_SETTINGS_CHANGE>\nThe user changed setting `Model Selection` from None to Gemini 3.5 Flash (Medium). No need to comment.\n</USER_SETTINGS_CHANGE>".to_owned(),
-            ]
-        );
-        assert_eq!(
-            describe_messages(&transcript.messages)[2..],
-            [
-                "3 system text*: noise",
-                "4 assistant thinking: hm",
-                "4 assistant text: Let me look.",
-                "4 assistant tool-call run_command: CommandLine: ls -l\nCwd: /repo\nBlocking: true",
-                "5 tool tool-result run_command: files",
-                "6 system notice*: quota",
-                "7 user text: plain",
-            ]
-        );
-        assert_eq!(transcript.skipped.unknown, 1);
-        let head = transcript.head;
-        assert_eq!(head.model.as_deref(), Some("Gemini 3.5 Flash (Medium)"));
-        assert_eq!(head.cwd.as_deref(), Some("/repo"));
-        assert_eq!(head.turns, 2);
-    }
-
-    #[test]
-    fn a_conversations_directory_is_in_the_history() {
-        let home = Home::new();
-        home.write(&format!("{BRAIN}/transcript.jsonl"), "{}\n");
-        home.write(
-            ".gemini/antigravity-cli/history.jsonl",
-            [
-                r#"{"display":"x","conversationId":"b2","workspace":"/other"}"#,
-                "broken",
-                r#"{"display":"find it","conversationId":"a1","workspace":"/repo"}"#,
-            ]
-            .join("\n"),
-        );
-        assert_eq!(home.read().head.cwd.as_deref(), Some("/repo"));
     }
 }

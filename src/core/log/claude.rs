@@ -101,11 +101,11 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if log.parent.is_some() || log.id.starts_with("agent-") {
         return None;
     }
-    Some(Resume {
-        program: fork::program(Agent::ClaudeCode, "claude", &log.path)?,
-        args: option("--resume", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by(
+        fork::program(Agent::ClaudeCode, "claude", &log.path)?,
+        option("--resume", &log.id),
+        head,
+    ))
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
@@ -241,7 +241,7 @@ fn notice(record: &Object<'_>, message: Option<&Object<'_>>, sink: &mut Sink<'_>
         Some(message) => message.get("content"),
         None => record.get("message"),
     };
-    sink.notice(content.map_or_else(String::new, content::flat));
+    sink.notice(content::flat(content));
 }
 
 fn system(record: &Object<'_>, sink: &mut Sink<'_>) {
@@ -262,9 +262,7 @@ fn attachment(record: &Object<'_>, sink: &mut Sink<'_>) {
     };
     match attachment.word("type") {
         Some("queued_command") => {
-            let text = attachment
-                .get("prompt")
-                .map_or_else(String::new, content::flat);
+            let text = content::flat(attachment.get("prompt"));
             if sink.is_duplicate(TextSource::Conversation, Role::User, &text) {
                 return;
             }
@@ -278,9 +276,7 @@ fn attachment(record: &Object<'_>, sink: &mut Sink<'_>) {
             }
         }
         Some("hook_additional_context" | "hook_success" | "hook_system_message") => {
-            let text = attachment
-                .get("content")
-                .map_or_else(String::new, content::flat);
+            let text = content::flat(attachment.get("content"));
             sink.say(Role::System, Origin::Injected, text);
         }
         Some("nested_memory") => {
@@ -446,395 +442,12 @@ fn is_uuid(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, describe_messages, log, read_bytes};
-    use super::super::{MessageKind, Transcript, read};
+    use super::super::ReadMode;
+    use super::super::fixture::log;
     use super::*;
-
-    const SESSION: &str = "11111111-2222-4333-8444-555555555555";
-
-    fn read_claude(lines: &[&str]) -> Transcript {
-        read_bytes(Agent::ClaudeCode, lines.join("\n"))
-    }
-
-    #[test]
-    fn every_kind_of_record_gives_what_it_holds() {
-        let transcript = read_claude(&[
-            r#"{"type":"user","uuid":"u1","timestamp":"2026-08-01T10:00:00.000Z","cwd":"/repo","gitBranch":"main","version":"2.1.219","sessionId":"s","message":{"role":"user","content":"fix the parser"},"toolUseResult":{"stdout":"not this"}}"#,
-            r#"{"message":{"id":"m1","model":"opus","role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"xx"}]},"type":"assistant","uuid":"u2"}"#,
-            r#"{"message":{"id":"m1","model":"opus","role":"assistant","content":[{"type":"text","text":"on it"}]},"type":"assistant","uuid":"u3"}"#,
-            r#"{"message":{"id":"m1","model":"opus","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls \"a\""}}]},"type":"assistant","uuid":"u4"}"#,
-            r#"{"type":"user","uuid":"u5","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"one"},{"type":"image","source":{"data":"AAAA"}},{"type":"text","text":"two"}]}]}}"#,
-            r#"{"type":"assistant","uuid":"u6","message":{"id":"m2","model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}}"#,
-            r#"{"type":"system","subtype":"compact_boundary","content":"Conversation compacted","uuid":"u7"}"#,
-            r#"{"type":"user","isCompactSummary":true,"uuid":"u8","message":{"content":"This session is being continued"}}"#,
-            r#"{"type":"system","subtype":"api_error","uuid":"u9","error":{"message":"overloaded","headers":{"anthropic-organization-id":"private"}}}"#,
-            r#"{"type":"progress","data":{"type":"agent_progress","message":"not this either"}}"#,
-            r#"{"type":"system","subtype":"turn_duration","durationMs":5}"#,
-        ]);
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: fix the parser",
-                "2 assistant thinking: hm",
-                "3 assistant text: on it",
-                "4 assistant tool-call Bash: command: ls \"a\"",
-                "5 tool tool-result Bash: one\n[image]\ntwo",
-                "6 system notice*: API Error",
-                "7 system notice*: Conversation compacted",
-                "8 system notice*: This session is being continued",
-                "9 system notice*: overloaded",
-            ]
-        );
-        let head = transcript.head;
-        assert_eq!(head.cwd.as_deref(), Some("/repo"));
-        assert_eq!(head.branch.as_deref(), Some("main"));
-        assert_eq!(head.model.as_deref(), Some("opus"));
-        assert_eq!(head.version.as_deref(), Some("2.1.219"));
-        assert_eq!(head.turns, 1);
-        assert_eq!(transcript.skipped.total(), 0);
-    }
-
-    #[test]
-    fn a_reply_streamed_over_three_lines_can_be_merged_by_its_id() {
-        let line = |uuid: &str, text: &str| {
-            format!(
-                r#"{{"type":"assistant","uuid":"{uuid}","message":{{"id":"m","content":[{{"type":"text","text":"{text}"}}]}}}}"#
-            )
-        };
-        let lines = [line("u1", "a"), line("u2", "b"), line("u3", "c")];
-        let messages = read_bytes(Agent::ClaudeCode, lines.join("\n")).messages;
-        let ids: Vec<_> = messages
-            .iter()
-            .filter_map(|message| message.id.as_deref())
-            .collect();
-        assert_eq!(ids, ["u1", "u2", "u3"]);
-        assert!(
-            messages
-                .iter()
-                .all(|message| message.reply.as_deref() == Some("m"))
-        );
-    }
-
-    #[test]
-    fn what_no_person_typed_is_marked() {
-        let transcript = read_claude(&[
-            r#"{"type":"user","isMeta":true,"message":{"content":"meta"}}"#,
-            r#"{"type":"user","sourceToolUseID":"t","message":{"content":[{"type":"text","text":"skill"}]}}"#,
-            r#"{"type":"user","origin":{"kind":"task-notification"},"message":{"content":"done"}}"#,
-            r#"{"type":"user","origin":{"kind":"human"},"promptSource":"typed","message":{"content":"mine"}}"#,
-            r#"{"type":"user","isSidechain":true,"message":{"content":"task"}}"#,
-            r#"{"type":"user","message":{"content":"<local-command-stdout>out</local-command-stdout>"}}"#,
-            r#"{"type":"user","message":{"content":[{"type":"text","text":"<system-reminder>r</system-reminder>\nand mine"}]}}"#,
-            r#"{"type":"user","message":{"content":"<command-name>/go</command-name><command-args>far</command-args>"}}"#,
-            r#"{"type":"attachment","attachment":{"type":"hook_additional_context","content":["from a","hook"]}}"#,
-            r#"{"type":"attachment","attachment":{"type":"nested_memory","path":"p","content":{"content":"rules"}}}"#,
-        ]);
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 system text*: meta",
-                "2 system text*: skill",
-                "3 system text*: done",
-                "4 user text: mine",
-                "5 assistant text^: task",
-                "6 system text*: <local-command-stdout>out</local-command-stdout>",
-                "7 system text*: <system-reminder>r</system-reminder>",
-                "7 user text: and mine",
-                "8 user text: /go far",
-                "9 system text*: from a\nhook",
-                "10 system text*: rules",
-            ]
-        );
-        assert_eq!(transcript.head.turns, 3);
-    }
-
-    #[test]
-    fn an_accepted_plan_is_the_models_and_names_the_session() {
-        let transcript = read_claude(&[
-            r##"{"type":"user","planContent":"# Parser","message":{"content":"Implement the following plan:\n\n# Parser\n\nSplit it."}}"##,
-            r##"{"type":"user","planContent":"# Other","message":{"content":"Do this:\n\n# Other"}}"##,
-        ]);
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 assistant text: Implement the following plan:\n\n# Parser\n\nSplit it.",
-                "2 assistant text: Do this:\n\n# Other",
-            ]
-        );
-        assert_eq!(transcript.head.turns, 0);
-        assert!(!transcript.head.is_empty());
-        assert_eq!(transcript.head.title.as_deref(), Some("Other"));
-    }
-
-    #[test]
-    fn what_a_user_says_inside_of_tool_results_is_the_users() {
-        let transcript = read_claude(&[
-            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Edit","input":{}},{"type":"tool_use","id":"t2","name":"AskUserQuestion","input":{}}]}}"#,
-            r#"{"type":"user","toolUseResult":"Error","message":{"content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nnot that file"}]}}"#,
-            r#"{"type":"user","toolUseResult":{"questions":[{"question":"Which?","options":[{"label":"A"}]}],"answers":{"Which?":"neither"}},"message":{"content":[{"type":"tool_result","tool_use_id":"t2","content":"User has answered your questions"}]}}"#,
-        ]);
-        assert_eq!(
-            describe_messages(&transcript.messages)[2..],
-            [
-                "2 tool tool-result Edit: The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:",
-                "2 user text: not that file",
-                "3 tool tool-result AskUserQuestion: User has answered your questions",
-                "3 user text: neither",
-            ]
-        );
-        assert_eq!(transcript.head.turns, 2);
-    }
-
-    #[test]
-    fn a_result_knows_its_call_and_an_empty_one_stays() {
-        let transcript = read_claude(&[
-            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}},{"type":"tool_use","id":"t2","name":"Task","input":{}}]}}"#,
-            r#"{"type":"user","toolUseResult":{"agentId":"a1","status":"completed"},"message":{"content":[{"type":"tool_result","tool_use_id":"t2","content":"done"}]}}"#,
-            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":""}]}}"#,
-        ]);
-        let of = |message: &Message| {
-            let text = |text: &Option<String>| text.clone().unwrap_or_default();
-            [&message.tool, &message.call, &message.subagent].map(text)
-        };
-        assert_eq!(of(&transcript.messages[2]), ["Task", "t2", "agent-a1"]);
-        assert_eq!(of(&transcript.messages[3]), ["Bash", "t1", ""]);
-        assert_eq!(transcript.messages[3].text, "");
-        let early = read_claude(&[
-            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"files"}]}}"#,
-            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}"#,
-        ]);
-        assert_eq!(of(&early.messages[0]), ["Bash", "t1", ""]);
-    }
-
-    #[test]
-    fn a_queued_prompt_is_read_once_wherever_it_stands() {
-        let transcript = read_claude(&[
-            r#"{"type":"queue-operation","operation":"enqueue","content":"comes as a record"}"#,
-            r#"{"type":"queue-operation","operation":"dequeue"}"#,
-            r#"{"type":"user","uuid":"u","message":{"content":"comes as a record"}}"#,
-            r#"{"type":"queue-operation","operation":"enqueue","content":"comes nowhere else"}"#,
-            r#"{"type":"queue-operation","operation":"remove"}"#,
-            r#"{"type":"queue-operation","operation":"enqueue","content":"comes as attachment"}"#,
-            r#"{"type":"queue-operation","operation":"remove"}"#,
-            r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"comes as attachment"}}"#,
-            r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":[{"type":"text","text":"only attached"}]}}"#,
-            r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"done","commandMode":"task-notification"}}"#,
-            r#"{"type":"queue-operation","operation":"enqueue","content":"taken back"}"#,
-            r#"{"type":"queue-operation","operation":"popAll"}"#,
-            r#"{"type":"queue-operation","operation":"enqueue","content":"first in"}"#,
-            r#"{"type":"queue-operation","operation":"enqueue","content":"first out"}"#,
-            r#"{"type":"queue-operation","operation":"remove","content":"first out"}"#,
-            r#"{"type":"queue-operation","operation":"remove"}"#,
-        ]);
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "3 user text: comes as a record",
-                "5 user text: comes nowhere else",
-                "7 user text: comes as attachment",
-                "9 user text: only attached",
-                "10 system text*: done",
-                "15 user text: first out",
-                "16 user text: first in",
-            ]
-        );
-    }
-
-    #[test]
-    fn content_of_any_shape_is_taken() {
-        let transcript = read_claude(&[
-            r#"{"type":"user","message":{"content":null}}"#,
-            r#"{"type":"user","message":{"content":17}}"#,
-            r#"{"type":"user","message":{"content":{"type":"text","text":"an object"}}}"#,
-            r#"{"type":"user","message":{"content":["bare",null,3,{"type":"text"},{"type":"new","text":"kind"}]}}"#,
-            r#"{"type":"user","message":"no object"}"#,
-            r#"{"type":"user"}"#,
-            r#"{"type":"user","message":{"content":[{"type":"tool_result"},{"type":"tool_result","content":{"text":"odd"}}]}}"#,
-            r#"{"type":"assistant","message":{"content":"a string"}}"#,
-        ]);
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "3 user text: an object",
-                "4 user text: bare",
-                "4 user text: kind",
-                "5 user text: no object",
-                "7 tool tool-result: odd",
-                "8 assistant text: a string",
-            ]
-        );
-    }
-
-    #[test]
-    fn records_that_are_their_own_parents_are_read_in_the_order_of_the_file() {
-        let transcript = read_claude(&[
-            r#"{"type":"user","uuid":"a","parentUuid":"a","message":{"content":"self"}}"#,
-            r#"{"type":"user","uuid":"b","parentUuid":"c","message":{"content":"first"}}"#,
-            r#"{"type":"user","uuid":"c","parentUuid":"b","message":{"content":"second"}}"#,
-        ]);
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: self",
-                "2 user text: first",
-                "3 user text: second"
-            ]
-        );
-    }
-
-    #[test]
-    fn times_that_are_missing_or_malformed_are_no_times() {
-        let transcript = read_claude(&[
-            r#"{"type":"user","timestamp":"not a time","message":{"content":"a"}}"#,
-            r#"{"type":"user","timestamp":"","message":{"content":"b"}}"#,
-            r#"{"type":"user","timestamp":"2026-08-01T10:00:00Z","message":{"content":"c"}}"#,
-        ]);
-        let times: Vec<_> = transcript
-            .messages
-            .iter()
-            .map(|message| message.time)
-            .collect();
-        assert_eq!(times, [None, None, Some(1_785_578_400_000)]);
-    }
-
-    #[test]
-    fn a_custom_title_beats_a_made_one_and_that_a_summary() {
-        let summary = r#"{"type":"summary","summary":"of this one","leafUuid":"u"}"#;
-        let foreign = r#"{"type":"summary","summary":"of another","leafUuid":"elsewhere"}"#;
-        let user = r#"{"type":"user","uuid":"u","sessionId":"s","message":{"content":"a"}}"#;
-        let made = r#"{"type":"ai-title","aiTitle":"made"}"#;
-        let given = r#"{"type":"custom-title","customTitle":"given"}"#;
-        let title = |lines: &[&str]| read_claude(lines).head.title;
-        assert_eq!(
-            title(&[summary, foreign, user]).as_deref(),
-            Some("of this one")
-        );
-        assert_eq!(title(&[foreign, user]), None);
-        assert_eq!(title(&[user, foreign]), None);
-        assert_eq!(title(&[user, summary]).as_deref(), Some("of this one"));
-        assert_eq!(
-            title(&[given, user, made, summary]).as_deref(),
-            Some("given")
-        );
-        assert_eq!(title(&[user, made, summary]).as_deref(), Some("made"));
-    }
-
-    #[test]
-    fn sessions_and_subagents_of_both_layouts_are_found() {
-        let home = Home::new();
-        let project = ".claude/projects/-repo";
-        home.write(&format!("{project}/{SESSION}.jsonl"), "");
-        home.write(
-            &format!("{project}/agent-12345678.jsonl"),
-            format!(r#"{{"type":"user","isSidechain":true,"sessionId":"{SESSION}","message":{{"content":"a"}}}}"#),
-        );
-        home.write(&format!("{project}/{SESSION}/subagents/agent-a1.jsonl"), "");
-        home.write(
-            &format!("{project}/{SESSION}/subagents/agent-a1.meta.json"),
-            r#"{"agentType":"general-purpose","description":"look around"}"#,
-        );
-        home.write(
-            &format!("{project}/{SESSION}/subagents/workflows/wf/agent-b2.jsonl"),
-            "",
-        );
-        home.write(
-            &format!("{project}/{SESSION}/subagents/workflows/wf/journal.jsonl"),
-            "",
-        );
-        home.write(&format!("{project}/memory/MEMORY.md"), "");
-        let logs = home.locate();
-        let found: Vec<_> = logs
-            .iter()
-            .map(|log| (log.id.as_str(), log.parent.as_deref(), log.title.as_deref()))
-            .collect();
-        assert_eq!(
-            found,
-            [
-                ("agent-a1", Some(SESSION), Some("look around")),
-                ("agent-b2", Some(SESSION), None),
-                (SESSION, None, None),
-                ("agent-12345678", None, None),
-            ]
-        );
-        let flat = read(&logs[3]).expect("it is there").head;
-        assert_eq!(flat.parent.as_deref(), Some(SESSION));
-        assert_eq!(logs[0].resume(&Head::default()), None);
-        assert_eq!(logs[3].resume(&flat), None);
-    }
-
-    #[test]
-    fn what_a_subagent_did_is_told_with_its_log() {
-        let step = |kind: &str, content: &str| {
-            format!(
-                r#"{{"type":"progress","data":{{"type":"agent_progress","agentId":"a1","message":{{"type":"{kind}","uuid":"{kind}","message":{{"role":"{kind}","content":[{content}]}}}}}}}}"#
-            )
-        };
-        let lines = [
-            step("user", r#"{"type":"text","text":"look"}"#),
-            step(
-                "assistant",
-                r#"{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}"#,
-            ),
-            step(
-                "user",
-                r#"{"type":"tool_result","tool_use_id":"t1","content":"files"}"#,
-            ),
-            r#"{"type":"progress","data":{"type":"bash_progress","output":"x"}}"#.to_owned(),
-        ];
-        let transcript = read_bytes(Agent::ClaudeCode, lines.join("\n"));
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 assistant text^: look",
-                "2 assistant tool-call Bash: command: ls",
-                "3 tool tool-result Bash: files",
-            ]
-        );
-        let mut logs = transcript
-            .messages
-            .iter()
-            .map(|message| message.subagent.as_deref());
-        assert!(logs.all(|log| log == Some("agent-a1")));
-        assert_eq!(transcript.head.turns, 0);
-    }
-
-    #[test]
-    fn a_record_that_is_written_again_is_read_once() {
-        let record =
-            format!(r#"{{"type":"user","uuid":"{SESSION}","message":{{"content":"one"}}}}"#);
-        let other = r#"{"type":"user","message":{"content":"other"}}"#;
-        let lines = [record.as_str(), other, &record].join("\n");
-        let said = describe_messages(&read_bytes(Agent::ClaudeCode, lines).messages);
-        assert_eq!(said, ["1 user text: one", "2 user text: other"]);
-    }
-
-    #[test]
-    fn a_copy_names_the_session_that_it_was_made_from() {
-        let home = Home::new();
-        let copy = "99999999-2222-4333-8444-555555555555";
-        home.write(
-            &format!(".claude/projects/-repo/{copy}.jsonl"),
-            format!(r#"{{"type":"user","uuid":"u","cwd":"/repo","sessionId":"{SESSION}","message":{{"content":"a"}}}}"#),
-        );
-        let logs = home.locate();
-        let transcript = read(&logs[0]).expect("it is there");
-        assert_eq!(transcript.head.fork_of.as_deref(), Some(SESSION));
-        assert_eq!(transcript.messages[0].id.as_deref(), Some("u"));
-        assert_eq!(transcript.messages[0].kind, MessageKind::Text);
-        let resume = logs[0]
-            .resume(&transcript.head)
-            .expect("it can be continued");
-        assert_eq!(resume.args, ["--resume", copy]);
-        assert_eq!(resume.cwd, Some(PathBuf::from("/repo")));
-        let marked = read_claude(&[
-            r#"{"type":"user","forkedFrom":{"sessionId":"old","messageUuid":"m"},"message":{"content":"a"}}"#,
-        ]);
-        assert_eq!(marked.head.fork_of.as_deref(), Some("old"));
-    }
 
     #[test]
     fn a_log_is_read_line_by_line_unless_it_is_compressed() {
-        use super::super::ReadMode;
         let plain = log(Agent::ClaudeCode, Path::new("a.jsonl"));
         assert!(matches!(plain.read_mode(), ReadMode::Lines(_)));
         let packed = log(Agent::ClaudeCode, Path::new("a.jsonl.zst"));

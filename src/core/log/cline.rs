@@ -7,7 +7,7 @@
 //! the extension's source and from tasks of 2026.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::asked::{around, take_asked};
 use super::content::{self, Speaker};
@@ -159,11 +159,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if log.parent.is_some() || location::name(&log.path) == HISTORY {
         return None;
     }
-    Some(Resume {
-        program: "cline",
-        args: super::option("--id", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by("cline", super::option("--id", &log.id), head))
 }
 
 fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
@@ -393,9 +389,7 @@ fn take_text(text: &str, calls: &mut OpenCalls, sink: &mut Sink<'_>) {
 fn take_result(result: &Object<'_>, calls: &mut OpenCalls, sink: &mut Sink<'_>) {
     let id = result.text("tool_use_id");
     let tool = id.as_deref().and_then(|id| calls.tool_of(id));
-    let text = result
-        .get("content")
-        .map_or_else(String::new, content::flat);
+    let text = content::flat(result.get("content"));
     let output = result_in_text(&text).map_or(text.as_str(), |(_, output)| output);
     let has_failed = result.is_true("is_error");
     add_result(
@@ -461,161 +455,4 @@ fn result_in_text(text: &str) -> Option<(&str, &str)> {
     let tool = call.split(' ').next().unwrap_or(call);
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     (!tool.is_empty() && tool.chars().all(is_name)).then_some((tool, output))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture::{Home, describe_messages};
-    use super::super::{MessageKind, read};
-
-    #[test]
-    fn a_session_of_the_command_line_is_read() {
-        let home = Home::new();
-        let folder = ".cline/data/sessions/17_a";
-        home.write(
-            &format!("{folder}/17_a.json"),
-            r#"{"version":1,"session_id":"17_a","cwd":"/repo","metadata":{"title":"find it"}}"#,
-        );
-        home.write(
-            &format!("{folder}/agent_b.messages.json"),
-            r#"{"messages":[]}"#,
-        );
-        home.write(
-            &format!("{folder}/17_a.messages.json"),
-            r#"{"version":1,"sessionId":"17_a","origin":{"version":"3.0"},"messages":[
-              {"id":"1","role":"user","content":[{"type":"text","text":"<user_input mode=\"act\">find it</user_input>"}],"ts":1785578400000},
-              {"id":"2","role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"Let me look."},{"type":"tool_use","id":"c1","name":"run_commands","input":{"commands":["ls"]}}],"ts":1785578401000,"modelInfo":{"id":"sonnet"}},
-              {"id":"3","role":"user","content":[{"type":"tool_result","tool_use_id":"c1","name":"run_commands","content":[{"query":"ls","result":"files\n","success":true}]}],"ts":1785578402000},
-              {"id":"4","role":"novel","content":[]},
-              7],
-              "system_prompt":"You are"}"#,
-        );
-        let logs = home.locate();
-        let told: Vec<_> = logs
-            .iter()
-            .map(|log| (log.id.as_str(), log.parent.as_deref(), log.title.as_deref()))
-            .collect();
-        assert_eq!(
-            told,
-            [
-                ("17_a", None, Some("find it")),
-                ("agent_b", Some("17_a"), None)
-            ]
-        );
-        let transcript = read(&logs[0]).expect("it can be read");
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: find it",
-                "2 assistant thinking: hm",
-                "2 assistant text: Let me look.",
-                "2 assistant tool-call run_commands: commands:\n  - ls",
-                "3 tool tool-result run_commands: files\n",
-            ]
-        );
-        let head = &transcript.head;
-        assert_eq!(
-            [&head.cwd, &head.model, &head.version].map(Option::as_deref),
-            [Some("/repo"), Some("sonnet"), Some("3.0")]
-        );
-        assert_eq!(
-            (transcript.skipped.unknown, transcript.skipped.not_object),
-            (1, 1)
-        );
-        let resume = logs[0].resume(head).expect("it can be continued");
-        assert_eq!(resume.args, ["--id", "17_a"]);
-        assert_eq!(logs[1].resume(head), None);
-    }
-
-    #[test]
-    fn a_task_of_the_extension_is_read() {
-        let home = Home::new();
-        let root = ".config/Code/User/globalStorage/saoudrizwan.claude-dev";
-        home.write(
-            &format!("{root}/state/taskHistory.json"),
-            r#"[{"id":"16","task":"other"},{"id":"17","task":"find it","cwdOnTaskInitialization":"/repo"}]"#,
-        );
-        home.write(
-            &format!("{root}/tasks/17/api_conversation_history.json"),
-            r#"[
-              {"role":"user","content":[{"type":"text","text":"<task>\nfind it\n</task>"},{"type":"text","text":"<environment_details>\nopen tabs\n</environment_details>"}],"ts":1785578400000},
-              {"role":"assistant","content":"I look.\n<read_file>\n<path>a</path>\n</read_file>"},
-              {"role":"user","content":[{"type":"text","text":"[read_file for 'a'] Result:\n\n<task>files</task>"},{"type":"image","source":{}}]},
-              {"role":"user","content":"a plain prompt"}]"#,
-        );
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: find it",
-                "1 system text*: <environment_details>\nopen tabs\n</environment_details>",
-                "2 assistant text: I look.",
-                "2 assistant tool-call read_file: path: a",
-                "3 tool tool-result read_file: <task>files</task>",
-                "3 user notice: [image]",
-                "4 user text: a plain prompt",
-            ]
-        );
-        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
-        let log = &home.locate()[0];
-        assert_eq!(log.title.as_deref(), Some("find it"));
-        assert_eq!(log.resume(&transcript.head), None);
-    }
-
-    #[test]
-    fn only_what_is_in_a_tag_is_the_users_and_calls_have_their_results() {
-        let home = Home::new();
-        home.write(
-            ".cline/data/tasks/1/api_conversation_history.json",
-            r##"[
-              {"role":"user","content":[{"type":"text","text":"<task>\nfind it\n</task>"},{"type":"text","text":"Files attached by the user:\n\n<file_content path=\"a\">\n<task>x</task>\n</file_content>"},{"type":"text","text":"\n# task_progress RECOMMENDED\n\nWhen"}]},
-              {"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"execute_command","input":{"command":"ls"}},{"type":"tool_use","id":"t2","name":"ask_followup_question","input":{"question":"Which?"}}]},
-              {"role":"user","content":[{"type":"text","text":"[execute_command for 'ls'] Result:\nThe user denied this operation and provided the following feedback:\n<feedback>\nuse rg\n</feedback>"},{"type":"text","text":"[ask_followup_question for 'Which?'] Result:\n<answer>\nthe first\n</answer>\n\n<file_content path=\"b\">b</file_content>"}]},
-              {"role":"assistant","content":[{"type":"tool_use","id":"t3","name":"attempt_completion","input":{"result":"Done"}}]},
-              {"role":"user","content":[{"type":"tool_result","tool_use_id":"t3","content":"[attempt_completion] Result:"},{"type":"text","text":"The user has provided feedback on the results. Consider"},{"type":"text","text":"<feedback>\nagain\n</feedback>"}]},
-              {"role":"user","content":[{"type":"text","text":"[TASK RESUMPTION] This task was interrupted. The current working directory is now '/repo'."},{"type":"text","text":"New instructions for task continuation:\n<user_message>\ngo on\n</user_message>"}]}]"##,
-        );
-        let transcript = home.read();
-        let said = describe_messages(&transcript.messages);
-        let persons: Vec<_> = said
-            .iter()
-            .filter(|said| said.contains(" user text: "))
-            .collect();
-        assert_eq!(
-            persons,
-            [
-                "1 user text: find it",
-                "3 user text: use rg",
-                "3 user text: the first",
-                "5 user text: again",
-                "6 user text: go on",
-            ]
-        );
-        let results = transcript
-            .messages
-            .iter()
-            .filter(|m| m.kind == MessageKind::ToolResult);
-        let calls: Vec<_> = results
-            .map(|m| (m.call.as_deref(), m.tool.as_deref()))
-            .collect();
-        assert_eq!(
-            calls,
-            [
-                (Some("t1"), Some("execute_command")),
-                (Some("t2"), Some("ask_followup_question")),
-                (Some("t3"), Some("attempt_completion")),
-            ]
-        );
-        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
-    }
-
-    #[test]
-    fn a_file_that_is_cut_short_is_counted() {
-        let home = Home::new();
-        let path = ".cline/data/tasks/1/api_conversation_history.json";
-        home.write(path, r#"[{"role":"user","con"#);
-        assert_eq!(home.read().skipped.broken, 1);
-        home.write(path, "");
-        assert_eq!(home.read().skipped.total(), 0);
-    }
 }

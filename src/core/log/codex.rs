@@ -4,7 +4,7 @@
 //! by the program (`event_msg`). Whichever comes first is used.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::content::{self, Speaker};
 use super::decode::{Decode, Recognized};
@@ -95,11 +95,11 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if id.starts_with('-') {
         return None;
     }
-    Some(Resume {
-        program: fork::program(Agent::Codex, "codex", &log.path)?,
-        args: vec!["resume".to_owned(), id],
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by(
+        fork::program(Agent::Codex, "codex", &log.path)?,
+        vec!["resume".to_owned(), id],
+        head,
+    ))
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
@@ -181,7 +181,7 @@ fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         Some("message") => message(item, sink),
         // Sent by another agent; what this one says is a message.
         Some("agent_message") => {
-            let text = item.get("content").map_or_else(String::new, content::flat);
+            let text = content::flat(item.get("content"));
             sink.add(Speaker::Agent, text);
         }
         Some("reasoning") => {
@@ -196,7 +196,7 @@ fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
             sink.call_tool(ToolUse {
                 id: item.text("call_id"),
                 tool: Some(tool),
-                text: input.map_or_else(String::new, content::outline),
+                text: content::outline(input),
                 ..ToolUse::default()
             });
         }
@@ -387,238 +387,17 @@ fn unpack(output: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, describe_messages, read_bytes};
-    use super::super::{Transcript, read};
+    use super::super::fixture::describe_messages;
+    use super::super::read;
+    use super::super::touch::file_touches;
     use super::*;
-
-    fn read_codex(lines: &[&str]) -> Transcript {
-        read_bytes(Agent::Codex, lines.join("\n"))
-    }
+    use crate::core::fixture::Home;
 
     #[test]
-    fn every_kind_of_record_gives_what_it_holds() {
-        let transcript = read_codex(&[
-            r#"{"timestamp":"2026-08-01T10:00:00Z","type":"session_meta","payload":{"id":"s","cwd":"/repo","cli_version":"0.145","git":{"branch":"main"},"forked_from_id":"old","base_instructions":{"text":"no"},"source":{"subagent":{"thread_spawn":{"parent_thread_id":"p"}}}}}"#,
-            r#"{"timestamp":"2026-08-01T10:00:01Z","type":"turn_context","payload":{"model":"gpt","cwd":"/elsewhere"}}"#,
-            r#"{"type":"response_item","payload":{"type":"reasoning","summary":[{"type":"summary_text","text":"thinking"}],"encrypted_content":"xx"}}"#,
-            r#"{"type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{\"command\":[\"ls\",\"-l\"]}","call_id":"c"}}"#,
-            r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"{\"output\":\"a\\nb\",\"metadata\":{\"exit_code\":0}}"}}"#,
-            r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":[{"type":"input_text","text":"parts"}]}}"#,
-            r#"{"type":"response_item","payload":{"type":"custom_tool_call","name":"apply_patch","input":"*** Begin Patch"}}"#,
-            r#"{"type":"response_item","payload":{"type":"web_search_call","action":{"type":"search","query":"rust"}}}"#,
-            r#"{"type":"compacted","payload":{"message":"the story so far","replacement_history":[{"type":"message"}]}}"#,
-            r#"{"type":"event_msg","payload":{"type":"token_count","info":{}}}"#,
-            r#"{"type":"event_msg","payload":{"type":"thread_name_updated","thread_name":"named"}}"#,
-            r#"{"type":"event_msg","payload":{"type":"turn_aborted","reason":"interrupted"}}"#,
-            r#"{"type":"world_state","payload":{}}"#,
-            r#"{"type":"from_the_future","payload":{}}"#,
-        ]);
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "3 assistant thinking: thinking",
-                "4 assistant tool-call shell: command:\n  - ls\n  - -l",
-                "5 tool tool-result shell: a\nb",
-                "6 tool tool-result shell: parts",
-                "7 assistant tool-call apply_patch: *** Begin Patch",
-                "8 assistant tool-call web_search: type: search\nquery: rust",
-                "9 system notice*: the story so far",
-                "12 system notice*: Turn aborted: interrupted",
-            ]
-        );
-        let head = transcript.head;
-        assert_eq!(head.session.as_deref(), Some("s"));
-        assert_eq!(head.cwd.as_deref(), Some("/repo"));
-        assert_eq!(head.model.as_deref(), Some("gpt"));
-        assert_eq!(head.branch.as_deref(), Some("main"));
-        assert_eq!(head.parent.as_deref(), Some("p"));
-        assert_eq!(head.fork_of.as_deref(), Some("old"));
-        assert_eq!(head.title.as_deref(), Some("named"));
-        assert_eq!(
-            (transcript.skipped.unknown, transcript.skipped.total()),
-            (1, 1)
-        );
-    }
-
-    #[test]
-    fn memories_that_a_reply_cites_are_reads_and_no_words() {
-        let block = r"<oai-mem-citation>\n<citation_entries>\nMEMORY.md:12-14|note=[cents]\nrollout_summaries/a.md:1-2|note=[x]\n</citation_entries>\n<rollout_ids>\n01\n</rollout_ids>\n</oai-mem-citation>";
-        let item = format!(
-            r#"{{"type":"response_item","payload":{{"type":"message","role":"assistant","content":[{{"type":"output_text","text":"Done.\n\n{block}"}}]}}}}"#
-        );
-        let event = |text: &str| {
-            format!(
-                r#"{{"type":"event_msg","payload":{{"type":"agent_message","message":"{text}"}}}}"#
-            )
-        };
-        let expected = [
-            "assistant text: Done.",
-            "assistant tool-call memory_citation: path: MEMORY.md\nlines: 12-14\nnote: cents",
-            "assistant tool-call memory_citation: path: rollout_summaries/a.md\nlines: 1-2\nnote: x",
-        ];
-        let whole = format!(r"Done.\n\n{block}");
-        for lines in [
-            vec![item.clone()],
-            vec![item.clone(), event("Done.")],
-            vec![event("Done."), item.clone()],
-            vec![event(&whole), item.clone()],
-        ] {
-            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-            let read = describe_messages(&read_codex(&lines).messages);
-            let read: Vec<&str> = read
-                .iter()
-                .filter_map(|said| said.split_once(' '))
-                .map(|(_, said)| said)
-                .collect();
-            assert_eq!(read, expected, "{lines:?}");
-        }
-        let touched =
-            super::super::touch::file_touches(MEMORY_CITATION, "path: MEMORY.md\nlines: 1");
-        assert_eq!(
-            (touched[0].path.as_str(), touched[0].is_in_store),
-            ("MEMORY.md", true)
-        );
-    }
-
-    #[test]
-    fn what_is_told_twice_is_read_once_whichever_comes_first() {
-        let item = |role: &str, text: &str| {
-            format!(
-                r#"{{"type":"response_item","payload":{{"type":"message","role":"{role}","content":[{{"type":"input_text","text":"{text}"}}]}}}}"#
-            )
-        };
-        let event = |kind: &str, text: &str| {
-            format!(
-                r#"{{"type":"event_msg","payload":{{"type":"{kind}","message":"{text}","text":"{text}"}}}}"#
-            )
-        };
-        let lines = [
-            item("user", "yes"),
-            event("user_message", "yes"),
-            event("agent_message", "done"),
-            item("assistant", "done"),
-            event("user_message", "yes"),
-            item("user", "yes"),
-            event("agent_reasoning", "hm"),
-            r#"{"type":"response_item","payload":{"type":"reasoning","summary":[{"text":"hm"}]}}"#.to_owned(),
-            event("user_message", "only told"),
-            r#"{"type":"event_msg","payload":{"type":"item_completed","item":{"type":"AgentMessage","content":[{"type":"Text","text":"paged"}]}}}"#.to_owned(),
-            item("assistant", "paged"),
-        ];
-        let transcript = read_bytes(Agent::Codex, lines.join("\n"));
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: yes",
-                "3 assistant text: done",
-                "5 user text: yes",
-                "7 assistant thinking: hm",
-                "9 user text: only told",
-                "10 assistant text: paged",
-            ]
-        );
-        assert_eq!(transcript.head.turns, 3);
-    }
-
-    #[test]
-    fn instructions_and_context_are_marked() {
-        let transcript = read_codex(&[
-            r#"{"type":"response_item","payload":{"type":"message","role":"developer","content":[{"type":"input_text","text":"permissions"}]}}"#,
-            r##"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"# AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>"},{"type":"input_text","text":"<environment_context>\n</environment_context>"},{"type":"input_text","text":"and a question"}]}}"##,
-        ]);
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 system text*: permissions",
-                "2 system text*: # AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>",
-                "2 system text*: <environment_context>\n</environment_context>",
-                "2 user text: and a question",
-            ]
-        );
-        assert_eq!(
-            transcript.head.first_prompt.as_deref(),
-            Some("and a question")
-        );
-    }
-
-    #[test]
-    fn a_subagents_prompts_are_its_parents_and_a_copy_of_the_parents_is_no_turn() {
-        let user = |text: &str| {
-            format!(
-                r#"{{"type":"response_item","payload":{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{text}"}}]}}}}"#
-            )
-        };
-        let head = r#"{"type":"session_meta","payload":{"id":"s","source":{"subagent":{"thread_spawn":{"parent_thread_id":"p"}}}}}"#;
-        let transcript = read_codex(&[
-            head,
-            &user("look around"),
-            r#"{"type":"response_item","payload":{"type":"agent_message","author":"/root","content":[{"type":"input_text","text":"and report"}]}}"#,
-        ]);
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "2 assistant text^: look around",
-                "3 assistant text^: and report"
-            ]
-        );
-        assert_eq!(transcript.head.turns, 0);
-        assert_eq!(transcript.head.first_prompt.as_deref(), Some("look around"));
-        let copied = [
-            head,
-            r#"{"type":"session_meta","payload":{"id":"p"}}"#,
-            &user("by the person"),
-            r#"{"type":"response_item","payload":{"type":"function_call","name":"spawn_agent","arguments":"{}","call_id":"c0"}}"#,
-            r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"c0","output":"{\"agent_id\":\"other\"}"}}"#,
-            r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"c1","output":"You are the newly spawned agent. The prior conversation"}}"#,
-            &user("by the parent"),
-        ];
-        let transcript = read_codex(&copied);
-        assert_eq!(
-            describe_messages(&transcript.messages)[0],
-            "3 user text: by the person"
-        );
-        assert_eq!(transcript.messages[2].subagent.as_deref(), Some("other"));
-        assert_eq!(
-            describe_messages(&transcript.messages)[4],
-            "7 assistant text^: by the parent"
-        );
-        assert_eq!(transcript.head.turns, 0);
-        let reviewer =
-            r#"{"type":"session_meta","payload":{"id":"r","source":{"subagent":"review"}}}"#;
-        assert!(read_codex(&[reviewer]).head.parent.is_some());
-    }
-
-    #[test]
-    fn the_bare_form_of_old_is_read() {
-        let transcript = read_codex(&[
-            r#"{"id":"s","timestamp":"2025-06-01T10:00:00Z","instructions":"be brief","git":{"branch":"main"}}"#,
-            r#"{"record_type":"state"}"#,
-            r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}"#,
-            r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}"#,
-            r#"{"type":"function_call","name":"shell","arguments":"not json"}"#,
-            r#"{"other":1}"#,
-        ]);
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 system text*: be brief",
-                "3 user text: hello",
-                "4 assistant text: hi",
-                "5 assistant tool-call shell: not json",
-            ]
-        );
-        assert_eq!(transcript.head.session.as_deref(), Some("s"));
-        assert_eq!(transcript.skipped.unknown, 1);
-    }
-
-    #[test]
-    fn of_several_headers_the_first_counts() {
-        let meta = |id: &str| {
-            format!(r#"{{"type":"session_meta","payload":{{"id":"{id}","cwd":"/{id}"}}}}"#)
-        };
-        let head = read_bytes(Agent::Codex, [meta("new"), meta("old")].join("\n")).head;
-        assert_eq!(head.session.as_deref(), Some("new"));
-        assert_eq!(head.cwd.as_deref(), Some("/new"));
+    fn a_cited_memory_is_of_the_store() {
+        let touched = file_touches(MEMORY_CITATION, "path: MEMORY.md\nlines: 1");
+        let first = &touched[0];
+        assert_eq!((&*first.path, first.is_in_store), ("MEMORY.md", true));
     }
 
     #[test]

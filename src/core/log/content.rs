@@ -51,7 +51,7 @@ pub(super) fn take_block(block: &Object<'_>, speaker: Speaker, sink: &mut Sink<'
             sink.call_tool(ToolUse {
                 id: block.text("id"),
                 tool: block.text("name"),
-                text: input.map_or_else(String::new, outline),
+                text: outline(input),
                 ..ToolUse::default()
             });
         }
@@ -109,8 +109,11 @@ pub(super) fn output(value: Raw<'_>, sink: &Sink<'_>) -> String {
     }
 }
 
-/// Returns all text in a tool's output, of any structure.
-pub(super) fn flat(value: Raw<'_>) -> String {
+/// Returns all text in a tool's output, of any structure; none if there is no output.
+pub(super) fn flat<'a>(value: impl Into<Option<Raw<'a>>>) -> String {
+    let Some(value) = value.into() else {
+        return String::new();
+    };
     if let Some(text) = value.text() {
         return text;
     }
@@ -155,7 +158,10 @@ fn part(object: &Object<'_>) -> Option<String> {
 }
 
 /// Formats a tool's input as lines; a string that contains a JSON object is parsed.
-pub(super) fn outline(input: Raw<'_>) -> String {
+pub(super) fn outline<'a>(input: impl Into<Option<Raw<'a>>>) -> String {
+    let Some(input) = input.into() else {
+        return String::new();
+    };
     let Some(text) = input.text() else {
         return input.outline();
     };

@@ -1,14 +1,14 @@
 //! Copilot CLI: one directory with `events.jsonl` per session.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::decode::{Decode, Recognized};
 use super::json::{Object, Raw};
 use super::origin::Speaker;
 use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{
-    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, content,
-    location, option,
+    Agent, Format, LogFile, LogLocations, Origin, Resume, Role, TitleSource, content, location,
+    option,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
     name: "copilot",
     locate,
     decode: Decode::Records(record),
-    resume,
+    resume: |log, head| Some(Resume::by("copilot", option("--resume", &log.id), head)),
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -47,14 +47,6 @@ fn title(workspace: &Path) -> Option<String> {
         let value = value.trim().trim_matches(['"', '\'']);
         let is_block = value.starts_with(['|', '>']);
         (!value.is_empty() && !is_block).then(|| value.to_owned())
-    })
-}
-
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    Some(Resume {
-        program: "copilot",
-        args: option("--resume", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
     })
 }
 
@@ -126,9 +118,7 @@ fn reply(data: &Object<'_>, sink: &mut Sink<'_>) {
     let text = data.text("content").unwrap_or_default();
     sink.say(Role::Assistant, Origin::Written, text);
     for request in data.items("toolRequests").filter_map(Raw::object) {
-        let input = request
-            .get("arguments")
-            .map_or_else(String::new, content::outline);
+        let input = content::outline(request.get("arguments"));
         sink.call_tool(ToolUse {
             id: request.text("toolCallId"),
             tool: request.text("name"),
@@ -151,92 +141,4 @@ fn result(data: &Object<'_>, sink: &mut Sink<'_>) {
         has_failed: data.get("success").is_some() && !data.is_true("success"),
         ..ToolUse::default()
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture::{Home, describe_messages};
-
-    #[test]
-    fn every_kind_of_event_gives_what_it_holds() {
-        let home = Home::new();
-        home.write(
-            ".copilot/session-state/s/workspace.yaml",
-            "id: s\nsummary: \"Fix hooks\"\n",
-        );
-        home.write(
-            ".copilot/session-state/s/events.jsonl",
-            [
-                r#"{"type":"session.start","id":"0","timestamp":"2026-08-01T10:00:00Z","data":{"sessionId":"s","copilotVersion":"1.0","context":{"cwd":"/repo","branch":"main"}}}"#,
-                r#"{"type":"system.message","data":{"content":"You are"}}"#,
-                r#"{"type":"hook.start","data":{"input":{"prompt":"not this"}}}"#,
-                r#"{"type":"user.message","id":"1","data":{"content":"check it","transformedContent":"<current_datetime>"}}"#,
-                r#"{"type":"assistant.message","data":{"messageId":"m","model":"gpt","content":"ok","reasoningText":"hm","toolRequests":[{"toolCallId":"t","name":"bash","arguments":{"command":"ls"}}]}}"#,
-                r#"{"type":"tool.execution_start","data":{"toolName":"bash","arguments":{"command":"ls"}}}"#,
-                r#"{"type":"tool.execution_complete","data":{"success":true,"result":{"content":"out","detailedContent":"more"}}}"#,
-                r#"{"type":"tool.execution_complete","data":{"success":false,"error":{"message":"denied"}}}"#,
-                r#"{"type":"system.notification","data":{"content":"<system_notification>done"}}"#,
-                r#"{"type":"session.model_change","data":{"newModel":"opus"}}"#,
-                r#"{"type":"abort","data":{"reason":"user"}}"#,
-                r#"{"type":"future.thing","data":{}}"#,
-            ]
-            .join("\n"),
-        );
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "2 system text*: You are",
-                "4 user text: check it",
-                "5 assistant thinking: hm",
-                "5 assistant text: ok",
-                "5 assistant tool-call bash: command: ls",
-                "7 tool tool-result: out",
-                "8 tool tool-result: denied",
-                "9 system text*: <system_notification>done",
-                "11 system notice*: Aborted: user",
-            ]
-        );
-        assert_eq!(transcript.head.model.as_deref(), Some("opus"));
-        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
-        assert_eq!(transcript.head.turns, 1);
-        assert_eq!(transcript.skipped.unknown, 1);
-        let log = &home.locate()[0];
-        assert_eq!(log.title.as_deref(), Some("Fix hooks"));
-        let resume = log.resume(&transcript.head).expect("it can be continued");
-        assert_eq!(resume.args, ["--resume", "s"]);
-    }
-
-    #[test]
-    fn the_task_of_a_subagent_is_the_agents_words() {
-        let home = Home::new();
-        home.write(
-            ".copilot/session-state/s/events.jsonl",
-            [
-                r#"{"type":"user.message","data":{"content":"mine","source":"user"}}"#,
-                r#"{"type":"user.message","agentId":"a1","data":{"content":"a task"}}"#,
-                r#"{"type":"user.message","data":{"content":"another","source":"agent-a2"}}"#,
-            ]
-            .join("\n"),
-        );
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: mine",
-                "2 assistant text^: a task",
-                "3 assistant text^: another",
-            ]
-        );
-        assert_eq!(transcript.head.turns, 1);
-    }
-
-    #[test]
-    fn logs_of_the_older_layout_are_found() {
-        let home = Home::new();
-        home.write(".copilot/session-state/old.jsonl", "");
-        home.write(".copilot/session-state/empty/workspace.yaml", "");
-        let ids: Vec<_> = home.locate().into_iter().map(|log| log.id).collect();
-        assert_eq!(ids, ["old"]);
-    }
 }

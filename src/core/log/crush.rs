@@ -77,31 +77,25 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if log.parent.is_some() {
         return None;
     }
-    Some(Resume {
-        program: "crush",
-        args: super::option("--session", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by(
+        "crush",
+        super::option("--session", &log.id),
+        head,
+    ))
 }
 
 fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
-    let path = &log.path;
-    let connection = database::connect(path)?;
     let head = sink.head();
     head.session = Some(log.id.clone());
-    head.cwd = project_of(path);
-    let session = "SELECT title FROM sessions WHERE id = ?1";
-    database::rows(path, &connection, session, &log.id, &mut |row| {
-        let title = text(row, "title").unwrap_or_default();
-        sink.head().set_title(TitleSource::Ai, title);
-    })?;
-    let messages = "SELECT * FROM messages WHERE session_id = ?1 ORDER BY created_at, rowid";
-    let mut ordinal = 0;
-    database::rows(path, &connection, messages, &log.id, &mut |row| {
-        ordinal += 1;
-        sink.turn_to(ordinal);
-        message(row, sink);
-    })
+    head.cwd = project_of(&log.path);
+    let queries = [
+        "SELECT title FROM sessions WHERE id = ?1",
+        "SELECT * FROM messages WHERE session_id = ?1 ORDER BY created_at, rowid",
+    ];
+    let describe = |row: &Row<'_>, head: &mut Head| {
+        head.set_title(TitleSource::Ai, text(row, "title").unwrap_or_default());
+    };
+    database::read_session(log, sink, queries, describe, message)
 }
 
 /// Returns the project with the database `<project>/.crush/crush.db`.
@@ -154,13 +148,13 @@ fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
         Some("tool_call") => sink.call_tool(ToolUse::new(
             data.text("id"),
             data.text("name"),
-            data.get("input").map_or_else(String::new, content::outline),
+            content::outline(data.get("input")),
         )),
         Some("tool_result") => sink.tool_result(
             ToolUse::new(
                 data.text("tool_call_id"),
                 data.text("name").filter(|name| !name.is_empty()),
-                data.get("content").map_or_else(String::new, content::flat),
+                content::flat(data.get("content")),
             )
             .failing(data.is_true("is_error")),
         ),
@@ -171,77 +165,5 @@ fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
             sink.notice(format!("{message}\n{details}").trim().to_owned());
         }
         _ => sink.carry.skipped.unknown += 1,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rusqlite::Connection;
-
-    use super::super::fixture::{Home, describe_messages};
-    use super::super::read;
-
-    #[test]
-    fn sessions_of_every_listed_project_are_read() {
-        let home = Home::new();
-        let project = home.path().join("repo");
-        home.write("repo/.crush/crush.db", "");
-        let listed = serde_json::json!({"projects": [
-            {"path": project, "data_dir": project.join(".crush")},
-            {"path": project, "data_dir": ".crush"},
-            {"path": "/missing", "data_dir": "/missing/.crush"},
-            {"path": "/none"},
-        ]});
-        home.write(".local/share/crush/projects.json", listed.to_string());
-        let connection = Connection::open(project.join(".crush/crush.db")).expect("a database");
-        connection
-            .execute_batch(
-                r#"CREATE TABLE sessions (id TEXT PRIMARY KEY, parent_session_id TEXT, title TEXT, message_count INTEGER, updated_at INTEGER, created_at INTEGER);
-                   CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT, role TEXT, parts TEXT, model TEXT, created_at INTEGER, is_summary_message INTEGER);
-                   INSERT INTO sessions VALUES ('s1', NULL, 'Find it', 4, 1785578400, 1785578400), ('s2', 's1', 'below', 0, 1785578401000, 1785578401000);
-                   INSERT INTO messages VALUES
-                   ('4', 's1', 'user', '[{"type":"text","data":{"text":"so far"}}]', '', 1785578404, 1),
-                   ('1', 's1', 'user', '[{"type":"text","data":{"text":"find it"}},{"type":"binary","data":{}}]', '', 1785578401, 0),
-                   ('2', 's1', 'assistant', '[{"type":"reasoning","data":{"thinking":"hm"}},{"type":"text","data":{"text":"Let me look."}},{"type":"tool_call","data":{"id":"c1","name":"bash","input":"{\"command\":\"ls\"}","finished":true}},{"type":"finish","data":{"reason":"tool_use","time":1}}]', 'sonnet', 1785578402, 0),
-                   ('3', 's1', 'tool', '[{"type":"tool_result","data":{"tool_call_id":"c1","name":"bash","content":"files","is_error":false}},{"type":"novel"}]', '', 1785578403, 0),
-                   ('5', 's1', 'assistant', 'broken', '', 1785578405, 0);"#,
-            )
-            .expect("tables");
-        drop(connection);
-        let logs = home.locate();
-        let told: Vec<_> = logs
-            .iter()
-            .map(|log| (log.id.as_str(), log.parent.as_deref(), log.modified))
-            .collect();
-        assert_eq!(
-            told,
-            [
-                ("s1", None, Some(1_785_578_400_000)),
-                ("s2", Some("s1"), Some(1_785_578_401_000)),
-            ]
-        );
-        let transcript = read(&logs[0]).expect("it can be read");
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: find it",
-                "1 user notice: [image]",
-                "2 assistant thinking: hm",
-                "2 assistant text: Let me look.",
-                "2 assistant tool-call bash: command: ls",
-                "3 tool tool-result bash: files",
-                "4 system notice*: so far",
-            ]
-        );
-        let head = &transcript.head;
-        assert_eq!(head.cwd.as_deref(), project.to_str());
-        assert_eq!(head.title.as_deref(), Some("Find it"));
-        assert_eq!(head.model.as_deref(), Some("sonnet"));
-        assert_eq!(
-            (transcript.skipped.unknown, transcript.skipped.broken),
-            (1, 1)
-        );
-        assert!(logs[0].resume(head).is_some());
-        assert_eq!(logs[1].resume(head), None);
     }
 }

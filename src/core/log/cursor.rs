@@ -5,7 +5,7 @@ mod chat;
 mod editor;
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::asked::take_asked;
 use super::content::{self, Speaker};
@@ -72,11 +72,11 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if location::name(&log.path) != "store.db" {
         return None;
     }
-    Some(Resume {
-        program: "cursor-agent",
-        args: super::option("--resume", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by(
+        "cursor-agent",
+        super::option("--resume", &log.id),
+        head,
+    ))
 }
 
 /// Returns the session of `…/<session>/subagents/<log>`.
@@ -108,58 +108,5 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
 fn take_prompt(content: Raw<'_>, sink: &mut Sink<'_>) {
     if !take_asked(&content::flat(content), QUERY, sink) {
         content::take(content, Speaker::Person, sink);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture::{Home, describe_messages};
-    use super::super::read;
-
-    const TRANSCRIPTS: &str = ".cursor/projects/repo/agent-transcripts";
-
-    #[test]
-    fn the_query_is_written_and_what_surrounds_it_injected() {
-        let home = Home::new();
-        home.write(
-            &format!("{TRANSCRIPTS}/c1/c1.jsonl"),
-            [
-                r#"{"role":"user","message":{"content":[{"type":"text","text":"<timestamp>now</timestamp>\n<user_query>\nfix it\n</user_query>\n<rules>r</rules>"}]}}"#,
-                r#"{"role":"assistant","message":{"content":[{"type":"text","text":"ok"},{"type":"tool_use","name":"Read","input":{"path":"a"}}]}}"#,
-                r#"{"role":"user","message":{"content":[{"type":"text","text":"plain"}]}}"#,
-                r#"{"type":"novel"}"#,
-            ]
-            .join("\n"),
-        );
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 system text*: <timestamp>now</timestamp>",
-                "1 user text: fix it",
-                "1 system text*: <rules>r</rules>",
-                "2 assistant text: ok",
-                "2 assistant tool-call Read: path: a",
-                "3 user text: plain",
-            ]
-        );
-        assert_eq!(transcript.skipped.unknown, 1);
-    }
-
-    #[test]
-    fn both_layouts_and_subagents_are_found() {
-        let home = Home::new();
-        home.write(&format!("{TRANSCRIPTS}/flat.jsonl"), "");
-        home.write(&format!("{TRANSCRIPTS}/c1/c1.jsonl"), "");
-        home.write(&format!("{TRANSCRIPTS}/c1/subagents/d1.jsonl"), "");
-        home.write(&format!("{TRANSCRIPTS}/old.txt"), "");
-        let logs = home.locate();
-        let found: Vec<_> = logs
-            .iter()
-            .map(|log| (log.id.as_str(), log.parent.as_deref()))
-            .collect();
-        assert_eq!(found, [("c1", None), ("d1", Some("c1")), ("flat", None)]);
-        let head = read(&logs[1]).expect("it is there").head;
-        assert_eq!(head.parent.as_deref(), Some("c1"));
     }
 }

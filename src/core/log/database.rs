@@ -6,7 +6,8 @@ use rusqlite::types::{FromSql, ValueRef};
 use rusqlite::{Connection, Row};
 
 use super::opencode::database::{check, database_error, open};
-use super::{Agent, LogFile, LogStart};
+use super::sink::Sink;
+use super::{Agent, Head, LogFile, LogStart};
 use crate::core::disk::private;
 use crate::core::{Error, Result};
 
@@ -55,6 +56,28 @@ pub(super) fn rows(
         Ok(())
     };
     read().map_err(|error| database_error(path, error))
+}
+
+/// Reads a session: calls `describe` with the row about it, which the first query gives for its id,
+/// and `message` with each of its messages, which the second one gives.
+pub(super) fn read_session(
+    log: &LogFile,
+    sink: &mut Sink<'_>,
+    [about, messages]: [&str; 2],
+    describe: fn(&Row<'_>, &mut Head),
+    message: fn(&Row<'_>, &mut Sink<'_>),
+) -> Result<()> {
+    let path = &log.path;
+    let connection = connect(path)?;
+    rows(path, &connection, about, &log.id, &mut |row| {
+        describe(row, sink.head());
+    })?;
+    let mut ordinal = 0;
+    rows(path, &connection, messages, &log.id, &mut |row| {
+        ordinal += 1;
+        sink.turn_to(ordinal);
+        message(row, sink);
+    })
 }
 
 /// Returns the sessions that `query` lists; none if the database cannot be read. Its columns may be
@@ -119,9 +142,10 @@ pub(super) fn time(row: &Row<'_>, column: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, log};
+    use super::super::fixture::log;
     use super::super::read;
     use super::*;
+    use crate::core::fixture::Home;
 
     #[test]
     fn columns_of_any_type_are_read_and_missing_ones_are_none() {

@@ -316,8 +316,9 @@ fn bare(number: u64, line: &[u8]) -> &[u8] {
 mod tests {
     use std::fs;
 
-    use super::super::fixture::{Home, describe_messages, log, read_bytes};
+    use super::super::fixture::{describe_messages, log, read_bytes};
     use super::*;
+    use crate::core::fixture::Home;
 
     /// A record of Claude Code with this prompt.
     fn user(text: &str) -> String {
@@ -344,28 +345,6 @@ mod tests {
     }
 
     #[test]
-    fn two_records_on_a_line_are_both_read() {
-        let line = format!("{}{} {}\n{}\n", user("a"), user("b"), user("c"), user("d"));
-        let (messages, skipped) = outcome(line);
-        assert_eq!(messages, texts(&[(1, "a"), (1, "b"), (1, "c"), (2, "d")]));
-        assert_eq!(skipped, Skipped::default());
-    }
-
-    #[test]
-    fn a_record_behind_a_stub_is_found_and_the_stub_is_counted() {
-        for stub in [
-            r#"{"type":"pr-link","prNu"#,
-            r#"{"message":{"content":"cut "#,
-            "garbage ",
-        ] {
-            let (messages, skipped) = outcome(format!("{stub}{}\n{}\n", user("a"), user("b")));
-            assert_eq!(messages, texts(&[(1, "a"), (2, "b")]), "{stub}");
-            assert_eq!(skipped.broken, 1, "{stub}");
-            assert_eq!(skipped.total(), 1, "{stub}");
-        }
-    }
-
-    #[test]
     fn parts_of_a_record_that_was_cut_are_no_records() {
         let block = r#"{"type":"text","text":"x"},"#;
         let cut = format!(
@@ -375,31 +354,6 @@ mod tests {
         let (messages, skipped) = outcome(format!("{cut}\n{}\n", user("b")));
         assert_eq!(messages, texts(&[(2, "b")]));
         assert_eq!((skipped.broken, skipped.total()), (1, 1));
-    }
-
-    #[test]
-    fn a_broken_line_costs_only_itself() {
-        let (messages, skipped) = outcome(format!("{}\n{{\"type\":\n{}\n", user("a"), user("b")));
-        assert_eq!(messages, texts(&[(1, "a"), (3, "b")]));
-        assert_eq!(skipped.broken, 1);
-    }
-
-    #[test]
-    fn a_last_line_without_an_end_is_used_if_whole_and_partial_if_not() {
-        let (messages, skipped) = outcome(format!("{}\n{}", user("a"), user("b")));
-        assert_eq!(messages, texts(&[(1, "a"), (2, "b")]));
-        assert_eq!(skipped, Skipped::default());
-        let cut = user("b");
-        let (messages, skipped) = outcome(format!("{}\n{}", user("a"), &cut[..cut.len() - 4]));
-        assert_eq!(messages, texts(&[(1, "a")]));
-        assert_eq!((skipped.partial, skipped.broken), (1, 0));
-        let part = user("part of a record");
-        let (messages, skipped) = outcome(format!(r#"{{"type":"progress","data":[{part},"#));
-        assert_eq!(messages, []);
-        assert_eq!((skipped.partial, skipped.total()), (1, 1));
-        let (messages, skipped) = outcome(format!(r#"{{"type":"pr-l{}"#, user("a")));
-        assert_eq!(messages, texts(&[(1, "a")]));
-        assert_eq!((skipped.partial, skipped.broken), (0, 1));
     }
 
     #[test]
@@ -468,31 +422,6 @@ mod tests {
         let (messages, skipped) = outcome(format!("{record}\n"));
         assert_eq!(messages, texts(&[(1, "a")]));
         assert_eq!(skipped.total(), 0);
-    }
-
-    #[test]
-    fn of_a_key_given_twice_the_last_counts() {
-        let record = r#"{"type":"summary","type":"user","message":{"content":"a","content":"b"}}"#;
-        assert_eq!(outcome(format!("{record}\n")).0, texts(&[(1, "b")]));
-    }
-
-    #[test]
-    fn lines_that_are_no_records_are_counted_by_reason() {
-        let lines = "\n  \n[1,2]\n\"text\"\n42\nnull\n{\"type\":\"later\"}\n{}\n";
-        let (messages, skipped) = outcome(lines);
-        assert_eq!(messages, []);
-        let expected = Skipped {
-            blank: 2,
-            not_object: 4,
-            unknown: 2,
-            ..Skipped::default()
-        };
-        assert_eq!(skipped, expected);
-    }
-
-    #[test]
-    fn an_empty_file_is_an_empty_log() {
-        assert_eq!(read_claude(""), Transcript::default());
     }
 
     #[test]

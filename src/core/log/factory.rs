@@ -1,19 +1,17 @@
 //! Factory's droid: a `session_start` line, then messages.
 
-use std::path::PathBuf;
-
 use super::content::{self, Speaker};
 use super::decode::{Decode, Recognized};
 use super::json::Object;
 use super::sink::{RecordStamp, Sink};
-use super::{Agent, Format, Head, LogFile, LogLocations, Resume, TitleSource, location, option};
+use super::{Agent, Format, LogFile, LogLocations, Resume, TitleSource, location, option};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Factory,
     name: "factory",
     locate,
     decode: Decode::Records(record),
-    resume,
+    resume: |log, head| Some(Resume::by("droid", option("--resume", &log.id), head)),
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -22,14 +20,6 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
     roots
         .flat_map(|root| location::logs_under(Agent::Factory, root, &id))
         .collect()
-}
-
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    Some(Resume {
-        program: "droid",
-        args: option("--resume", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
@@ -73,51 +63,4 @@ fn message(record: &Object<'_>, sink: &mut Sink<'_>) {
         _ => Speaker::Program,
     };
     content::take(content, speaker, sink);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture::{Home, describe_messages};
-
-    #[test]
-    fn every_kind_of_record_gives_what_it_holds() {
-        let home = Home::new();
-        home.write(
-            ".factory/sessions/-repo/f1.jsonl",
-            [
-                r#"{"type":"session_start","id":"f1","title":"first words","sessionTitle":"Fix it","version":2,"cwd":"/repo"}"#,
-                r#"{"type":"message","id":"1","timestamp":"2026-08-01T10:00:00Z","message":{"role":"user","content":[{"type":"text","text":"<system-reminder>r</system-reminder>"},{"type":"text","text":"hello"}]}}"#,
-                r#"{"type":"message","id":"2","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"tool_use","name":"LS","input":{"path":"."}}]}}"#,
-                r#"{"type":"message","id":"3","message":{"role":"user","content":[{"type":"tool_result","content":"files"}]}}"#,
-                r#"{"type":"message","id":"4","message":{"role":"user","visibility":"user_only","content":[{"type":"text","text":"Error: Connection error."}]}}"#,
-                r#"{"type":"todo_state","todos":[]}"#,
-                r#"{"type":"novel"}"#,
-            ]
-            .join("\n"),
-        );
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "2 system text*: <system-reminder>r</system-reminder>",
-                "2 user text: hello",
-                "3 assistant thinking: hm",
-                "3 assistant tool-call LS: path: .",
-                "4 tool tool-result: files",
-                "5 system text*: Error: Connection error.",
-            ]
-        );
-        assert_eq!(transcript.head.title.as_deref(), Some("Fix it"));
-        assert_eq!(transcript.head.turns, 1);
-        assert_eq!(transcript.skipped.unknown, 1);
-        home.write(
-            ".factory/sessions/-repo/f1.jsonl",
-            r#"{"type":"session_start","id":"f1","title":"first words","sessionTitle":"New Session"}"#,
-        );
-        assert_eq!(home.read().head.title.as_deref(), Some("first words"));
-        let resume = home.locate()[0]
-            .resume(&transcript.head)
-            .expect("it can be continued");
-        assert_eq!((resume.program, resume.args[1].as_str()), ("droid", "f1"));
-    }
 }

@@ -87,11 +87,11 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if log.parent.is_some() {
         return None;
     }
-    Some(Resume {
-        program: "gemini",
-        args: option("--resume", head.session.as_deref()?),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by(
+        "gemini",
+        option("--resume", head.session.as_deref()?),
+        head,
+    ))
 }
 
 /// The messages of a session so far, each as its line and the bytes of its record.
@@ -348,7 +348,7 @@ fn prompt(record: &Object<'_>, shown: &str, calls: &HashSet<String>, sink: &mut 
                 id,
                 tool: response.text("name"),
                 has_failed: output.is_some_and(is_error),
-                text: output.map_or_else(String::new, content::flat),
+                text: content::flat(output),
                 ..ToolUse::default()
             });
         }
@@ -369,7 +369,7 @@ fn reply(record: &Object<'_>, sink: &mut Sink<'_>) {
         sink.call_tool(ToolUse {
             id: id.clone(),
             tool: tool.clone(),
-            text: call.get("args").map_or_else(String::new, content::outline),
+            text: content::outline(call.get("args")),
             ..ToolUse::default()
         });
         sink.tool_result(ToolUse {
@@ -415,237 +415,14 @@ fn text(record: &Object<'_>, key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Home, describe_messages};
-    use super::super::{Transcript, read};
     use super::*;
 
-    const CHATS: &str = ".gemini/tmp/repo/chats";
-
-    fn read_lines_of(lines: &[&str]) -> Transcript {
-        let home = Home::new();
-        home.write(&format!("{CHATS}/session-a.jsonl"), lines.join("\n"));
-        home.read()
-    }
-
     #[test]
-    fn a_session_of_one_object_gives_all_it_holds() {
-        let home = Home::new();
-        home.write(".gemini/tmp/repo/.project_root", "/repo\n");
-        home.write(
-            &format!("{CHATS}/session-a.json"),
-            r#"{
-  "messages": [
-    {"id":"1","timestamp":"2026-08-01T10:00:00Z","type":"user","content":"hello"},
-    {"id":"2","type":"gemini","model":"pro","content":"hi","thoughts":[{"subject":"Greeting","description":"be kind"}],
-     "toolCalls":[{"name":"read_file","args":{"path":"a"},"result":[{"functionResponse":{"response":{"output":"text"}}}]},
-                  {"name":"ls","args":{},"result":null,"resultDisplay":"shown"}]},
-    {"id":"3","type":"user","content":[{"text":"part one"},{"text":"part two"}]},
-    {"id":"4","type":"user","content":"@a.txt expanded text","displayContent":"@a.txt"},
-    {"id":"5","type":"user","content":"System: Please continue."},
-    {"id":"6","type":"error","content":"quota"},
-    {"id":"7","type":"novel","content":"x"}
-  ],
-  "sessionId": "s", "startTime": "2026-08-01T09:00:00Z", "summary": "greetings"
-}"#,
-        );
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: hello",
-                "2 assistant thinking: Greeting\nbe kind",
-                "2 assistant text: hi",
-                "2 assistant tool-call read_file: path: a",
-                "2 tool tool-result read_file: text",
-                "2 assistant tool-call ls: ",
-                "2 tool tool-result ls: shown",
-                "3 user text: part one\npart two",
-                "4 user text: @a.txt",
-                "4 system text*: @a.txt expanded text",
-                "5 system text*: System: Please continue.",
-                "6 system notice*: quota",
-            ]
-        );
-        let head = transcript.head;
-        assert_eq!(head.title.as_deref(), Some("greetings"));
-        assert_eq!(head.model.as_deref(), Some("pro"));
-        assert_eq!(head.cwd.as_deref(), Some("/repo"));
-        assert_eq!(head.turns, 3);
-        assert_eq!(transcript.skipped.unknown, 1);
-        let resume = home.locate()[0].resume(&head).expect("it can be continued");
-        assert_eq!(resume.args, ["--resume", "s"]);
-    }
-
-    #[test]
-    fn a_project_is_known_by_the_hash_of_its_path() {
-        let home = Home::new();
+    fn a_project_has_the_hash_of_its_path() {
         let hash = hash_of("/repo");
-        assert_eq!(
-            hash,
-            "816fc349d3faebf805d1bed70fce7e14754cad5251c77dda31c414ee961a0bdd"
-        );
-        let list = r#"{"projects":{"/other":"else","/repo":"repo"}}"#;
-        home.write(".gemini/projects.json", list);
-        home.write(
-            &format!(".gemini/tmp/{hash}/chats/session-a.jsonl"),
-            r#"{"id":"1","type":"user","content":"hello"}"#,
-        );
-        let log = &home.locate()[0];
-        assert_eq!(project_hash(&log.path), Some(hash));
-        assert_eq!(home.read().head.cwd.as_deref(), Some("/repo"));
-    }
-
-    #[test]
-    fn a_result_that_stands_with_its_call_and_as_a_message_is_read_once() {
-        let transcript = read_lines_of(&[
-            r#"{"id":"1","type":"gemini","content":"","toolCalls":[{"id":"c1","name":"ls","args":{},"result":[{"functionResponse":{"id":"c1","response":{"output":"files"}}}],"agentId":"sub"}]}"#,
-            r#"{"id":"2","type":"user","content":[{"functionResponse":{"id":"c1","name":"ls","response":{"output":"files"}}},{"functionResponse":{"id":"c2","name":"cat","response":{"output":"text"}}}]}"#,
-        ]);
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 assistant tool-call ls: ",
-                "1 tool tool-result ls: files",
-                "2 tool tool-result cat: text",
-            ]
-        );
-        assert_eq!(transcript.messages[1].subagent.as_deref(), Some("sub"));
-    }
-
-    #[test]
-    fn the_list_of_projects_tells_where_a_mark_is_missing() {
-        let home = Home::new();
-        let list = r#"{"projects":{"/other":"else","/repo":"repo"}}"#;
-        home.write(".gemini/projects.json", list);
-        let line = r#"{"id":"1","type":"user","content":"a"}"#;
-        home.write(&format!("{CHATS}/session-a.jsonl"), line);
-        assert_eq!(home.read().head.cwd.as_deref(), Some("/repo"));
-    }
-
-    #[test]
-    fn the_last_version_of_a_message_counts_in_its_first_place() {
-        let transcript = read_lines_of(&[
-            r#"{"sessionId":"s","projectHash":"h","kind":"main"}"#,
-            r#"{"id":"1","type":"user","content":"a"}"#,
-            r#"{"id":"2","type":"gemini","content":"thinking"}"#,
-            r#"{"id":"3","type":"user","content":"b"}"#,
-            r#"{"id":"2","type":"gemini","content":"done"}"#,
-            r#"{"$set":{"summary":"all of it"}}"#,
-        ]);
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            ["2 user text: a", "5 assistant text: done", "4 user text: b"]
-        );
-        assert_eq!(transcript.head.session.as_deref(), Some("s"));
-        assert_eq!(transcript.head.title.as_deref(), Some("all of it"));
-    }
-
-    #[test]
-    fn what_was_rewound_is_gone() {
-        let rewind = |to: &str| {
-            let rewind = format!(r#"{{"$rewindTo":"{to}"}}"#);
-            let transcript = read_lines_of(&[
-                r#"{"id":"1","type":"user","content":"a"}"#,
-                r#"{"id":"2","type":"user","content":"b"}"#,
-                r#"{"id":"3","type":"user","content":"c"}"#,
-                &rewind,
-                r#"{"id":"3","type":"user","content":"d"}"#,
-            ]);
-            (
-                describe_messages(&transcript.messages),
-                transcript.head.turns,
-            )
-        };
-        let expected = vec!["1 user text: a".to_owned(), "5 user text: d".to_owned()];
-        assert_eq!(rewind("2"), (expected, 2));
-        assert_eq!(rewind("unknown"), (vec!["5 user text: d".to_owned()], 1));
-    }
-
-    #[test]
-    fn a_patch_of_the_messages_replaces_them_all() {
-        let transcript = read_lines_of(&[
-            r#"{"id":"1","type":"user","content":"a"}"#,
-            r#"{"$set":{"messages":[{"id":"8","type":"user","content":"x"},{"id":"9","type":"user","content":"y"}]}}"#,
-            r#"{"id":"9","type":"user","content":"z"}"#,
-        ]);
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            ["2 user text: x", "3 user text: z"]
-        );
-    }
-
-    #[test]
-    fn what_was_typed_is_known_after_the_messages_were_written_again_without_it() {
-        let transcript = read_lines_of(&[
-            r#"{"id":"1","type":"user","content":[{"text":"Please tidy the stable"}],"displayContent":[{"text":"/tidy the stable"}]}"#,
-            r#"{"$set":{"messages":[{"id":"1","type":"user","content":[{"text":"Please tidy the stable"}]}]}}"#,
-            r#"{"id":"2","type":"user","content":[{"text":"what does @a.md say?"},{"text":"\n--- Content from referenced files ---"},{"text":"\nContent from @a.md:\n"},{"text":"hay"},{"text":"\n--- End of content ---"}]}"#,
-        ]);
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "2 user text: /tidy the stable",
-                "2 system text*: Please tidy the stable",
-                "3 user text: what does @a.md say?",
-                "3 system text*: --- Content from referenced files ---\n\nContent from @a.md:\n\nhay\n\n--- End of content ---",
-            ]
-        );
-    }
-
-    #[test]
-    fn broken_blank_and_partial_lines_are_counted() {
-        let transcript = read_lines_of(&[
-            "",
-            "{broken",
-            r#"{"id":"1","type":"user","content":"a"}"#,
-            r#"{"id":"#,
-        ]);
-        assert_eq!(describe_messages(&transcript.messages), ["3 user text: a"]);
-        let skipped = transcript.skipped;
-        assert_eq!((skipped.blank, skipped.broken, skipped.partial), (1, 1, 1));
-    }
-
-    #[test]
-    fn of_a_pair_the_lines_are_read_and_subagents_know_their_session() {
-        let home = Home::new();
-        home.write(&format!("{CHATS}/session-a.json"), "{}");
-        home.write(&format!("{CHATS}/session-a.jsonl"), "");
-        home.write(&format!("{CHATS}/session-b.json"), "{ cut");
-        home.write(&format!("{CHATS}/main/sub.jsonl"), "");
-        home.write(&format!("{CHATS}/0123abcd-45/sub.jsonl"), "");
-        for (minute, text) in [("01", "do it"), ("02", "Your task is to look.")] {
-            home.write(
-                &format!("{CHATS}/session-2026-02-01T10-{minute}-0123abcd.json"),
-                format!(r#"{{"messages":[{{"type":"user","content":"{text}"}}]}}"#),
-            );
-        }
-        home.write(".gemini/tmp/repo/logs.json", "[]");
-        let logs = home.locate();
-        let found: Vec<_> = logs
-            .iter()
-            .map(|log| (location::name(&log.path), log.parent.clone()))
-            .collect();
-        assert_eq!(
-            found,
-            [
-                (
-                    "sub.jsonl".to_owned(),
-                    Some("session-2026-02-01T10-01-0123abcd".to_owned())
-                ),
-                ("sub.jsonl".to_owned(), Some("main".to_owned())),
-                ("session-2026-02-01T10-01-0123abcd.json".to_owned(), None),
-                (
-                    "session-2026-02-01T10-02-0123abcd.json".to_owned(),
-                    Some("session-2026-02-01T10-01-0123abcd".to_owned())
-                ),
-                ("session-a.jsonl".to_owned(), None),
-                ("session-b.json".to_owned(), None),
-            ]
-        );
-        let broken = read(&logs[5]).expect("it is there");
-        assert_eq!(broken.skipped.broken, 1);
-        let told = |log| describe_messages(&read(log).expect("it is there").messages);
-        assert_eq!(told(&logs[2]), ["1 user text: do it"]);
-        assert_eq!(told(&logs[3]), ["1 assistant text^: Your task is to look."]);
+        let start = "816fc349d3faebf805d1bed70fce7e14";
+        assert!(hash.starts_with(start) && hash.len() == 64, "{hash}");
+        let log = format!("/home/.gemini/tmp/{hash}/chats/session-a.jsonl");
+        assert_eq!(project_hash(Path::new(&log)), Some(hash));
     }
 }

@@ -4,8 +4,6 @@
 //! message's content as an array of JSON). Sessions of the files of lines before it are imported
 //! into the database by Goose itself.
 
-use std::path::PathBuf;
-
 use rusqlite::Row;
 
 use super::database::{self, text, time, value};
@@ -22,7 +20,13 @@ pub(super) const FORMAT: Format = Format {
     name: "goose",
     locate,
     decode: Decode::Into(read),
-    resume,
+    resume: |log, head| {
+        Some(Resume::by(
+            "goose",
+            ["session", "--resume", "--session-id", &log.id],
+            head,
+        ))
+    },
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -37,29 +41,12 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         .collect()
 }
 
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    let args = ["session", "--resume", "--session-id", &log.id];
-    Some(Resume {
-        program: "goose",
-        args: args.map(str::to_owned).to_vec(),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
-}
-
 fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
-    let path = &log.path;
-    let connection = database::connect(path)?;
-    let session = "SELECT * FROM sessions WHERE id = ?1";
-    database::rows(path, &connection, session, &log.id, &mut |row| {
-        describe(row, sink.head());
-    })?;
-    let messages = "SELECT * FROM messages WHERE session_id = ?1 ORDER BY id";
-    let mut ordinal = 0;
-    database::rows(path, &connection, messages, &log.id, &mut |row| {
-        ordinal += 1;
-        sink.turn_to(ordinal);
-        message(row, sink);
-    })
+    let queries = [
+        "SELECT * FROM sessions WHERE id = ?1",
+        "SELECT * FROM messages WHERE session_id = ?1 ORDER BY id",
+    ];
+    database::read_session(log, sink, queries, describe, message)
 }
 
 fn describe(row: &Row<'_>, head: &mut Head) {
@@ -131,7 +118,7 @@ fn take_part(part: &Object<'_>, speaker: Role, sink: &mut Sink<'_>) {
             sink.call_tool(ToolUse::new(
                 part.text("id"),
                 call.text("name"),
-                input.map_or_else(String::new, content::outline),
+                content::outline(input),
             ));
         }
         Some("toolResponse") => {
@@ -144,12 +131,8 @@ fn take_part(part: &Object<'_>, speaker: Role, sink: &mut Sink<'_>) {
                 .is_some_and(|value| value.is_true("isError"));
             let output = inside.and_then(|value| value.get("content")).or(value);
             sink.tool_result(
-                ToolUse::new(
-                    part.text("id"),
-                    None,
-                    output.map_or_else(String::new, content::flat),
-                )
-                .failing(result.is("status", "error") || inside_failed),
+                ToolUse::new(part.text("id"), None, content::flat(output))
+                    .failing(result.is("status", "error") || inside_failed),
             );
         }
         Some("image") => sink.show(speaker, content::IMAGE),
@@ -158,97 +141,5 @@ fn take_part(part: &Object<'_>, speaker: Role, sink: &mut Sink<'_>) {
         }
         Some("redactedThinking" | "toolConfirmationRequest" | "actionRequired") => {}
         _ => sink.carry.skipped.unknown += 1,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rusqlite::Connection;
-
-    use super::super::fixture::{Home, describe_messages};
-
-    const DATABASE: &str = ".local/share/goose/sessions/sessions.db";
-
-    fn fill(home: &Home, messages: &[(&str, &str, &str)]) {
-        home.write(DATABASE, "");
-        let connection = Connection::open(home.path().join(DATABASE)).expect("a database");
-        connection
-            .execute_batch(
-                "CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, description TEXT, user_set_name BOOLEAN, working_dir TEXT, updated_at TIMESTAMP, model_config_json TEXT);
-                 CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT, session_id TEXT, role TEXT, content_json TEXT, created_timestamp INTEGER, metadata_json TEXT);
-                 INSERT INTO sessions VALUES ('20260801_1', 'zebra', 'about animals', 1, '/repo', '2026-08-01 10:00:00', '{\"model_name\":\"gpt\"}');",
-            )
-            .expect("tables");
-        for (role, content, metadata) in messages {
-            connection
-                .execute(
-                    "INSERT INTO messages (message_id, session_id, role, content_json, created_timestamp, metadata_json) VALUES ('m', '20260801_1', ?1, ?2, 1785578400, ?3)",
-                    (role, content, metadata),
-                )
-                .expect("a message");
-        }
-    }
-
-    #[test]
-    fn a_session_of_the_database_is_read_and_nothing_is_put_beside_it() {
-        let home = Home::new();
-        let shown = r#"{"userVisible":true,"agentVisible":true}"#;
-        fill(
-            &home,
-            &[
-                ("user", r#"[{"type":"text","text":"find it"}]"#, shown),
-                (
-                    "assistant",
-                    r#"[{"type":"thinking","thinking":"hm","signature":""},{"type":"text","text":"Let me look."},{"type":"toolRequest","id":"c1","toolCall":{"status":"success","value":{"name":"developer__shell","arguments":{"command":"ls"}}}}]"#,
-                    shown,
-                ),
-                (
-                    "user",
-                    r#"[{"type":"toolResponse","id":"c1","toolResult":{"status":"success","value":{"content":[{"type":"text","text":"files"}],"isError":false}}}]"#,
-                    shown,
-                ),
-                (
-                    "user",
-                    r#"[{"type":"toolResponse","id":"c2","toolResult":{"status":"error","error":"no such tool"}}]"#,
-                    shown,
-                ),
-                (
-                    "user",
-                    r#"[{"type":"text","text":"a summary"}]"#,
-                    r#"{"userVisible":false}"#,
-                ),
-                ("user", r#"[{"type":"novel"}]"#, shown),
-                ("user", "[broken", shown),
-            ],
-        );
-        let log = home.locate().remove(0);
-        assert_eq!(log.modified, Some(1_785_578_400_000));
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: find it",
-                "2 assistant thinking: hm",
-                "2 assistant text: Let me look.",
-                "2 assistant tool-call developer__shell: command: ls",
-                "3 tool tool-result developer__shell: files",
-                "4 tool tool-result: no such tool",
-                "5 system text*: a summary",
-            ]
-        );
-        assert_eq!(
-            (transcript.skipped.unknown, transcript.skipped.broken),
-            (1, 1)
-        );
-        let head = &transcript.head;
-        assert_eq!(
-            [&head.cwd, &head.title, &head.model].map(Option::as_deref),
-            [Some("/repo"), Some("zebra"), Some("gpt")]
-        );
-        assert_eq!(head.first, Some(1_785_578_400_000));
-        let resume = log.resume(head).expect("it can be continued");
-        assert_eq!(resume.args[3], "20260801_1");
-        let folder = home.path().join(".local/share/goose/sessions");
-        assert_eq!(std::fs::read_dir(folder).expect("it is there").count(), 1);
     }
 }

@@ -90,7 +90,7 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         ..RecordStamp::default()
     };
     let content = record.get("content");
-    let text = || content.map_or_else(String::new, content::flat);
+    let text = || content::flat(content);
     match record.word("type") {
         Some("user") if record.get("synthetic_reason").is_some() => {
             sink.say(Role::System, Origin::Injected, text());
@@ -105,13 +105,8 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
             let head = sink.head();
             head.model = model.or(head.model.take());
             sink.say(Role::Assistant, Origin::Written, text());
-            for call in record.items("tool_calls").filter_map(Raw::object) {
-                let function = call.object("function");
-                let function = function.as_ref().unwrap_or(&call);
-                let input = function.get("arguments");
-                let input = input.map_or_else(String::new, content::outline);
-                sink.call_tool(ToolUse::new(call.text("id"), function.text("name"), input));
-            }
+            let calls = record.items("tool_calls").filter_map(Raw::object);
+            calls.for_each(|call| sink.call_tool(ToolUse::of_function(&call)));
         }
         Some("tool_result") => {
             let result = ToolUse::new(record.text("tool_call_id"), None, text());
@@ -119,63 +114,10 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         }
         Some("reasoning") => {
             let summary = record.get("summary");
-            sink.think(summary.map_or_else(String::new, content::flat));
+            sink.think(content::flat(summary));
         }
         Some("system") => sink.say(Role::System, Origin::Injected, text()),
         _ => return Recognized::Unknown,
     }
     Recognized::Known
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture::{Home, describe_messages};
-
-    #[test]
-    fn a_session_is_read_with_the_file_beside_it() {
-        let home = Home::new();
-        let folder = ".grok/sessions/%2Frepo/g1";
-        home.write(
-            &format!("{folder}/chat_history.jsonl"),
-            [
-                r#"{"type":"system","content":"You are"}"#,
-                r#"{"type":"user","synthetic_reason":"context","content":[{"type":"text","text":"Today is"}]}"#,
-                r#"{"type":"user","content":[{"type":"text","text":"<user_query>find it</user_query>"}]}"#,
-                r#"{"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}]}"#,
-                r#"{"type":"assistant","content":"Let me look.","model_id":"grok-4","tool_calls":[{"id":"c1","name":"bash","arguments":"{\"command\":\"ls\"}"}]}"#,
-                r#"{"type":"tool_result","tool_call_id":"c1","content":"files"}"#,
-                r#"{"type":"user","content":"plain"}"#,
-                r#"{"type":"novel"}"#,
-            ]
-            .join("\n"),
-        );
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 system text*: You are",
-                "2 system text*: Today is",
-                "3 user text: find it",
-                "4 assistant thinking: hm",
-                "5 assistant text: Let me look.",
-                "5 assistant tool-call bash: command: ls",
-                "6 tool tool-result bash: files",
-                "7 user text: plain",
-            ]
-        );
-        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
-        assert_eq!(transcript.skipped.unknown, 1);
-        home.write(
-            &format!("{folder}/summary.json"),
-            r#"{"session_summary":"Find it","info":{"cwd":"/other"},"created_at":"2026-08-01T10:00:00Z","session_kind":"subagent","parent_session_id":"g0"}"#,
-        );
-        let log = &home.locate()[0];
-        assert_eq!(
-            (log.title.as_deref(), log.parent.as_deref()),
-            (Some("Find it"), Some("g0"))
-        );
-        let head = home.read().head;
-        assert_eq!(head.cwd.as_deref(), Some("/other"));
-        assert_eq!((head.first, head.turns), (Some(1_785_578_400_000), 0));
-    }
 }

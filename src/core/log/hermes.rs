@@ -3,8 +3,6 @@
 //! `~/.hermes/state.db`, with the tables `sessions` and `messages`. Known from the source of
 //! version 0.19. Content of several parts is JSON after a mark.
 
-use std::path::PathBuf;
-
 use rusqlite::Row;
 
 use super::content::{self, Speaker};
@@ -20,7 +18,13 @@ pub(super) const FORMAT: Format = Format {
     name: "hermes",
     locate,
     decode: Decode::Into(read),
-    resume,
+    resume: |log, head| {
+        Some(Resume::by(
+            "hermes",
+            super::option("--resume", &log.id),
+            head,
+        ))
+    },
 };
 
 /// The mark before content that is JSON.
@@ -34,34 +38,21 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         .collect()
 }
 
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    Some(Resume {
-        program: "hermes",
-        args: super::option("--resume", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
+    let queries = [
+        "SELECT * FROM sessions WHERE id = ?1",
+        "SELECT * FROM messages WHERE session_id = ?1 ORDER BY id",
+    ];
+    database::read_session(log, sink, queries, describe, message)
 }
 
-fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
-    let path = &log.path;
-    let connection = database::connect(path)?;
-    let session = "SELECT * FROM sessions WHERE id = ?1";
-    database::rows(path, &connection, session, &log.id, &mut |row| {
-        let head = sink.head();
-        head.session = text(row, "id");
-        head.cwd = text(row, "cwd");
-        head.branch = text(row, "git_branch");
-        head.model = text(row, "model");
-        let title = text(row, "title").unwrap_or_default();
-        head.set_title(TitleSource::Ai, title);
-    })?;
-    let messages = "SELECT * FROM messages WHERE session_id = ?1 ORDER BY id";
-    let mut ordinal = 0;
-    database::rows(path, &connection, messages, &log.id, &mut |row| {
-        ordinal += 1;
-        sink.turn_to(ordinal);
-        message(row, sink);
-    })
+fn describe(row: &Row<'_>, head: &mut Head) {
+    head.session = text(row, "id");
+    head.cwd = text(row, "cwd");
+    head.branch = text(row, "git_branch");
+    head.model = text(row, "model");
+    let title = text(row, "title").unwrap_or_default();
+    head.set_title(TitleSource::Ai, title);
 }
 
 fn message(row: &Row<'_>, sink: &mut Sink<'_>) {
@@ -79,7 +70,10 @@ fn message(row: &Row<'_>, sink: &mut Sink<'_>) {
             take(content, Speaker::Model, sink);
             let calls = text(row, "tool_calls").unwrap_or_default();
             match json::value(calls.trim().as_bytes()) {
-                Ok((calls, _)) => calls.items().for_each(|call| tool_call(call, sink)),
+                Ok((calls, _)) => {
+                    let calls = calls.items().filter_map(Raw::object);
+                    calls.for_each(|call| sink.call_tool(ToolUse::of_function(&call)));
+                }
                 Err(_) => sink.carry.skipped.broken += u64::from(!calls.trim().is_empty()),
             }
         }
@@ -102,73 +96,5 @@ fn take(content: String, speaker: Speaker, sink: &mut Sink<'_>) {
     match json::value(parts.as_bytes()) {
         Ok((parts, _)) => content::take(parts, speaker, sink),
         Err(_) => sink.carry.skipped.broken += 1,
-    }
-}
-
-fn tool_call(call: Raw<'_>, sink: &mut Sink<'_>) {
-    let call = call.object().unwrap_or_default();
-    let function = call.object("function").unwrap_or_default();
-    let input = function
-        .get("arguments")
-        .map_or_else(String::new, content::outline);
-    sink.call_tool(ToolUse::new(call.text("id"), function.text("name"), input));
-}
-
-#[cfg(test)]
-mod tests {
-    use rusqlite::Connection;
-
-    use super::super::fixture::{Home, describe_messages};
-
-    #[test]
-    fn a_session_of_the_database_is_read() {
-        let home = Home::new();
-        home.write(".hermes/state.db", "");
-        let connection =
-            Connection::open(home.path().join(".hermes/state.db")).expect("a database");
-        connection
-            .execute_batch(
-                r#"CREATE TABLE sessions (id TEXT, parent_session_id TEXT, title TEXT, started_at REAL, cwd TEXT, git_branch TEXT, model TEXT);
-                   CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT, role TEXT, content TEXT, tool_call_id TEXT, tool_calls TEXT, tool_name TEXT, timestamp REAL, reasoning TEXT, reasoning_content TEXT);
-                   INSERT INTO sessions VALUES ('h1', NULL, 'Find it', 1785578400.5, '/repo', 'main', 'hermes-4');
-                   INSERT INTO messages (session_id, role, content, tool_call_id, tool_calls, tool_name, timestamp, reasoning) VALUES
-                   ('h1', 'user', 'find it', NULL, NULL, NULL, 1785578400.5, NULL),
-                   ('h1', 'assistant', 'Let me look.', NULL, '[{"id":"c1","type":"function","function":{"name":"terminal","arguments":"{\"command\":\"ls\"}"}}]', NULL, 1785578401.5, 'hm'),
-                   ('h1', 'tool', 'files', 'c1', NULL, NULL, 1785578402.5, NULL),
-                   ('h1', 'user', char(0) || 'json:[{"type":"text","text":"and this"},{"type":"image_url"}]', NULL, NULL, NULL, 1785578403.5, NULL),
-                   ('h1', 'assistant', '', NULL, '[broken', NULL, 1785578404.5, NULL),
-                   ('h1', 'novel', 'x', NULL, NULL, NULL, 1785578405.5, NULL);"#,
-            )
-            .expect("tables");
-        drop(connection);
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: find it",
-                "2 assistant thinking: hm",
-                "2 assistant text: Let me look.",
-                "2 assistant tool-call terminal: command: ls",
-                "3 tool tool-result terminal: files",
-                "4 user text: and this",
-            ]
-        );
-        assert_eq!(
-            (transcript.skipped.unknown, transcript.skipped.broken),
-            (1, 1)
-        );
-        let head = &transcript.head;
-        assert_eq!(
-            [&head.cwd, &head.branch, &head.model, &head.title].map(Option::as_deref),
-            [
-                Some("/repo"),
-                Some("main"),
-                Some("hermes-4"),
-                Some("Find it")
-            ]
-        );
-        let log = &home.locate()[0];
-        assert_eq!(log.modified, Some(1_785_578_405_500));
-        assert!(log.resume(head).is_some());
     }
 }

@@ -7,7 +7,7 @@
 //! Kimi CLI: `~/.kimi/sessions/<hash>/<session>/wire.jsonl`, or `context.jsonl` alone in its first
 //! versions; `~/.kimi/kimi.json` lists the projects. Known from the source of version 1.52.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::decode::{Decode, Recognized};
 use super::json::{self, JsonItem, Object, Raw};
@@ -167,11 +167,11 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if log.parent.is_some() {
         return None;
     }
-    Some(Resume {
-        program: "kimi",
-        args: super::option("--session", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by(
+        "kimi",
+        super::option("--session", &log.id),
+        head,
+    ))
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
@@ -241,16 +241,14 @@ fn context(message: &Object<'_>, sink: &mut Sink<'_>) {
                 .items("toolCalls")
                 .chain(message.items("tool_calls"));
             for call in calls.filter_map(Raw::object) {
-                tool_call(&call, sink);
+                sink.call_tool(ToolUse::of_function(&call));
             }
         }
         Some("tool") => {
             let id = message
                 .text("toolCallId")
                 .or_else(|| message.text("tool_call_id"));
-            let output = message
-                .get("content")
-                .map_or_else(String::new, content::flat);
+            let output = content::flat(message.get("content"));
             sink.tool_result(ToolUse::new(id, None, output));
         }
         _ => {
@@ -267,7 +265,7 @@ fn step(event: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     match event.word("type") {
         Some("content.part") => take_part(&event.object("part").unwrap_or_default(), sink),
         Some("tool.call") => {
-            let input = event.get("args").map_or_else(String::new, content::outline);
+            let input = content::outline(event.get("args"));
             sink.call_tool(ToolUse::new(id, event.text("name"), input));
         }
         Some("tool.result") => {
@@ -299,7 +297,7 @@ fn without_type(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     match message.word("type") {
         Some("TurnBegin" | "SteerInput") => sink.prompt(parts_text(payload.get("user_input"))),
         Some("ContentPart") => take_part(&payload, sink),
-        Some("ToolCall") => tool_call(&payload, sink),
+        Some("ToolCall") => sink.call_tool(ToolUse::of_function(&payload)),
         Some("ToolResult") => {
             let value = payload.object("return_value").unwrap_or_default();
             let id = payload.text("tool_call_id");
@@ -324,18 +322,9 @@ fn without_type(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     Recognized::Known
 }
 
-fn tool_call(call: &Object<'_>, sink: &mut Sink<'_>) {
-    let function = call.object("function");
-    let function = function.as_ref().unwrap_or(call);
-    let input = function
-        .get("arguments")
-        .map_or_else(String::new, content::outline);
-    sink.call_tool(ToolUse::new(call.text("id"), function.text("name"), input));
-}
-
 /// Returns what a tool gave back, or else the program's message about it.
 fn output(result: &Object<'_>) -> String {
-    let output = result.get("output").map_or_else(String::new, content::flat);
+    let output = content::flat(result.get("output"));
     if output.trim().is_empty() {
         result.text("message").unwrap_or_default()
     } else {
@@ -383,135 +372,4 @@ fn parts_text(content: Option<Raw<'_>>) -> String {
         .filter_map(|part| part.text("text"))
         .collect();
     texts.join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture::{Home, describe_messages};
-    use super::super::read;
-
-    const SESSION: &str = ".kimi-code/sessions/wd_repo_0123/session_1";
-
-    #[test]
-    fn every_kind_of_record_gives_what_it_holds_and_a_prompt_once() {
-        let home = Home::new();
-        home.write(
-            &format!("{SESSION}/agents/main/wire.jsonl"),
-            [
-                r#"{"type":"metadata","protocol_version":"1.5","created_at":1785578400000}"#,
-                r#"{"type":"turn.prompt","input":[{"type":"text","text":"find it"}],"origin":{"kind":"user"},"time":1785578401000}"#,
-                r#"{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"find it"}],"origin":{"kind":"user"}},"time":1785578401001}"#,
-                r#"{"message":{"message":{"role":"user","content":[{"type":"text","text":"find it"}]}},"type":"agent.message.appended","time":1785578401002}"#,
-                r#"{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"Today is"}],"origin":{"kind":"injection"}},"time":1785578401003}"#,
-                r#"{"type":"llm.request","model":"k2"}"#,
-                r#"{"type":"context.append_loop_event","event":{"type":"content.part","uuid":"a","stepUuid":"s","part":{"type":"think","think":"hm"}},"time":1785578402000}"#,
-                r#"{"type":"context.append_loop_event","event":{"type":"content.part","part":{"type":"text","text":"Let me look."}}}"#,
-                r#"{"type":"context.append_loop_event","event":{"type":"tool.call","toolCallId":"c1","name":"Bash","args":{"command":"ls"}}}"#,
-                r#"{"type":"context.append_loop_event","event":{"type":"tool.result","toolCallId":"c1","result":{"output":"files\n"}}}"#,
-                r#"{"type":"context.apply_compaction","summary":"so far"}"#,
-                r#"{"type":"novel.thing"}"#,
-                r#"{"type":"context.append_loop_event","event":{"type":"novel"}}"#,
-            ]
-            .join("\n"),
-        );
-        home.write(
-            &format!("{SESSION}/state.json"),
-            r#"{"id":"session_1","cwd":"/repo","title":"Find"}"#,
-        );
-        home.write(&format!("{SESSION}/agents/agent-1/wire.jsonl"), "");
-        let logs = home.locate();
-        let told: Vec<_> = logs
-            .iter()
-            .map(|log| (log.id.as_str(), log.parent.as_deref(), log.title.as_deref()))
-            .collect();
-        assert_eq!(
-            told,
-            [
-                ("session_1.agent-1", Some("session_1"), None),
-                ("session_1", None, Some("Find")),
-            ]
-        );
-        let transcript = read(&logs[1]).expect("it can be read");
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "2 user text: find it",
-                "5 system text*: Today is",
-                "7 assistant thinking: hm",
-                "8 assistant text: Let me look.",
-                "9 assistant tool-call Bash: command: ls",
-                "10 tool tool-result Bash: files\n",
-                "11 system notice*: so far",
-            ]
-        );
-        assert_eq!(transcript.skipped.unknown, 2);
-        assert_eq!(transcript.head.turns, 1);
-        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
-        assert_eq!(transcript.head.model.as_deref(), Some("k2"));
-        let below = read(&logs[0]).expect("it can be read").head;
-        assert_eq!(below.cwd.as_deref(), Some("/repo"));
-        assert_eq!(logs[0].resume(&below), None);
-        assert!(logs[1].resume(&transcript.head).is_some());
-    }
-
-    #[test]
-    fn sessions_of_the_older_program_are_read() {
-        let home = Home::new();
-        home.write(
-            ".kimi/sessions/0a1b/s1/wire.jsonl",
-            [
-                r#"{"type":"metadata","protocol_version":"2"}"#,
-                r#"{"timestamp":1785578400.5,"message":{"type":"TurnBegin","payload":{"user_input":"find it"}}}"#,
-                r#"{"timestamp":1785578401,"message":{"type":"ContentPart","payload":{"type":"think","think":"hm","encrypted":null}}}"#,
-                r#"{"timestamp":1785578401,"message":{"type":"ContentPart","payload":{"type":"text","text":"Let me look."}}}"#,
-                r#"{"timestamp":1785578401,"message":{"type":"ToolCall","payload":{"type":"function","id":"c1","function":{"name":"Shell","arguments":"{\"command\":\"ls\"}"}}}}"#,
-                r#"{"timestamp":1785578402,"message":{"type":"ToolResult","payload":{"tool_call_id":"c1","return_value":{"is_error":true,"output":"","message":"not found"}}}}"#,
-                r#"{"timestamp":1785578402,"message":{"type":"SubagentEvent","payload":{"event":{"type":"ContentPart","payload":{"type":"text","text":"below"}}}}}"#,
-                r#"{"timestamp":1785578402,"message":{"type":"ApprovalResponse","payload":{"request_id":"r","response":"reject","feedback":"use rg"}}}"#,
-                r#"{"timestamp":1785578403,"message":{"type":"Novel","payload":{}}}"#,
-            ]
-            .join("\n"),
-        );
-        home.write(
-            ".kimi/sessions/0a1b/s0/context.jsonl",
-            [
-                r#"{"role":"_system_prompt","content":"You are"}"#,
-                r#"{"role":"user","content":"earlier"}"#,
-                r#"{"role":"assistant","content":[{"type":"text","text":"yes"}],"tool_calls":[{"type":"function","id":"c1","function":{"name":"Shell","arguments":"{}"}}]}"#,
-                r#"{"role":"tool","content":[{"type":"text","text":"out"}],"tool_call_id":"c1"}"#,
-            ]
-            .join("\n"),
-        );
-        home.write(
-            ".kimi/kimi.json",
-            r#"{"work_dirs":[{"path":"/other","last_session_id":"s9"},{"path":"/repo","last_session_id":"s1"}]}"#,
-        );
-        let logs = home.locate();
-        let first = read(&logs[0]).expect("it can be read");
-        assert_eq!(
-            describe_messages(&first.messages),
-            [
-                "2 user text: earlier",
-                "3 assistant text: yes",
-                "3 assistant tool-call Shell: ",
-                "4 tool tool-result Shell: out",
-            ]
-        );
-        assert_eq!(first.head.cwd.as_deref(), Some("/repo"));
-        let second = read(&logs[1]).expect("it can be read");
-        assert_eq!(
-            describe_messages(&second.messages),
-            [
-                "2 user text: find it",
-                "3 assistant thinking: hm",
-                "4 assistant text: Let me look.",
-                "5 assistant tool-call Shell: command: ls",
-                "6 tool tool-result Shell: not found",
-                "8 user text: use rg",
-            ]
-        );
-        assert_eq!(second.messages[0].time, Some(1_785_578_400_000));
-        assert_eq!(second.skipped.unknown, 1);
-        assert_eq!(second.head.cwd.as_deref(), Some("/repo"));
-    }
 }

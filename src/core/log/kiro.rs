@@ -9,7 +9,7 @@
 
 mod conversation;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::decode::{Decode, Recognized};
 use super::json::{self, Object, Raw};
@@ -72,11 +72,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
         return None;
     }
     let args = ["chat", "--resume-id", &log.id];
-    Some(Resume {
-        program: "kiro-cli",
-        args: args.map(str::to_owned).to_vec(),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by("kiro-cli", args, head))
 }
 
 /// What the file beside a file of lines tells.
@@ -130,20 +126,14 @@ fn event(record: &Object<'_>, payload: &Object<'_>, sink: &mut Sink<'_>) -> Reco
         id: record.text("id"),
         ..RecordStamp::default()
     };
-    let text = || {
-        payload
-            .get("content")
-            .map_or_else(String::new, content::flat)
-    };
+    let text = || content::flat(payload.get("content"));
     let id = payload.text("toolCallId");
     match payload.word("type") {
         Some("user") => sink.prompt(text()),
         Some("assistant") if payload.is("operationType", "Reasoning") => sink.think(text()),
         Some("assistant") => sink.say(Role::Assistant, Origin::Written, text()),
         Some("tool_call") => {
-            let input = payload
-                .get("args")
-                .map_or_else(String::new, content::outline);
+            let input = content::outline(payload.get("args"));
             sink.call_tool(ToolUse::new(id, payload.text("toolName"), input));
         }
         Some("tool_result") => sink.tool_result(ToolUse::new(id, None, text())),
@@ -190,7 +180,7 @@ fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
             sink.think(data.text("text").unwrap_or_else(text));
         }
         (Some("toolUse"), _) => {
-            let input = data.get("input").map_or_else(String::new, content::outline);
+            let input = content::outline(data.get("input"));
             sink.call_tool(ToolUse::new(
                 data.text("toolUseId"),
                 data.text("name"),
@@ -230,84 +220,4 @@ fn listed_folder(path: &Path, id: &str) -> Option<String> {
     session
         .text("workspaceDirectory")
         .or_else(|| session.text("workspacePath"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture::{Home, describe_messages};
-
-    #[test]
-    fn a_file_of_messages_is_read() {
-        let home = Home::new();
-        home.write(
-            ".kiro/sessions/cli/k1.json",
-            r#"{"session_id":"k1","cwd":"/repo","title":"Find it","updated_at":"2026-08-01T10:00:00Z"}"#,
-        );
-        home.write(
-            ".kiro/sessions/cli/k1.jsonl",
-            [
-                r#"{"version":"v1","kind":"Prompt","data":{"message_id":"1","content":[{"kind":"text","data":"find it"}],"meta":{"timestamp":1785578400}}}"#,
-                r#"{"version":"v1","kind":"AssistantMessage","data":{"message_id":"2","content":[{"kind":"text","data":"Let me look."},{"kind":"toolUse","data":{"toolUseId":"c1","name":"shell","input":{"command":"ls"}}}]}}"#,
-                r#"{"version":"v1","kind":"ToolResults","data":{"message_id":"3","content":[{"kind":"toolResult","data":{"toolUseId":"c1","content":[{"kind":"text","data":"files"},{"kind":"json","data":{"exit":0}}],"status":"success"}}]}}"#,
-                r#"{"version":"v1","kind":"Novel","data":{}}"#,
-                r#"{"version":"v1"}"#,
-            ]
-            .join("\n"),
-        );
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: find it",
-                "2 assistant text: Let me look.",
-                "2 assistant tool-call shell: command: ls",
-                "3 tool tool-result shell: files\nexit: 0",
-            ]
-        );
-        assert_eq!(transcript.skipped.unknown, 2);
-        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
-        assert_eq!(transcript.head.first, Some(1_785_578_400_000));
-        let log = &home.locate()[0];
-        assert_eq!(log.title.as_deref(), Some("Find it"));
-        let resume = log.resume(&transcript.head).expect("it can be continued");
-        assert_eq!(resume.args, ["chat", "--resume-id", "k1"]);
-    }
-
-    #[test]
-    fn a_file_of_events_is_read() {
-        let home = Home::new();
-        let folder = ".kiro/sessions/0a1b/sess_1";
-        home.write(
-            &format!("{folder}/session.json"),
-            r#"{"id":"sess_1","title":"Find it","modelId":"auto","workspacePaths":["/repo"]}"#,
-        );
-        home.write(
-            &format!("{folder}/messages.jsonl"),
-            [
-                r#"{"id":"1","timestamp":"2026-08-01T10:00:00Z","payload":{"type":"user","content":"find it"}}"#,
-                r#"{"id":"2","payload":{"type":"assistant","operationType":"Reasoning","content":"hm"}}"#,
-                r#"{"id":"3","payload":{"type":"assistant","operationType":"Say","content":"Let me look."}}"#,
-                r#"{"id":"4","payload":{"type":"tool_call","toolCallId":"c1","toolName":"shell","args":{"command":"ls"}}}"#,
-                r#"{"id":"5","payload":{"type":"tool_result","toolCallId":"c1","content":"files","success":true}}"#,
-                r#"{"id":"6","payload":{"type":"usage_summary","promptTurnSummaries":[]}}"#,
-                r#"{"id":"7","payload":{"type":"novel"}}"#,
-            ]
-            .join("\n"),
-        );
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: find it",
-                "2 assistant thinking: hm",
-                "3 assistant text: Let me look.",
-                "4 assistant tool-call shell: command: ls",
-                "5 tool tool-result shell: files",
-            ]
-        );
-        assert_eq!(transcript.skipped.unknown, 1);
-        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
-        assert_eq!(transcript.head.model.as_deref(), Some("auto"));
-        assert_eq!(home.locate()[0].id, "sess_1");
-    }
 }

@@ -481,8 +481,8 @@ fn missing(path: &Path) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::Home;
     use super::*;
+    use crate::core::fixture::Home;
 
     #[test]
     fn only_files_are_found_and_their_size_and_time_are_known() {

@@ -93,37 +93,3 @@ fn why(skipped: &Skipped) -> Option<String> {
         ),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture::Home;
-    use super::*;
-
-    #[test]
-    fn a_log_without_a_known_record_is_told_and_one_with_a_message_is_not() {
-        let home = Home::new();
-        let project = ".claude/projects/-repo";
-        let novel = r#"{"kind":"novel"}"#;
-        let user = r#"{"type":"user","message":{"content":"a"}}"#;
-        home.write(
-            &format!("{project}/later.jsonl"),
-            format!("{novel}\n{novel}\n"),
-        );
-        home.write(
-            &format!("{project}/mixed.jsonl"),
-            format!("{novel}\n{user}\n"),
-        );
-        home.write(&format!("{project}/broken.jsonl"), "{\"type\":\nnot json\n");
-        home.write(&format!("{project}/titled.jsonl"), "{\"type\":\"mode\"}\n");
-        home.write(&format!("{project}/empty.jsonl"), "");
-        home.write(".gemini/tmp/repo/chats/session-a.json", "[]");
-        let found = not_understood(&LogLocations::of_home(home.path()), &home.locate());
-        let mut names: Vec<_> = found
-            .iter()
-            .map(|found| location::name(&found.path))
-            .collect();
-        names.sort();
-        assert_eq!(names, ["broken.jsonl", "later.jsonl", "session-a.json"]);
-        assert!(found.iter().all(|found| !found.why.is_empty()));
-    }
-}

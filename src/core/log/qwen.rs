@@ -3,15 +3,12 @@
 //! `~/.qwen/projects/<project>/chats/<session>.jsonl`, in older versions `~/.qwen/tmp/…`. Known
 //! from sessions that version 0.15 wrote, and from the program itself.
 
-use std::path::PathBuf;
-
 use super::decode::{Decode, Recognized};
 use super::gemini;
 use super::json::{Object, Raw};
 use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{
-    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, content,
-    location,
+    Agent, Format, LogFile, LogLocations, Origin, Resume, Role, TitleSource, content, location,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -19,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
     name: "qwen",
     locate,
     decode: Decode::Records(record),
-    resume,
+    resume: |log, head| Some(Resume::by("qwen", super::option("--resume", &log.id), head)),
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -33,14 +30,6 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
             location::found(Agent::Qwen, path, id)
         })
         .collect()
-}
-
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    Some(Resume {
-        program: "qwen",
-        args: super::option("--resume", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
@@ -79,7 +68,7 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
 
 fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
     if let Some(call) = part.object("functionCall") {
-        let input = call.get("args").map_or_else(String::new, content::outline);
+        let input = content::outline(call.get("args"));
         sink.call_tool(ToolUse::new(call.text("id"), call.text("name"), input));
     } else if let Some(response) = part.object("functionResponse") {
         let output = response.get("response");
@@ -87,7 +76,7 @@ fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {
             ToolUse::new(
                 response.text("id"),
                 response.text("name"),
-                output.map_or_else(String::new, content::flat),
+                content::flat(output),
             )
             .failing(output.is_some_and(gemini::is_error)),
         );
@@ -129,52 +118,4 @@ fn system(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         _ => return Recognized::Unknown,
     }
     Recognized::Known
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture::{Home, describe_messages};
-
-    #[test]
-    fn every_kind_of_record_gives_what_it_holds() {
-        let home = Home::new();
-        home.write(
-            ".qwen/projects/-repo/chats/q1.jsonl",
-            [
-                r#"{"uuid":"1","parentUuid":null,"sessionId":"q1","timestamp":"2026-08-01T10:00:00Z","type":"user","cwd":"/repo","version":"0.15","gitBranch":"main","message":{"role":"user","parts":[{"text":"find it"},{"text":"\n--- Content from referenced files ---"},{"text":"hay"},{"text":"\n--- End of content ---"},{"inlineData":{"mimeType":"image/png","data":"AA"}}]}}"#,
-                r#"{"uuid":"2","type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"response_text":"Let me look."}}}"#,
-                r#"{"uuid":"3","type":"assistant","model":"coder","message":{"role":"model","parts":[{"text":"hm","thought":true},{"text":"Let me look."},{"functionCall":{"id":"c1","name":"run_shell_command","args":{"command":"ls"}}}]}}"#,
-                r#"{"uuid":"4","type":"tool_result","message":{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"run_shell_command","response":{"output":"files"}}}]},"toolCallResult":{"callId":"c1","resultDisplay":"files"}}"#,
-                r#"{"uuid":"5","type":"system","subtype":"custom_title","systemPayload":{"customTitle":"Find","titleSource":"manual"}}"#,
-                r#"{"uuid":"6","type":"system","subtype":"slash_command","systemPayload":{"phase":"invocation","rawCommand":"/review the last two"}}"#,
-                r#"{"uuid":"7","type":"system","subtype":"slash_command","systemPayload":{"phase":"invocation","rawCommand":"/clear"}}"#,
-                r#"{"uuid":"8","type":"system","subtype":"chat_compression","systemPayload":{}}"#,
-                r#"{"uuid":"9","type":"system","subtype":"novel"}"#,
-            ]
-            .join("\n"),
-        );
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: find it",
-                "1 system text*: --- Content from referenced files ---\nhay\n\n--- End of content ---",
-                "1 user notice: [image]",
-                "3 assistant thinking: hm",
-                "3 assistant text: Let me look.",
-                "3 assistant tool-call run_shell_command: command: ls",
-                "4 tool tool-result run_shell_command: files",
-                "6 user text: /review the last two",
-                "8 system notice*: Conversation compacted",
-            ]
-        );
-        assert_eq!(transcript.skipped.unknown, 1);
-        let head = &transcript.head;
-        assert_eq!(
-            [&head.cwd, &head.branch, &head.model, &head.title].map(Option::as_deref),
-            [Some("/repo"), Some("main"), Some("coder"), Some("Find")]
-        );
-        let resume = home.locate()[0].resume(head).expect("it can be continued");
-        assert_eq!(resume.args, ["--resume", "q1"]);
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::Head;
 use crate::core::text::hidden::is_hidden;
 
 /// The agent's own command that continues a session.
@@ -16,6 +17,19 @@ pub struct Resume {
 }
 
 impl Resume {
+    /// Continues a session in its directory.
+    pub(super) fn by(
+        program: &'static str,
+        args: impl IntoIterator<Item = impl Into<String>>,
+        head: &Head,
+    ) -> Self {
+        Self {
+            program,
+            args: args.into_iter().map(Into::into).collect(),
+            cwd: head.cwd.as_ref().map(PathBuf::from),
+        }
+    }
+
     /// Returns the command as shell input, including the `cd` to its directory.
     pub fn command_line(&self) -> String {
         let words: Vec<String> = std::iter::once(self.program)

@@ -89,9 +89,7 @@ pub(super) fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
             sink.notice(summary.unwrap_or_default());
         }
         Some("custom_message") => {
-            let text = record
-                .get("content")
-                .map_or_else(String::new, content::flat);
+            let text = content::flat(record.get("content"));
             sink.say(Role::User, Origin::Injected, text);
         }
         Some("session_info") => {
@@ -166,7 +164,7 @@ pub(super) fn notes(log: &LogFile) -> BTreeMap<String, Vec<u8>> {
 
 fn message(body: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     sink.stamp.time = sink.stamp.time.or_else(|| body.time("timestamp"));
-    let text = || body.get("content").map_or_else(String::new, content::flat);
+    let text = || content::flat(body.get("content"));
     match body.word("role") {
         Some("user") => {
             if let Some(content) = body.get("content") {
@@ -208,138 +206,4 @@ fn message(body: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         _ => return Recognized::Unknown,
     }
     Recognized::Known
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture::{Home, describe_messages, read_bytes};
-    use super::*;
-
-    #[test]
-    fn every_kind_of_record_gives_what_it_holds() {
-        let home = Home::new();
-        home.write(
-            ".ai/sessions/--repo--/s1/messages.jsonl",
-            [
-                r#"{"type":"session","version":1,"id":"s1","timestamp":"2026-08-01T10:00:00Z","cwd":"/repo"}"#,
-                r#"{"type":"message","id":"a","timestamp":"2026-08-01T10:01:00Z","message":{"role":"user","content":[{"type":"text","text":"one"},{"type":"image","data":"AA"},{"type":"text","text":"two"}]}}"#,
-                r#"{"type":"message","id":"b","message":{"role":"assistant","model":"opus","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"ok"},{"type":"toolCall","id":"t","name":"read","arguments":{"path":"a"}}]}}"#,
-                r#"{"type":"message","id":"c","message":{"role":"toolResult","toolName":"read","content":[{"type":"text","text":"out"}],"timestamp":1785578400000}}"#,
-                r#"{"type":"message","id":"d","message":{"role":"bashExecution","command":"ls","output":"files"}}"#,
-                r#"{"type":"compaction","summary":"so far"}"#,
-                r#"{"type":"branch_summary","summary":"the other way"}"#,
-                r#"{"type":"custom_message","content":"from an extension"}"#,
-                r#"{"type":"session_info","name":"named"}"#,
-                r#"{"type":"model_change","modelId":"sonnet"}"#,
-                r#"{"type":"novel"}"#,
-                "not json",
-            ]
-            .join("\n"),
-        );
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "2 user text: one",
-                "2 user notice: [image]",
-                "2 user text: two",
-                "3 assistant thinking: hm",
-                "3 assistant text: ok",
-                "3 assistant tool-call read: path: a",
-                "4 tool tool-result read: out",
-                "5 user text: ! ls",
-                "5 tool tool-result bash: files",
-                "6 system notice*: so far",
-                "7 system notice*: the other way",
-                "8 system text*: from an extension",
-            ]
-        );
-        assert_eq!(transcript.messages[6].time, Some(1_785_578_400_000));
-        let head = transcript.head;
-        assert_eq!(head.session.as_deref(), Some("s1"));
-        assert_eq!(head.cwd.as_deref(), Some("/repo"));
-        assert_eq!(head.title.as_deref(), Some("named"));
-        assert_eq!(head.model.as_deref(), Some("sonnet"));
-        assert_eq!(head.turns, 2);
-        assert_eq!(
-            (transcript.skipped.unknown, transcript.skipped.partial),
-            (1, 1)
-        );
-        assert_eq!(home.locate()[0].id, "s1");
-    }
-
-    #[test]
-    fn titles_summaries_and_branches_are_told() {
-        let home = Home::new();
-        let session = ".ai/sessions/--repo--/s1";
-        home.write(
-            &format!("{session}/meta.json"),
-            r#"{"id":"s1","name":"s1","title":"Of the file"}"#,
-        );
-        home.write(
-            &format!("{session}/working-memory/detail/compaction-1.md"),
-            "# Compaction Summary\n\n<!--\nMETA:\n- created: x\n-->\n\nWhat was so far.\n",
-        );
-        home.write(".ai/secret.md", "outside\n");
-        let record = |id: &str, parent: &str, rest: &str| {
-            format!(
-                r#"{{"id":"{id}","parentId":{parent},"timestamp":"2026-08-01T10:01:00Z",{rest}}}"#
-            )
-        };
-        let said = |text: &str| {
-            format!(r#""type":"message","message":{{"role":"user","content":"{text}"}}"#)
-        };
-        let compacted = |file: &str| format!(r#""type":"compaction","summaryFile":"{file}""#);
-        let mut lines = vec![
-            record("a", "null", &said("one")),
-            record("b", "\"a\"", &said("two")),
-            record(
-                "c",
-                "\"b\"",
-                &compacted("working-memory/detail/compaction-1.md"),
-            ),
-            record("d", "\"c\"", &compacted("../../../secret.md")),
-            record("e", "\"a\"", &said("three")),
-        ];
-        home.write(&format!("{session}/messages.jsonl"), lines.join("\n"));
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: one",
-                "2 user text: two",
-                "3 system notice*: What was so far.",
-                "4 system notice*: Conversation compacted into ../../../secret.md",
-                "5 system notice*: Branch: goes on from line 1",
-                "5 user text: three",
-            ]
-        );
-        assert_eq!(transcript.head.title.as_deref(), Some("Of the file"));
-        assert_eq!(home.locate()[0].title.as_deref(), Some("Of the file"));
-        lines.push(r#"{"type":"session_info","name":"","title":"Of the log"}"#.to_owned());
-        home.write(&format!("{session}/messages.jsonl"), lines.join("\n"));
-        assert_eq!(home.read().head.title.as_deref(), Some("Of the log"));
-    }
-
-    #[test]
-    fn a_log_without_a_header_holds_bare_messages() {
-        let lines = [
-            r#"{"role":"user","content":"a"}"#,
-            r#"{"role":"assistant","content":[{"type":"text","text":"b"}]}"#,
-            r#"{"role":"system","content":"c"}"#,
-            r#"{"role":"tool","name":"ls","content":"d"}"#,
-            r#"{"role":"stranger","content":"e"}"#,
-        ];
-        let transcript = read_bytes(Agent::Session, lines.join("\n"));
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: a",
-                "2 assistant text: b",
-                "3 system text*: c",
-                "4 tool tool-result ls: d",
-            ]
-        );
-        assert_eq!(transcript.skipped.unknown, 1);
-    }
 }

@@ -508,7 +508,7 @@ mod tests {
 
     /// How many calls of a log of Claude Code or Codex failed.
     fn failed(agent: Agent, lines: &[&str]) -> usize {
-        let home = super::super::fixture::Home::new();
+        let home = crate::core::fixture::Home::new();
         home.write("log.jsonl", lines.join("\n"));
         let read = super::super::read(&log(agent, &home.path().join("log.jsonl")));
         read.expect("it can be read").head.failed.len()

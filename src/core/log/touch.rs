@@ -339,187 +339,84 @@ fn text_editor(input: &str) -> Vec<FileTouch> {
 mod tests {
     use super::*;
 
+    /// Returns the columns of a table's lines; `\n` in them is a line break.
+    fn rows<const COLUMNS: usize>(table: &str) -> Vec<[String; COLUMNS]> {
+        let columns = |line: &str| {
+            let mut columns = line
+                .split("=>")
+                .map(|text| text.trim().replace("\\n", "\n"));
+            std::array::from_fn(|_| columns.next().unwrap_or_default())
+        };
+        table.trim().lines().map(columns).collect()
+    }
+
     #[test]
     fn every_agent_s_calls_name_their_files() {
-        use FileUse::{Delete, Read, Write};
-        type Row = (
-            &'static str,
-            &'static str,
-            &'static [(&'static str, FileUse)],
-        );
-        let table: &[Row] = &[
-            (
-                "Write",
-                "file_path: /m/a.md\ncontent: x",
-                &[("/m/a.md", Write)],
-            ),
-            (
-                "Edit",
-                "replace_all: false\nfile_path: /m/a.md\nold_string: x",
-                &[("/m/a.md", Write)],
-            ),
-            (
-                "MultiEdit",
-                "file_path: /m/a.md\nedits:\n- old_string: x",
-                &[("/m/a.md", Write)],
-            ),
-            (
-                "NotebookEdit",
-                "notebook_path: /m/a.ipynb",
-                &[("/m/a.ipynb", Write)],
-            ),
-            ("Read", "file_path: /m/a.md", &[("/m/a.md", Read)]),
-            (
-                "write_file",
-                "file_path: /m/a.md\ncontent: x",
-                &[("/m/a.md", Write)],
-            ),
-            ("replace", "file_path: /m/a.md", &[("/m/a.md", Write)]),
-            ("write", "filePath: /m/a.md", &[("/m/a.md", Write)]),
-            (
-                "create",
-                "path: /m/a.md\nfile_text: x",
-                &[("/m/a.md", Write)],
-            ),
-            (
-                "mcp__tome__memory_write",
-                "path: a.md\ncontent: x",
-                &[("a.md", Write)],
-            ),
-            ("tome_memory_patch", "path: a.md", &[("a.md", Write)]),
-            ("memory_delete", "path: a.md", &[("a.md", Delete)]),
-            (
-                "memory",
-                "command: create\npath: /memories/a.md",
-                &[("a.md", Write)],
-            ),
-            (
-                "memory",
-                "command: view\npath: /memories/a.md",
-                &[("a.md", Read)],
-            ),
-            (
-                "apply_patch",
-                "input: *** Begin Patch\n*** Update File: a.md\n@@\n-x\n+y\n*** Delete File: b.md\n*** End Patch",
-                &[("a.md", Write), ("b.md", Delete)],
-            ),
-            (
-                "shell",
-                "command:\n- apply_patch\n- *** Begin Patch\n*** Update File: a.md\n*** Move to: b.md\n*** End Patch",
-                &[("a.md", Delete), ("b.md", Write)],
-            ),
-            ("Bash", "command: echo hi >> /m/a.md", &[("/m/a.md", Write)]),
-            (
-                "Bash",
-                "command: cat > \"/m/a b.md\" <<'EOF'\n> quoted.md\nrm x.md\nEOF",
-                &[("/m/a b.md", Write)],
-            ),
-            (
-                "exec_command",
-                "cmd: echo x | tee -a a.md && rm b.md",
-                &[("a.md", Write), ("b.md", Delete)],
-            ),
-            (
-                "Bash",
-                "command: mv a.md b.md; sed -i s/x/y/ c.md",
-                &[("a.md", Delete), ("b.md", Write), ("c.md", Write)],
-            ),
-            ("Bash", "command: cargo test 2>&1 > /dev/null", &[]),
-            ("Bash", "command: ls", &[]),
-            (
-                "exec_command",
-                "cmd: cd /m\nrm a.md\nworkdir: /w",
-                &[("/m/a.md", Delete)],
-            ),
-            (
-                "exec_command",
-                "cmd: rm a.md\nworkdir: /w",
-                &[("/w/a.md", Delete)],
-            ),
-            ("Bash", "command: ls\ndescription: Show what > means", &[]),
-            ("Grep", "path: /m", &[]),
-        ];
-        for (tool, input, wanted) in table {
-            let found = file_touches(tool, input);
-            let found: Vec<(&str, FileUse)> = found
-                .iter()
-                .map(|touch| (touch.path.as_str(), touch.usage))
-                .collect();
-            assert_eq!(found, *wanted, "{tool} {input}");
+        let table = r#"
+Write => file_path: /m/a.md\ncontent: x => Write /m/a.md
+Edit => replace_all: false\nfile_path: /m/a.md\nold_string: x => Write /m/a.md
+MultiEdit => file_path: /m/a.md\nedits:\n- old_string: x => Write /m/a.md
+NotebookEdit => notebook_path: /m/a.ipynb => Write /m/a.ipynb
+Read => file_path: /m/a.md => Read /m/a.md
+write_file => file_path: /m/a.md\ncontent: x => Write /m/a.md
+replace => file_path: /m/a.md => Write /m/a.md
+write => filePath: /m/a.md => Write /m/a.md
+create => path: /m/a.md\nfile_text: x => Write /m/a.md
+mcp__tome__memory_write => path: a.md\ncontent: x => Write a.md
+tome_memory_patch => path: a.md => Write a.md
+memory_delete => path: a.md => Delete a.md
+memory => command: create\npath: /memories/a.md => Write a.md
+memory => command: view\npath: /memories/a.md => Read a.md
+apply_patch => input: *** Begin Patch\n*** Update File: a.md\n@@\n-x\n+y\n*** Delete File: b.md\n*** End Patch => Write a.md, Delete b.md
+shell => command:\n- apply_patch\n- *** Begin Patch\n*** Update File: a.md\n*** Move to: b.md\n*** End Patch => Delete a.md, Write b.md
+Bash => command: echo hi >> /m/a.md => Write /m/a.md
+Bash => command: cat > "/m/a b.md" <<'EOF'\n> quoted.md\nrm x.md\nEOF => Write /m/a b.md
+exec_command => cmd: echo x | tee -a a.md && rm b.md => Write a.md, Delete b.md
+Bash => command: mv a.md b.md; sed -i s/x/y/ c.md => Delete a.md, Write b.md, Write c.md
+Bash => command: cargo test 2>&1 > /dev/null =>
+Bash => command: ls =>
+exec_command => cmd: cd /m\nrm a.md\nworkdir: /w => Delete /m/a.md
+exec_command => cmd: rm a.md\nworkdir: /w => Delete /w/a.md
+Bash => command: ls\ndescription: Show what > means =>
+Grep => path: /m =>"#;
+        for [tool, input, wanted] in rows(table) {
+            let found = file_touches(&tool, &input).into_iter();
+            let found = found.map(|touch| format!("{:?} {}", touch.usage, touch.path));
+            let found = found.collect::<Vec<_>>().join(", ");
+            assert_eq!(found, wanted, "{tool} {input}");
         }
     }
 
     #[test]
     fn a_commit_is_one_that_is_run_and_not_one_in_a_text_or_a_repository_of_a_test() {
-        use CommitAct::{Amend, Commit, Drop, Request, Squash, Without};
-        let some = |text: &str| Some(text.to_owned());
-        let commit = |text: &str| vec![Commit(some(text))];
-        for (input, wanted) in [
-            (
-                "git add -A && git commit -am 'Add a retry'\nworkdir: /w",
-                commit("Add a retry"),
-            ),
-            (
-                "git -C a/b commit -F - <<EOF\nMove it\nEOF",
-                commit("Move it"),
-            ),
-            (
-                "git commit -m \"$(cat <<'EOF'\nAdd \"a\" cache\n\nIt is small.\nEOF\n)\"",
-                commit("Add \"a\" cache"),
-            ),
-            (
-                "git --no-pager commit --message=\"Move it\"",
-                commit("Move it"),
-            ),
-            (
-                "git commit -m @'\nMove the parser\n'@",
-                commit("Move the parser"),
-            ),
-            (
-                "git commit -m 'one'; git commit -qm two",
-                vec![Commit(some("one")), Commit(some("two"))],
-            ),
-            ("git commit -m \"$MESSAGE\"", vec![Commit(None)]),
-            ("git commit --amend --no-edit", vec![Amend(None)]),
-            (
-                "git commit --amend -m 'Keep it'",
-                vec![Amend(some("Keep it"))],
-            ),
-            (
-                "git reset --soft HEAD~2 && git commit -m Both",
-                vec![Drop(2), Commit(some("Both"))],
-            ),
-            ("git reset --hard HEAD^", vec![Drop(1)]),
-            ("git branch topic && git reset --hard HEAD~2", Vec::new()),
-            ("cd $(mktemp -d) && git commit -m 'a b'", Vec::new()),
-            ("git reset --hard origin/main; git reset HEAD", Vec::new()),
-            (
-                "git reset --soft 4c0f1c24",
-                vec![Squash("4c0f1c24".to_owned())],
-            ),
-            (
-                "git rebase --onto origin/main c2fe52e topic",
-                vec![Without("c2fe52e".to_owned())],
-            ),
-            ("git rebase main", Vec::new()),
-            ("git revert --no-edit abc123", vec![Commit(None)]),
-            (
-                "gh pr create --title 'feat: a cache' --body x",
-                vec![Request("feat: a cache".to_owned())],
-            ),
-            ("gh pr view 12", Vec::new()),
-            (
-                "cat > t.sh <<'EOF'\ngit commit -m 'hello; world'\nEOF",
-                Vec::new(),
-            ),
-            (
-                "cd /tmp/x && git init -q && git commit -qm 'a b'",
-                Vec::new(),
-            ),
-            ("git log | grep commit", Vec::new()),
-        ] {
+        let table = r#"
+git add -A && git commit -am 'Add a retry'\nworkdir: /w => Commit(Some("Add a retry"))
+git -C a/b commit -F - <<EOF\nMove it\nEOF => Commit(Some("Move it"))
+git commit -m "$(cat <<'EOF'\nAdd "a" cache\n\nIt is small.\nEOF\n)" => Commit(Some("Add \"a\" cache"))
+git --no-pager commit --message="Move it" => Commit(Some("Move it"))
+git commit -m @'\nMove the parser\n'@ => Commit(Some("Move the parser"))
+git commit -m 'one'; git commit -qm two => Commit(Some("one")), Commit(Some("two"))
+git commit -m "$MESSAGE" => Commit(None)
+git commit --amend --no-edit => Amend(None)
+git commit --amend -m 'Keep it' => Amend(Some("Keep it"))
+git reset --soft HEAD~2 && git commit -m Both => Drop(2), Commit(Some("Both"))
+git reset --hard HEAD^ => Drop(1)
+git branch topic && git reset --hard HEAD~2 =>
+cd $(mktemp -d) && git commit -m 'a b' =>
+git reset --hard origin/main; git reset HEAD =>
+git reset --soft 4c0f1c24 => Squash("4c0f1c24")
+git rebase --onto origin/main c2fe52e topic => Without("c2fe52e")
+git rebase main =>
+git revert --no-edit abc123 => Commit(None)
+gh pr create --title 'feat: a cache' --body x => Request("feat: a cache")
+gh pr view 12 =>
+cat > t.sh <<'EOF'\ngit commit -m 'hello; world'\nEOF =>
+cd /tmp/x && git init -q && git commit -qm 'a b' =>
+git log | grep commit =>"#;
+        for [input, wanted] in rows(table) {
             let call = format!("command: {input}");
-            assert_eq!(commit_acts("Bash", &call), wanted, "{input}");
+            let found = format!("{:?}", commit_acts("Bash", &call));
+            assert_eq!(found, format!("[{wanted}]"), "{input}");
         }
         let text = "file_path: t.sh\ncontent: git commit -m 'hello; world'";
         assert_eq!(commit_acts("Write", text), []);

@@ -4,8 +4,6 @@
 //! subagents' sessions in `agents/` below. Known from the source of version 3.0. Its messages have no
 //! times.
 
-use std::path::PathBuf;
-
 use super::decode::{Decode, Recognized};
 use super::json::{self, Object, Raw};
 use super::sink::{RecordStamp, Sink, ToolUse};
@@ -79,11 +77,7 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     if log.parent.is_some() {
         return None;
     }
-    Some(Resume {
-        program: "vibe",
-        args: super::option("--resume", &log.id),
-        cwd: head.cwd.as_ref().map(PathBuf::from),
-    })
+    Some(Resume::by("vibe", super::option("--resume", &log.id), head))
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
@@ -93,9 +87,7 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         id,
         ..RecordStamp::default()
     };
-    let text = record
-        .get("content")
-        .map_or_else(String::new, content::flat);
+    let text = content::flat(record.get("content"));
     match record.word("role") {
         Some("user") if record.is_true("injected") => {
             sink.say(Role::System, Origin::Injected, text);
@@ -104,13 +96,8 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         Some("assistant") => {
             sink.think(record.text("reasoning_content").unwrap_or_default());
             sink.say(Role::Assistant, Origin::Written, text);
-            for call in record.items("tool_calls").filter_map(Raw::object) {
-                let function = call.object("function").unwrap_or_default();
-                let input = function
-                    .get("arguments")
-                    .map_or_else(String::new, content::outline);
-                sink.call_tool(ToolUse::new(call.text("id"), function.text("name"), input));
-            }
+            let calls = record.items("tool_calls").filter_map(Raw::object);
+            calls.for_each(|call| sink.call_tool(ToolUse::of_function(&call)));
         }
         Some("tool") => {
             let id = record.text("tool_call_id");
@@ -122,52 +109,4 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         _ => return Recognized::Unknown,
     }
     Recognized::Known
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture::{Home, describe_messages};
-
-    #[test]
-    fn a_session_is_read_with_the_file_beside_it() {
-        let home = Home::new();
-        let folder = ".vibe/logs/session/session_20260801_100000_abcd1234";
-        home.write(
-            &format!("{folder}/meta.json"),
-            r#"{"session_id":"abcd1234-x","start_time":"2026-08-01T10:00:00+00:00","end_time":null,"git_branch":"main","environment":{"working_directory":"/repo"},"title":"Find it"}"#,
-        );
-        home.write(
-            &format!("{folder}/messages.jsonl"),
-            [
-                r#"{"role":"user","content":"find it","message_id":"1"}"#,
-                r#"{"role":"user","content":"a reminder","injected":true}"#,
-                r#"{"role":"assistant","content":"Let me look.","reasoning_content":"hm","tool_calls":[{"id":"c1","index":0,"function":{"name":"bash","arguments":"{\"command\":\"ls\"}"},"type":"function"}]}"#,
-                r#"{"role":"tool","content":"files","name":"bash","tool_call_id":"c1"}"#,
-                r#"{"role":"novel"}"#,
-            ]
-            .join("\n"),
-        );
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: find it",
-                "2 system text*: a reminder",
-                "3 assistant thinking: hm",
-                "3 assistant text: Let me look.",
-                "3 assistant tool-call bash: command: ls",
-                "4 tool tool-result bash: files",
-            ]
-        );
-        assert_eq!(transcript.skipped.unknown, 1);
-        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
-        assert_eq!(transcript.head.first, Some(1_785_578_400_000));
-        let log = &home.locate()[0];
-        assert_eq!(
-            (log.id.as_str(), log.title.as_deref()),
-            ("abcd1234-x", Some("Find it"))
-        );
-        let resume = log.resume(&transcript.head).expect("it can be continued");
-        assert_eq!(resume.args, ["--resume", "abcd1234-x"]);
-    }
 }

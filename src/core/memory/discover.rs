@@ -547,24 +547,9 @@ fn subfolders(folder: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct Home(tempfile::TempDir);
+    use crate::core::fixture::Home;
 
     impl Home {
-        fn new() -> Self {
-            Self(tempfile::tempdir().expect("a temporary directory"))
-        }
-
-        fn path(&self) -> PathBuf {
-            self.0.path().canonicalize().expect("canonical")
-        }
-
-        fn file(&self, path: &str, text: &str) {
-            let path = self.path().join(path);
-            fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
-            fs::write(path, text).expect("a file");
-        }
-
         fn environment(&self, cwd: &str) -> Environment {
             let home = self.path();
             let cwd = home.join(cwd);
@@ -587,29 +572,29 @@ mod tests {
         let home = Home::new();
         let cwd = home.environment("p").cwd;
         let slug = claude_slug(&cwd);
-        home.file(
+        home.write(
             &format!(".qwen/projects/{slug}/memory/MEMORY.md"),
             "# Memory\n",
         );
-        home.file(".qwen/projects/-elsewhere-x/memory/MEMORY.md", "# Memory\n");
-        home.file(".qwen/memories/MEMORY.md", "# Memory\n");
-        home.file("p/.qwen/team-memory/MEMORY.md", "# Memory\n");
-        home.file(".hermes/memories/MEMORY.md", "one\n§\ntwo\n");
-        home.file(".openclaw/workspace/MEMORY.md", "# M\n");
-        home.file(".openclaw/workspace/AGENTS.md", "# no memory\n");
-        home.file(".openclaw/workspace/memory/2026-02-01.md", "# Day\n");
-        home.file(
+        home.write(".qwen/projects/-elsewhere-x/memory/MEMORY.md", "# Memory\n");
+        home.write(".qwen/memories/MEMORY.md", "# Memory\n");
+        home.write("p/.qwen/team-memory/MEMORY.md", "# Memory\n");
+        home.write(".hermes/memories/MEMORY.md", "one\n§\ntwo\n");
+        home.write(".openclaw/workspace/MEMORY.md", "# M\n");
+        home.write(".openclaw/workspace/AGENTS.md", "# no memory\n");
+        home.write(".openclaw/workspace/memory/2026-02-01.md", "# Day\n");
+        home.write(
             ".letta/agents/agent-1/memory/system/human.md",
             "---\ndescription: d\n---\n",
         );
-        home.file(
+        home.write(
             ".letta/agents/agent-1/memory/skills/x/SKILL.md",
             "# no memory\n",
         );
-        home.file(".codex/memories/raw_memories.md", "## Thread `a`\n");
+        home.write(".codex/memories/raw_memories.md", "## Thread `a`\n");
         let copilot = ".config/Code/User";
         let tool = "memory-tool/memories";
-        home.file(
+        home.write(
             &format!("{copilot}/globalStorage/github.copilot-chat/{tool}/a.md"),
             "x\n",
         );
@@ -619,8 +604,8 @@ mod tests {
             ("w2", "{\"folder\": \"file:///o\"}"),
         ] {
             let place = format!("{copilot}/workspaceStorage/{id}");
-            home.file(&format!("{place}/workspace.json"), workspace);
-            home.file(
+            home.write(&format!("{place}/workspace.json"), workspace);
+            home.write(
                 &format!("{place}/GitHub.copilot-chat/{tool}/repo/b.md"),
                 "x\n",
             );
@@ -658,13 +643,13 @@ mod tests {
     #[test]
     fn stores_of_the_project_are_found_up_to_the_git_root() {
         let home = Home::new();
-        home.file("work/shop/.git/HEAD", "");
-        home.file("work/shop/.memory/MEMORY.md", "# Memory\n");
-        home.file("work/shop/data/memory/facts/user.md", "# U\n");
-        home.file("work/shop/memory/main.rs", "not a store");
-        home.file("work/shop/CLAUDE.md", "# Shop\n");
-        home.file("work/shop/.claude/agent-memory/reviewer/MEMORY.md", "# M\n");
-        home.file("work/.memory/MEMORY.md", "above the git root");
+        home.write("work/shop/.git/HEAD", "");
+        home.write("work/shop/.memory/MEMORY.md", "# Memory\n");
+        home.write("work/shop/data/memory/facts/user.md", "# U\n");
+        home.write("work/shop/memory/main.rs", "not a store");
+        home.write("work/shop/CLAUDE.md", "# Shop\n");
+        home.write("work/shop/.claude/agent-memory/reviewer/MEMORY.md", "# M\n");
+        home.write("work/.memory/MEMORY.md", "above the git root");
         assert_eq!(
             home.names("work/shop/src/deep", DiscoveryScope::Project),
             [
@@ -681,16 +666,16 @@ mod tests {
         let home = Home::new();
         let main = home.path().join("repo");
         let note = home.path().join("trees/fix/.git");
-        home.file(
+        home.write(
             "repo/.git/worktrees/fix/gitdir",
             &format!("{}\n", note.display()),
         );
-        home.file(
+        home.write(
             "trees/fix/.git",
             &format!("gitdir: {}/.git/worktrees/fix\n", main.display()),
         );
         let slug = claude_slug(&main);
-        home.file(
+        home.write(
             &format!(".claude/projects/{slug}/memory/MEMORY.md"),
             "# M\n",
         );
@@ -709,12 +694,12 @@ mod tests {
     #[test]
     fn the_setting_of_claude_code_moves_its_memory() {
         let home = Home::new();
-        home.file("repo/.git/HEAD", "");
-        home.file(
+        home.write("repo/.git/HEAD", "");
+        home.write(
             ".claude/settings.json",
             "{\"autoMemoryDirectory\": \"~/notes\"}",
         );
-        home.file("notes/MEMORY.md", "# M\n");
+        home.write("notes/MEMORY.md", "# M\n");
         assert_eq!(home.names("repo", DiscoveryScope::Project), ["claude"]);
     }
 
@@ -723,15 +708,15 @@ mod tests {
         let home = Home::new();
         let mine = home.path().join("my-app");
         let slug = session_slug(&mine);
-        home.file(
+        home.write(
             &format!(".ai/sessions/{slug}/one/messages.jsonl"),
             &format!("{{\"type\":\"session\",\"cwd\":\"{}\"}}\n", mine.display()),
         );
-        home.file(
+        home.write(
             &format!(".ai/sessions/{slug}/two/messages.jsonl"),
             "{\"type\":\"session\",\"cwd\":\"/elsewhere\"}\n",
         );
-        home.file(
+        home.write(
             &format!(".ai/sessions/{slug}/three/working-memory/overview.md"),
             "# W\n",
         );
@@ -755,8 +740,8 @@ mod tests {
     #[test]
     fn a_store_that_could_be_two_things_is_reported_not_guessed() {
         let home = Home::new();
-        home.file("p/.memory/MEMORY.md", "# M\n");
-        home.file("p/.memory/facts/user.md", "# U\n");
+        home.write("p/.memory/MEMORY.md", "# M\n");
+        home.write("p/.memory/facts/user.md", "# U\n");
         let found = discover(
             &home.environment("p"),
             &Settings::default(),
@@ -770,11 +755,11 @@ mod tests {
     #[test]
     fn the_private_memory_that_gemini_keeps_of_a_project_is_found() {
         let home = Home::new();
-        home.file(".gemini/tmp/shop/memory/MEMORY.md", "# Project Memory\n");
-        home.file(".gemini/tmp/other/memory/MEMORY.md", "# Project Memory\n");
+        home.write(".gemini/tmp/shop/memory/MEMORY.md", "# Project Memory\n");
+        home.write(".gemini/tmp/other/memory/MEMORY.md", "# Project Memory\n");
         let project = home.environment("p").cwd;
         let known = serde_json::json!({"projects": {project.to_str().expect("a path"): "shop"}});
-        home.file(".gemini/projects.json", &known.to_string());
+        home.write(".gemini/projects.json", &known.to_string());
         assert_eq!(home.names("p", DiscoveryScope::Project), ["gemini"]);
         assert_eq!(
             home.names("p", DiscoveryScope::Everything),
@@ -785,9 +770,9 @@ mod tests {
     #[test]
     fn both_forms_of_codex_memories_are_found() {
         let home = Home::new();
-        home.file(".codex/memories_v2/MEMORY.md", "# Task Group: x\n");
+        home.write(".codex/memories_v2/MEMORY.md", "# Task Group: x\n");
         assert_eq!(home.names("p", DiscoveryScope::Project), ["codex"]);
-        home.file(".codex/memories/MEMORY.md", "# Task Group: y\n");
+        home.write(".codex/memories/MEMORY.md", "# Task Group: y\n");
         assert_eq!(
             home.names("p", DiscoveryScope::Project),
             ["codex", "codex-before"]
@@ -797,10 +782,10 @@ mod tests {
     #[test]
     fn lessons_codex_and_instructions_of_the_home_are_found() {
         let home = Home::new();
-        home.file(".sonph-code-memory/semantic/semantic.md", "**Title:** t\n");
-        home.file(".codex/memories/MEMORY.md", "# Task Group: x\n");
-        home.file(".codex/AGENTS.md", "# A\n");
-        home.file(".gemini/GEMINI.md", "# G\n");
+        home.write(".sonph-code-memory/semantic/semantic.md", "**Title:** t\n");
+        home.write(".codex/memories/MEMORY.md", "# Task Group: x\n");
+        home.write(".codex/AGENTS.md", "# A\n");
+        home.write(".gemini/GEMINI.md", "# G\n");
         assert_eq!(
             home.names("p", DiscoveryScope::Project),
             [

@@ -17,6 +17,15 @@ pub struct Author {
 }
 
 impl Author {
+    /// The author of the changes of tests.
+    #[cfg(test)]
+    pub(crate) fn test() -> Self {
+        Self {
+            who: "you".to_owned(),
+            door: "test".to_owned(),
+        }
+    }
+
     /// A program that changed a file without tome.
     pub fn outside() -> Self {
         Self {
@@ -229,6 +238,24 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl FileChange {
+    /// A file of a store of which no change is known yet.
+    pub fn new(root: &Path, layout: Layout, path: &str) -> Self {
+        Self {
+            root: root.to_owned(),
+            layout,
+            path: path.to_owned(),
+            before: None,
+            after: None,
+            derived: false,
+            folders: Vec::new(),
+            emptied: Vec::new(),
+            modified: None,
+            mode: None,
+            added: 0,
+            removed: 0,
+        }
+    }
+
     /// The reference of the file inside its store.
     pub fn reference(&self) -> String {
         self.layout.rules().reference_of(&self.path)
@@ -281,18 +308,9 @@ mod tests {
     #[test]
     fn what_a_file_did_not_have_takes_no_room_in_the_journal() {
         let file = FileChange {
-            root: PathBuf::from("/r"),
-            layout: Layout::Index,
-            path: "a.md".to_owned(),
-            before: None,
             after: Some(Revision::of(b"x")),
-            derived: false,
-            folders: Vec::new(),
-            emptied: Vec::new(),
-            modified: None,
-            mode: None,
             added: 1,
-            removed: 0,
+            ..FileChange::new(Path::new("/r"), Layout::Index, "a.md")
         };
         let line = serde_json::to_string(&file).expect("serialises");
         let fields = line.matches("\":").count();

@@ -59,10 +59,7 @@ fn merge_all(into: MemoryAt<'_>, others: &[MemoryAt<'_>]) -> Result<Change> {
 
 fn commit(at: &Path, change: Change) -> (History, crate::core::change::history::Record) {
     let history = History::open(&at.join("history"));
-    let author = Author {
-        who: "you".to_owned(),
-        door: "test".to_owned(),
-    };
+    let author = Author::test();
     let context = context();
     let roots: Vec<PathBuf> = change
         .roots()
@@ -78,10 +75,7 @@ fn commit(at: &Path, change: Change) -> (History, crate::core::change::history::
 }
 
 fn undo(history: &History, record: &crate::core::change::history::Record) {
-    let author = Author {
-        who: "you".to_owned(),
-        door: "test".to_owned(),
-    };
+    let author = Author::test();
     let moment = context().moment;
     plan_and_commit(history, &record.roots(), &author, &moment, || {
         replay(history, record, Direction::Back, &moment)

@@ -223,73 +223,8 @@ fn project(start: &Start<'_>, file: &Path, left: &mut usize, most: usize) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use crate::core::insight::context::fixture::Home;
+    use crate::core::fixture::Home;
     use crate::core::log::Agent;
-
-    fn check(files: &[(&str, &str)], cwd: &str, expected: &[&str]) {
-        assert_eq!(Home::with(files).told(Agent::Codex, cwd), expected);
-    }
-
-    #[test]
-    fn the_users_file_is_trimmed_and_the_projects_files_are_not() {
-        check(
-            &[
-                ("shop/.git/HEAD", ""),
-                (".codex/AGENTS.md", "\n user \n\n"),
-                ("AGENTS.md", "above"),
-                ("shop/AGENTS.md", "root\r\n\r\n"),
-                ("shop/a/AGENTS.md", "hidden by the other"),
-                ("shop/a/AGENTS.override.md", "a @x.md\n"),
-                ("shop/a/x.md", "not imported"),
-                ("shop/a/b/AGENTS.md", " \n"),
-            ],
-            "shop/a/b",
-            &[
-                "user .codex/AGENTS.md: \"user\"",
-                "project shop/AGENTS.md: \"root\\r\\n\\r\\n\"",
-                "project shop/a/AGENTS.override.md: \"a @x.md\\n\"",
-            ],
-        );
-    }
-
-    #[test]
-    fn an_empty_override_of_the_user_is_passed_over_and_without_git_one_folder_counts() {
-        check(
-            &[
-                (".codex/AGENTS.override.md", " "),
-                (".codex/AGENTS.md", "user"),
-                ("shop/AGENTS.md", "above"),
-                ("shop/a/AGENTS.md", "here"),
-            ],
-            "shop/a",
-            &[
-                "user .codex/AGENTS.md: \"user\"",
-                "project shop/a/AGENTS.md: \"here\"",
-            ],
-        );
-    }
-
-    #[test]
-    fn the_projects_files_share_a_limit_in_bytes() {
-        check(
-            &[
-                ("shop/.git/HEAD", ""),
-                (
-                    ".codex/config.toml",
-                    "project_doc_max_bytes = 7\nproject_doc_fallback_filenames = [\"NOTES.md\"]\n",
-                ),
-                ("shop/NOTES.md", "12345"),
-                ("shop/a/AGENTS.md", "1é2"),
-                ("shop/a/b/AGENTS.md", "left out"),
-            ],
-            "shop/a/b",
-            &[
-                "project shop/NOTES.md: \"12345\"",
-                "project shop/a/AGENTS.md: \"1\u{fffd}\" [the last 2 bytes: the project's files are loaded up to a limit]",
-                "project shop/a/b/AGENTS.md: \"\" [the last 8 bytes: the project's files are loaded up to a limit]",
-            ],
-        );
-    }
 
     #[test]
     fn a_long_summary_of_memories_loses_its_middle() {
@@ -299,62 +234,17 @@ mod tests {
             (".codex/memories/memory_summary.md", &summary),
             ("shop/AGENTS.md", "project"),
         ];
-        let pieces = Home::with(&files).pieces(Agent::Codex, "shop");
+        let pieces = Home::with(&files).pieces(Agent::Codex, "shop", None);
         let lengths: Vec<usize> = pieces.iter().map(|piece| piece.text.len()).collect();
         assert_eq!(lengths, [4_999, 4_999, 7]);
         assert_eq!(pieces[0].cut.as_deref(), Some("2008 bytes in the middle"));
         assert!(pieces[1].text.ends_with("éend"));
         // Without the feature, nothing of it is loaded.
         assert_eq!(
-            Home::with(&files[1..]).pieces(Agent::Codex, "shop").len(),
+            Home::with(&files[1..])
+                .pieces(Agent::Codex, "shop", None)
+                .len(),
             1
-        );
-    }
-
-    #[test]
-    fn a_summary_of_another_version_is_not_loaded() {
-        check(
-            &[
-                (".codex/config.toml", "[features]\nmemories = true\n"),
-                (".codex/memories/memory_summary.md", "v2\ntext"),
-            ],
-            "",
-            &[
-                "memory .codex/memories/memory_summary.md: \"\" [not loaded: its first line is not v1]",
-            ],
-        );
-    }
-
-    #[test]
-    fn a_link_out_of_the_project_is_named_and_not_read() {
-        let home = Home::with(&[
-            ("shop/.git/HEAD", ""),
-            ("secret.md", "secret"),
-            ("shop/AGENTS.md", "-> ../secret.md"),
-        ]);
-        let told = home.told(Agent::Codex, "shop");
-        assert_eq!(told.len(), 1);
-        assert!(told[0].starts_with("project shop/AGENTS.md: \"\" [not shown: leads to ~/secret.md, outside the project; tome trust"), "{told:?}");
-    }
-
-    #[test]
-    fn the_settings_of_a_trusted_project_count() {
-        let home = Home::with(&[
-            ("shop/.git/HEAD", ""),
-            (
-                "shop/.codex/config.toml",
-                "project_doc_fallback_filenames = [\"NOTES.md\"]\n",
-            ),
-            ("shop/NOTES.md", "notes"),
-        ]);
-        assert!(home.told(Agent::Codex, "shop").is_empty());
-        let shop = home.path().join("shop").display().to_string();
-        let trust = format!("[projects.\"{shop}\"]\ntrust_level = \"trusted\"\n");
-        std::fs::create_dir_all(home.path().join(".codex")).expect("a folder");
-        std::fs::write(home.path().join(".codex/config.toml"), trust).expect("written");
-        assert_eq!(
-            home.told(Agent::Codex, "shop"),
-            ["project shop/NOTES.md: \"notes\""]
         );
     }
 }

@@ -1,88 +1,53 @@
-//! Layouts of files for the tests of each agent's rules.
+//! What an agent loads in a home of a test, and how it is told.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{Draft, Piece, Start, pieces};
+use crate::core::fixture::{Case, Home};
 use crate::core::log::Agent;
 use crate::core::memory::config::Settings;
 use crate::core::memory::discover::Environment;
 
-/// A home directory with the files of a test.
-pub(super) struct Home {
-    dir: tempfile::TempDir,
-}
-
 impl Home {
-    /// Creates the files; a text that starts with `-> ` is a link to a target.
-    pub(super) fn with(files: &[(&str, &str)]) -> Self {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let home = Self { dir };
-        for (path, text) in files {
-            let path = home.path().join(path);
-            fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
-            match text.strip_prefix("-> ") {
-                Some(target) => std::os::unix::fs::symlink(target, path).expect("a link"),
-                _ => fs::write(path, text).expect("written"),
-            }
-        }
-        home
+    /// Returns the pieces that an agent loads in a directory, with a draft if there is one.
+    pub(super) fn pieces(&self, agent: Agent, cwd: &str, draft: Option<&Draft>) -> Vec<Piece> {
+        pieces_with(&self.path(), (agent, cwd), &[], draft)
     }
 
-    pub(super) fn path(&self) -> PathBuf {
-        self.dir.path().canonicalize().expect("canonical")
-    }
-
-    /// Returns the pieces that an agent loads in a directory.
-    pub(super) fn pieces(&self, agent: Agent, cwd: &str) -> Vec<Piece> {
-        self.pieces_with(agent, cwd, None)
-    }
-
-    /// Returns the pieces that an agent would load with a draft.
-    pub(super) fn pieces_with(&self, agent: Agent, cwd: &str, draft: Option<&Draft>) -> Vec<Piece> {
-        pieces_in(&self.path(), agent, cwd, draft)
-    }
-
-    /// Returns the path, the kind and the text of each piece, or what is cut; the home is `~`.
+    /// Describes the pieces that an agent loads in a directory.
     pub(super) fn told(&self, agent: Agent, cwd: &str) -> Vec<String> {
-        self.told_with(agent, cwd, &[])
-    }
-
-    /// The same with variables of the environment; in their values, `~` is the home.
-    pub(super) fn told_with(
-        &self,
-        agent: Agent,
-        cwd: &str,
-        variables: &[(&str, &str)],
-    ) -> Vec<String> {
-        let home = self.path();
-        let place = home.display().to_string();
-        let variables = variables.iter();
-        let variables: Vec<(String, String)> = variables
-            .map(|(name, value)| ((*name).to_owned(), value.replace('~', &place)))
-            .collect();
-        let pieces = with_variables(&home, (agent, cwd), &variables, None).into_iter();
-        let told = pieces.map(|piece| {
-            let path = piece.path.strip_prefix(&home).unwrap_or(&piece.path);
-            let cut = piece.cut.map(|cut| format!(" [{cut}]")).unwrap_or_default();
-            let line = format!(
-                "{} {}: {:?}{cut}",
-                piece.kind.name(),
-                Path::display(path),
-                piece.text
-            );
-            line.replace(&home.display().to_string(), "~")
-        });
-        told.collect()
+        told(&self.path(), &self.pieces(agent, cwd, None))
     }
 }
 
-/// Returns the pieces that an agent loads in a directory of a home.
-pub(crate) fn pieces_in(home: &Path, agent: Agent, cwd: &str, draft: Option<&Draft>) -> Vec<Piece> {
-    with_variables(home, (agent, cwd), &[], draft)
+/// Describes what is loaded in a case: by its `agent`, started `in` a directory, with variables of
+/// the environment. With `order: any`, the order is that of the file system and not told.
+pub(super) fn told_of_case(case: &Case) -> String {
+    let home = case.home.path();
+    let agent = Agent::named(case.setting("agent").unwrap_or_default()).expect("an agent");
+    let cwd = case.setting("in").unwrap_or_default();
+    let mut told = told(
+        &home,
+        &pieces_with(&home, (agent, cwd), &case.settings, None),
+    );
+    if case.setting("order") == Some("any") {
+        told.sort();
+    }
+    told.join("\n")
 }
 
-fn with_variables(
+/// Returns the kind, the path and the text of each piece, and what is cut.
+fn told(home: &Path, pieces: &[Piece]) -> Vec<String> {
+    let told = pieces.iter().map(|piece| {
+        let path = piece.path.strip_prefix(home).unwrap_or(&piece.path);
+        let cut = piece.cut.as_ref().map(|cut| format!(" [{cut}]"));
+        let (kind, path, cut) = (piece.kind.name(), path.display(), cut.unwrap_or_default());
+        format!("{kind} {path}: {:?}{cut}", piece.text)
+    });
+    told.collect()
+}
+
+fn pieces_with(
     home: &Path,
     (agent, cwd): (Agent, &str),
     variables: &[(String, String)],

@@ -107,15 +107,14 @@ mod tests {
 
     #[test]
     fn a_pattern_finds_its_files() {
-        let temp = tempfile::tempdir().expect("a temporary directory");
+        let home = crate::core::fixture::Home::new();
         for file in ["docs/b.md", "docs/a.md", "docs/x/c.md", "docs/a.txt"] {
-            let path = temp.path().join(file);
-            std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
-            std::fs::write(path, "x").expect("written");
+            home.write(file, "x");
         }
+        let root = home.path();
         let found = |pattern: &str| -> Vec<String> {
-            let files = files(temp.path(), pattern).into_iter();
-            let inside = files.map(|file| file.strip_prefix(temp.path()).map(Path::to_owned));
+            let files = files(&root, pattern).into_iter();
+            let inside = files.map(|file| file.strip_prefix(&root).map(Path::to_owned));
             let names = inside.map(|file| file.expect("inside").display().to_string());
             let mut names: Vec<String> = names.collect();
             names.sort();

@@ -192,92 +192,8 @@ fn piece(start: &Start<'_>, path: PathBuf, kind: PieceKind, source: Source) -> O
 #[cfg(test)]
 mod tests {
     use super::MOST_PATTERNS;
-    use crate::core::insight::context::fixture::Home;
+    use crate::core::fixture::Home;
     use crate::core::log::Agent;
-
-    fn check(files: &[(&str, &str)], cwd: &str, expected: &[&str]) {
-        assert_eq!(Home::with(files).told(Agent::Opencode, cwd), expected);
-    }
-
-    #[test]
-    fn the_nearest_file_comes_first_and_only_one_name_counts() {
-        check(
-            &[
-                ("shop/.git/HEAD", ""),
-                (".config/opencode/AGENTS.md", "user"),
-                (".claude/CLAUDE.md", "not loaded beside the other"),
-                ("AGENTS.md", "above"),
-                ("shop/AGENTS.md", "root @x.md\r\n"),
-                ("shop/x.md", "not imported"),
-                ("shop/CLAUDE.md", "another name"),
-                ("shop/a/AGENTS.md", "a"),
-                ("shop/a/b/AGENTS.md", ""),
-            ],
-            "shop/a/b",
-            &[
-                "user .config/opencode/AGENTS.md: \"user\"",
-                "project shop/a/AGENTS.md: \"a\"",
-                "project shop/AGENTS.md: \"root @x.md\\r\\n\"",
-            ],
-        );
-    }
-
-    #[test]
-    fn claude_codes_files_stand_in_for_missing_ones() {
-        check(
-            &[
-                ("shop/.git/HEAD", ""),
-                (".claude/CLAUDE.md", "user"),
-                ("shop/CLAUDE.md", "\u{feff}root"),
-                ("shop/a/CONTEXT.md", "not loaded beside the other"),
-            ],
-            "shop/a",
-            &[
-                "user .claude/CLAUDE.md: \"user\"",
-                "project shop/CLAUDE.md: \"root\"",
-            ],
-        );
-    }
-
-    #[test]
-    fn without_git_every_folder_above_counts() {
-        check(
-            &[("AGENTS.md", "above"), ("shop/a/AGENTS.md", "here")],
-            "shop/a",
-            &[
-                "project shop/a/AGENTS.md: \"here\"",
-                "project AGENTS.md: \"above\"",
-            ],
-        );
-    }
-
-    #[test]
-    fn files_that_the_settings_name_come_last_and_a_project_may_not_lead_outside() {
-        check(
-            &[
-                ("shop/.git/HEAD", ""),
-                (
-                    ".config/opencode/opencode.jsonc",
-                    "{ // mine\n \"instructions\": [\"~/mine.md\", \"https://example.com/a.md\"], }",
-                ),
-                (
-                    "shop/opencode.json",
-                    r#"{"instructions": ["docs/*.md", "~/secret.md"]}"#,
-                ),
-                ("mine.md", "mine"),
-                ("secret.md", "secret"),
-                ("shop/docs/d.md", "docs"),
-                ("shop/a/docs/e.md", "nearer"),
-            ],
-            "shop/a",
-            &[
-                "rule mine.md: \"mine\"",
-                "rule shop/a/docs/e.md: \"nearer\"",
-                "rule shop/docs/d.md: \"docs\"",
-                "rule secret.md: \"\" [not shown: leads to ~/secret.md, outside the project; tome trust ~/secret.md allows it]",
-            ],
-        );
-    }
 
     #[test]
     fn only_patterns_that_are_left_out_are_told() {
@@ -288,35 +204,5 @@ mod tests {
             let told = home.told(Agent::Opencode, "shop");
             assert_eq!(!told.is_empty(), is_told, "{count}: {told:?}");
         }
-    }
-
-    #[test]
-    fn variables_add_settings_and_leave_out_claude_codes_files() {
-        let home = Home::with(&[
-            ("shop/.git/HEAD", ""),
-            (".claude/CLAUDE.md", "claude"),
-            ("shop/CLAUDE.md", "claude's"),
-            ("more/AGENTS.md", "more"),
-            ("named.json", r#"{"instructions": ["~/named.md"]}"#),
-            ("named.md", "named"),
-        ]);
-        let variables = [
-            ("OPENCODE_DISABLE_CLAUDE_CODE_PROMPT", "1"),
-            ("OPENCODE_CONFIG", "~/named.json"),
-        ];
-        let told = home.told_with(Agent::Opencode, "shop", &variables);
-        assert_eq!(told, ["rule named.md: \"named\""]);
-        let told = home.told_with(
-            Agent::Opencode,
-            "shop",
-            &[("OPENCODE_CONFIG_DIR", "~/more")],
-        );
-        assert_eq!(
-            told,
-            [
-                "user more/AGENTS.md: \"more\"",
-                "project shop/CLAUDE.md: \"claude's\""
-            ]
-        );
     }
 }

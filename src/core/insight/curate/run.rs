@@ -6,7 +6,6 @@
 //! edit in a project that brings a removed name back is seen once git knows of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -311,7 +310,5 @@ fn save(path: &Path, saved: &Saved) {
         // Another process may have removed it.
         drop(std::fs::remove_file(old));
     }
-    drop(private::replace_unflushed(path, |file| {
-        file.write_all(text.as_bytes())
-    }));
+    private::replace_cache(path, &text);
 }

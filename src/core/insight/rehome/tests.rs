@@ -190,10 +190,7 @@ fn memories_are_gathered_with_links_and_indexes_and_one_undo_gives_every_byte_ba
             "taken.md is taken: it becomes taken-2.md",
         ]
     );
-    let author = Author {
-        who: "you".to_owned(),
-        door: "test".to_owned(),
-    };
+    let author = Author::test();
     let history = History::open(&home.path("history"));
     let moment = context().moment;
     let change = rehoming.change;

@@ -239,18 +239,11 @@ fn accepted_file(
     };
     let (added, removed) = diff::counts(&old, &new);
     Ok(FileChange {
-        root: store.root().path().to_owned(),
-        layout: store.layout(),
-        path: file.path,
         before,
         after,
-        derived: false,
-        folders: Vec::new(),
-        emptied: Vec::new(),
-        modified: None,
-        mode: None,
         added,
         removed,
+        ..FileChange::new(store.root().path(), store.layout(), &file.path)
     })
 }
 

@@ -564,18 +564,11 @@ impl Observer<'_> {
             after.unwrap_or_default(),
         );
         FileChange {
-            root: self.store.root().path().to_owned(),
-            layout: self.store.layout(),
-            path: one.path.clone(),
             before: one.before,
             after: revision(one),
-            derived: false,
-            folders: Vec::new(),
-            emptied: Vec::new(),
-            modified: None,
-            mode: None,
             added,
             removed,
+            ..FileChange::new(self.store.root().path(), self.store.layout(), &one.path)
         }
     }
 

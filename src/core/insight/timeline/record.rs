@@ -215,18 +215,14 @@ impl LogRecord {
 /// Reads what was kept of a log; `None` if there is nothing whole.
 pub(in crate::core::insight) fn load<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let text = read_text(path, LARGEST).ok()??;
-    serde_json::from_str(private::checked(&text)?).ok()
+    private::of_cache_line(&text)
 }
 
 /// Keeps something of a log. What cannot be written is made again the next time.
 pub(in crate::core::insight) fn save(path: &Path, kept: &impl Serialize) {
-    use std::io::Write as _;
-    let Ok(text) = serde_json::to_string(kept) else {
-        return;
-    };
-    drop(private::replace_unflushed(path, |file| {
-        file.write_all(private::with_checksum(&text).as_bytes())
-    }));
+    if let Some(line) = private::to_cache_line(kept) {
+        private::replace_cache(path, &line);
+    }
 }
 
 /// Summarizes the segments of a session, whose events it gets in their order. It holds those of a

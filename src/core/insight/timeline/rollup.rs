@@ -69,26 +69,19 @@ impl RollUps {
             return found;
         }
         let text = read_text(&cache.join(FILE), LARGEST_LOG).ok().flatten();
-        for line in text.unwrap_or_default().lines() {
-            let answer = private::checked(line).map(serde_json::from_str);
-            if let Some(Ok(answer)) = answer {
-                found.add(answer);
-            }
-        }
+        let text = text.unwrap_or_default();
+        let answers = text.lines().filter_map(private::of_cache_line);
+        answers.for_each(|answer| found.add(answer));
         found
     }
 
     /// Writes them. What cannot be written is asked again the next time.
     pub(super) fn save(&self, cache: &Path) {
-        use std::io::Write as _;
         let last = &self.order[self.order.len().saturating_sub(MOST)..];
         let kept = last.iter().filter_map(|key| self.made.get(key));
-        let lines = kept.filter_map(|answer| serde_json::to_string(answer).ok());
-        let lines = lines.map(|line| private::with_checksum(&line) + "\n");
-        let text: String = lines.collect();
-        drop(private::replace_unflushed(&cache.join(FILE), |file| {
-            file.write_all(text.as_bytes())
-        }));
+        let lines = kept.filter_map(private::to_cache_line);
+        let text: String = lines.map(|line| line + "\n").collect();
+        private::replace_cache(&cache.join(FILE), &text);
     }
 
     pub(super) fn add(&mut self, answer: RollUp) {

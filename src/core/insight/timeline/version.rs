@@ -2,7 +2,6 @@
 //! another summarizer was chosen. Of each node the last few are kept, in a file of the cache.
 
 use std::collections::{BTreeSet, HashMap};
-use std::io::Write as _;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -69,9 +68,7 @@ impl Timeline {
     /// The former versions of the nodes in scope.
     pub(super) fn former_versions(&self) -> Vec<Former> {
         let text = self.version_lines();
-        let former = text
-            .lines()
-            .filter_map(|line| serde_json::from_str(private::checked(line)?).ok());
+        let former = text.lines().filter_map(private::of_cache_line);
         let former = former.filter(|one: &Former| one.scope == self.scope_of(&one.node.id));
         former.collect()
     }
@@ -95,9 +92,7 @@ impl Timeline {
             return;
         }
         let text = self.version_lines();
-        let known = text
-            .lines()
-            .filter_map(|line| serde_json::from_str(private::checked(line)?).ok());
+        let known = text.lines().filter_map(private::of_cache_line);
         let mut all: Vec<Former> = known.collect();
         for node in former {
             let scope = self.scope_of(&node.id).to_owned();
@@ -113,8 +108,7 @@ impl Timeline {
                 node,
             });
         }
-        let lines = all.iter().filter_map(|one| serde_json::to_string(one).ok());
-        let lines: Vec<String> = lines.map(|line| private::with_checksum(&line)).collect();
+        let lines: Vec<String> = all.iter().filter_map(private::to_cache_line).collect();
         let mut left = MOST_BYTES;
         let is_kept = |line: &&String| {
             left = left.saturating_sub(line.len() + 1);
@@ -122,9 +116,7 @@ impl Timeline {
         };
         let kept = lines.iter().rev().take_while(is_kept).count();
         let text = lines[lines.len() - kept..].join("\n") + "\n";
-        drop(private::replace_unflushed(&self.cache.join(FILE), |file| {
-            file.write_all(text.as_bytes())
-        }));
+        private::replace_cache(&self.cache.join(FILE), &text);
     }
 
     /// The nodes of an earlier state that are not the same in this one.

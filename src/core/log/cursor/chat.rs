@@ -229,11 +229,7 @@ fn take_part(part: &Object<'_>, sink: &mut Sink<'_>) {
         Some("reasoning") => sink.think(text()),
         Some("tool-call") => {
             let input = part.get("args").or_else(|| part.get("input"));
-            sink.call_tool(ToolUse::new(
-                id,
-                tool,
-                input.map_or_else(String::new, content::outline),
-            ));
+            sink.call_tool(ToolUse::new(id, tool, content::outline(input)));
         }
         Some("tool-result") => {
             let output = part.get("result").or_else(|| part.get("output"));
@@ -255,104 +251,7 @@ fn output_text(output: Raw<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::fixture::{Home, describe_messages};
     use super::*;
-
-    /// Writes a chat whose root lists the messages after the first.
-    fn write(home: &Home, messages: &[&str]) {
-        home.write(".cursor/chats/0a1b/c1/store.db", "");
-        let path = home.path().join(".cursor/chats/0a1b/c1/store.db");
-        let connection = Connection::open(path).expect("a database");
-        connection
-            .execute_batch(
-                "CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB);
-                 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT);",
-            )
-            .expect("tables");
-        let mut root = vec![0x08, 0x96, 0x01];
-        for (number, message) in (0..).zip(messages) {
-            let hash = [number; 32];
-            connection
-                .execute(
-                    "INSERT INTO blobs VALUES (?1, ?2)",
-                    (hex(&hash), message.as_bytes()),
-                )
-                .expect("a message");
-            if number > 0 {
-                root.extend([0x0a, 32]);
-                root.extend(hash);
-            }
-        }
-        // A message that is listed twice, one that is not there, and the folder.
-        root.extend([0x0a, 32].into_iter().chain([1; 32]));
-        root.extend([0x0a, 32].into_iter().chain([99; 32]));
-        root.extend([0x4a, 12].into_iter().chain(*b"file:///repo"));
-        connection
-            .execute("INSERT INTO blobs VALUES ('f00d', ?1)", [root])
-            .expect("a root");
-        let meta = r#"{"agentId":"c1","latestRootBlobId":"f00d","name":"Find it","createdAt":1785578400000,"lastUsedModel":"opus"}"#;
-        connection
-            .execute("INSERT INTO meta VALUES ('0', ?1)", [hex(meta.as_bytes())])
-            .expect("a description");
-    }
-
-    #[test]
-    fn a_chat_is_read_in_the_order_of_its_root() {
-        let home = Home::new();
-        write(
-            &home,
-            &[
-                r#"{"role":"user","content":[{"type":"text","text":"before the summary"}]}"#,
-                r#"{"role":"user","content":[{"type":"text","text":"<user_query>\nfind it\n</user_query>"}]}"#,
-                r#"{"id":"1","role":"assistant","content":[{"type":"reasoning","text":"hm"},{"type":"tool-call","toolCallId":"t1","toolName":"Shell","args":{"command":"ls"}},{"type":"novel"}]}"#,
-                r#"{"role":"tool","id":"t1","content":[{"type":"tool-result","toolName":"Shell","toolCallId":"t1","result":"files"}]}"#,
-                r#"{"role":"assistant","content":"Done."}"#,
-                r#"{"role":"system","content":"You are"}"#,
-                "{broken",
-            ],
-        );
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: before the summary",
-                "2 user text: find it",
-                "3 assistant thinking: hm",
-                "3 assistant tool-call Shell: command: ls",
-                "4 tool tool-result Shell: files",
-                "5 assistant text: Done.",
-                "6 system text*: You are",
-                "8 user text: find it",
-            ]
-        );
-        assert_eq!(
-            (transcript.skipped.unknown, transcript.skipped.broken),
-            (1, 2)
-        );
-        let head = &transcript.head;
-        assert_eq!(
-            [&head.cwd, &head.title, &head.model].map(Option::as_deref),
-            [Some("/repo"), Some("Find it"), Some("opus")]
-        );
-        let log = &home.locate()[0];
-        let resume = log.resume(head).expect("it can be continued");
-        assert_eq!(resume.args, ["--resume", "c1"]);
-    }
-
-    #[test]
-    fn a_chat_with_a_transcript_is_found_once() {
-        let home = Home::new();
-        write(&home, &[]);
-        home.write(
-            ".cursor/chats/0a1b/c1/meta.json",
-            r#"{"title":"Beside","cwd":"/repo"}"#,
-        );
-        assert_eq!(home.locate()[0].title.as_deref(), Some("Beside"));
-        home.write(".cursor/projects/repo/agent-transcripts/c1/c1.jsonl", "");
-        let logs = home.locate();
-        assert_eq!(logs.len(), 1);
-        assert!(logs[0].path.ends_with("c1.jsonl"));
-    }
 
     proptest::proptest! {
         #[test]

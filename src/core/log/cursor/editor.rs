@@ -175,7 +175,7 @@ fn take_message(id: Option<String>, message: &Object<'_>, sink: &mut Sink<'_>) {
     let input = ["rawArgs", "params"]
         .iter()
         .find_map(|key| call.get(key).filter(is_filled));
-    let input = input.map_or_else(String::new, content::outline);
+    let input = content::outline(input);
     sink.call_tool(ToolUse::new(id.clone(), Some(tool.clone()), input));
     if let Some(result) = call.get("result") {
         let has_failed = call.is("status", "error") || call.is("userDecision", "rejected");
@@ -211,67 +211,20 @@ pub(super) fn copy(log: &LogFile, to: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::fixture::{Home, describe_messages};
     use super::super::super::{keep, read};
+    use crate::core::fixture::Case;
 
     #[test]
-    fn a_session_of_the_editor_is_read_and_kept_without_credentials() {
-        let home = Home::new();
-        let path = ".config/Cursor/User/globalStorage/state.vscdb";
-        home.write(path, "");
-        home.write(
-            ".config/Cursor/User/workspaceStorage/w1/workspace.json",
-            r#"{"folder":"file:///repo"}"#,
-        );
-        let connection = rusqlite::Connection::open(home.path().join(path)).expect("a database");
-        connection
-            .execute_batch(
-                r#"CREATE TABLE ItemTable (key TEXT UNIQUE, value BLOB);
-                   CREATE TABLE cursorDiskKV (key TEXT UNIQUE, value BLOB);
-                   INSERT INTO ItemTable VALUES ('cursorAuth/accessToken', 'credential');
-                   INSERT INTO cursorDiskKV VALUES
-                   ('composerData:c1', '{"composerId":"c1","name":"Find it","createdAt":1785578400000,"workspaceIdentifier":{"id":"w1"},"fullConversationHeadersOnly":[{"bubbleId":"b2","type":1},{"bubbleId":"b1","type":2},{"bubbleId":"gone","type":2},{"bubbleId":"b3","type":2}]}'),
-                   ('composerData:c2', '{"composerId":"c2","conversation":[{"type":1,"bubbleId":"x","text":"earlier","workspaceUris":["file:///other"]},{"type":2,"text":"yes"}]}'),
-                   ('composerData:c3', '{}'),
-                   ('bubbleId:c1:b1', '{"type":2,"text":"Let me look.","thinking":{"text":"hm"},"createdAt":"2026-08-01T10:00:01Z","modelInfo":{"modelName":"opus"}}'),
-                   ('bubbleId:c1:b2', '{"type":1,"text":"find it","createdAt":"2026-08-01T10:00:00Z"}'),
-                   ('bubbleId:c1:b3', '{"type":2,"text":"","toolFormerData":{"name":"run_terminal_command_v2","toolCallId":"t1","params":"{\"command\":\"ls\"}","rawArgs":"","result":"{\"output\":\"files\"}","status":"completed"}}'),
-                   ('bubbleId:other:b3', '{}');"#,
-            )
-            .expect("tables");
-        drop(connection);
-        let logs = home.locate();
-        let ids: Vec<&str> = logs.iter().map(|log| log.id.as_str()).collect();
-        assert_eq!(ids, ["c1", "c2", "c3"]);
-        let transcript = read(&logs[0]).expect("it can be read");
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: find it",
-                "2 assistant thinking: hm",
-                "2 assistant text: Let me look.",
-                "4 assistant tool-call run_terminal_command_v2: command: ls",
-                "4 tool tool-result run_terminal_command_v2: output: files",
-            ]
-        );
-        let head = &transcript.head;
-        assert_eq!(
-            [&head.cwd, &head.title, &head.model].map(Option::as_deref),
-            [Some("/repo"), Some("Find it"), Some("opus")]
-        );
-        assert_eq!(transcript.skipped.broken, 1);
-        let earlier = read(&logs[1]).expect("it can be read");
-        assert_eq!(
-            describe_messages(&earlier.messages),
-            ["1 user text: earlier", "2 assistant text: yes"]
-        );
-        assert_eq!(earlier.head.cwd.as_deref(), Some("/other"));
-        let copy = keep::keep(&home.path().join("kept"), &logs[0]).expect("kept");
+    fn a_session_of_the_editor_is_kept_without_credentials() {
+        let home = Case::named("logs/cursor/sessions_of_the_editor_are_read").home;
+        let log = &home.locate()[0];
+        let transcript = read(log).expect("it can be read");
+        let copies = home.path().join("kept");
+        let copy = keep::keep(&copies, log).expect("kept");
         let bytes = std::fs::read(copy).expect("a copy");
         assert!(memchr::memmem::find(&bytes, b"credential").is_none());
-        std::fs::remove_file(home.path().join(path)).expect("deleted");
-        let copy = &keep::kept(&home.path().join("kept"), &[])[0];
-        let kept = read(copy).expect("it can be read");
+        std::fs::remove_file(&log.path).expect("deleted");
+        let kept = read(&keep::kept(&copies, &[])[0]).expect("it can be read");
         assert_eq!(kept.messages, transcript.messages);
         assert_eq!(kept.head.cwd.as_deref(), Some("/repo"));
     }

@@ -87,7 +87,7 @@ fn reply(assistant: &Object<'_>, sink: &mut Sink<'_>) {
     let text = said.text("content").unwrap_or_default();
     sink.say(Role::Assistant, Origin::Written, text);
     for call in said.items("tool_uses").filter_map(Raw::object) {
-        let input = call.get("args").map_or_else(String::new, content::outline);
+        let input = content::outline(call.get("args"));
         sink.call_tool(ToolUse::new(call.text("id"), call.text("name"), input));
     }
 }
@@ -111,79 +111,5 @@ fn take_message(entry: &Object<'_>, message: &Object<'_>, sink: &mut Sink<'_>) {
         Some("tool") => sink.result(None, content::flat(content)),
         Some("system") => sink.say(Role::System, Origin::Injected, content::flat(content)),
         _ => sink.carry.skipped.unknown += 1,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rusqlite::Connection;
-
-    use super::super::super::fixture::{Home, describe_messages};
-    use super::super::super::read;
-
-    #[test]
-    fn a_conversation_of_the_database_is_read() {
-        let home = Home::new();
-        home.write(".local/share/kiro-cli/data.sqlite3", "");
-        let path = home.path().join(".local/share/kiro-cli/data.sqlite3");
-        let value = r#"{"conversation_id":"k1","model_info":{"model_id":"opus"},"history":[
-            {"user":{"timestamp":"2026-08-01T10:00:00Z","content":{"Prompt":{"prompt":"find it"}}},"assistant":{"ToolUse":{"message_id":"m1","content":"Let me look.","tool_uses":[{"id":"c1","name":"execute_bash","args":{"command":"ls"}}]}},"request_metadata":{"stream_end_timestamp_ms":1785578401000}},
-            {"user":{"content":{"ToolUseResults":{"tool_use_results":[{"tool_use_id":"c1","content":[{"Text":"files"}],"status":"Success"}]}}},"assistant":{"Response":{"message_id":"m2","content":"Done."}}},
-            {"novel":1},7]}"#;
-        let connection = Connection::open(&path).expect("a database");
-        connection
-            .execute_batch("CREATE TABLE conversations_v2 (key TEXT, conversation_id TEXT, value TEXT, created_at INTEGER, updated_at INTEGER);")
-            .expect("a table");
-        for (id, value) in [("k1", value), ("k2", "{broken")] {
-            connection
-                .execute(
-                    "INSERT INTO conversations_v2 VALUES ('/repo', ?1, ?2, 1, 1785578401000)",
-                    (id, value),
-                )
-                .expect("a conversation");
-        }
-        drop(connection);
-        let logs = home.locate();
-        assert_eq!(logs.len(), 2);
-        let transcript = read(&logs[0]).expect("it can be read");
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            [
-                "1 user text: find it",
-                "1 assistant text: Let me look.",
-                "1 assistant tool-call execute_bash: command: ls",
-                "2 tool tool-result execute_bash: files",
-                "2 assistant text: Done.",
-            ]
-        );
-        assert_eq!(
-            (transcript.skipped.unknown, transcript.skipped.not_object),
-            (1, 1)
-        );
-        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
-        assert_eq!(transcript.head.model.as_deref(), Some("opus"));
-        assert_eq!(read(&logs[1]).expect("it is there").skipped.broken, 1);
-    }
-
-    #[test]
-    fn a_session_of_the_editor_is_read() {
-        let home = Home::new();
-        let folder = ".config/Kiro/User/globalStorage/kiro.kiroagent/workspace-sessions/L3JlcG8_";
-        home.write(
-            &format!("{folder}/sessions.json"),
-            r#"[{"sessionId":"e1","title":"Find it","workspaceDirectory":"/repo"}]"#,
-        );
-        home.write(
-            &format!("{folder}/e1.json"),
-            r#"{"sessionId":"e1","title":"Find it","history":[{"message":{"role":"user","content":[{"type":"text","text":"find it"}],"id":"1"}},{"message":{"role":"assistant","content":"On it.","id":"2"}},{"message":{"role":"novel","content":"x"}}]}"#,
-        );
-        let transcript = home.read();
-        assert_eq!(
-            describe_messages(&transcript.messages),
-            ["1 user text: find it", "2 assistant text: On it."]
-        );
-        assert_eq!(transcript.skipped.unknown, 1);
-        assert_eq!(transcript.head.cwd.as_deref(), Some("/repo"));
-        assert_eq!(home.locate()[0].resume(&transcript.head), None);
     }
 }

@@ -74,7 +74,7 @@ fn reply(data: &Object<'_>, sink: &mut Sink<'_>) {
 fn shell(data: &Object<'_>, sink: &mut Sink<'_>) {
     let command = data.text("command").unwrap_or_default();
     sink.say(Role::User, Origin::Written, format!("! {command}"));
-    let output = data.get("output").map_or_else(String::new, content::flat);
+    let output = content::flat(data.get("output"));
     sink.result(Some("shell".to_owned()), output);
 }
 

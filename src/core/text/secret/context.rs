@@ -57,35 +57,37 @@ pub(super) const CONTEXTS: &[Context] = &[
 ];
 
 /// Words that give a later word its meaning.
+#[rustfmt::skip] // One row per line.
 pub(super) const HINTS: &[(&str, Look)] = &[
     ("curl", |scan, _, end| scan.seen().curl = Some(end)),
     ("wget", |scan, _, end| scan.seen().curl = Some(end)),
     ("login", |scan, _, end| scan.seen().login = Some(end)),
-    ("mysql", |scan, _, end| {
-        scan.seen().password_command = Some(end)
-    }),
-    ("mysqldump", |scan, _, end| {
-        scan.seen().password_command = Some(end)
-    }),
-    ("mariadb", |scan, _, end| {
-        scan.seen().password_command = Some(end)
-    }),
-    ("sshpass", |scan, _, end| {
-        scan.seen().password_command = Some(end)
-    }),
+    ("mysql", takes_password),
+    ("mysqldump", takes_password),
+    ("mariadb", takes_password),
+    ("sshpass", takes_password),
     ("redis-cli", |scan, _, end| scan.seen().redis = Some(end)),
-    ("docker login", |scan, _, end| {
-        scan.seen().password_command = Some(end);
-        scan.seen().login = Some(end);
-    }),
-    ("az login", |scan, _, end| {
-        scan.seen().password_command = Some(end);
-        scan.seen().login = Some(end);
-    }),
+    ("docker login", logs_in),
+    ("az login", logs_in),
 ];
+
+/// A command whose `-p` is a password.
+fn takes_password(scan: &mut Scan<'_>, _: usize, end: usize) {
+    scan.seen().password_command = Some(end);
+}
+
+fn logs_in(scan: &mut Scan<'_>, start: usize, end: usize) {
+    takes_password(scan, start, end);
+    scan.seen().login = Some(end);
+}
 
 /// The maximum number of bytes that are examined after a word.
 const WINDOW: usize = 160;
+
+/// Whether a byte may be part of a word of a command: no blank, no line break and no quote.
+fn is_bare(byte: u8) -> bool {
+    !byte.is_ascii_whitespace() && !is_quote(byte)
+}
 
 /// The number of bytes after a hint in which it applies.
 const REACH: usize = 240;
@@ -154,16 +156,12 @@ fn url(scan: &mut Scan<'_>, start: usize, at: usize) {
     if scheme == start {
         return;
     }
-    let user = scan.run(at, 80, |byte| {
-        !byte.is_ascii_whitespace() && !is_quote(byte) && !b"/?#@:<>".contains(&byte)
-    });
+    let user = scan.run(at, 80, |byte| is_bare(byte) && !b"/?#@:<>".contains(&byte));
     if scan.byte(user) != Some(b':') {
         return;
     }
     let from = user + 1;
-    let end = scan.run(from, WINDOW, |byte| {
-        !byte.is_ascii_whitespace() && !is_quote(byte) && !b"<>".contains(&byte)
-    });
+    let end = scan.run(from, WINDOW, |byte| is_bare(byte) && !b"<>".contains(&byte));
     let port = scan.run(from, 5, |byte| byte.is_ascii_digit());
     let is_port =
         port > from && (port == end || scan.byte(port).is_some_and(|byte| b"/?#".contains(&byte)));
@@ -210,8 +208,7 @@ fn authorization(scan: &mut Scan<'_>, _: usize, end: usize) {
     } else {
         opened
     };
-    let is_value =
-        |byte: u8| !byte.is_ascii_whitespace() && !is_quote(byte) && !b"\\<>".contains(&byte);
+    let is_value = |byte: u8| is_bare(byte) && !b"\\<>".contains(&byte);
     let end = scan.run(at, WINDOW, is_value);
     let value = scan.slice(at..end);
     let is_credential = value.len() >= 8 && (is_random(value) || is_pair(value));
@@ -283,8 +280,7 @@ fn cookies(scan: &mut Scan<'_>, at: usize) {
         return;
     }
     let from = name + 1;
-    let is_value =
-        |byte: u8| !byte.is_ascii_whitespace() && !is_quote(byte) && !b";,\\".contains(&byte);
+    let is_value = |byte: u8| is_bare(byte) && !b";,\\".contains(&byte);
     let end = scan.run(from, WINDOW, is_value);
     let value = scan.slice(from..end);
     if value.len() >= 8 && !is_placeholder(value, ValuePosition::Setting) {
@@ -303,13 +299,12 @@ fn user(scan: &mut Scan<'_>, start: usize, end: usize) {
     let at = scan.run(end, 4, |byte| {
         is_blank(byte) || is_quote(byte) || byte == b'='
     });
-    let is_value = |byte: u8| !byte.is_ascii_whitespace() && !is_quote(byte);
-    let name = scan.run(at, 80, |byte| is_value(byte) && byte != b':');
+    let name = scan.run(at, 80, |byte| is_bare(byte) && byte != b':');
     if scan.byte(name) != Some(b':') {
         return;
     }
     let from = name + 1;
-    let end = scan.run(from, WINDOW, is_value);
+    let end = scan.run(from, WINDOW, is_bare);
     let value = scan.slice(from..end);
     if value.len() >= 4 && !is_placeholder(value, ValuePosition::Setting) {
         scan.accept("curl user", from..end);
@@ -322,9 +317,7 @@ fn command_password(scan: &mut Scan<'_>, start: usize, end: usize) {
         return;
     }
     let at = scan.run(end, 2, |byte| is_blank(byte) || is_quote(byte));
-    let end = scan.run(at, WINDOW, |byte| {
-        !byte.is_ascii_whitespace() && !is_quote(byte) && !b";&|".contains(&byte)
-    });
+    let end = scan.run(at, WINDOW, |byte| is_bare(byte) && !b";&|".contains(&byte));
     let value = scan.slice(at..end);
     if is_secret(value, Kind::Password, ValuePosition::Flag) {
         scan.accept("password of a command", at..end);
@@ -342,9 +335,7 @@ fn redis_password(scan: &mut Scan<'_>, start: usize, end: usize) {
     if at == end || scan.run(hint, REACH, is_command) < start {
         return;
     }
-    let end = scan.run(at, WINDOW, |byte| {
-        !byte.is_ascii_whitespace() && !is_quote(byte)
-    });
+    let end = scan.run(at, WINDOW, is_bare);
     let value = scan.slice(at..end);
     if is_secret(value, Kind::Password, ValuePosition::Flag) {
         scan.accept("Redis password", at..end);
@@ -405,7 +396,7 @@ fn htpasswd(scan: &mut Scan<'_>, _: usize, end: usize) {
         let word = scan.run(at, 4, is_blank);
         let word = scan.run(word, 1, is_quote);
         let next = scan.run(word, WINDOW, |byte| {
-            !byte.is_ascii_whitespace() && !is_quote(byte) && !b";&|".contains(&byte)
+            is_bare(byte) && !b";&|".contains(&byte)
         });
         if word == at || next == word {
             return;
@@ -482,9 +473,7 @@ pub(super) fn password_in_words(scan: &mut Scan<'_>, end: usize) {
         },
     };
     let at = scan.run(at, 2, |byte| is_blank(byte) || is_quote(byte));
-    let to = scan.run(at, WINDOW, |byte| {
-        !byte.is_ascii_whitespace() && !is_quote(byte)
-    });
+    let to = scan.run(at, WINDOW, is_bare);
     let value = scan.slice(at..to);
     let value = value.trim_end_matches(['.', ',', ';', ')']);
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());

@@ -16,26 +16,15 @@ fn record(id: &str, day: i64, texts: (Option<&str>, Option<&str>)) -> Record {
     Record {
         id: id.to_owned(),
         time: day * DAY,
-        author: Author {
-            who: "you".to_owned(),
-            door: "test".to_owned(),
-        },
+        author: Author::test(),
         verb: ChangeVerb::Write,
         message: format!("{id} made"),
         of: None,
         files: vec![FileChange {
-            root: PathBuf::from("/r"),
-            layout: Layout::Index,
-            path: "a.md".to_owned(),
             before: revision(texts.0),
             after: revision(texts.1),
-            derived: false,
-            folders: Vec::new(),
-            emptied: Vec::new(),
-            modified: None,
-            mode: None,
             added: 1,
-            removed: 0,
+            ..FileChange::new(Path::new("/r"), Layout::Index, "a.md")
         }],
         origin: None,
         tombstones: Vec::new(),
