@@ -140,3 +140,13 @@ fn what_the_hook_adds_is_a_piece_where_tome_is_set_up() {
         "{with:?}"
     );
 }
+
+#[test]
+fn of_two_hundred_thousand_imports_some_are_shown_and_the_rest_is_told() {
+    let home = Home::new();
+    home.file("project/m.md", "m\n");
+    home.file("project/GEMINI.md", "@m.md\n".repeat(200_000));
+    let told = home.ok(&["context", "--agent", "gemini", "--json"]);
+    assert!(told.contains("only the first 5000"), "{}", told.len());
+    assert!(told.len() < 20 << 20, "{}", told.len());
+}

@@ -599,6 +599,9 @@ fn no_rule_shows_a_secret() {
         "orders",
         "hidden-text",
         "duplicate",
+        "index-bullet",
+        "index-cut",
+        "index-dangling",
     ] {
         assert!(rules.contains(rule), "{rule}: {rules:?}");
     }

@@ -652,6 +652,23 @@ fn what_is_refused_is_told_and_can_be_trusted() {
 }
 
 #[test]
+fn trust_keeps_the_ends_of_lines() {
+    let home = Home::new();
+    home.file("outside/a", "");
+    let before = "# mine\r\nauthor = \"kim\"\r\n";
+    home.file(".config/tome/config.toml", before);
+    home.ok(&["trust", "../outside"]);
+    let text = home.read(".config/tome/config.toml");
+    assert!(
+        text.starts_with(before) && text.contains("trusted"),
+        "{text:?}"
+    );
+    assert!(!text.replace("\r\n", "").contains('\n'), "{text:?}");
+    home.ok(&["trust", "../outside", "--remove"]);
+    assert_eq!(home.read(".config/tome/config.toml"), before);
+}
+
+#[test]
 fn links_that_stay_inside_the_project_are_followed() {
     let home = Home::new();
     home.file("project/notes/MEMORY.md", "# Memory\n\n(empty)\n");

@@ -535,3 +535,69 @@ fn reading_a_database_in_use_changes_no_file_of_its_agent() {
         assert!(tree(&folder) == before, "session {number}");
     }
 }
+
+#[test]
+fn no_known_shape_of_a_secret_is_shown_of_a_log() {
+    // Joined at run time, so that this file has no complete one.
+    let secrets = [
+        ("glft-", "NiMg9aW37k5wCnHDepQH", ""),
+        (
+            "bot: ",
+            "MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs",
+            "",
+        ),
+        (
+            "see ",
+            "k3LpW7xYz1aBcd.atlasv1.EfgHiJkLmNoPqRsTuVw2xYz1aBcdEfgHiJkLmNoPqRsTuVw2xYz1aBcdEfgHiJkLmNo",
+            "",
+        ),
+        (
+            "access_token$production$",
+            "8sknefnwjf7jcr6u$c1f2a9b07e364d58c1f2a9b07e364d58",
+            "",
+        ),
+        (
+            "AZURE_DEVOPS_EXT_PAT=",
+            "7kq3m5xw2zt6yr4pj8vhl9ncbfd5gsa3u2e7oi6kq4mxw5ztyr2p",
+            "",
+        ),
+        ("FLWSECK-", "9c1f0b7de2a84c559c1f0b7de2a84c55-X", ""),
+        ("live_", "2a1b9c8d7e6f504132a1b9c8d7e6f504132", ""),
+        ("https://a.blob.example/c?se=2026&sig=", "k3Jd9f8L", ""),
+        (
+            "aws configure set aws_secret_access_key ",
+            "wJalr9UtnF3MIK7MDENGbPxRfiCYzzKEYqqq1234",
+            "",
+        ),
+        ("az login --service-principal -u app -p ", "hunter22", ""),
+        ("vault login ", "8fK2l9D7s6G5h4J3", ""),
+        ("htpasswd -b .htpasswd kim ", "hunter22", ""),
+        (
+            "echo ",
+            "hunter22",
+            " | docker login -u kim --password-stdin",
+        ),
+        ("password → ", "hunter22", ""),
+        ("DB_PASSWORD=", "correct horse battery", ""),
+        (
+            "PuTTY-User-Key-File-3: ssh-rsa\nEncryption: none\nPrivate-Lines: 2\n",
+            "AAAAgQC3x9Zk8s7QwPz1",
+            "\nb4Lm2Nf0Rt6Yh8Uj==\n",
+        ),
+    ];
+    let home = Home::new();
+    let project = home.project().display().to_string();
+    let mut shown = Vec::new();
+    for (before, secret, after) in secrets {
+        let text = format!("the quokka:\n{before}{secret}{after}\nand so on");
+        one_prompt(&home, "-project", &project, &text.replace('\n', "\\n"));
+        for verb in [&["log", ID][..], &["recall", "quokka"], &["find", "quokka"]] {
+            let output = home.run(verb);
+            if output.out.contains(secret) {
+                shown.push(format!("{}: {before}…{after}", verb[0]));
+            }
+        }
+        assert!(home.ok(&["recall", "quokka"]).contains("quokka"));
+    }
+    assert!(shown.is_empty(), "{shown:#?}");
+}

@@ -41,4 +41,5 @@ mod support;
 mod sync;
 mod timeline;
 mod tui;
+mod waits;
 mod whole;

@@ -1,6 +1,7 @@
 //! Names that somebody else chose, in every place where tome reads one: a project's settings and
-//! instructions, an extension, an index, a call of the server, a patch that an agent proposes. None
-//! may lead to a file outside the project and the agents' own texts.
+//! instructions, an extension, an index, a memory, a log, a hook's payload, a call of the server, a
+//! patch that an agent proposes, a folder of a plugin; a remote of sync in `sync/hostile.rs`. None may
+//! lead to a file outside the project and the agents' own texts.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -26,7 +27,7 @@ const SECRETS: [&str; 7] = [
 ];
 
 /// The names. `HOME` stands for the home directory.
-const NAMES: [&str; 44] = [
+pub(crate) const NAMES: [&str; 44] = [
     "../.ssh/id_rsa",
     "../../.ssh/id_rsa",
     "../../../../../../../../HOME/.ssh/id_rsa",
@@ -135,20 +136,36 @@ fn names_in_settings_and_instructions_lead_to_no_other_file() {
         ".gemini/extensions/x/gemini-extension.json",
         "project/opencode.json",
         "project/.opencode/opencode.jsonc",
+        "project/opencode.jsonc",
         "project/.codex/config.toml",
         "project/GEMINI.md",
         "project/CLAUDE.md",
+        "project/CLAUDE.local.md",
         "project/AGENTS.md",
+        "project/.claude/rules/r.md",
+        "project/.github/copilot-instructions.md",
+        "project/.github/instructions/r.instructions.md",
         "project/.memory/MEMORY.md",
+        "project/.memory/a.md",
     ] {
         let home = ground();
+        // Of projects that the user trusts, Codex reads the settings.
+        let trusted = json!(home.project().display().to_string());
+        home.file(
+            ".codex/config.toml",
+            format!("[projects.{trusted}]\ntrust_level = \"trusted\"\n"),
+        );
         let names = names(&home);
         let mentioned: String = names
             .iter()
             .map(|name| format!("- see @{name} and [{name}](<{name}>)\n"))
             .collect();
         let text = match place.rsplit_once('.').map(|(_, ending)| ending) {
-            Some("md") => format!("# All\n\n{mentioned}"),
+            Some("md") => format!(
+                "---\nname: a\ndescription: d\ntype: project\nfiles: {0}\nsource: {0}\n---\n\n\
+                 # All\n\n{mentioned}",
+                json!(names)
+            ),
             Some("toml") => format!("project_doc_fallback_filenames = {}\n", json!(names)),
             _ => json!({
                 "context": { "fileName": names }, "contextFileName": names, "instructions": names,
@@ -161,7 +178,17 @@ fn names_in_settings_and_instructions_lead_to_no_other_file() {
         for agent in ["claude-code", "codex", "gemini", "opencode", "copilot"] {
             all += &told(&home, &["context", "--agent", agent, "--json"], place);
         }
-        for verb in [&["curate", "--json"][..], &["view"], &["list"], &["doctor"]] {
+        for verb in [
+            &["curate", "--json"][..],
+            &["view"],
+            &["list"],
+            &["doctor"],
+            &["context"],
+            &["recall", "token", "--json"],
+            &["find", "token"],
+            &["curate", "--fix"],
+            &["index"],
+        ] {
             told(&home, verb, place);
         }
         let event = json!({
@@ -186,16 +213,93 @@ fn names_in_settings_and_instructions_lead_to_no_other_file() {
 #[test]
 fn a_project_cannot_choose_where_memories_are() {
     let home = ground();
+    let before = outside(&home);
     for name in names(&home) {
         let settings = json!({ "autoMemoryDirectory": name }).to_string();
-        home.file("project/.claude/settings.json", settings);
-        told(&home, &["list", "--json"], &name);
-        told(
-            &home,
-            &["context", "--agent", "claude-code", "--json"],
-            &name,
+        for file in ["settings.json", "settings.local.json"] {
+            home.file(&format!("project/.claude/{file}"), &settings);
+            told(&home, &["list", "--json"], &name);
+            let context = ["context", "--agent", "claude-code", "--json"];
+            told(&home, &context, &name);
+            let write = ["write", "x.md", "--type", "user", "--content", "x"];
+            told(&home, &write, &name);
+            fs::remove_file(home.project().join(".claude").join(file)).expect("removed");
+        }
+    }
+    assert!(outside(&home) == before, "something outside changed");
+}
+
+#[test]
+fn names_in_logs_and_payloads_lead_to_no_other_file() {
+    let home = ground();
+    home.file("project/.memory/MEMORY.md", "# Mine\n\n- [a](a.md) — a\n");
+    home.file("project/.memory/a.md", "---\nname: a\n---\n\nA.\n");
+    let names = names(&home);
+    for (number, name) in names.iter().enumerate() {
+        let record = |role: &str, content: Value| {
+            json!({ "type": role, "uuid": format!("u{number}{role}"), "sessionId": name, "cwd": name,
+                "timestamp": format!("2026-01-02T10:{number:02}:00Z"), "gitBranch": name,
+                "message": { "role": role, "content": content } })
+        };
+        let calls = ["Read", "Write", "Edit", "NotebookEdit"].map(|tool| {
+            json!({ "type": "tool_use", "id": tool, "name": tool, "input": { "file_path": name,
+                "notebook_path": name, "content": "x", "old_string": "token", "new_string": "x" } })
+        });
+        let lines = [
+            record("user", json!(format!("please see @{name}"))),
+            record("assistant", json!(calls)),
+            record("assistant", json!(format!("Done: {name} is written."))),
+        ];
+        let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        home.file(
+            &format!(".claude/projects/-p{number}/s{number}.jsonl"),
+            lines,
         );
     }
+    let before = outside(&home);
+    for args in [
+        &["logs", "--all", "--json"][..],
+        &["toc", "--all", "--json", "--level", "segment"],
+        &["stats", "--all", "--json"],
+        &["events", "--all", "--json"],
+        &["recall", "token", "--all", "--json"],
+        &["find", "token", "--all"],
+        &["why", "a.md", "--json"],
+        &["review", "--json"],
+        &["ledger", "--json"],
+        &["rehome", "--json"],
+        &["curate", "--json"],
+        &["doctor"],
+    ] {
+        told(&home, args, "logs");
+    }
+    for number in 0..names.len() {
+        let id = format!("s{number}");
+        for args in [&["log", &id][..], &["resume", &id], &["keep", &id]] {
+            told(&home, args, &names[number]);
+        }
+    }
+    for name in &names {
+        for event in ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"] {
+            for (agent, cwd) in [("claude-code", name.clone()), ("copilot", String::new())] {
+                let cwd = if cwd.is_empty() {
+                    json!(home.project())
+                } else {
+                    json!(cwd)
+                };
+                let payload = json!({ "session_id": name, "cwd": cwd, "hook_event_name": event,
+                    "transcript_path": name, "prompt": name, "source": "startup",
+                    "tool_name": "Write", "tool_input": { "file_path": name, "content": "x" },
+                    "tool_response": "ok" });
+                let output = home.run_with_input(&["hook", agent], payload.to_string().as_bytes());
+                let all = format!("{}{}", output.out, output.err);
+                assert!(!all.contains(CANARY), "{agent} {event} {name}: {all}");
+                assert!(!all.contains("panicked"), "{agent} {event} {name}: {all}");
+                assert_eq!(output.code, 0, "{agent} {event} {name}: {all}");
+            }
+        }
+    }
+    assert!(outside(&home) == before, "something outside changed");
 }
 
 #[test]

@@ -425,3 +425,56 @@ fn a_hook_does_not_follow_a_long_journal_and_other_commands_do() {
     home.run(&["review", "--count"]);
     assert!(states() != before, "another command did not");
 }
+
+#[test]
+fn an_id_holds_only_for_the_text_that_was_shown_with_it() {
+    for decide in ["--accept", "--revert"] {
+        let home = seen_home();
+        write_as_agent(&home, &format!("{NOTE}Only on Tuesdays\n"));
+        let id = items(&home)[0]["id"].as_str().expect("an id").to_owned();
+        let later = format!("{NOTE}Only on Tuesdays\nNever shown\n");
+        write_as_agent(&home, &later);
+        let output = home.run(&["review", decide, &id]);
+        assert_eq!(output.code, 2, "{decide}: {output:?}");
+        assert!(output.err.contains("look at it again"), "{output:?}");
+        assert_eq!(home.read("project/.memory/deploy.md"), later);
+        assert_eq!(home.run(&["review", "--count"]).out, "1\n", "{decide}");
+    }
+}
+
+#[test]
+fn a_state_that_is_lost_is_made_again_or_told() {
+    type Damage = fn(&std::path::Path);
+    let damages: [(&str, Damage); 4] = [
+        ("deleted", |file| fs::remove_file(file).expect("removed")),
+        ("emptied", |file| fs::write(file, "").expect("written")),
+        ("cut", |file| {
+            let bytes = fs::read(file).expect("reads");
+            fs::write(file, &bytes[..bytes.len() / 2]).expect("written");
+        }),
+        ("zeros", |file| fs::write(file, [0; 99]).expect("written")),
+    ];
+    for (about, damage) in damages {
+        let home = seen_home();
+        write_as_agent(&home, &format!("{NOTE}Only on Tuesdays\n"));
+        assert_eq!(home.run(&["review", "--count"]).out, "1\n");
+        let states = home.path().join(".local/share/tome/history/review");
+        for name in tree(&states)
+            .into_keys()
+            .filter(|name| !name.ends_with('/'))
+        {
+            damage(&states.join(name));
+        }
+        let shown = home.run(&["review"]);
+        let counted = home.run(&["review", "--count"]);
+        let doctor = home.run(&["doctor"]);
+        let is_told = [&shown.err, &shown.out, &doctor.out]
+            .iter()
+            .any(|text| text.contains("review") && text.contains("state"));
+        let is_there = shown.out.contains("Only on Tuesdays") || counted.out == "1\n";
+        assert!(
+            is_there || is_told,
+            "{about}: {shown:?} {counted:?} {doctor:?}"
+        );
+    }
+}

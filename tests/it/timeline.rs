@@ -581,7 +581,7 @@ echo '```'
         }
     }
     let levels = std::fs::read_to_string(&asked).expect("asked");
-    for level in ["segment", "session", "day", "week", "month", "year"] {
+    for level in ["segment", "day", "week", "month", "year"] {
         assert!(
             levels.lines().any(|line| line == level),
             "{level}: {levels}"
@@ -712,4 +712,61 @@ fn days_are_those_of_the_person() {
         let other = segment.replace(day, "2026-03-27");
         assert_eq!(toc(&[&other])["node"]["level"], "segment", "{zone}");
     }
+}
+
+#[test]
+fn a_wrong_bit_in_the_cache_changes_no_answer() {
+    let home = Home::new();
+    home.file(&path(&home), session(&home));
+    let answer = || -> Vec<String> {
+        let levels = ["segment", "day", "week", "year"];
+        let shown = levels.map(|level| home.ok(&["toc", "--json", "--level", level]));
+        shown.to_vec()
+    };
+    let right = answer();
+    let cache = home.path().join(".cache/tome");
+    let files = crate::support::tree(&cache).into_iter();
+    let files: Vec<(String, Vec<u8>)> = files
+        .filter(|(name, bytes)| name.starts_with("timeline") && !bytes.is_empty())
+        .collect();
+    assert!(!files.is_empty());
+    for (name, bytes) in files {
+        for turn in 0..24 {
+            let mut wrong = bytes.clone();
+            let at = turn * bytes.len() / 24;
+            wrong[at] ^= 1 << (turn % 8);
+            fs::write(cache.join(&name), &wrong).expect("written");
+            assert!(answer() == right, "{name}: byte {at}");
+        }
+    }
+}
+
+#[test]
+fn the_files_of_a_node_are_masked() {
+    let home = Home::new();
+    let token = ["ghp", "_4f1c2aa0b9d8e7f6a5b4c3d2e1f00f1e2d3c"].concat();
+    let file = home.project().join(format!("{token}.txt"));
+    let input = json!({ "file_path": file, "content": "x" });
+    let lines = [
+        ("user", json!("please write the file")),
+        ("assistant", call("Write", &input)),
+        ("assistant", text("The file is written now, as you asked.")),
+    ];
+    let lines = lines.iter().enumerate().map(|(at, (role, content))| {
+        record(
+            &home,
+            at,
+            &format!("2026-01-02T10:0{at}:00Z"),
+            role,
+            content,
+        )
+    });
+    let lines: String = lines.collect();
+    home.file(&path(&home), lines);
+    for level in ["segment", "day", "week", "month", "year"] {
+        let shown = home.ok(&["toc", "--json", "--level", level]);
+        assert!(!shown.contains(&token), "{level}: {shown}");
+    }
+    let shown = home.ok(&["toc", "--json", "--level", "segment"]);
+    assert!(shown.contains("masked"), "{shown}");
 }

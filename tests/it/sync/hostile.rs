@@ -14,6 +14,10 @@ use crate::support::tree;
 
 /// Adds a commit to the remote by `git fast-import`, which takes any name.
 fn import(remote: &Remote, files: &[(&str, &str, &[u8])]) {
+    assert!(try_import(remote, files));
+}
+
+fn try_import(remote: &Remote, files: &[(&str, &str, &[u8])]) -> bool {
     let mut stream =
         b"commit refs/heads/main\ncommitter x <x@x> 0 +0000\ndata 1\nx\nfrom refs/heads/main^0\n"
             .to_vec();
@@ -30,14 +34,10 @@ fn import(remote: &Remote, files: &[(&str, &str, &[u8])]) {
     git.arg("-C")
         .arg(remote.path())
         .args(["fast-import", "--quiet"]);
-    let mut child = git.stdin(Stdio::piped()).spawn().expect("git runs");
-    child
-        .stdin
-        .take()
-        .expect("piped")
-        .write_all(&stream)
-        .expect("read");
-    assert!(child.wait().expect("ends").success());
+    git.stdin(Stdio::piped()).stderr(Stdio::null());
+    let mut child = git.spawn().expect("git runs");
+    drop(child.stdin.take().expect("piped").write_all(&stream));
+    child.wait().expect("ends").success()
 }
 
 /// The folder of the only store in the remote.
@@ -136,6 +136,44 @@ fn what_a_remote_has_beside_plain_files_is_one_line_each() {
         3 << 20,
         "it is not overwritten either"
     );
+}
+
+#[test]
+fn names_that_lead_out_are_left_alone() {
+    let remote = Remote::new();
+    let home = remote.path().join("..").canonicalize().expect("there");
+    let around = || -> Vec<String> { tree(&home).into_keys().collect() };
+    let is_refused_by_git = |name: &str| {
+        let mut parts = name.split('/');
+        name.contains('\0') || parts.any(|part| matches!(part, "" | "." | ".."))
+    };
+    let (mut taken, mut refused) = (0, 0);
+    for name in crate::names::NAMES {
+        let name = name.replace("HOME", &home.display().to_string());
+        let remote = Remote::new();
+        let machine = shared(&remote);
+        let before = (around(), machine.files());
+        let path = format!("{}/{name}.md", folder(&remote));
+        if !try_import(&remote, &[("100644", &path, b"evil\n")]) {
+            refused += 1;
+            continue;
+        }
+        let report = machine.try_sync();
+        taken += 1;
+        if is_refused_by_git(&path) {
+            assert!(report.failure.is_some(), "{name}");
+            assert_eq!(machine.files(), before.1, "{name}");
+        }
+        for path in machine.files().into_keys() {
+            assert!(
+                !path.contains("..") && !path.starts_with('/'),
+                "{name}: {path}"
+            );
+        }
+        assert_eq!(machine.read("a.md"), "text\n", "{name}");
+        assert_eq!(around(), before.0, "{name}");
+    }
+    assert!(taken >= 25, "git took {taken} and refused {refused}");
 }
 
 #[test]

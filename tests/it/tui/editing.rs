@@ -115,6 +115,51 @@ fn a_citation_is_copied_by_the_program_of_the_system_and_it_is_named() {
 }
 
 #[test]
+fn a_copied_name_acts_on_no_terminal() {
+    let home = shop();
+    let name = "o\u{1b}]0;pwned\u{7}\u{202e}dd.md";
+    home.file(
+        &format!("project/.memory/{name}"),
+        super::memory("Odd", "project", "Odd."),
+    );
+    let copied = home.path().join("copied");
+    let path = program(&home, "xclip", &format!("cat > {}", copied.display()));
+    let env = [("PATH", path.as_str()), ("DISPLAY", ":9")];
+    let tty = Tty::sized(&home, &[], (100, 30), &env);
+    tty.see("5 memories");
+    tty.press("f", "filter ❯");
+    tty.press("Odd", "filter ❯ Odd");
+    tty.send(ENTER);
+    tty.send("G");
+    tty.press("y", "· xclip");
+    let text = fs::read_to_string(&copied).expect("copied");
+    assert!(text.contains("dd.md"), "{text:?}");
+    assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
+    tty.send("q");
+    assert!(!tty.end().1.contains("]0;pwned\u{7}"));
+}
+
+#[test]
+fn marks_do_not_pile_up_in_a_cell() {
+    let home = shop();
+    let pile = format!("z{} zalgo", "\u{301}".repeat(100_000));
+    home.file(
+        "project/.memory/build.md",
+        super::memory("Build", "project", &pile),
+    );
+    let tty = Tty::open(&home, &[]);
+    tty.see("4 memories");
+    go_to(&tty, "Build");
+    tty.see("zalgo");
+    tty.press("e", "edit · build.md");
+    tty.send(ESCAPE);
+    tty.gone("edit · build.md");
+    tty.send("q");
+    let drawn = tty.end().1.matches('\u{301}').count();
+    assert!(drawn < 1_000, "{drawn} marks are drawn");
+}
+
+#[test]
 fn a_session_goes_on_in_its_agent_on_the_same_terminal() {
     let home = shop();
     talk(&home);
