@@ -161,7 +161,7 @@ const INNOCENT: &[&str] = &[
     "mkdir -p src/core/secret12", "cp -p a1b2c3d4 b", "docker run -u 1000:1000 image", "ps -u kim", "sort -u names2024.txt", "curl -u $USER:$PASS https://x", "ssh -p 2222 host",
     "cookie: a small thing", "cookies = response.cookies", "Cookie policy: accept all", "set-cookie: theme=dark", "cookie.name=value",
     "sig=SIGTERM", "signal: sigint12", "signature: fn(a: u32)", "sig = hmac(key, body)",
-    "AKIA is a prefix", "ghp_ is how a token begins", "tokens such as xoxb-… are masked", "sk-… and sk_live_… are keys",
+    "AKIA is a prefix", "repo-api-96928a50-9c08-4729-96db-ec553d4550ee", "ghp_ is how a token begins", "tokens such as xoxb-… are masked", "sk-… and sk_live_… are keys",
     "日本語 password", "пароль: секрет", "mot de passe : obligatoire", "🔑 token rotated",
     "1700000000000", "2026-01-31T10:00:00Z", "v1.0-beta.2", "1.2.3-rc.4+build.5678", "0x7fff5fbff8c0", "192.168.178.200:8080", "aa:bb:cc:dd:ee:ff",
     "src/core/log/mask.rs:123:45", "at Object.<anonymous> (/home/kim/shop/src/token.ts:12:34)", "node_modules/.pnpm/@babel+core@7.24.0/node_modules/@babel/core",

@@ -103,7 +103,9 @@ impl Token {
     /// Checks the text after the start, which ends at `at`.
     pub(super) fn find(&self, scan: &mut Scan<'_>, start: usize, at: usize) {
         let is_glued = self.is_unmistakable() && scan.byte_before(start) == Some(b'_');
-        if !scan.starts_word(start) && !is_glued {
+        // `repo-api-` and an id is the name of a repository.
+        let is_in_name = self.body == Uuid && scan.byte_before(start) == Some(b'-');
+        if is_in_name || (!scan.starts_word(start) && !is_glued) {
             return;
         }
         let (least, most) = self.length;
