@@ -56,9 +56,10 @@
 //! # Where a change begins
 //!
 //! - A store of another agent: `core/memory/discover/agents.rs`.
-//! - A log format: a file in `core/log/` and a row of `FORMATS` in `core/log.rs`.
+//! - A log format: a file in `core/log/`, a row of `FORMATS` in `core/log.rs`, and cases in
+//!   `tests/fixtures/logs/`.
 //! - A curate rule: a file in `core/insight/curate/` named like its id, and a row of `RULES` in
-//!   `core/insight/curate.rs`.
+//!   `core/insight/curate.rs`; cases in `tests/fixtures/curate/`.
 //! - A kind of secret: `core/text/secret/tokens.rs`.
 //! - What a guard looks for: `core/insight/guard/check.rs`.
 //! - What the ledger counts: `Account` in `core/insight/ledger.rs`.

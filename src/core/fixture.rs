@@ -143,3 +143,13 @@ pub(crate) fn check_cases(folder: &str, tell: impl Fn(Case) -> String) -> String
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
+
+/// Returns the columns of a table's lines, which `=>` divides; `\n` in them is a line break.
+pub(crate) fn rows<const COLUMNS: usize>(table: &str) -> Vec<[String; COLUMNS]> {
+    let columns = |line: &str| {
+        let columns = line.split("=>");
+        let mut columns = columns.map(|text| text.trim().replace("\\n", "\n"));
+        std::array::from_fn(|_| columns.next().unwrap_or_default())
+    };
+    table.trim().lines().map(columns).collect()
+}

@@ -266,9 +266,7 @@ impl Timeline {
         let known = known.lines().filter_map(private::of_cache_line::<Grip>);
         let mut known: HashSet<String> = known.map(|grip| grip.id).collect();
         let new = grips.iter().filter(|grip| known.insert(grip.id.clone()));
-        let lines: Vec<String> = new
-            .filter_map(|grip| private::to_cache_line(grip))
-            .collect();
+        let lines: Vec<String> = new.filter_map(private::to_cache_line).collect();
         if lines.is_empty() {
             return;
         }

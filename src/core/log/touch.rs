@@ -338,17 +338,7 @@ fn text_editor(input: &str) -> Vec<FileTouch> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Returns the columns of a table's lines; `\n` in them is a line break.
-    fn rows<const COLUMNS: usize>(table: &str) -> Vec<[String; COLUMNS]> {
-        let columns = |line: &str| {
-            let mut columns = line
-                .split("=>")
-                .map(|text| text.trim().replace("\\n", "\n"));
-            std::array::from_fn(|_| columns.next().unwrap_or_default())
-        };
-        table.trim().lines().map(columns).collect()
-    }
+    use crate::core::fixture::rows;
 
     #[test]
     fn every_agent_s_calls_name_their_files() {

@@ -668,11 +668,11 @@ mod tests {
         let note = home.path().join("trees/fix/.git");
         home.write(
             "repo/.git/worktrees/fix/gitdir",
-            &format!("{}\n", note.display()),
+            format!("{}\n", note.display()),
         );
         home.write(
             "trees/fix/.git",
-            &format!("gitdir: {}/.git/worktrees/fix\n", main.display()),
+            format!("gitdir: {}/.git/worktrees/fix\n", main.display()),
         );
         let slug = claude_slug(&main);
         home.write(
@@ -710,7 +710,7 @@ mod tests {
         let slug = session_slug(&mine);
         home.write(
             &format!(".ai/sessions/{slug}/one/messages.jsonl"),
-            &format!("{{\"type\":\"session\",\"cwd\":\"{}\"}}\n", mine.display()),
+            format!("{{\"type\":\"session\",\"cwd\":\"{}\"}}\n", mine.display()),
         );
         home.write(
             &format!(".ai/sessions/{slug}/two/messages.jsonl"),
@@ -759,7 +759,7 @@ mod tests {
         home.write(".gemini/tmp/other/memory/MEMORY.md", "# Project Memory\n");
         let project = home.environment("p").cwd;
         let known = serde_json::json!({"projects": {project.to_str().expect("a path"): "shop"}});
-        home.write(".gemini/projects.json", &known.to_string());
+        home.write(".gemini/projects.json", known.to_string());
         assert_eq!(home.names("p", DiscoveryScope::Project), ["gemini"]);
         assert_eq!(
             home.names("p", DiscoveryScope::Everything),

@@ -337,6 +337,7 @@ fn options(program: &str, verb: &str, word: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::fixture::rows;
 
     fn stops(check: &Check, tool: &str, input: &str) -> bool {
         let (home, cwd) = (Path::new("/h"), Path::new("/p"));
@@ -347,62 +348,38 @@ mod tests {
 
     #[test]
     fn a_command_is_compared_as_words() {
-        for (pattern, command, expected) in [
-            ("git push --force*", "git push --force origin main", true),
-            ("git push --force*", "git push --force-with-lease", true),
-            ("git push --force*", "cd x && git push -f", true),
-            ("git push --force*", "git -C /r push origin +main", true),
-            (
-                "git push --force*",
-                "bash -lc 'git push -uf origin x'",
-                true,
-            ),
-            ("git push --force*", "git push origin main", false),
-            (
-                "git push --force*",
-                "git commit -m \"never git push --force\"",
-                false,
-            ),
-            ("git push --force*", "echo 'git push --force'", false),
-            (
-                "git push --force*",
-                "grep -rn 'git push --force' docs",
-                false,
-            ),
-            (
-                "git push --force*",
-                "cat > a.md <<'EOF'\ngit push --force\nEOF",
-                false,
-            ),
-            ("git push --force", "git push --force-with-lease", false),
-            ("git push -f", "git push --force", true),
-            ("rm -rf", "rm -fr /x", true),
-            ("rm -rf", "rm -R --force /x", true),
-            ("rm -rf", "rm -f x", false),
-            ("git commit --no-verify", "git commit -anm x", true),
-            ("git commit --no-verify", "git push -n", false),
-            ("* --no-verify", "git commit --no-verify -m x", true),
-            ("git push * main", "git push -u origin main", true),
-            ("git push * main", "git push origin feature", false),
-            ("npm", "npm test", true),
-            ("npm", "/usr/bin/npm ci", true),
-            ("npm", "pnpm test", false),
-            ("npm install", "npm run install", false),
-            (
-                "terraform apply",
-                "timeout 60 terraform -chdir=x apply -auto-approve",
-                true,
-            ),
-            ("git add *.env", "git add -f config/.env", true),
-            ("git add -A", "git add --all", true),
-        ] {
-            let check = Check::Command(pattern.to_owned());
+        let table = r#"
+git push --force* => git push --force origin main => stopped
+git push --force* => git push --force-with-lease => stopped
+git push --force* => cd x && git push -f => stopped
+git push --force* => git -C /r push origin +main => stopped
+git push --force* => bash -lc 'git push -uf origin x' => stopped
+git push --force* => git push origin main =>
+git push --force* => git commit -m "never git push --force" =>
+git push --force* => echo 'git push --force' =>
+git push --force* => grep -rn 'git push --force' docs =>
+git push --force* => cat > a.md <<'EOF'\ngit push --force\nEOF =>
+git push --force => git push --force-with-lease =>
+git push -f => git push --force => stopped
+rm -rf => rm -fr /x => stopped
+rm -rf => rm -R --force /x => stopped
+rm -rf => rm -f x =>
+git commit --no-verify => git commit -anm x => stopped
+git commit --no-verify => git push -n =>
+* --no-verify => git commit --no-verify -m x => stopped
+git push * main => git push -u origin main => stopped
+git push * main => git push origin feature =>
+npm => npm test => stopped
+npm => /usr/bin/npm ci => stopped
+npm => pnpm test =>
+npm install => npm run install =>
+terraform apply => timeout 60 terraform -chdir=x apply -auto-approve => stopped
+git add *.env => git add -f config/.env => stopped
+git add -A => git add --all => stopped"#;
+        for [pattern, command, expected] in rows(table) {
             let input = format!("command: {command}\ndescription: x");
-            assert_eq!(
-                stops(&check, "Bash", &input),
-                expected,
-                "{pattern}: {command}"
-            );
+            let is_stopped = stops(&Check::Command(pattern), "Bash", &input);
+            assert_eq!(is_stopped, expected == "stopped", "{command}");
         }
     }
 
@@ -434,117 +411,39 @@ mod tests {
 
     #[test]
     fn files_packages_and_texts_are_found_where_they_are_meant() {
-        let (path, read) = (Check::Path, Check::Read);
-        let (package, edit) = (Check::Package, Check::Edit);
-        for (check, tool, input, expected) in [
-            (
-                path("dist/".into()),
-                "Edit",
-                "file_path: /p/dist/a.js\nold_string: a\nnew_string: b",
-                true,
-            ),
-            (
-                path("dist/".into()),
-                "Read",
-                "file_path: /p/dist/a.js",
-                false,
-            ),
-            (
-                path("dist/".into()),
-                "Bash",
-                "command: cat dist/a.js",
-                false,
-            ),
-            (
-                path("dist/".into()),
-                "Bash",
-                "command: echo x > dist/a.js",
-                true,
-            ),
-            (
-                path("*.lock".into()),
-                "Write",
-                "file_path: /p/sub/yarn.lock\ncontent: x",
-                true,
-            ),
-            (
-                path("*.lock".into()),
-                "Write",
-                "file_path: /p/lock.rs\ncontent: x",
-                false,
-            ),
-            (
-                path("src/gen/**".into()),
-                "apply_patch",
-                "*** Begin Patch\n*** Update File: src/gen/a.rs\n@@\n-x\n+y\n*** End Patch",
-                true,
-            ),
-            (read(".env".into()), "Bash", "command: cat .env", true),
-            (read(".env".into()), "Read", "file_path: /p/.env", true),
-            (
-                read(".env".into()),
-                "Read",
-                "file_path: /p/.env.example",
-                false,
-            ),
-            (
-                package("lodash".into()),
-                "Bash",
-                "command: npm i -D lodash@4",
-                true,
-            ),
-            (
-                package("lodash".into()),
-                "Bash",
-                "command: npm i lodash-es",
-                false,
-            ),
-            (
-                package("lodash".into()),
-                "Bash",
-                "command: npm ls lodash",
-                false,
-            ),
-            (
-                package("lodash".into()),
-                "Edit",
-                "file_path: package.json\nold_string: {\nnew_string: { \"lodash\": \"4\",",
-                true,
-            ),
-            (
-                package("lodash".into()),
-                "Edit",
-                "file_path: package.json\nold_string: \"lodash\": \"3\"\nnew_string: \"lodash\": \"4\"",
-                false,
-            ),
-            (
-                edit(r"\bunwrap\(\)".into()),
-                "Edit",
-                "file_path: a.rs\nold_string: a\nnew_string: a.unwrap()",
-                true,
-            ),
-            (
-                edit(r"\bunwrap\(\)".into()),
-                "Edit",
-                "file_path: a.rs\nold_string: a.unwrap()\nnew_string: b.unwrap()",
-                false,
-            ),
-            (
-                edit(r"\bunwrap\(\)".into()),
-                "Write",
-                "file_path: a.md\ncontent: no unwrap()",
-                false,
-            ),
-        ] {
-            assert_eq!(
-                stops(&check, tool, input),
-                expected,
-                "{check}: {tool} {input}"
-            );
+        let table = r#"
+path dist/ => Edit => file_path: /p/dist/a.js\nold_string: a\nnew_string: b => stopped
+path dist/ => Read => file_path: /p/dist/a.js =>
+path dist/ => Bash => command: cat dist/a.js =>
+path dist/ => Bash => command: echo x > dist/a.js => stopped
+path *.lock => Write => file_path: /p/sub/yarn.lock\ncontent: x => stopped
+path *.lock => Write => file_path: /p/lock.rs\ncontent: x =>
+path src/gen/** => apply_patch => *** Begin Patch\n*** Update File: src/gen/a.rs\n@@\n-x\n+y\n*** End Patch => stopped
+read .env => Bash => command: cat .env => stopped
+read .env => Read => file_path: /p/.env => stopped
+read .env => Read => file_path: /p/.env.example =>
+package lodash => Bash => command: npm i -D lodash@4 => stopped
+package lodash => Bash => command: npm i lodash-es =>
+package lodash => Bash => command: npm ls lodash =>
+package lodash => Edit => file_path: package.json\nold_string: {\nnew_string: { "lodash": "4", => stopped
+package lodash => Edit => file_path: package.json\nold_string: "lodash": "3"\nnew_string: "lodash": "4" =>
+edit \bunwrap\(\) => Edit => file_path: a.rs\nold_string: a\nnew_string: a.unwrap() => stopped
+edit \bunwrap\(\) => Edit => file_path: a.rs\nold_string: a.unwrap()\nnew_string: b.unwrap() =>
+edit \bunwrap\(\) => Write => file_path: a.md\ncontent: no unwrap() =>"#;
+        for [check, tool, input, expected] in rows(table) {
+            let (kind, text) = check.split_once(' ').expect("a kind");
+            let kind = match kind {
+                "path" => Check::Path,
+                "read" => Check::Read,
+                "package" => Check::Package,
+                _ => Check::Edit,
+            };
+            let is_stopped = stops(&kind(text.to_owned()), &tool, &input);
+            assert_eq!(is_stopped, expected == "stopped", "{check}: {tool} {input}");
         }
         for wrong in [
-            edit("(".into()),
-            path("/".into()),
+            Check::Edit("(".into()),
+            Check::Path("/".into()),
             Check::Command("a; b".into()),
         ] {
             assert!(Checker::new(&wrong, Path::new("/h")).is_err(), "{wrong}");
