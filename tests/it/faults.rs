@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tome::core::change::history::History;
 use tome::core::change::{
-    Author, BrokenLinks, Change, ChangeContext, ChangeRequest, Direction, Transfer, plan,
-    plan_and_commit, plan_moves, replay, restore,
+    BrokenLinks, Change, ChangeContext, ChangeRequest, Direction, Transfer, plan, plan_and_commit,
+    plan_moves, replay, restore,
 };
 use tome::core::memory::citation::Citation;
 use tome::core::memory::layout::{Fields, IndexUpdate, Layout, Matching, Patch};
@@ -19,6 +19,7 @@ use tome::core::memory::store::Store;
 use tome::core::text::time::Moment;
 use tome::core::{Error, Result};
 
+use crate::store::author;
 use crate::support::{copy, directory_in_memory, recover_all, report, tree};
 
 type Files = BTreeMap<String, Vec<u8>>;
@@ -91,13 +92,6 @@ fn change_context() -> ChangeContext {
     ChangeContext {
         moment: moment(),
         expected: None,
-    }
-}
-
-fn author() -> Author {
-    Author {
-        who: "you".to_owned(),
-        door: "test".to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, RunOutput};
+use crate::support::{Home, RunOutput, ends, has, lacks, starts};
 
 const CLAUDE: &str = "{\"continue\":true}\n";
 
@@ -92,11 +92,8 @@ fn what_happens_is_kept_as_events() {
         ]
     );
     let stores = home.ok(&["stores"]);
-    assert!(
-        stores.contains("what hooks captured in this project"),
-        "{stores}"
-    );
-    assert!(home.ok(&["list", "--store", "events"]).contains("7 events"));
+    has(&stores, ["what hooks captured in this project"]);
+    has(home.ok(&["list", "--store", "events"]), ["7 events"]);
     let file = events_file(&home).expect("kept");
     assert!(
         home.ok(&[
@@ -128,8 +125,8 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
         let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
         serde_json::from_str(&home.run(&args).out).expect("JSON")
     };
-    assert!(home.ok(&["recall", "zebra"]).contains("striped"));
-    assert!(home.ok(&["toc", "--level", "day"]).contains("zebra"));
+    has(home.ok(&["recall", "zebra"]), ["striped"]);
+    has(home.ok(&["toc", "--level", "day"]), ["zebra"]);
     let stored: Vec<Value> = events(&home)
         .iter()
         .map(|one| one["event_id"].clone())
@@ -171,8 +168,8 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
     assert_eq!(home.run(&["log", "s"]).code, 2, "two begin so");
     let node = asked(&["toc", "--log", "s1"])["node"].clone();
     assert_eq!(node["id"], "log:claude-code:s1");
-    assert!(node["bullets"].to_string().contains("zebra lock"), "{node}");
-    assert!(!node.to_string().contains("buttons"), "{node}");
+    has(node["bullets"].to_string(), ["zebra lock"]);
+    lacks(node.to_string(), ["buttons"]);
     assert_eq!(home.run(&["toc", "--log", "s"]).code, 2, "two begin so");
     let day = asked(&["toc", "--level", "day"])["nodes"][0].clone();
     assert_eq!(day["projects"][0]["sessions"], 2, "{day}");
@@ -181,7 +178,7 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
     let cited = told[0]["citation"].as_str().expect("a citation");
     home.file("project/.memory/MEMORY.md", "# Memory\n");
     home.ok(&["promote", cited, "--name", "zebra", "--type", "project"]);
-    assert!(home.read("project/.memory/zebra.md").contains("> (you, "));
+    has(home.read("project/.memory/zebra.md"), ["> (you, "]);
     std::fs::remove_dir_all(home.project().join(".memory")).expect("removed");
     // Somewhere else nothing of it is told.
     let elsewhere = home.path().join("elsewhere");
@@ -192,24 +189,15 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
         .output();
     assert_eq!(other.expect("runs").status.code(), Some(1));
     // The log of the session tells it from now on.
-    let folder = home.project().display().to_string();
-    let folder = folder.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-    let line = json!({
-        "type": "user", "uuid": "u", "sessionId": "s1", "timestamp": "2026-11-01T10:00:00Z",
-        "cwd": home.project(),
-        "message": { "role": "user", "content": "please repair the striped zebra lock of the history" },
-    });
-    home.file(
-        &format!(".claude/projects/{folder}/s1.jsonl"),
-        format!("{line}\n"),
-    );
+    let said = "please repair the striped zebra lock of the history";
+    home.claude_log("s1", &[("user", said)]);
     let told = asked(&["events"]);
     let told = told["events"].as_array().expect("events");
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!(told[0]["citation"], "claude-code:s1#L1");
     assert_eq!(told[1]["session_id"], "s2");
     let hits = home.ok(&["recall", "striped", "zebra"]);
-    assert!(hits.starts_with("Found 1 result"), "{hits}");
+    starts(&hits, "Found 1 result");
     let mut sessions = rows(&[]);
     sessions.sort();
     assert_eq!(sessions, [pair("s1", "claude-code"), pair("s2", "codex")]);
@@ -283,8 +271,8 @@ fn no_field_of_an_event_keeps_a_secret() {
     let kept = events(&home);
     assert_eq!(kept.len(), 1);
     let text = kept[0].to_string();
-    assert!(text.contains("‹masked›"), "{text}");
-    assert!(!text.contains("16C7e42F292c"), "{text}");
+    has(&text, ["‹masked›"]);
+    lacks(&text, ["16C7e42F292c"]);
 }
 
 #[test]
@@ -310,20 +298,10 @@ fn secrets_are_masked_by_their_keys_and_colours_are_left_out() {
     assert_eq!(kept.len(), 2);
     for event in &kept {
         let text = event["text"].as_str().expect("text");
-        assert!(text.contains("https://a.example"), "{text}");
-        assert!(
-            !text.contains("short") && !text.contains("letmein"),
-            "{text}"
-        );
+        has(&text, ["https://a.example"]);
+        lacks(&text, ["short", "letmein"]);
     }
-    assert!(
-        kept[0]["text"]
-            .as_str()
-            .expect("text")
-            .ends_with("\nred zebra"),
-        "{}",
-        kept[0]
-    );
+    ends(kept[0]["text"].as_str().expect("text"), "\nred zebra");
     assert_eq!(kept[1]["session_id"], "abc-1");
 }
 
@@ -460,11 +438,11 @@ fn the_end_of_real_work_offers_storing_once_with_what_was_touched() {
     }
     let reply = send_hook(&home, "claude-code", &stop);
     let reason = reply["reason"].as_str().expect("a reason");
-    assert!(
-        reason.starts_with("This session did real work: 10 tools were used; files changed: src/part0.rs, src/part1.rs, src/part2.rs. "),
-        "{reason}"
+    starts(
+        &reason,
+        "This session did real work: 10 tools were used; files changed: src/part0.rs, src/part1.rs, src/part2.rs. ",
     );
-    assert!(reason.contains("Storing in coder memory"), "{reason}");
+    has(&reason, ["Storing in coder memory"]);
     assert_eq!(
         send_hook(&home, "claude-code", &stop),
         json!({ "continue": true })
@@ -539,10 +517,7 @@ fn a_session_starts_with_what_the_stores_have() {
             .pointer(path)
             .and_then(Value::as_str)
             .unwrap_or_else(|| panic!("{agent}: {reply}"));
-        assert!(
-            context.contains("has stripes") && context.contains("Current memory index"),
-            "{context}"
-        );
+        has(&context, ["has stripes", "Current memory index"]);
     }
     let resumed = send_hook(
         &home,
@@ -598,20 +573,15 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
     let context = reply["hookSpecificOutput"]["additionalContext"]
         .as_str()
         .expect("text");
-    assert!(
-        context.ends_with("With recalled memory, please replan if needed"),
-        "{context}"
-    );
-    assert!(context.contains("Recalling from coder memory"), "{context}");
+    ends(&context, "With recalled memory, please replan if needed");
+    has(&context, ["Recalling from coder memory"]);
     assert_eq!(send_hook(&home, "claude-code", &task()), quiet);
     assert_eq!(send_hook(&home, "claude-code", &stop(true)), quiet);
     let reminder = send_hook(&home, "claude-code", &stop(false));
     assert_eq!(reminder["decision"], "block");
-    assert!(
-        reminder["reason"]
-            .as_str()
-            .expect("text")
-            .contains("Storing in coder memory")
+    has(
+        reminder["reason"].as_str().expect("text"),
+        ["Storing in coder memory"],
     );
     assert_eq!(send_hook(&home, "claude-code", &stop(false)), quiet);
     // Older Claude Code and Codex plan with a list; the guide is referred to if it exists.
@@ -851,7 +821,7 @@ fn every_valid_payload_of_five_agents_is_kept_with_its_time_and_no_other() {
     };
     let copilot = sessions("copilot");
     assert_eq!(copilot.len(), 1, "one derived session: {copilot:?}");
-    assert!(copilot[0].starts_with("copilot-"), "{copilot:?}");
+    starts(&copilot[0], "copilot-");
     for event in all_events(&home) {
         let is_bare = ["session_start", "assistant_stop", "session_end"];
         let kind = event["event_type"].as_str().expect("a type");
@@ -986,12 +956,12 @@ fn nobody_is_reminded_where_nobody_is_there() {
         ("claude-code", ("CLAUDE_CODE_ENTRYPOINT", "cli")),
     ] {
         let [plan, stop] = planned_turn(&home, agent, set, &tui);
-        assert!(plan.to_string().contains("please replan"), "{plan}");
+        has(plan.to_string(), ["please replan"]);
         assert_eq!(stop["decision"], "block", "{stop}");
     }
     // Where nothing tells, it waits for the next prompt.
     let [plan, stop] = planned_turn(&home, "gemini", ("A", "x"), &json!({}));
-    assert!(plan.to_string().contains("please replan"), "{plan}");
+    has(plan.to_string(), ["please replan"]);
     assert_eq!(stop, json!({}));
     let next = json!({ "session_id": "gemini-A-x", "prompt": "next" });
     let first = send_hook(
@@ -1009,7 +979,7 @@ fn nobody_is_reminded_where_nobody_is_there() {
         ),
     );
     let said = format!("{first}{second}");
-    assert!(said.contains("This session did real work"), "{said}");
+    has(&said, ["This session did real work"]);
     assert_eq!(
         said.matches("This session did real work").count(),
         1,
@@ -1025,7 +995,7 @@ fn a_plan_of_copilot_is_a_table_of_todos() {
     let plan = json!({ "sessionId": "c", "cwd": home.project(), "toolName": "sql", "toolArgs": { "query": query } });
     let args = ["hook", "copilot", "--event", "postToolUse"];
     let output = home.run_with_input(&args, plan.to_string().as_bytes());
-    assert!(output.out.contains("please replan"), "{output:?}");
+    has(&output.out, ["please replan"]);
 }
 
 #[test]
@@ -1107,7 +1077,10 @@ fn gemini_gets_its_context_with_the_first_prompt_and_not_again() {
         send_hook(&home, "gemini", &payload(&home, event, more)).to_string()
     };
     assert_eq!(send("SessionStart", json!({ "source": "startup" })), "{}");
-    assert!(send("BeforeAgent", json!({ "prompt": "one" })).contains("has stripes"));
+    has(
+        send("BeforeAgent", json!({ "prompt": "one" })),
+        ["has stripes"],
+    );
     assert_eq!(send("BeforeAgent", json!({ "prompt": "two" })), "{}");
     assert_eq!(send("SessionStart", json!({ "source": "resume" })), "{}");
     assert_eq!(send("BeforeAgent", json!({ "prompt": "three" })), "{}");
@@ -1147,18 +1120,10 @@ fn a_session_starts_with_the_overview_of_the_last_one_and_the_list_of_facts() {
         text.unwrap_or_else(|| panic!("{reply}")).to_owned()
     };
     let text = context("another");
-    assert!(
-        text.contains("Available memory:\n- facts/user.md"),
-        "{text}"
-    );
-    assert!(
-        text.contains("new task") && !text.contains("old task"),
-        "{text}"
-    );
+    has(&text, ["Available memory:\n- facts/user.md", "new task"]);
+    lacks(&text, ["old task"]);
     // A session that is resumed has its own.
     let text = context("s1");
-    assert!(
-        text.contains("this task") && !text.contains("new task"),
-        "{text}"
-    );
+    has(&text, ["this task"]);
+    lacks(&text, ["new task"]);
 }
