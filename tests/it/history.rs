@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use tome::core::change::history::History;
-use tome::core::change::{Author, ChangeRequest, commit, plan};
+use tome::core::change::{Author, commit, plan};
 use tome::core::disk::revision::Revision;
-use tome::core::memory::layout::{Layout, Matching, Patch};
+use tome::core::memory::layout::Layout;
 use tome::core::memory::store::Store;
 
-use crate::store::change_context;
+use crate::store::{change_context, patch};
 use crate::support::{Home, copy, ends, has, starts, tree};
 
 /// A store of many memories with a large index, and changes of one line each.
@@ -70,14 +70,11 @@ impl Large {
             let old = text.lines().find(|line| line.starts_with("description: "));
             let context = change_context();
             let index = fs::read(store.root().absolute("MEMORY.md")).expect("an index");
-            let request = ChangeRequest::Patch {
-                matching: Matching::Unique,
-                path: name,
-                patches: vec![Patch {
-                    old: old.expect("a line").to_owned(),
-                    new: format!("description: {}", words(2_000_000 + edit)),
-                }],
-            };
+            let request = patch(
+                &name,
+                &old.expect("a line").to_owned(),
+                &format!("description: {}", words(2_000_000 + edit)),
+            );
             let change = plan(&store, &request, &context).expect("plans");
             commit(&history, &change, &author, &context.moment).expect("made");
             let after = fs::read(store.root().absolute("MEMORY.md")).expect("an index");

@@ -16,6 +16,11 @@ fn send_hook(home: &Home, agent: &str, output: &Value) -> Value {
     serde_json::from_str(&output.out).unwrap_or_else(|e| panic!("{output:?}: {e}"))
 }
 
+/// Tells the hook of an agent of an event; returns its reply.
+fn tell_hook(home: &Home, agent: &str, event: &str, more: Value) -> Value {
+    send_hook(home, agent, &payload(home, event, more))
+}
+
 fn payload(home: &Home, event: &str, more: Value) -> Value {
     let mut payload = json!({ "hook_event_name": event, "session_id": "s1", "cwd": home.project(), "transcript_path": "/t" });
     if let (Value::Object(payload), Value::Object(more)) = (&mut payload, more) {
@@ -113,14 +118,10 @@ fn what_happens_is_kept_as_events() {
 fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_log_does() {
     let home = Home::new();
     let said = json!({ "prompt": "please repair the striped zebra lock of the history" });
-    send_hook(
-        &home,
-        "claude-code",
-        &payload(&home, "UserPromptSubmit", said),
-    );
+    tell_hook(&home, "claude-code", "UserPromptSubmit", said);
     let answer =
         json!({ "last_assistant_message": "The zebra lock is removed after a crash now." });
-    send_hook(&home, "claude-code", &payload(&home, "Stop", answer));
+    tell_hook(&home, "claude-code", "Stop", answer);
     let asked = |args: &[&str]| -> Value {
         let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
         serde_json::from_str(&home.run(&args).out).expect("JSON")
@@ -142,7 +143,7 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
     assert!(stored.contains(&id), "{id}");
     // It is a session like those that have a log.
     let other = json!({ "session_id": "s2", "prompt": "paint the buttons, please" });
-    send_hook(&home, "codex", &payload(&home, "UserPromptSubmit", other));
+    tell_hook(&home, "codex", "UserPromptSubmit", other);
     let rows = |args: &[&str]| -> Vec<(String, String)> {
         let logs = asked(&[&["logs"], args].concat())["logs"].clone();
         let field = |row: &Value, name: &str| row[name].as_str().expect(name).to_owned();
@@ -226,11 +227,7 @@ fn where_there_is_nothing_one_sentence_says_what_to_do() {
         );
     }
     let said = json!({ "prompt": "please repair the striped zebra lock of the history" });
-    send_hook(
-        &home,
-        "claude-code",
-        &payload(&home, "UserPromptSubmit", said),
-    );
+    tell_hook(&home, "claude-code", "UserPromptSubmit", said);
     for (args, told) in [
         (
             &["toc", "toc:day:2001-01-01"][..],
@@ -267,7 +264,7 @@ fn no_field_of_an_event_keeps_a_secret() {
         "tool_input": { "file_path": format!("/p/{secret}.md") },
         "tool_response": secret,
     });
-    send_hook(&home, "claude-code", &payload(&home, "PostToolUse", more));
+    tell_hook(&home, "claude-code", "PostToolUse", more);
     let kept = events(&home);
     assert_eq!(kept.len(), 1);
     let text = kept[0].to_string();
@@ -285,7 +282,7 @@ fn secrets_are_masked_by_their_keys_and_colours_are_left_out() {
         "tool_name": "fetch", "tool_input": input,
         "tool_response": { "stdout": "\u{1b}[31mred zebra\u{1b}[0m" },
     });
-    send_hook(&home, "claude-code", &payload(&home, "PostToolUse", more));
+    tell_hook(&home, "claude-code", "PostToolUse", more);
     let more = json!({ "toolName": "fetch", "toolArgs": input.to_string() });
     let copilot =
         json!({ "cwd": home.project(), "transcript_path": "/c/session-state/abc-1/events.jsonl" });
@@ -434,7 +431,7 @@ fn the_end_of_real_work_offers_storing_once_with_what_was_touched() {
     for number in 0..10 {
         let file = format!("src/part{}.rs", number % 3);
         let edit = json!({ "tool_name": "Edit", "tool_input": { "file_path": file }, "tool_response": {} });
-        send_hook(&home, "claude-code", &payload(&home, "PostToolUse", edit));
+        tell_hook(&home, "claude-code", "PostToolUse", edit);
     }
     let reply = send_hook(&home, "claude-code", &stop);
     let reason = reply["reason"].as_str().expect("a reason");
@@ -508,31 +505,29 @@ fn a_session_starts_with_what_the_stores_have() {
         ("codex", "/hookSpecificOutput/additionalContext"),
         ("opencode", "/additionalContext"),
     ] {
-        let reply = send_hook(
-            &home,
-            agent,
-            &payload(&home, "SessionStart", json!({ "source": "startup" })),
-        );
+        let reply = tell_hook(&home, agent, "SessionStart", json!({ "source": "startup" }));
         let context = reply
             .pointer(path)
             .and_then(Value::as_str)
             .unwrap_or_else(|| panic!("{agent}: {reply}"));
         has(&context, ["has stripes", "Current memory index"]);
     }
-    let resumed = send_hook(
+    let resumed = tell_hook(
         &home,
         "claude-code",
-        &payload(&home, "SessionStart", json!({ "source": "resume" })),
+        "SessionStart",
+        json!({ "source": "resume" }),
     );
     assert_eq!(resumed, json!({ "continue": true }));
     let long: String = (0..400)
         .map(|n| format!("- [M{n}](m{n}.md) — a line of the index that is not short at all\n"))
         .collect();
     home.file("project/.memory/MEMORY.md", format!("# Memory\n\n{long}"));
-    let reply = send_hook(
+    let reply = tell_hook(
         &home,
         "claude-code",
-        &payload(&home, "SessionStart", json!({ "source": "startup" })),
+        "SessionStart",
+        json!({ "source": "startup" }),
     );
     let context = reply["hookSpecificOutput"]["additionalContext"]
         .as_str()
@@ -552,19 +547,21 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
     };
     let stop = |active: bool| payload(&home, "Stop", json!({ "stop_hook_active": active }));
     let quiet = json!({ "continue": true });
-    send_hook(
+    tell_hook(
         &home,
         "claude-code",
-        &payload(&home, "UserPromptSubmit", json!({ "prompt": "plan" })),
+        "UserPromptSubmit",
+        json!({ "prompt": "plan" }),
     );
     for _ in 0..5 {
         assert_eq!(send_hook(&home, "claude-code", &task()), quiet);
     }
     assert_eq!(send_hook(&home, "claude-code", &stop(false)), quiet);
-    send_hook(
+    tell_hook(
         &home,
         "claude-code",
-        &payload(&home, "UserPromptSubmit", json!({ "prompt": "plan more" })),
+        "UserPromptSubmit",
+        json!({ "prompt": "plan more" }),
     );
     for _ in 0..5 {
         assert_eq!(send_hook(&home, "claude-code", &task()), quiet);
@@ -593,7 +590,7 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
         for (steps, fires) in [(5, false), (6, true)] {
             let session = format!("{agent}{steps}");
             let plan = json!({ "session_id": session, "tool_name": tool, "tool_input": { key: vec!["step"; steps] } });
-            let reply = send_hook(&home, agent, &payload(&home, "PostToolUse", plan));
+            let reply = tell_hook(&home, agent, "PostToolUse", plan);
             assert_eq!(
                 reply
                     .to_string()
@@ -616,10 +613,11 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
 fn settings_turn_capture_off() {
     let home = Home::new();
     home.file(".config/tome/config.toml", "[hook]\ncapture = false\n");
-    send_hook(
+    tell_hook(
         &home,
         "claude-code",
-        &payload(&home, "UserPromptSubmit", json!({ "prompt": "private" })),
+        "UserPromptSubmit",
+        json!({ "prompt": "private" }),
     );
     assert_eq!(events(&home), [Value::Null; 0]);
 }

@@ -10,7 +10,7 @@ use tome::core::change::history::History;
 use tome::core::change::{ChangeRequest, Direction, commit, plan, replay};
 use tome::core::memory::layout::{Fields, IndexUpdate, Layout, Matching, Patch, View, index};
 
-use crate::store::{TestStore, author, change_context};
+use crate::store::{TestStore, append, author, change_context, delete, patch, rename, write};
 use crate::support::{Home, ends, has, lacks, starts, today};
 
 /// A store that is changed through the core.
@@ -111,8 +111,8 @@ proptest! {
         }
         match last {
             0 => bench.write("last.md", "project", "the last"),
-            1 => bench.make(&ChangeRequest::Delete { paths: vec!["first.md".to_owned()] }),
-            _ => bench.make(&ChangeRequest::Rename { from: "first.md".to_owned(), to: "renamed one.md".to_owned() }),
+            1 => bench.make(&delete(&["first.md"])),
+            _ => bench.make(&rename("first.md", "renamed one.md")),
         }
         prop_assert_eq!(bench.read("MEMORY.md"), index::generate_index(&bench.store().list().expect("lists")));
     }
@@ -179,10 +179,7 @@ fn words_that_a_person_gave_a_line_of_a_generated_index_stay() {
         tome::core::memory::layout::IndexUpdate::Repair,
     ));
     assert_eq!(bench.read("MEMORY.md"), with_c);
-    bench.make(&ChangeRequest::Rename {
-        from: "a.md".to_owned(),
-        to: "z.md".to_owned(),
-    });
+    bench.make(&rename("a.md", "z.md"));
     has(
         bench.read("MEMORY.md"),
         ["- [The a.md](z.md) - in my words\n"],
@@ -218,10 +215,7 @@ fn links_to_a_file_with_a_blank_in_its_name_can_be_read() {
             memory("B", "b", "user")
         ),
     );
-    bench.make(&ChangeRequest::Rename {
-        from: "old.md".to_owned(),
-        to: "new name.md".to_owned(),
-    });
+    bench.make(&rename("old.md", "new name.md"));
     ends(
         bench.read("b.md"),
         "[x](<new name.md#part> \"t\") and [[new name]]\n",
@@ -658,10 +652,7 @@ fn a_wiki_line_lists_by_name_or_by_file_and_follows_a_rename_where_it_names_the_
     bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
     assert_eq!(bench.read("MEMORY.md"), page);
     for (from, to) in [("a.md", "x.md"), ("b.md", "y.md")] {
-        bench.make(&ChangeRequest::Rename {
-            from: from.to_owned(),
-            to: to.to_owned(),
-        });
+        bench.make(&rename(from, to));
     }
     assert_eq!(bench.read("MEMORY.md"), page.replace("[[b]]", "[[y]]"));
 }
@@ -671,11 +662,7 @@ fn an_entry_is_added_to_a_memory_and_its_day_is_stamped() {
     let bench = TestStore::new(Layout::Index);
     let head = "---\nname: A\ndescription: d\ntype: user\nupdated: 2020-01-01\n---\n\nbody\n";
     bench.file("a.md", head);
-    bench.make(&ChangeRequest::Append {
-        path: "a.md".to_owned(),
-        entry: "more\n".to_owned(),
-        fields: Fields::default(),
-    });
+    bench.make(&append("a.md", "more\n"));
     assert_eq!(
         bench.read("a.md"),
         format!("{}more\n", head.replace("2020-01-01", "2026-11-15"))
@@ -730,35 +717,22 @@ fn an_index_that_is_missing_is_made_of_what_is_there() {
 fn a_readme_of_lessons_can_be_patched_and_nothing_else() {
     let bench = TestStore::new(Layout::Coder);
     for name in ["semantic/a.md", "semantic/b.md"] {
-        bench.make(&ChangeRequest::Write {
-            path: name.to_owned(),
-            content: "A lesson.\n".to_owned(),
-            fields: Fields::default(),
-        });
+        bench.make(&write(name, "A lesson.\n", Fields::default()));
     }
     let readme = "semantic/README.md".to_owned();
     let refused = [
-        ChangeRequest::Delete {
-            paths: vec![readme.clone()],
-        },
-        ChangeRequest::Write {
-            path: readme.clone(),
-            content: "mine".to_owned(),
-            fields: Fields::default(),
-        },
+        delete(&[&readme]),
+        write(&readme, "mine", Fields::default()),
     ];
     for request in refused {
         let error = plan(&bench.store(), &request, &change_context()).expect_err("refused");
         has(error.to_string(), ["tome generates"]);
     }
-    bench.make(&ChangeRequest::Patch {
-        path: readme.clone(),
-        patches: vec![Patch {
-            old: "# semantic\n".to_owned(),
-            new: "# What is so\n\nWords of mine.\n".to_owned(),
-        }],
-        matching: Matching::Unique,
-    });
+    bench.make(&patch(
+        &readme,
+        "# semantic\n",
+        "# What is so\n\nWords of mine.\n",
+    ));
     let text = bench.read(&readme);
     starts(&text, "# What is so\n\nWords of mine.\n");
     has(&text, ["](a.md)", "](b.md)"]);
@@ -778,11 +752,7 @@ fn a_readme_with_a_heading_or_a_label_of_its_own_keeps_it() {
         fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
         bench.file("semantic/a.md", &lesson("A"));
         bench.file("semantic/README.md", page);
-        bench.make(&ChangeRequest::Write {
-            path: "semantic/b.md".to_owned(),
-            content: lesson("B"),
-            fields: Fields::default(),
-        });
+        bench.make(&write("semantic/b.md", &lesson("B"), Fields::default()));
         assert_eq!(
             bench.read("semantic/README.md"),
             format!("{page}- [b.md](b.md) - B\n")
@@ -805,11 +775,11 @@ fn a_summary_of_ones_own_is_made_anew_only_when_asked() {
 #[test]
 fn instructions_are_written_as_they_are() {
     let bench = TestStore::new(Layout::Instructions);
-    bench.make(&ChangeRequest::Write {
-        path: "CLAUDE.md".to_owned(),
-        content: "# Rules\n\nBe brief.".to_owned(),
-        fields: Fields::default(),
-    });
+    bench.make(&write(
+        "CLAUDE.md",
+        "# Rules\n\nBe brief.",
+        Fields::default(),
+    ));
     assert_eq!(bench.read("CLAUDE.md"), "# Rules\n\nBe brief.");
 }
 
@@ -860,11 +830,7 @@ fn a_made_readme_stays_sorted_and_keeps_reworded_lines() {
         "# semantic\n\n- [b.md](b.md) - words of mine\n- [c.md](c.md) - c\n",
     );
     bench.touch("semantic/README.md", 5);
-    bench.make(&ChangeRequest::Write {
-        path: "semantic/a.md".to_owned(),
-        content: lesson("a"),
-        fields: Fields::default(),
-    });
+    bench.make(&write("semantic/a.md", &lesson("a"), Fields::default()));
     assert_eq!(
         bench.read("semantic/README.md"),
         "# semantic\n\n- [a.md](a.md) - a\n- [b.md](b.md) - words of mine\n- [c.md](c.md) - c\n"
@@ -886,11 +852,7 @@ fn facts_come_before_episodes_and_both_before_other_folders() {
 #[test]
 fn an_overview_is_made_once_and_then_left_alone() {
     let bench = TestStore::new(Layout::Session);
-    let note = |path: &str| ChangeRequest::Append {
-        path: path.to_owned(),
-        entry: "text\n".to_owned(),
-        fields: Fields::default(),
-    };
+    let note = |path: &str| append(path, "text\n");
     bench.make(&note("detail/a.md"));
     starts(
         bench.read("working-memory/overview.md"),
@@ -926,13 +888,6 @@ fn a_memory_in_a_folder_that_comes_back_is_not_listed() {
     home.ok(&["restore", id]);
     has(home.read("project/.memory/old/x.md"), ["name: X"]);
     assert_eq!(home.read("project/.memory/MEMORY.md"), page);
-}
-
-fn rename(from: &str, to: &str) -> ChangeRequest {
-    ChangeRequest::Rename {
-        from: from.to_owned(),
-        to: to.to_owned(),
-    }
 }
 
 #[test]
@@ -1002,11 +957,7 @@ fn a_wiki_link_by_a_name_that_stays_is_not_touched() {
 fn content_with_a_header_of_its_own_is_written_as_it_is() {
     let bench = TestStore::new(Layout::Index);
     let text = "---\nname: Own\ndescription: d\ntype: user\nmore: kept\n---\n\nbody\n";
-    bench.make(&ChangeRequest::Write {
-        path: "a.md".to_owned(),
-        content: text.to_owned(),
-        fields: Fields::default(),
-    });
+    bench.make(&write("a.md", text, Fields::default()));
     assert_eq!(bench.read("a.md"), text);
 }
 
@@ -1019,9 +970,7 @@ fn one_file_of_a_change_is_restored_by_its_reference_or_its_path() {
     for name in ["a", "b"] {
         bench.file(&format!("working-memory/detail/{name}.md"), "# N\n");
     }
-    bench.make(&ChangeRequest::Delete {
-        paths: vec!["detail/a.md".to_owned(), "detail/b.md".to_owned()],
-    });
+    bench.make(&delete(&["detail/a.md", "detail/b.md"]));
     let history = History::open(&bench.dir.path().join("history"));
     let record = history.records().expect("reads").pop().expect("a change");
     for only in ["detail/a.md", "working-memory/detail/a.md"] {
@@ -1068,14 +1017,7 @@ fn the_index_itself_is_patched_without_a_stamp_and_views_name_every_file() {
     bench.file("a.md", &memory("A", "d", "user"));
     let page = "---\nupdated: 2020-01-01\n---\n# Mine\n\n- [A](a.md) — d\n";
     bench.file("MEMORY.md", page);
-    bench.make(&ChangeRequest::Patch {
-        path: "MEMORY.md".to_owned(),
-        patches: vec![Patch {
-            old: "# Mine".to_owned(),
-            new: "# Yours".to_owned(),
-        }],
-        matching: Matching::Unique,
-    });
+    bench.make(&patch("MEMORY.md", "# Mine", "# Yours"));
     assert_eq!(bench.read("MEMORY.md"), page.replace("Mine", "Yours"));
 }
 
@@ -1110,9 +1052,7 @@ fn a_line_goes_with_its_memory_whatever_else_on_it_is_dead() {
         "MEMORY.md",
         &format!("{page}- [A](a.md), [D](dead.md) — both\n"),
     );
-    bench.make(&ChangeRequest::Delete {
-        paths: vec!["a.md".to_owned()],
-    });
+    bench.make(&delete(&["a.md"]));
     assert_eq!(bench.read("MEMORY.md"), page);
 }
 
@@ -1136,11 +1076,7 @@ fn a_memory_written_again_is_stamped_where_its_header_has_such_a_day() {
         ),
     ] {
         bench.file("a.md", &format!("---\n{head}---\n\nold\n"));
-        bench.make(&ChangeRequest::Write {
-            path: "a.md".to_owned(),
-            content: "new\n".to_owned(),
-            fields: Fields::default(),
-        });
+        bench.make(&write("a.md", "new\n", Fields::default()));
         assert_eq!(bench.read("a.md"), format!("---\n{stamped}---\n\nnew\n"));
     }
 }
@@ -1184,11 +1120,7 @@ fn a_type_with_one_lesson_has_no_readme_and_a_topic_has_one() {
         ("episodic/net/a.md", "episodic/net/README.md", true),
         ("semantic/b.md", "semantic/README.md", true),
     ] {
-        bench.make(&ChangeRequest::Write {
-            path: path.to_owned(),
-            content: "A lesson.\n".to_owned(),
-            fields: Fields::default(),
-        });
+        bench.make(&write(path, "A lesson.\n", Fields::default()));
         let readme = bench.dir.path().join("store").join(readme);
         assert_eq!(readme.exists(), is_made, "{path}");
     }
@@ -1251,14 +1183,8 @@ fn a_line_of_a_readme_comes_back_in_its_own_words() {
     }
     let hand = "# Mine\n\n- [a](a.md) — my own words\n- [b](b.md) — b\n- [c](c.md) — c\n";
     bench.file("semantic/README.md", hand);
-    bench.make(&ChangeRequest::Delete {
-        paths: vec!["semantic/a.md".to_owned()],
-    });
-    bench.make(&ChangeRequest::Write {
-        path: "semantic/d.md".to_owned(),
-        content: lesson("d"),
-        fields: Fields::default(),
-    });
+    bench.make(&delete(&["semantic/a.md"]));
+    bench.make(&write("semantic/d.md", &lesson("d"), Fields::default()));
     bench.undo(0);
     let page = bench.read("semantic/README.md");
     starts(&page, hand);
@@ -1298,11 +1224,11 @@ fn a_line_with_a_name_of_a_memory_loses_its_dead_link_alone() {
 /// Writes lessons of one line into a coder store.
 fn write_lessons(bench: &TestStore, paths: &[&str]) {
     for path in paths {
-        bench.make(&ChangeRequest::Write {
-            path: (*path).to_owned(),
-            content: "A lesson.\n".to_owned(),
-            fields: Fields::default(),
-        });
+        bench.make(&write(
+            &(*path).to_owned(),
+            "A lesson.\n",
+            Fields::default(),
+        ));
     }
 }
 

@@ -25,11 +25,7 @@ fn expect(home: &Home, name: &str, files: &[(&str, &str)]) {
 #[test]
 fn an_index_store() {
     let home = Home::new();
-    let tome = |args: &[&str]| {
-        let mut all = vec!["--store", "./.memory"];
-        all.extend(args);
-        home.run(&all)
-    };
+    let tome = |args: &[&str]| home.run(&[&["--store", "./.memory"], args].concat());
     let written = tome(&[
         "write",
         "user_prefs.md",
@@ -274,11 +270,7 @@ fn a_hand_written_index_is_edited_by_one_line() {
 #[test]
 fn a_facts_store() {
     let home = Home::new();
-    let tome = |args: &[&str]| {
-        let mut all = vec!["--store", "data/memory"];
-        all.extend(args);
-        home.run(&all)
-    };
+    let tome = |args: &[&str]| home.run(&[&["--store", "data/memory"], args].concat());
     assert_eq!(
         tome(&[
             "write",
@@ -386,11 +378,7 @@ fn a_facts_store() {
 #[test]
 fn a_session_store() {
     let home = Home::new();
-    let tome = |args: &[&str]| {
-        let mut all = vec!["--store", "./s1"];
-        all.extend(args);
-        home.run(&all)
-    };
+    let tome = |args: &[&str]| home.run(&[&["--store", "./s1"], args].concat());
     assert_eq!(
         tome(&[
             "write",
@@ -473,11 +461,7 @@ fn a_session_store() {
 #[test]
 fn a_coder_store() {
     let home = Home::new();
-    let tome = |args: &[&str]| {
-        let mut all = vec!["--store", "./lessons"];
-        all.extend(args);
-        home.run(&all)
-    };
+    let tome = |args: &[&str]| home.run(&[&["--store", "./lessons"], args].concat());
     assert_eq!(
         tome(&[
             "write",
@@ -602,11 +586,7 @@ fn a_lesson_of_an_unknown_type_is_refused_by_name() {
 #[test]
 fn an_events_store() {
     let home = Home::new();
-    let tome = |args: &[&str]| {
-        let mut all = vec!["--store", "./ev"];
-        all.extend(args);
-        home.run(&all)
-    };
+    let tome = |args: &[&str]| home.run(&[&["--store", "./ev"], args].concat());
     assert_eq!(
         tome(&["append", "events.jsonl", "--content", "hello"]).code,
         0

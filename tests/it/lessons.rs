@@ -103,11 +103,7 @@ fn a_file_of_many_lessons_is_divided_entry_by_entry() {
         "lessons/procedural/old.md",
         "## Workflow: Release\n\nTag it.\n\n**Tags:** #git\n",
     );
-    let tome = |args: &[&str]| {
-        let mut all = vec!["--store", "../lessons"];
-        all.extend(args);
-        home.ok(&all)
-    };
+    let tome = |args: &[&str]| home.ok(&[&["--store", "../lessons"], args].concat());
     let from = "semantic/semantic.md#pin-compilers";
     tome(&["rename", from, "semantic/build/compilers.md"]);
     let moved = home.read("lessons/semantic/build/compilers.md");

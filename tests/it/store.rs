@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tome::core::Error;
 use tome::core::change::history::History;
 use tome::core::change::{Author, ChangeContext, ChangeRequest, commit, plan};
-use tome::core::memory::layout::Layout;
+use tome::core::memory::layout::{Fields, Layout, Matching, Patch};
 use tome::core::memory::store::Store;
 use tome::core::text::time::Moment;
 
@@ -52,6 +52,47 @@ impl TestStore {
 
     pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.root().join(name)).expect("a text")
+    }
+}
+
+pub(crate) fn write(path: &str, content: &str, fields: Fields) -> ChangeRequest {
+    ChangeRequest::Write {
+        path: path.to_owned(),
+        content: content.to_owned(),
+        fields,
+    }
+}
+
+pub(crate) fn append(path: &str, entry: &str) -> ChangeRequest {
+    ChangeRequest::Append {
+        path: path.to_owned(),
+        entry: entry.to_owned(),
+        fields: Fields::default(),
+    }
+}
+
+/// Replaces a text that is there once.
+pub(crate) fn patch(path: &str, old: &str, new: &str) -> ChangeRequest {
+    ChangeRequest::Patch {
+        matching: Matching::Unique,
+        path: path.to_owned(),
+        patches: vec![Patch {
+            old: old.to_owned(),
+            new: new.to_owned(),
+        }],
+    }
+}
+
+pub(crate) fn rename(from: &str, to: &str) -> ChangeRequest {
+    ChangeRequest::Rename {
+        from: from.to_owned(),
+        to: to.to_owned(),
+    }
+}
+
+pub(crate) fn delete(paths: &[&str]) -> ChangeRequest {
+    ChangeRequest::Delete {
+        paths: paths.iter().map(|path| (*path).to_owned()).collect(),
     }
 }
 

@@ -12,20 +12,24 @@ use tome::core::change::history::Author;
 use tome::core::change::recorded_edits;
 use tome::core::insight::review::{Item, Resolution, Selection, accept, plan_reverts, resolve};
 use tome::core::insight::sync::toggle;
-use tome::core::memory::config::IncomingMode::{Accept, Review};
+use tome::core::memory::config::IncomingMode::{self, Accept, Review};
 use tome::core::memory::config::Settings;
 use tome::core::memory::layout::Layout;
 use tome::core::memory::store::Store;
 
 use crate::support::{Home, Paused, ends, has, lacks, report, starts};
 
+/// A remote, a machine that accepts what comes in, and another one.
+fn machines(other: IncomingMode) -> (Remote, Machine, Machine) {
+    let remote = Remote::new();
+    let one = Machine::new(&remote, "one", Accept);
+    let two = Machine::new(&remote, "two", other);
+    (remote, one, two)
+}
+
 #[test]
 fn a_memory_travels_waits_for_review_and_is_undone() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Review),
-    );
+    let (remote, one, two) = machines(Review);
     one.write("a.md", "first\n");
     one.write("deep/b.md", "second\n");
     one.sync();
@@ -70,11 +74,7 @@ fn a_memory_travels_waits_for_review_and_is_undone() {
 
 #[test]
 fn what_is_rejected_is_shown_named_and_undone_without_own_notes() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Review),
-    );
+    let (_remote, one, two) = machines(Review);
     one.write("a.md", "first\n");
     one.sync();
     two.sync();
@@ -108,11 +108,7 @@ fn nothing_is_shared_by_a_key_without_a_remote() {
 
 #[test]
 fn both_sides_changed_is_merged_or_a_conflict_with_both_texts() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Accept),
-    );
+    let (_remote, one, two) = machines(Accept);
     one.write("a.md", "1\n2\n3\n4\n5\n");
     one.write("b.md", "base\n");
     one.sync();
@@ -234,11 +230,7 @@ fn what_a_person_makes_of_both_texts_is_sent_and_undone() {
 
 #[test]
 fn deletes_travel_as_tombstones_and_absence_is_no_delete() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Accept),
-    );
+    let (remote, one, two) = machines(Accept);
     for name in ["a.md", "b.md", "c.md", "d.md"] {
         one.write(name, name);
     }
@@ -277,11 +269,7 @@ fn deletes_travel_as_tombstones_and_absence_is_no_delete() {
 
 #[test]
 fn a_hand_written_index_travels_as_the_lines_of_its_memories() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Accept),
-    );
+    let (remote, one, two) = machines(Accept);
     let index = "# Mine\n\nA fact of its own.\n\n## Work\n- [B](b.md) — the second first\n- [A](a.md) — my words\n";
     for name in ["a.md", "b.md"] {
         one.write(
@@ -356,11 +344,7 @@ fn the_same_project_at_two_paths_is_one_and_a_moved_one_goes_on() {
 
 #[test]
 fn secrets_and_orders_are_held_back_on_both_ways_until_somebody_says_otherwise() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Accept),
-    );
+    let (remote, one, two) = machines(Accept);
     let secret = format!("The key is ghp_{}\n", "a1B2".repeat(9));
     one.write("key.md", &secret);
     one.write("fine.md", "nothing to hide\n");
@@ -384,11 +368,7 @@ fn secrets_and_orders_are_held_back_on_both_ways_until_somebody_says_otherwise()
 
 #[test]
 fn a_remote_that_is_away_broken_or_another_costs_one_line() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Accept),
-    );
+    let (remote, one, two) = machines(Accept);
     one.write("a.md", "text\n");
     one.sync();
     remote.hide();
@@ -410,11 +390,7 @@ fn a_remote_that_is_away_broken_or_another_costs_one_line() {
 
 #[test]
 fn a_store_whose_agent_writes_all_the_time_loses_nothing() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Accept),
-    );
+    let (_remote, one, two) = machines(Accept);
     one.write("a.md", "0\n");
     one.sync();
     two.sync();

@@ -12,11 +12,11 @@ use tome::core::change::history::{History, Observer};
 use tome::core::change::{
     Change, ChangeRequest, Direction, interrupted, plan, plan_and_commit, replay,
 };
-use tome::core::memory::layout::{Layout, Matching, Patch};
+use tome::core::memory::layout::Layout;
 use tome::core::memory::store::Store;
 use tome::core::{Error, Result};
 
-use crate::store::{author, change_context};
+use crate::store::{author, change_context, delete, patch, rename};
 use crate::support::{Home, has, recover_all, tree};
 
 /// A facts store and a history.
@@ -89,23 +89,6 @@ impl TestStore {
     }
 }
 
-fn patch(path: &str, old: &str, new: &str) -> ChangeRequest {
-    ChangeRequest::Patch {
-        matching: Matching::Unique,
-        path: path.to_owned(),
-        patches: vec![Patch {
-            old: old.to_owned(),
-            new: new.to_owned(),
-        }],
-    }
-}
-
-fn delete(paths: &[&str]) -> ChangeRequest {
-    ChangeRequest::Delete {
-        paths: paths.iter().map(|path| (*path).to_owned()).collect(),
-    }
-}
-
 /// An observer that fails from the first step that starts with `at` on.
 fn failing_from(at: &'static str) -> impl Fn(&str) -> std::io::Result<()> + Send + Sync {
     let failed = AtomicBool::new(false);
@@ -152,10 +135,7 @@ fn an_edit_of_a_file_that_was_replaced_before_a_crash_stays() {
         ("facts/a.md", "# A\n\none\n"),
         ("facts/b.md", "# B\n\ntwo\n"),
     ]);
-    let rename = ChangeRequest::Rename {
-        from: "facts/b.md".to_owned(),
-        to: "facts/c.md".to_owned(),
-    };
+    let rename = rename("facts/b.md", "facts/c.md");
     fs::write(bench.file("facts/a.md"), "# A\n\nsee [b](b.md)\n").expect("written");
     let history = bench.observed(failing_from("set aside facts/b.md"));
     bench.make(&history, &rename).expect_err("fails");
@@ -211,10 +191,7 @@ fn a_change_of_a_file_that_could_not_be_taken_back_makes_the_old_one_history() {
         ("facts/a.md", "# A\n\none\n"),
         ("facts/b.md", "# B\n\ntwo\n"),
     ]);
-    let rename = ChangeRequest::Rename {
-        from: "facts/b.md".to_owned(),
-        to: "facts/c.md".to_owned(),
-    };
+    let rename = rename("facts/b.md", "facts/c.md");
     fs::write(bench.file("facts/a.md"), "# A\n\nsee [b](b.md)\n").expect("written");
     let history = bench.observed(failing_from("set aside facts/b.md"));
     bench.make(&history, &rename).expect_err("fails");
@@ -809,10 +786,7 @@ fn a_file_that_was_taken_back_is_not_recorded_as_changed() {
 fn a_file_that_an_undo_left_alone_is_left_alone_when_the_undo_is_taken_back() {
     let linked = "# A\n\nsee [b](b.md)\n";
     let bench = TestStore::new(&[("facts/a.md", linked), ("facts/b.md", "# B\n\ntwo\n")]);
-    let rename = ChangeRequest::Rename {
-        from: "facts/b.md".to_owned(),
-        to: "facts/c.md".to_owned(),
-    };
+    let rename = rename("facts/b.md", "facts/c.md");
     bench.make(&bench.history(), &rename).expect("made");
     // One of its files is put back by hand.
     fs::write(bench.file("facts/a.md"), linked).expect("written");
