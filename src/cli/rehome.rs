@@ -109,9 +109,7 @@ impl World {
 
     fn claude_root(&self) -> Result<PathBuf, Failure> {
         let root = claude_memory_root(&self.environment, &self.settings);
-        root.ok_or_else(|| {
-            Failure::Usage("say where the memories go: tome rehome FROM TO".to_owned())
-        })
+        root.ok_or_else(|| Failure::usage("say where the memories go: tome rehome FROM TO"))
     }
 
     /// Opens the store of a project that was at this path, or else the store at the path itself.
