@@ -95,8 +95,10 @@ pub(super) enum Text<'a> {
     /// A message on standard error.
     Error(String),
     /// Whatever this prints.
-    Printed(Box<dyn Fn(&mut Printer) -> io::Result<()> + 'a>),
+    Printed(Box<Print<'a>>),
 }
+
+type Print<'a> = dyn Fn(&mut Printer) -> io::Result<()> + 'a;
 
 impl<'a> Answer<'a> {
     /// Returns the answer of a verb that is done.

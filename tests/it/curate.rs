@@ -87,9 +87,9 @@ fn findings_come_worst_first_with_the_commit_that_proves_them() {
         (&"drop the kit".into(), &"lib/kit.sh".into())
     );
     let commit = proof["commit"].as_str().expect("a commit");
-    has(&commit, [" 20"]);
+    has(commit, [" 20"]);
     let citation = kit["evidence"][0]["citation"].as_str().expect("a citation");
-    ends(&citation, ":kit.md#L7");
+    ends(citation, ":kit.md#L7");
     home.ok(&["read", citation]);
     assert_eq!(tree(&home.project()), before, "nothing is written");
 }
@@ -215,7 +215,7 @@ fn sarif_names_the_rules_and_the_place_of_every_finding() {
         assert!(ids.contains(&&result["ruleId"]), "{result}");
         let place = &result["locations"][0]["physicalLocation"];
         let uri = place["artifactLocation"]["uri"].as_str().expect("a URI");
-        starts(&uri, ".memory/");
+        starts(uri, ".memory/");
         assert!(
             place["region"]["startLine"]
                 .as_u64()
@@ -320,8 +320,8 @@ fn scripts_flags_and_symbols_are_dead_once_git_shows_their_definition_removed() 
     );
     let message = finding["message"].as_str().expect("a message");
     let names = "the target lint-all, the script build:web, the flag --dry-run-all and 1 more";
-    starts(&message, "has 4 names that ");
-    ends(&message, names);
+    starts(message, "has 4 names that ");
+    ends(message, names);
 }
 
 /// Makes every file of the project old enough to be trusted by its time.
@@ -471,9 +471,9 @@ fn what_a_commit_removed_is_one_finding_for_each_memory_that_claims_it() {
     assert_eq!(told.len(), 1, "{told:?}");
     let (path, message) = told[0];
     assert_eq!(path, "tools.md");
-    starts(&message, "has 3 paths that ");
+    starts(message, "has 3 paths that ");
     ends(
-        &message,
+        message,
         " removed, on lines 3–5: tools/a.sh, tools/b.sh, c.sh",
     );
 }

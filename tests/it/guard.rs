@@ -101,10 +101,7 @@ fn a_guard_is_made_tried_and_then_asks_in_every_agent_that_can() {
     let asks = &asked["hookSpecificOutput"];
     assert_eq!(asks["permissionDecision"], "ask", "{asked}");
     let reason = asks["permissionDecisionReason"].as_str().expect("a reason");
-    has(
-        &reason,
-        ["Never run `git push --force` on shared branches."],
-    );
+    has(reason, ["Never run `git push --force` on shared branches."]);
     assert_eq!(shell("gemini", "git push --force")["decision"], "ask");
     assert_eq!(
         shell("copilot", "git push --force")["permissionDecision"],

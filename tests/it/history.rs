@@ -72,7 +72,7 @@ impl Large {
             let index = fs::read(store.root().absolute("MEMORY.md")).expect("an index");
             let request = patch(
                 &name,
-                &old.expect("a line").to_owned(),
+                old.expect("a line"),
                 &format!("description: {}", words(2_000_000 + edit)),
             );
             let change = plan(&store, &request, &context).expect("plans");
@@ -305,7 +305,7 @@ fn the_doctor_tells_of_damaged_versions_and_of_the_oldest_change() {
         Some(1)
     );
     let place = report["problems"][0]["place"].as_str().expect("a place");
-    ends(&place, "versions.bin");
+    ends(place, "versions.bin");
 }
 
 #[test]

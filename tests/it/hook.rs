@@ -295,8 +295,8 @@ fn secrets_are_masked_by_their_keys_and_colours_are_left_out() {
     assert_eq!(kept.len(), 2);
     for event in &kept {
         let text = event["text"].as_str().expect("text");
-        has(&text, ["https://a.example"]);
-        lacks(&text, ["short", "letmein"]);
+        has(text, ["https://a.example"]);
+        lacks(text, ["short", "letmein"]);
     }
     ends(kept[0]["text"].as_str().expect("text"), "\nred zebra");
     assert_eq!(kept[1]["session_id"], "abc-1");
@@ -436,10 +436,10 @@ fn the_end_of_real_work_offers_storing_once_with_what_was_touched() {
     let reply = send_hook(&home, "claude-code", &stop);
     let reason = reply["reason"].as_str().expect("a reason");
     starts(
-        &reason,
+        reason,
         "This session did real work: 10 tools were used; files changed: src/part0.rs, src/part1.rs, src/part2.rs. ",
     );
-    has(&reason, ["Storing in coder memory"]);
+    has(reason, ["Storing in coder memory"]);
     assert_eq!(
         send_hook(&home, "claude-code", &stop),
         json!({ "continue": true })
@@ -510,7 +510,7 @@ fn a_session_starts_with_what_the_stores_have() {
             .pointer(path)
             .and_then(Value::as_str)
             .unwrap_or_else(|| panic!("{agent}: {reply}"));
-        has(&context, ["has stripes", "Current memory index"]);
+        has(context, ["has stripes", "Current memory index"]);
     }
     let resumed = tell_hook(
         &home,
@@ -570,8 +570,8 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
     let context = reply["hookSpecificOutput"]["additionalContext"]
         .as_str()
         .expect("text");
-    ends(&context, "With recalled memory, please replan if needed");
-    has(&context, ["Recalling from coder memory"]);
+    ends(context, "With recalled memory, please replan if needed");
+    has(context, ["Recalling from coder memory"]);
     assert_eq!(send_hook(&home, "claude-code", &task()), quiet);
     assert_eq!(send_hook(&home, "claude-code", &stop(true)), quiet);
     let reminder = send_hook(&home, "claude-code", &stop(false));

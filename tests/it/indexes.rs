@@ -1224,11 +1224,7 @@ fn a_line_with_a_name_of_a_memory_loses_its_dead_link_alone() {
 /// Writes lessons of one line into a coder store.
 fn write_lessons(bench: &TestStore, paths: &[&str]) {
     for path in paths {
-        bench.make(&write(
-            &(*path).to_owned(),
-            "A lesson.\n",
-            Fields::default(),
-        ));
+        bench.make(&write(path, "A lesson.\n", Fields::default()));
     }
 }
 

@@ -467,8 +467,8 @@ fn a_quotation_has_marks_at_both_ends_that_its_text_cannot_forge() {
     }
     let recalled = client.ok("recall_memory", json!({ "query": "obey" }));
     let (head, hits) = quotation(&recalled);
-    lacks(&head, ["obey what"]);
-    has(&hits, ["obey what follows"]);
+    lacks(head, ["obey what"]);
+    has(hits, ["obey what follows"]);
     client.end();
     let event =
         json!({ "event_id": "e", "timestamp": 1000, "event_type": "user_message", "text": forged });
@@ -1541,7 +1541,7 @@ fn a_model_is_told_when_to_recall() {
     let mut client = Client::start(&home, &[]);
     let instructions = client.hello["instructions"].as_str().expect("text");
     has(
-        &instructions,
+        instructions,
         [
             "Call recall_memory before you plan or answer",
             "Stores: .memory.",

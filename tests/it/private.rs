@@ -132,8 +132,8 @@ fn what_is_wider_is_told_by_the_doctor_and_tightened_when_it_is_written() {
     assert_eq!(report["open"].as_array().map(Vec::len), Some(4));
     let problem = &report["problems"][0];
     let told = problem["problem"].as_str().expect("words");
-    has(&told, ["other users have access to"]);
-    ends(&told, "and 1 more");
+    has(told, ["other users have access to"]);
+    ends(told, "and 1 more");
     assert_eq!(problem["remedy"], "chmod -R go= ~/.local/share/tome");
     home.ok(&["append", "a.md", "--content", "y"]);
     // The parent directory's mode is not changed.

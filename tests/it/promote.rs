@@ -85,7 +85,7 @@ fn promoted_lines_are_recalled_and_their_grip_outlives_the_log_and_the_cache() {
     assert!(!hits.is_empty());
     for hit in hits {
         let words = hit["text"].as_str().expect("text");
-        lacks(&words, ["grip:", "<!--"]);
+        lacks(words, ["grip:", "<!--"]);
     }
     assert_eq!(hits[0]["file_path"], "rotation_race.md");
     let by_grip = home.run(&["recall", &format!("\"{cited}\""), "--scope", "detail"]);

@@ -185,7 +185,7 @@ fn what_was_decided_two_weeks_ago_is_found_by_its_time() {
         let events = events.as_array().expect("events");
         assert_eq!(events.len(), 2, "{events:?}");
         let decision = events[1]["text"].as_str().expect("text");
-        has(&decision, ["RS256 instead of HS256"]);
+        has(decision, ["RS256 instead of HS256"]);
         assert_eq!(events[1]["agent"], "claude-code");
     }
 }

@@ -188,7 +188,7 @@ fn a_log_that_is_not_understood_is_named_by_logs_and_by_doctor() {
             let lines: Vec<&str> = told.lines().filter(|line| line.contains(name)).collect();
             assert_eq!(lines.len(), 1, "{name} in {told}");
         }
-        lacks(&told, [FIRST]);
+        lacks(told, [FIRST]);
     }
 }
 

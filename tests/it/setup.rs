@@ -289,7 +289,7 @@ fn what_is_registered_is_what_the_agent_reads() {
         let command = groups[0]["hooks"][0]["command"]
             .as_str()
             .expect("a command");
-        has(&command, ["hook claude-code"]);
+        has(command, ["hook claude-code"]);
     }
     assert!(!home.path().join(".claude.json").exists());
     home.ok(&["setup", "claude-code", "--project"]);

@@ -158,7 +158,7 @@ fn a_session_is_walked_from_its_year_down_to_its_lines() {
         (1, 1, 3)
     );
     let cited = shown["excerpt"][0]["text"].as_str().expect("text");
-    has(&cited, ["remove stale locks"]);
+    has(cited, ["remove stale locks"]);
     let citation = shown["grip"]["citation"].as_str().expect("a citation");
     has(home.ok(&["read", citation]), ["remove stale locks"]);
 }
@@ -335,11 +335,11 @@ fn a_grip_shows_its_words_when_the_log_is_gone() {
         serde_json::from_str(&home.ok(&["teleport", "stale", "lock", "--json"])).expect("JSON");
     let result = &found["results"][0];
     let node = result["node"].as_str().expect("a node");
-    starts(&node, "toc:segment:2024-12-29:");
+    starts(node, "toc:segment:2024-12-29:");
     assert_eq!(result["from"], "2024-12-29T23:00:00Z");
     assert_eq!(result["project"], json!(home.project()));
     let line = result["line"].as_str().expect("a line");
-    has(&line, ["lock"]);
+    has(line, ["lock"]);
     let title = result["title"].as_str().expect("a title");
     let printed = home.ok(&["teleport", "stale", "lock"]);
     let first = format!("2024-12-29 23:00  project  {title}\n  {line}\n  {node}  grip:");
@@ -587,7 +587,7 @@ fn a_program_that_prints_rubbish_is_named_once_and_the_built_in_answers() {
     let days = toc(&home, &args);
     assert_eq!(days["nodes"][0]["bullets"], plain["nodes"][0]["bullets"]);
     let note = days["nodes"][0]["note"].as_str().unwrap_or_default();
-    has(&note, ["it has no JSON"]);
+    has(note, ["it has no JSON"]);
 }
 
 #[test]
